@@ -63,6 +63,26 @@ def _amount(text: str) -> float:
     return amount
 
 
+def _words(text: str) -> str:
+    if not text.strip():
+        raise ValueError("expected some text")
+    return text
+
+
+def _name(text: str) -> str:
+    return " ".join(_words(text).split())
+
+
+def _id(text: str) -> str:
+    import re
+
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}", text):
+        raise ValueError("expected a UUID, or 1 to 64 letters, digits, - and _")
+    if re.search(r"-t[0-9]+$", text):
+        raise ValueError(f"{text}: ids that end like -t1 are those of tasks")
+    return text
+
+
 def _rules(text: str) -> str:
     """Split rules at commas outside parentheses and return them as a JSON list."""
     import json
@@ -84,11 +104,26 @@ FLAGS = (
     Flag(("-p", "--print"), "Run without the interface, print the answer and exit.", "headless"),
     Flag(("--output-format",), "Output format for --print.", "output_format", "FORMAT", FORMATS),
     Flag(("--input-format",), "Input format for --print.", "input_format", "FORMAT", FORMATS[::2]),
+    Flag(
+        ("--include-partial-messages",),
+        "With stream-json, print text as it arrives.",
+        "partial_messages",
+    ),
+    Flag(
+        ("--json-schema",),
+        "Make the answer JSON of this schema: a file, or the schema itself.",
+        "json_schema",
+        "FILE|JSON",
+        (),
+        _words,
+    ),
     Flag(("--max-turns",), "Stop after N turns.", "max_turns", "N", (), _at_least_one),
     Flag(("--max-cost",), "Stop at this cost, in US dollars.", "max_cost", "USD", (), _amount),
     Flag(("-c", "--continue"), "Continue the last session of this directory.", "continue_last"),
     Flag(("-r", "--resume"), "Resume a session; without a value, pick one.", "resume", "ID"),
     Flag(("--fork",), "Continue in a copy; -r ID@17 copies up to entry 17.", "fork"),
+    Flag(("--session-id",), "Id of the new session or copy, such as a UUID.", "session_id", "ID", (), _id),
+    Flag(("-n", "--name"), "Name of the session, as /rename gives it.", "name", "NAME", (), _name),
     Flag(("--model",), "Model name or alias: opus, sonnet, haiku, demo.", "flags", "NAME"),
     Flag(("--effort",), "How hard the model tries.", "flags", "LEVEL", EFFORTS),
     Flag(("--base-url",), "Server that speaks the Messages API.", "flags", "URL"),
@@ -105,6 +140,16 @@ FLAGS = (
     Flag(("--sandbox",), "Sandbox for shell commands.", "flags", "MODE", ("auto", "off", "require")),
     Flag(("--allowed-tools",), "Rules to allow: 'bash(git status),edit'.", "flags", "RULES", (), _rules),
     Flag(("--disallowed-tools",), "Rules to deny.", "flags", "RULES", (), _rules),
+    Flag(("--add-dir",), "Work in this directory too; may be repeated.", "add_dirs", "DIR", (), _words),
+    Flag(
+        ("--append-system-prompt",),
+        "Add TEXT to a new session's system prompt.",
+        "append_prompt",
+        "TEXT",
+        (),
+        _words,
+    ),
+    Flag(("--append-system-prompt-file",), "The same, from FILE.", "append_prompt_file", "FILE", (), Path),
     Flag(("--no-session",), "Do not save the session.", "no_session"),
     Flag(("--trust",), "Trust this directory for this run.", "trust"),
     Flag(("--inline",), "Run below the shell prompt, keeping the scrollback.", "inline"),
@@ -118,6 +163,8 @@ FLAGS = (
 INSTANT = tuple(flag.name for flag in FLAGS if not flag.field)
 """Flags that act at once and override everything else."""
 
+_REPEATED = ("sets", "add_dirs")
+"""The fields that keep each value."""
 _BY_NAME = {name: flag for flag in FLAGS for name in flag.names}
 _CONFIGURING = frozenset(
     flag.name for flag in FLAGS if flag.field in ("flags", "sets", "config_file", "trust")
@@ -225,7 +272,7 @@ def _known(name: str) -> Flag:
 
 
 def _take(flag: Flag, text: str, given: dict[str, Any]) -> None:
-    """Store a flag's value. The last one wins; `--set` accumulates."""
+    """Store a flag's value. The last one wins, except for flags that may be repeated."""
     try:
         value = flag.read(text) if flag.value else True
         if flag.field != "flags" and flag.choices and value not in flag.choices:
@@ -234,14 +281,29 @@ def _take(flag: Flag, text: str, given: dict[str, Any]) -> None:
         raise UsageError(f"{flag.name}: {error}") from None
     if flag.field == "flags":
         given["flags"] = {**given.get("flags", {}), flag.name: value}
-    elif flag.field == "sets":
-        given["sets"] = (*given.get("sets", ()), value)
+    elif flag.field in _REPEATED:
+        given[flag.field] = (*given.get(flag.field, ()), value)
     else:
         given[flag.field] = value
 
 
 def _launch(given: Mapping[str, Any], prompt: str) -> Launch:
-    return Launch(**{"flags": {}, **given}, prompt=prompt)
+    """The options. Raises UsageError for flags that do not go together."""
+    made = Launch(**{"flags": {}, **given}, prompt=prompt)
+    resumed = made.continue_last or made.resume
+    if made.partial_messages and not (made.headless and made.output_format == "stream-json"):
+        raise UsageError("--include-partial-messages: needs -p and --output-format stream-json")
+    if made.json_schema and not made.headless:
+        raise UsageError("--json-schema: needs -p", "add it, with a prompt")
+    if made.append_prompt and made.append_prompt_file:
+        raise UsageError("--append-system-prompt and --append-system-prompt-file: only one can be given")
+    if made.session_id and resumed and not made.fork:
+        raise UsageError(
+            "--session-id: a resumed session keeps its id", "add --fork to copy it under this id"
+        )
+    if made.session_id and made.resume == PICKER:
+        raise UsageError("--session-id: needs the session to copy", "name it: --resume ID --fork")
+    return made
 
 
 def _check_before(command: Sequence[str], seen: Sequence[str]) -> None:

@@ -8,7 +8,8 @@ import json
 import signal
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+from uuid import uuid4
 
 from prunecli.agent.decide import Done, at_rest
 from prunecli.errors import OutputFailed, PrunecliError, SessionError
@@ -24,6 +25,7 @@ from prunecli.model.events import (
 )
 from prunecli.model.messages import Json, ToolUse, Usage, plain_text, tool_uses
 from prunecli.model.signals import RetryScheduled, SessionEvent, SummaryStarted
+from prunecli.presentation.partial_messages import PartialMessages
 from prunecli.runtime import Runtime
 from prunecli.runtime.notices import notice_of, opening_notices
 from prunecli.runtime.rewinding import take_back_cut
@@ -31,6 +33,7 @@ from prunecli.sanitize import visible
 from prunecli.tools.tool import in_one_line
 
 if TYPE_CHECKING:
+    from prunecli.runtime.answer_schema import AnswerSchema
     from prunecli.runtime.subagents import Child
 
 OutputFormat: TypeAlias = Literal["text", "json", "stream-json"]
@@ -41,12 +44,17 @@ EXIT_CODES = {"success": 0, "error": 1, "limit": 3, "interrupted": 130}
 EXIT_SESSION = 4
 EXIT_TERMINATED = 143
 NOTHING_TO_DO = "nothing to do: the last answer is complete; give a prompt to continue"
+NOTHING: Final = object()
+"""Stands for no JSON, because null is JSON."""
 _SUBTYPES = {"finished": "success", "limit": "limit", "interrupted": "interrupted", "error": "error"}
 
 
 @dataclass(slots=True)
 class Printer:
-    """Prints a session's event stream. `out` takes lines of the result, `err` lines for the user."""
+    """Prints a session's event stream. `out` takes lines of the result, `err` lines for the user.
+
+    `stream` makes events of the API from what arrives of a message. `structured` is the answer as JSON.
+    """
 
     runtime: Runtime
     form: OutputFormat
@@ -57,6 +65,8 @@ class Printer:
     usage: list[Usage] = field(default_factory=list)
     calls: dict[str, ToolUse] = field(default_factory=dict)
     denials: list[ToolUse] = field(default_factory=list)
+    stream: PartialMessages | None = None
+    structured: Json = NOTHING
     parent: str | None = None
     """The call of the session that started the task whose events these are; None for the session's own."""
 
@@ -79,17 +89,25 @@ class Printer:
     def follow(self, child: "Child") -> None:
         """Print what a task says and does in stream-json, and what it is denied."""
         inner = Printer(
-            self.runtime, self.form, self.out, self.err, denials=self.denials, parent=child.call_id
+            self.runtime,
+            self.form,
+            self.out,
+            self.err,
+            denials=self.denials,
+            stream=PartialMessages(child.session.id, lambda: child.host.model_name) if self.stream else None,
+            parent=child.call_id,
         )
         child.session.subscribe(inner.read_task)
 
     def read_task(self, event: SessionEvent) -> None:
         """Handle an event of a task: its messages, not its bill, which the session has too."""
+        self._arrives(event)
         if isinstance(event, Record) and isinstance(event.event, AssistantMessage | ToolResult | UserMessage):
             self._event(event.event)
 
     def read(self, event: SessionEvent) -> None:
         """Handle an event of the session."""
+        self._arrives(event)
         match event:
             case Record():
                 self._event(event.event)
@@ -104,6 +122,17 @@ class Printer:
                 pass
         if notice := notice_of(event, self.runtime):
             self.notice(notice)
+
+    def _arrives(self, event: SessionEvent) -> None:
+        """Print what arrives of a message."""
+        for one in self.stream.read(event) if self.stream else ():
+            self._object(
+                type="stream_event",
+                event=one,
+                session_id=self.runtime.session.id,
+                parent_tool_use_id=self.parent,
+                uuid=str(uuid4()),
+            )
 
     def notice(self, text: str) -> None:
         """Print a notice for the user."""
@@ -175,8 +204,9 @@ class Printer:
     def result(self, subtype: str, duration_ms: int, note: str = "") -> None:
         """Print the last object of json and stream-json; for text, the answer itself."""
         if self.form == "text":
-            if self.text:
-                self.out(visible(self.text))
+            text = self.text if self.structured is NOTHING else json.dumps(self.structured)
+            if text:
+                self.out(visible(text))
             return
         status = self.runtime.status()
         self.out(
@@ -196,6 +226,7 @@ class Printer:
                         {"tool_name": call.name, "tool_use_id": call.id, "tool_input": dict(call.input)}
                         for call in self.denials
                     ],
+                    **({} if self.structured is NOTHING else {"structured_output": self.structured}),
                     **({"note": note} if note else {}),
                 }
             )
@@ -235,9 +266,19 @@ def user_turns(text: str, form: InputFormat) -> list[str]:
 
 
 async def run_headless(
-    runtime: Runtime, prompts: Sequence[str], *, form: OutputFormat, out: Write, err: Write
+    runtime: Runtime,
+    prompts: Sequence[str],
+    *,
+    form: OutputFormat,
+    out: Write,
+    err: Write,
+    schema: "AnswerSchema | None" = None,
+    partial: bool = False,
 ) -> int:
     """Run the prompts one after the other (none: continue the session) and return the exit code.
+
+    With `schema`, the answer to the last prompt must be JSON that is valid under it; it is asked for once more.
+    `partial`: stream-json has an object for each piece of a message.
 
     A failed write ends the run with OutputFailed; the session records the interruption.
     """
@@ -251,12 +292,13 @@ async def run_headless(
             lost.append(error)
             task.cancel()
 
-    printer = Printer(runtime, form, write, err)
+    stream = PartialMessages(runtime.session.id, lambda: runtime.model_name) if partial else None
+    printer = Printer(runtime, form, write, err, stream=stream)
     unsubscribe = runtime.session.subscribe(printer.read)
     runtime.on_task.append(printer.follow)
     loop = asyncio.get_running_loop()
     caught: list[int] = []
-    task = asyncio.ensure_future(_runs(runtime, prompts))
+    task = asyncio.ensure_future(_runs(runtime, prompts, printer, schema))
 
     def stop(number: int) -> None:
         caught.append(number)
@@ -293,7 +335,9 @@ async def run_headless(
     return code
 
 
-async def _runs(runtime: Runtime, prompts: Sequence[str]) -> Done:
+async def _runs(
+    runtime: Runtime, prompts: Sequence[str], printer: Printer, schema: "AnswerSchema | None"
+) -> Done:
     if not prompts:
         take_back_cut(runtime)
         rest = at_rest(runtime.session.context)
@@ -302,9 +346,28 @@ async def _runs(runtime: Runtime, prompts: Sequence[str]) -> Done:
         return await runtime.go_on()
     done = Done("finished")
     for number, prompt in enumerate(prompts, 1):
-        done = await runtime.submit(prompt)
+        note = (schema.note,) if schema and number == len(prompts) else ()
+        done = await runtime.submit(prompt, images=note)
         if done.reason != "finished":
             unsaid = len(prompts) - number
             left = f"{unsaid} more prompt{'s were' if unsaid > 1 else ' was'} not sent" if unsaid else ""
             return replace(done, note="; ".join(filter(None, [done.note, left])))
+    return await _structured(runtime, printer, schema, done) if schema else done
+
+
+async def _structured(runtime: Runtime, printer: Printer, schema: "AnswerSchema", done: Done) -> Done:
+    """Check the answer, and ask once more for a valid one. Raises PrunecliError if that is not valid either."""
+    found, problems = schema.value(printer.text)
+    if problems:
+        printer.notice(f"The answer is not valid under the JSON schema; asking once more. {problems[0]}")
+        done = await runtime.submit(schema.again(problems))
+        if done.reason != "finished":
+            return done
+        found, problems = schema.value(printer.text)
+    if problems:
+        raise PrunecliError(
+            f"the answer is not valid under the JSON schema: {'; '.join(problems)}",
+            "change the prompt or the schema",
+        )
+    printer.structured = found
     return done

@@ -17,13 +17,15 @@ from prunecli.sanitize import visible
 
 if TYPE_CHECKING:
     from prunecli.runtime import Runtime
+    from prunecli.runtime.answer_schema import AnswerSchema
 
 
 def launch(asked: Launch, environ: Mapping[str, str] | None = None) -> int:
     """Start the front end and return the exit code. Raises PrunecliError before a front end runs."""
     environ = dict(os.environ if environ is None else environ)
     if asked.headless:
-        return _headless(asked, _made(asked, environ))
+        schema = _schema(asked)
+        return _headless(asked, _made(asked, environ), schema)
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UsageError("the terminal interface needs a terminal", "use -p to run without one")
     if asked.plain or environ.get("TERM", "") in ("", "dumb"):
@@ -80,7 +82,15 @@ def working_directory() -> Path:
         ) from error
 
 
-def _headless(asked: Launch, runtime: "Runtime") -> int:
+def _schema(asked: Launch) -> "AnswerSchema | None":
+    if not asked.json_schema:
+        return None
+    from prunecli.runtime.answer_schema import AnswerSchema
+
+    return AnswerSchema.of(asked.json_schema)
+
+
+def _headless(asked: Launch, runtime: "Runtime", schema: "AnswerSchema | None") -> int:
     import asyncio
 
     from prunecli.headless import run_headless, user_turns
@@ -95,6 +105,8 @@ def _headless(asked: Launch, runtime: "Runtime") -> int:
         raise UsageError("the prompt is empty", "add it after -p, or pipe it in")
     if not prompts and not (asked.continue_last or asked.resume):
         raise UsageError("no prompt", "add one after -p, or pipe it in")
+    if schema and not prompts:
+        raise UsageError("--json-schema: no prompt to answer", "add one after -p, or pipe it in")
 
     def out(line: str) -> None:
         sys.stdout.write(line + "\n")
@@ -105,7 +117,10 @@ def _headless(asked: Launch, runtime: "Runtime") -> int:
 
     async def run() -> int:
         try:
-            return await run_headless(runtime, prompts, form=asked.output_format, out=out, err=err)
+            form, partial = asked.output_format, asked.partial_messages
+            return await run_headless(
+                runtime, prompts, form=form, out=out, err=err, schema=schema, partial=partial
+            )
         finally:
             await runtime.close()
 

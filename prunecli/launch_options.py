@@ -22,6 +22,13 @@ class Launch:
     continue_last: bool = False
     resume: str | None = None
     fork: bool = False
+    session_id: str = ""
+    name: str = ""
+    append_prompt: str = ""
+    append_prompt_file: Path | None = None
+    add_dirs: tuple[str, ...] = ()
+    json_schema: str = ""
+    partial_messages: bool = False
     config_file: Path | None = None
     flags: Mapping[str, str] | None = None
     sets: tuple[str, ...] = ()

@@ -27,7 +27,8 @@ class SessionGatekeeper:
     the PATH of commands, None for this process's. `claims` returns what an MCP server says of a tool `server:tool`,
     or ""; it is shown with a question, and decides nothing. `lent` are more allow rules while a custom command runs;
     `readable` are the real folders of skills, which may be read wherever they are. `kept` returns the rules kept for
-    the directory, which hold while it is trusted; `keep` keeps one more.
+    the directory, which hold while it is trusted; `keep` keeps one more. `added` returns the folders that are part of
+    the workspace beside it.
     """
 
     rules: Rules
@@ -45,6 +46,7 @@ class SessionGatekeeper:
     readable: tuple[str, ...] = ()
     kept: Callable[[], tuple[str, ...]] = tuple
     keep: Callable[[str], None] = field(default=lambda _: None)
+    added: Callable[[], tuple[Path, ...]] = tuple
 
     @property
     def in_force(self) -> Rules:
@@ -74,6 +76,7 @@ class SessionGatekeeper:
             inside=self.inside() if touches and touches.runs and self.trusted else Inside(),
             search_path=self.search_path,
             readable=self.readable,
+            added=self.added(),
         )
 
     async def ask(self, asked: Asked) -> Answer:

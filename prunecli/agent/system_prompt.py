@@ -22,13 +22,14 @@ does what was asked, then check it (run the tests or the program) when you can.
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """The facts stated in the prompt. `window` is in tokens, `today` an ISO date."""
+    """The facts stated in the prompt. `window` is in tokens, `today` an ISO date; `more` are further lines."""
 
     cwd: Path
     platform: str
     today: str
     window: int
     can_prune: bool
+    more: tuple[str, ...] = ()
 
 
 def system_prompt(
@@ -39,7 +40,8 @@ def system_prompt(
     `task`: for a subagent, what it is ("" for what the session's agent is) and the rules of tasks.
     """
     identity = "\n\n".join((task[0] or _IDENTITY, task[1])) if task else _IDENTITY
-    facts = [f"Working directory: {place.cwd}", f"Platform: {place.platform}", f"Date: {place.today}"]
+    facts = [f"Working directory: {place.cwd}", *place.more]
+    facts += [f"Platform: {place.platform}", f"Date: {place.today}"]
     if place.can_prune:
         facts.append(
             f"Context window: {place.window:,} tokens. Finished exchanges can be removed with prun once you no "

@@ -7,6 +7,7 @@ from prunecli.agent.permissions.verdict import MODES
 from prunecli.commands.command import Choice, Choose, Effect, Say
 from prunecli.errors import ConfigError
 from prunecli.runtime import Runtime
+from prunecli.runtime.added_folders import in_words
 
 _WHAT = {
     "ask": "runs reads and harmless commands, asks about the rest",
@@ -32,6 +33,8 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     lines = [
         f"{kind}: {', '.join(texts)}" for kind, texts in _rules(rules.allow, rules.ask, rules.deny) if texts
     ]
+    if runtime.setup.added.paths:
+        lines.append(f"they hold in {in_words(runtime.setup)} too.")
     if problem := runtime.project_rules.problem:
         lines.append(f"{problem}, so no rules of this project are in force.")
     if kept:

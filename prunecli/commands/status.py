@@ -6,6 +6,7 @@ from prunecli import __version__
 from prunecli.commands.command import Effect, Table
 from prunecli.figures import money, share, short
 from prunecli.runtime import Runtime
+from prunecli.runtime.added_folders import in_words
 
 
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
@@ -18,6 +19,7 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     rows = (
         ("version", __version__),
         ("directory", setup.places.shown(setup.cwd) + ("" if status.trusted else " · read-only, /trust")),
+        *((("also in", f"{in_words(setup)} · /add-dir"),) if setup.added.paths else ()),
         ("model", status.model),
         ("session", f"{name}{session.id}"),
         ("file", setup.places.shown(session.path) if session.path else "not saved"),

@@ -6,6 +6,8 @@ the background for a while, and the next attempt builds on it.
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
+from pathlib import Path
 
 from prunecli.config import Config
 from prunecli.errors import SnapshotFailed
@@ -30,7 +32,8 @@ FIRST_SECONDS = 60.0
 class FileSaver:
     """Saves the files of one runtime and records it.
 
-    A failure is reported once and turns saving off for that session.
+    A failure is reported once and turns saving off for that session. `root` is the folder, by default the working
+    directory; this one then saves the added folders too.
     """
 
     def __init__(
@@ -41,12 +44,19 @@ class FileSaver:
         *,
         patience: float = PATIENCE,
         first_seconds: float = FIRST_SECONDS,
+        root: Path | None = None,
     ) -> None:
-        folder, environ = setup.places.snapshots, setup.child_env
+        self.cwd = setup.cwd
+        folder, environ, root = setup.places.snapshots, setup.child_env, root or setup.cwd
         self.snapshots: Kept = (
-            Snapshots(folder, setup.cwd, environ, setup.places.home)
-            if find_outside(environ.get("PATH", ""), "git", str(setup.cwd))
-            else Copies(folder, setup.cwd)
+            Snapshots(folder, root, environ, setup.places.home)
+            if find_outside(environ.get("PATH", ""), "git", str(root))
+            else Copies(folder, root)
+        )
+        self._added: Callable[[], tuple[Path, ...]] = lambda: setup.added.paths if root == setup.cwd else ()
+        self._beside: dict[Path, FileSaver] = {}
+        self._make = partial(
+            FileSaver, setup, config, session, patience=patience, first_seconds=first_seconds
         )
         self._config = config
         self._session = session
@@ -56,6 +66,13 @@ class FileSaver:
         self._work: asyncio.Task[Saved] | None = None
         self._given_up: dict[str, str] = {}
         self._one_at_a_time = asyncio.Lock()
+
+    @property
+    def all(self) -> tuple["FileSaver", ...]:
+        """This one, and those of the added folders."""
+        for path in self._added():
+            self._beside.setdefault(path, self._make(root=path))
+        return (self, *(self._beside[path] for path in self._added()))
 
     @property
     def off(self) -> str:
@@ -78,7 +95,8 @@ class FileSaver:
     async def before(self, call: ToolUse) -> None:
         """Save the files before this call changes something."""
         async with self._one_at_a_time:  # agents that work side by side wait for the same save
-            await self._before_call(call)
+            for one in self.all:
+                await one._before_call(call)
 
     async def _before_call(self, call: ToolUse) -> None:
         if self.off or self._failure or self._work:
@@ -121,6 +139,10 @@ class FileSaver:
 
     async def after(self) -> None:
         """Save the files now that the agent is idle again."""
+        for one in self.all:
+            await one._after()
+
+    async def _after(self) -> None:
         if self.off or self._failure or self._work:
             return
         if is_open(self._session().records, str(self.snapshots.workspace)):
@@ -145,6 +167,8 @@ class FileSaver:
 
     async def close(self) -> None:
         """Stop the background save; its work so far is kept."""
+        for one in self._beside.values():
+            await one.close()
         if self._work is not None:
             self._work.remove_done_callback(self._ended)
             if isinstance(self.snapshots, Snapshots):

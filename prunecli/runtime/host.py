@@ -37,6 +37,7 @@ class Host(Protocol):
     asker: Callable[[Asked], Awaitable[Answer]]
     mailbox: Mailbox
     notices: list[str]
+    on_session: list[Callable[[Session], None]]
     tools: dict[str, Tool]
     files: FileSaver
     files_seen: FilesSeen

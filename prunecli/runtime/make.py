@@ -3,7 +3,7 @@
 import os
 import sys
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,11 +22,12 @@ from prunecli.paths import Places
 from prunecli.providers.models import ModelTable
 from prunecli.providers.provider import Provider
 from prunecli.providers.thinking import budget_note
+from prunecli.runtime import launch_flags
 from prunecli.runtime.guide import Guide
 from prunecli.runtime.mcp_servers import PROJECT_FILE
 from prunecli.runtime.pruning_log import PruningLog
 from prunecli.runtime.runtime import Runtime
-from prunecli.runtime.setup import MakeWalls, Setup
+from prunecli.runtime.setup import Added, MakeWalls, Setup
 from prunecli.tools.processes.environment import child_environment
 
 if TYPE_CHECKING:
@@ -72,6 +73,8 @@ def make_runtime(asked: Launch, environ: Mapping[str, str]) -> Runtime:
     demo = config.origin("model.name") == NO_KEY
     if demo and asked.headless:
         raise UsageError(NO_KEY, NO_KEY_HINT)
+    folders, waiting = launch_flags.folders(asked, store, cwd, places.home)
+    added = Added(folders)
     keys = config.providers.keys(config.model.provider)
     child = child_environment(environ, (keys.key_variable, keys.token_variable))
     setup = Setup(
@@ -86,7 +89,10 @@ def make_runtime(asked: Launch, environ: Mapping[str, str]) -> Runtime:
         trust_store=store,
         keep_log=not asked.no_session,
         environ=environ,
-        walls=_maker(places, cwd, unattended_environment(child)),
+        walls=_maker(places, cwd, unattended_environment(child), added),
+        added=added,
+        append_prompt=launch_flags.appended(asked),
+        naming=[asked.name] if asked.name else [],
     )
     table = ModelTable.load(places.shipped_data, config.models)
 
@@ -98,13 +104,21 @@ def make_runtime(asked: Launch, environ: Mapping[str, str]) -> Runtime:
     runtime.introduction, runtime.guide = asked.introduction, Guide(asked.guide)
     if config.origin("model.name").startswith("flag "):
         runtime.session_model.asked = config.model.name
+    _begin(runtime, asked, waiting)
+    return runtime
+
+
+def _begin(runtime: Runtime, asked: Launch, waiting: Sequence[Path]) -> None:
+    """Open the session that is asked for, and note what to ask when the screen opens."""
     if asked.headless:
         _warm(runtime.provider)
+    launch_flags.watch_prompt(runtime)
+    launch_flags.check_id(asked, runtime.store)
     _open(runtime, asked)
+    runtime.opening += [f"/add-dir {path}" for path in waiting]
     _ask_about_servers(runtime, headless=asked.headless)
-    if setup.keep_log:
-        PruningLog(places.log_file, runtime).follow()
-    return runtime
+    if runtime.setup.keep_log:
+        PruningLog(runtime.setup.places.log_file, runtime).follow()
 
 
 def _trust_notes(store: TrustStore, cwd: Path, trusted: bool) -> list[str]:
@@ -129,11 +143,11 @@ def _model_notes(config: Config, runtime: Runtime) -> list[str]:
     return [f"{origin}: {note}."] if note else []
 
 
-def _maker(places: Places, cwd: Path, env: Mapping[str, str]) -> MakeWalls:
+def _maker(places: Places, cwd: Path, env: Mapping[str, str], added: Added) -> MakeWalls:
     def make(config: Config, rules: Callable[[], Rules]) -> "Walls":
         from prunecli.runtime.rules_as_walls import make_walls  # deferred: no start waits for it
 
-        return make_walls(config, places, cwd, env, rules)
+        return make_walls(config, places, cwd, env, rules, lambda: added.paths)
 
     return make
 
@@ -169,7 +183,9 @@ def _open(runtime: Runtime, asked: Launch) -> None:
         if at is None:
             _open_path(runtime, asked, runtime.store.find(wanted))
         else:
-            runtime.open_session(runtime.store.find(wanted), fork=True, at=at)
+            runtime.open_session(runtime.store.find(wanted), fork=True, at=at, fork_id=asked.session_id)
+    elif asked.session_id:
+        runtime.new_session(asked.session_id)
     if not runtime.gatekeeper.trusted:
         runtime.opening.insert(0, "/trust")
     elif runtime.hooking.exist:
@@ -181,7 +197,10 @@ def _open(runtime: Runtime, asked: Launch) -> None:
 def _open_path(runtime: Runtime, asked: Launch, path: Path) -> None:
     """Resume a session. With a screen, offer a copy of one that another process is writing to."""
     try:
-        (runtime.open_session if asked.headless else runtime.resume)(path, fork=asked.fork)
+        if asked.session_id:
+            runtime.open_session(path, fork=True, fork_id=asked.session_id)
+        else:
+            (runtime.open_session if asked.headless else runtime.resume)(path, fork=asked.fork)
     except SessionLocked:
         if asked.headless:
             raise

@@ -15,8 +15,9 @@ from prunecli.model.events import SettingChanged
 from prunecli.model.messages import Json
 from prunecli.model.notes import CHANGED, DELETED, changes_told
 from prunecli.model.requests import PREAMBLE, tool_names
+from prunecli.runtime.added_folders import fact
 from prunecli.runtime.session_model import SessionModel
-from prunecli.runtime.setup import Setup
+from prunecli.runtime.setup import ADDED, Setup
 from prunecli.session.session import Session
 from prunecli.tools.tool import Tool, definition
 
@@ -50,6 +51,7 @@ def preamble(
         date.fromtimestamp(begun / 1000).isoformat(),
         window,
         any(tool["name"] == "prun" for tool in definitions),
+        fact(setup),
     )
     found = Instructions(setup.cwd, setup.places.config, setup.places.home, trusted=trusted).at_start()
     texts = system_prompt(place, found, task)
@@ -74,7 +76,12 @@ def begin(
     first = session.records[0].timestamp if session.records else setup.clock()
     now = preamble(setup, tools, first, window=window, trusted=trusted)
     if recorded(session.context) is None:
-        session.emit(SettingChanged(PREAMBLE, {**now, "system": [*now["system"], *filter(None, more())]}))
+        texts = *now["system"], *more(), setup.append_prompt
+        session.emit(SettingChanged(PREAMBLE, {**now, "system": list(filter(None, texts))}))
+    if setup.naming:
+        session.emit(SettingChanged("session.name", setup.naming.pop()))
+    if (added := list(map(str, setup.added.paths))) != (session.context.settings.get(ADDED) or []):
+        session.emit(SettingChanged(ADDED, added))
     if name := model.unrecorded(session):
         session.emit(SettingChanged("model.name", name))
     return change_note(session.context, now)

@@ -12,6 +12,7 @@ from prunecli.context.state import Context
 from prunecli.errors import ToolError
 from prunecli.model.events import AssistantMessage, Record, SessionStarted, ToolResult, ToolStarted
 from prunecli.model.touches import named
+from prunecli.runtime.added_folders import recorded
 from prunecli.runtime.setup import Setup
 from prunecli.session.loading import tail
 from prunecli.session.session import Session, Step, Steps
@@ -86,7 +87,7 @@ class Resuming:
         if self._session is None:
             raise RuntimeError("the session is not fully read yet")
         if not self._fork:
-            clear_half_done(self._session, self._runtime.setup.cwd)
+            clear_half_done(self._session, self._runtime.setup)
         self._runtime.switch(self._session, self._bill)
         return self._session
 
@@ -97,19 +98,19 @@ class Resuming:
             self._session.close()
 
 
-def fresh(setup: Setup, model: str, store: Store, context: Context) -> Session:
-    """A new session; its file is created with its first record."""
-    started = SessionStarted(new_id(setup.clock(), random_bytes()), str(setup.cwd), model)
+def fresh(setup: Setup, model: str, store: Store, context: Context, session_id: str = "") -> Session:
+    """A new session, with this id if given; its file is created with its first record."""
+    started = SessionStarted(session_id or new_id(setup.clock(), random_bytes()), str(setup.cwd), model)
     path = store.new_path(setup.cwd, started.id) if setup.keep_log else None
     return Session(started, context, path=path, clock=setup.clock)
 
 
-def clear_half_done(session: Session, cwd: Path) -> None:
+def clear_half_done(session: Session, setup: Setup) -> None:
     """Remove temporary files and undo half-written ones of calls without a result. Failures become notices of the
     session. Does nothing for a read-only session."""
     for given in () if session.read_only else _half_done(session):
         try:
-            clear_leftovers(given, cwd, cwd)
+            clear_leftovers(given, setup.cwd, setup.cwd, recorded(session, setup)[0])
         except ToolError as error:
             session.notices.append(str(error))
 

@@ -7,8 +7,9 @@ from prunecli.errors import SnapshotFailed
 from prunecli.model.claude import is_bound
 from prunecli.model.events import Pinned, PrunApplied, PrunReverted, Record, Rewound
 from prunecli.model.signals import Notice
+from prunecli.runtime.file_snapshots import FileSaver
 from prunecli.runtime.runtime import Runtime
-from prunecli.session.restoring import Outlook, Restored, outlooks, restore
+from prunecli.session.restoring import Outlook, Restored, joined, outlooks, restore
 from prunecli.session.timeline import Point, points
 from prunecli.tools.files.in_thread import in_thread
 from prunecli.tools.tool import FilesSeen
@@ -16,10 +17,21 @@ from prunecli.tools.tool import FilesSeen
 
 def outlook_of(runtime: Runtime, seqs: list[int]) -> list[Outlook]:
     """The file changes that rewinding to each of these points would make. May block. Raises SnapshotFailed."""
-    if runtime.files.off:
-        return [Outlook() for _ in seqs]
-    snapshots = runtime.files.snapshots
-    return outlooks(snapshots, tuple(runtime.session.records), seqs, runtime.files.save())
+    records = tuple(runtime.session.records)
+    found = [
+        [_named(files, one) for one in outlooks(files.snapshots, records, seqs, files.save())]
+        for files in runtime.files.all
+        if not files.off
+    ]
+    return [joined(parts, runtime.setup.cwd) for parts in zip(*found, strict=True)] or [
+        Outlook() for _ in seqs
+    ]
+
+
+def _named(files: FileSaver, outlook: Outlook) -> Outlook:
+    """The outlook with the names of files as the user sees them: whole paths in an added folder."""
+    root = files.snapshots.workspace
+    return outlook if root == files.cwd else outlook.below(root)
 
 
 def points_of(runtime: Runtime) -> list[Point]:
@@ -49,7 +61,10 @@ async def rewind(runtime: Runtime, seq: int, *, conversation: bool, files: bool)
 
     Raises SnapshotFailed, with the conversation as it was; StorageFailed.
     """
-    restored = await _files(runtime, seq) if files else Restored((), ())
+    restored = Restored((), ())
+    for one in runtime.files.all if files else ():
+        if one is runtime.files or not one.off:
+            restored = restored.joined(await _files(runtime, one, seq))
     if conversation:
         if (lost := await asyncio.to_thread(thinking_lost, runtime, seq)).blocks:
             words = f"{lost} of this branch no longer fit and will be dropped"
@@ -60,21 +75,21 @@ async def rewind(runtime: Runtime, seq: int, *, conversation: bool, files: bool)
     return restored
 
 
-async def _files(runtime: Runtime, seq: int) -> Restored:
-    if why := runtime.files.off:
+async def _files(runtime: Runtime, files: FileSaver, seq: int) -> Restored:
+    if why := files.off:
         raise SnapshotFailed(f"cannot restore files: {why}")
-    snapshots, session = runtime.files.snapshots, runtime.session
+    snapshots, session = files.snapshots, runtime.session
     records = tuple(session.records)
-    now = await asyncio.to_thread(runtime.files.save)
+    now = await asyncio.to_thread(files.save)
     (outlook,) = await asyncio.to_thread(outlooks, snapshots, records, [seq], now)
     if not outlook.changes:
         return Restored((), ())
-    runtime.files.record(now, "before", "rewind")
+    files.record(now, "before", "rewind")
     await asyncio.to_thread(session.commit)
     try:
         return await in_thread(lambda stop: restore(snapshots, outlook.changes, stop))
     finally:
-        runtime.files.record(await asyncio.to_thread(runtime.files.save), "after", "rewind")
+        files.record(await asyncio.to_thread(files.save), "after", "rewind")
 
 
 def take_back_cut(runtime: Runtime) -> None:

@@ -5,6 +5,7 @@ Imported when a command may run, not at the start.
 
 import os
 from collections.abc import Callable, Mapping
+from functools import cache
 from pathlib import Path
 
 from prunecli.agent.permissions import path_patterns
@@ -21,30 +22,40 @@ from prunecli.tools.files.secret_paths import looks_secret
 
 
 def make_walls(
-    config: Config, places: Places, cwd: Path, env: Mapping[str, str], rules: Callable[[], Rules]
+    config: Config,
+    places: Places,
+    cwd: Path,
+    env: Mapping[str, str],
+    rules: Callable[[], Rules],
+    added: Callable[[], tuple[Path, ...]] = tuple,
 ) -> Walls:
-    """The sandbox of a directory. `env` is that of commands.
+    """The sandbox of a directory and of the folders `added` to it. `env` is that of commands.
 
     Files that deny rules for reading name are hidden like secrets; allow rules show secrets of the workspace.
     """
     root, home, sandbox = os.path.realpath(cwd), os.path.realpath(places.home), config.sandbox
-    denied = path_patterns.namer(
-        [rule.pattern or "" for rule in _paths(rules().deny, "read")], Path(root), Path(home)
-    )
+    patterns = [rule.pattern or "" for rule in _paths(rules().deny, "read")]
+
+    @cache
+    def scan(folder: str) -> SecretScan:
+        denied = path_patterns.namer(patterns, Path(folder), Path(home))
+        return SecretScan(
+            folder,
+            lambda path: looks_secret(path) or denied(path),
+            is_obeyed=lambda path: is_kept_inside(path[len(folder) :].lstrip("/")),
+        )
+
     writable = (absolute(path, places.home) for path in sandbox.writable)
     ground = Ground(
         root,
         home,
         (str(places.key_file), str(places.mcp_logins), str(places.data)),
         real(path for path in writable if path is not None and path.exists()),
-        SecretScan(
-            root,
-            lambda path: looks_secret(path) or denied(path),
-            is_obeyed=lambda path: is_kept_inside(path[len(root) :].lstrip("/")),
-        ),
+        scan(root),
         env,
-        lambda path: _may_read(path, rules(), root, home),
+        lambda path: _may_read(path, rules(), (root, *map(str, added())), home),
         lambda: _denied_paths(rules(), root, home),
+        added=lambda: tuple((str(folder), scan(str(folder))) for folder in added()),
     )
     limits = Limits(sandbox.max_processes, sandbox.max_memory_mb)
     return Walls(
@@ -62,13 +73,16 @@ def _paths(texts: tuple[str, ...], *tools: str) -> list[Rule]:
     return [rule for rule in rules if rule.tool in tools and rule.pattern is not None]
 
 
-def _may_read(path: str, rules: Rules, root: str, home: str) -> bool:
+def _may_read(path: str, rules: Rules, roots: tuple[str, ...], home: str) -> bool:
     """Whether a rule allows reading a secret of the workspace, and none denies it."""
-    place = resolve(path, Path(root), Path(home))
-    allowed, denied = _paths(rules.allow, "read"), _paths(rules.deny, "read")
-    return any(
-        path_patterns.allows(rule.pattern or "", place, Path(root), Path(home), True) for rule in allowed
-    ) and not any(path_patterns.matches(rule.pattern or "", place, Path(root), Path(home)) for rule in denied)
+    place, user = resolve(path, Path(roots[0]), Path(home)), Path(home)
+    allowed, denied = (
+        [(rule.pattern or "", Path(root)) for rule in _paths(texts, "read") for root in roots]
+        for texts in (rules.allow, rules.deny)
+    )
+    return any(path_patterns.allows(text, place, root, user, True) for text, root in allowed) and not any(
+        path_patterns.matches(text, place, root, user) for text, root in denied
+    )
 
 
 def _denied_paths(rules: Rules, root: str, home: str) -> list[str]:

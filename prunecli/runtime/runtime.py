@@ -37,6 +37,7 @@ from prunecli.providers.provider import Provider
 from prunecli.providers.tokenizer import counter
 from prunecli.runtime import session_state as standing
 from prunecli.runtime import toolbox
+from prunecli.runtime.added_folders import AddedFolders
 from prunecli.runtime.balance import Balance
 from prunecli.runtime.choices import Choices
 from prunecli.runtime.connections import Connections
@@ -110,29 +111,37 @@ class Runtime:
         self.session_model = SessionModel(info_of)
         self.expectations = expectations_of(setup.places)
         self.session: Session = fresh(setup, self.config.model.name, self.store, self.new_context())
-        self.extensions = Extensions(self)
+        self.extensions, self.folders = Extensions(self), AddedFolders(self)
         self.jobs: Jobs = Jobs(self, within.jobs if within else None)
         self._watch(self.session)
         self.servers: RemoteServers = RemoteServers(self) if within is None else within.servers
 
     # Sessions ------------------------------------------------------------------------------------------------
 
-    def new_session(self) -> Session:
-        """Start a new session; the present one does not change."""
-        self.switch(fresh(self.setup, self.config.model.name, self.store, self.new_context()))
+    def new_session(self, session_id: str = "") -> Session:
+        """Start a new session, with this id if given; the present one does not change."""
+        self.switch(fresh(self.setup, self.config.model.name, self.store, self.new_context(), session_id))
         return self.session
 
     def open_session(
-        self, path: Path, *, writable: bool = True, fork: bool = False, at: int | None = None
+        self,
+        path: Path,
+        *,
+        writable: bool = True,
+        fork: bool = False,
+        at: int | None = None,
+        fork_id: str = "",
     ) -> Session:
-        """Resume the session of a file, or a copy of it (up to record `at`). Raises SessionError, OSError;
-        the present session then stays."""
+        """Resume the session of a file, or a copy of it (up to record `at`, with the id `fork_id` if given). Raises
+        SessionError, OSError; the present session then stays."""
         clock = self.setup.clock
         session = Session.load(path, self.new_context(), writable=writable and not fork, clock=clock)
         if fork:
-            session = session.forked(self.new_context(), self.store, self.setup.cwd, at=at)
+            session = session.forked(
+                self.new_context(), self.store, self.setup.cwd, at=at, session_id=fork_id
+            )
         else:
-            clear_half_done(session, self.setup.cwd)
+            clear_half_done(session, self.setup)
         self.switch(session)
         return session
 

@@ -21,6 +21,17 @@ from prunecli.session.completing import Clock, system_clock
 if TYPE_CHECKING:
     from prunecli.sandbox.walls import Walls
 
+ADDED = "workspace.added"
+"""The setting that lists the added folders of a session."""
+
+
+@dataclass(slots=True)
+class Added:
+    """The real paths of folders in which the agent works too; they change during a session."""
+
+    paths: tuple[Path, ...] = ()
+
+
 MakeWalls: TypeAlias = Callable[[Config, Callable[[], Rules]], "Walls"]
 """(configuration, the rules in force) -> the sandbox that it asks for."""
 
@@ -33,6 +44,8 @@ class Setup:
     approved (git's hooks run in it); neither contains a key. `load_config` reads the configuration again, for a
     trusted directory or not. `zone` is the time zone for display, None for the machine's. `environ` is the original
     environment with keys; no child process gets it. `walls` makes the sandbox; without it there is none.
+    `append_prompt` is a text at the end of the system prompt of each session that begins; tasks do not get it.
+    `naming` holds the name that the session of the next prompt gets, if any.
     """
 
     places: Places
@@ -49,6 +62,9 @@ class Setup:
     zone: tzinfo | None = None
     environ: Mapping[str, str] = field(default_factory=dict, repr=False)
     walls: MakeWalls | None = None
+    added: Added = field(default_factory=Added)
+    append_prompt: str = ""
+    naming: list[str] = field(default_factory=list)
 
 
 def rules_of(config: Config) -> Rules:
@@ -82,6 +98,7 @@ def keeper_of(
         search_path=setup.child_env.get("PATH"),
         kept=lambda: rules.of(setup.cwd),
         keep=keep,
+        added=lambda: setup.added.paths,
     )
 
 

@@ -114,4 +114,5 @@ def tool_context(
         run_task=tasks.run,
         recall_of=tasks.original,
         jobs=jobs,
+        added=setup.added.paths,
     )

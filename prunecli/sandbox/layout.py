@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from prunecli.sandbox.scan import SecretScan
+from prunecli.sandbox.scan import Found, SecretScan
 
 PROTECTED = (".git", ".prunecli", ".claude", ".mcp.json")
 """What starts programs in the workspace; always read-only, and not to be created."""
@@ -116,7 +116,8 @@ class Ground:
     """The inputs of a session's layouts: its folders, other paths to hide (`own`), and its secret files.
 
     `allows` says whether a rule allows reading a secret of the workspace, `denied` lists other paths that rules hide;
-    `unix_sockets` lists the system's. `needed`: what the start programs are read from; nothing hides it.
+    `unix_sockets` lists the system's. `needed`: what the start programs are read from; nothing hides it. `added` are
+    other folders that are part of the workspace, each with its secret files.
     """
 
     workspace: str
@@ -129,23 +130,39 @@ class Ground:
     denied: Callable[[], Iterable[str]] = lambda: ()
     unix_sockets: Callable[[], Iterable[str]] = lambda: unix_sockets()
     needed: tuple[str, ...] = _NEEDED
+    added: Callable[[], tuple[tuple[str, SecretScan], ...]] = tuple
+
+    @property
+    def roots(self) -> tuple[str, ...]:
+        """The workspace, and the added folders that exist."""
+        return (self.workspace, *(path for path, _ in self.added() if os.path.isdir(path)))
+
+    def found(self) -> Found:
+        """The secret files of all of them."""
+        parts = [self.secrets.files(), *(scan.files() for _, scan in self.added())]
+        return Found(
+            tuple(path for part in parts for path in part.paths),
+            all(part.complete for part in parts),
+            tuple(path for part in parts for path in part.obeyed),
+        )
 
 
 def layout_for(ground: Ground, *, git: bool, granted: bool = False) -> Layout:
     """The layout of the next command; `git`: it may write to repositories, `granted`: to what programs obey."""
-    root = ground.workspace
-    readable = tuple(_visible_again(ground))
-    shown = (root, *ground.writable, *readable)
-    found = ground.secrets.files()
-    kept, reopened, missing = _protected((root, *ground.writable), git, found.obeyed, granted)
+    roots = ground.roots
+    writable = tuple(dict.fromkeys((*roots, *ground.writable)))
+    readable = tuple(_visible_again(ground, roots))
+    shown = (*writable, *readable)
+    found = ground.found()
+    kept, reopened, missing = _protected(roots, writable, git, found.obeyed, granted)
     secrets = [path for path in found.paths if not ground.allows(path)]
     hidden, emptied = list[str](), list[str]()
     for path in (*_at_home(ground), *_SYSTEM, *ground.own, *ground.denied()):
-        for real in _apart_from(os.path.realpath(path), (root, *ground.needed)):
+        for real in _apart_from(os.path.realpath(path), (*roots, *ground.needed)):
             (hidden if os.path.isdir(real) else emptied).append(real)
     hidden += [*secrets, *ground.unix_sockets(), *_named_sockets(ground.environ)]
     return Layout(
-        writable=(root, *ground.writable),
+        writable=writable,
         readable=readable,
         kept=kept,
         reopened=reopened,
@@ -172,14 +189,15 @@ def lies_below(path: str, folders: Iterable[str]) -> bool:
     return any(path == folder or path.startswith(folder.rstrip("/") + "/") for folder in folders)
 
 
-def _visible_again(ground: Ground) -> Iterator[str]:
+def _visible_again(ground: Ground, roots: tuple[str, ...]) -> Iterator[str]:
     """What is needed below the private folders: the repository, the home folder, tools, name resolution."""
-    wanted = [ground.home, *_repository(ground.workspace), *ground.needed]
+    wanted = [ground.home, *ground.needed]
+    wanted += [path for root in roots for path in _repository(root)]
     wanted += ground.environ.get("PATH", "").split(os.pathsep)
     wanted += ["/run/current-system", "/run/opengl-driver", os.path.realpath("/etc/resolv.conf")]
     for path in dict.fromkeys(os.path.realpath(path) for path in wanted if os.path.isabs(path)):
         inside = lies_below(path, PRIVATE) and path not in PRIVATE
-        if inside and not lies_below(path, (ground.workspace,)) and os.path.exists(path):
+        if inside and not lies_below(path, roots) and os.path.exists(path):
             yield path
 
 
@@ -216,18 +234,18 @@ def _first_line(path: str) -> str:
 
 
 def _protected(
-    writable: tuple[str, ...], git: bool, obeyed: Iterable[str], granted: bool
+    roots: tuple[str, ...], writable: tuple[str, ...], git: bool, obeyed: Iterable[str], granted: bool
 ) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
-    """The protected paths of the workspace, the first writable folder: (kept, reopened, missing)."""
-    root, kept, reopened, missing = writable[0], list[str](), list[str](), list[str]()
-    for name in PROTECTED:
-        path = os.path.join(root, name)
+    """The protected paths of the workspace, whose folders are `roots`: (kept, reopened, missing)."""
+    kept, reopened, missing = list[str](), list[str](), list[str]()
+    for path in (os.path.join(root, name) for root in roots for name in PROTECTED):
         (missing if is_free(path) else kept).append(path)
     nested = [path for path in obeyed if os.path.basename(path).lower() == ".git"]
     kept += nested if granted else obeyed
-    if git and os.path.join(root, ".git") in missing:
-        missing.remove(os.path.join(root, ".git"))  # `git init` was allowed
-    for gitdir in dict.fromkeys((os.path.join(root, ".git"), *nested)) if git else ():
+    own = [os.path.join(root, ".git") for root in roots]
+    if git:
+        missing = [path for path in missing if path not in own]  # `git init` was allowed
+    for gitdir in dict.fromkeys((*own, *nested)) if git else ():
         if os.path.isdir(gitdir):
             reopened.append(os.path.realpath(gitdir))
         else:

@@ -89,7 +89,7 @@ class Walls:
 
     def finds_all(self) -> bool:
         """Whether every secret of the workspace is found and hidden."""
-        return self.ground.secrets.files().complete
+        return self.ground.found().complete
 
     def begin(self) -> None:
         """Try in the background."""
@@ -126,7 +126,7 @@ class Walls:
                     return ""
                 checked = True
                 ours = {path for path in layout.missing if is_free(path)}
-                after = sorted(set(self.ground.secrets.files().obeyed) - ours)
+                after = sorted(set(self.ground.found().obeyed) - ours)
                 return obeyed.in_words(obeyed.set_aside(before, after), self.ground.workspace)
 
             try:

@@ -9,7 +9,7 @@ import os
 import stat
 import threading
 from collections.abc import Callable, Iterator, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha1
 from pathlib import Path, PurePosixPath
 from typing import TypeAlias
@@ -52,6 +52,25 @@ class Outlook:
         """Lines removed since, which the rewind restores."""
         return sum(max(0, change.added) for change in self.changes)
 
+    def below(self, root: Path) -> "Outlook":
+        """The same with whole paths."""
+        return Outlook(
+            tuple(replace(change, path=str(root / change.path)) for change in self.changes),
+            tuple(str(root / path) for path in self.foreign),
+            tuple(str(root / path) for path in self.unknown),
+        )
+
+
+def joined(parts: Sequence[Outlook], cwd: Path) -> Outlook:
+    """The outlook of several folders together, which may lie in one another; the first starts at `cwd`."""
+    changes = [change for part in parts for change in part.changes]
+    once = {cwd / change.path: change for change in reversed(changes)}
+    return Outlook(
+        tuple(change for change in changes if once[cwd / change.path] is change),
+        tuple(path for part in parts for path in part.foreign),
+        tuple(path for part in parts for path in part.unknown),
+    )
+
 
 @dataclass(frozen=True, slots=True)
 class Restored:
@@ -59,6 +78,10 @@ class Restored:
 
     paths: tuple[str, ...]
     left: tuple[tuple[str, str], ...]
+
+    def joined(self, other: "Restored") -> "Restored":
+        """This one, then another."""
+        return Restored((*self.paths, *other.paths), (*self.left, *other.left))
 
     @property
     def words(self) -> str:

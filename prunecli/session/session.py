@@ -307,24 +307,24 @@ class Session:
             self.close()
         elif self.path and self._blobs:
             self._blobs.clear_leftovers()
-            place = quarantine(self.path, loaded.bad)
-            if place:
+            if place := quarantine(self.path, loaded.bad):
                 self.notices.append(f"copied damaged lines to {place.name}")
             self.answer_open_calls(continuing=True)
 
-    def forked(self, context: Context, store: Store, cwd: Path, *, at: int | None = None) -> "Session":
-        """Create a copy with all records, or those up to record `at`. The seqs stay, so that `verify` can check its
-        requests. The file is created at once, completely or not at all; the copy of a named session gets a name of
-        its own. Raises SessionNotFound, SessionTooNew and StorageFailed."""
+    def forked(
+        self, context: Context, store: Store, cwd: Path, *, at: int | None = None, session_id: str = ""
+    ) -> "Session":
+        """Create a copy with all records, or those up to record `at`, with this id if given. The seqs stay, so that
+        `verify` can check its requests. The file is created at once, completely or not at all; the copy of a named
+        session gets a name of its own. Raises SessionNotFound, SessionTooNew and StorageFailed."""
         self._refuse_too_new()
         records = [record for record in self.records if at is None or record.seq <= at]
         if at is not None and (not records or records[-1].seq != at):
             raise SessionNotFound(f"session {self.id} has no record {at}", "/context lists entry numbers")
-        now = self._clock()
+        new = session_id or new_id(self._clock(), random_bytes())
         parent = {"id": self.id, "seq": records[-1].seq if records else -1}
-        started = SessionStarted(new_id(now, random_bytes()), str(cwd), self._started.model, parent=parent)
-        path = store.new_path(cwd, started.id)
-        begun = path.with_suffix(UNFINISHED)
+        started = SessionStarted(new, str(cwd), self._started.model, parent=parent)
+        begun = (path := store.new_path(cwd, new)).with_suffix(UNFINISHED)
         copy = Session(started, context, path=begun, clock=self._clock, open_log=self._open_log)
         try:
             if records:

@@ -137,6 +137,10 @@ class Store:
             raise SessionNotFound(f"{odd} is not a session", "run `prunecli sessions list` to see all")
         raise SessionNotFound(f"no session named {wanted!r}", "run `prunecli sessions list` to see all")
 
+    def is_free(self, session_id: str) -> bool:
+        """Whether no session of any directory has this id, in upper or lower case."""
+        return all(path.stem.lower() != session_id.lower() for path in self.paths())
+
     def free_name(self, name: str) -> str:
         """The name of a copy: `fix (2)`, or with the first free number."""
         taken = {one.name for one in self.listed()}

@@ -53,7 +53,7 @@ class Edit:
 
         def work(stop: threading.Event) -> ToolOutput:
             with (
-                opened_place(given.path, context.cwd, context.workspace) as place,
+                opened_place(given.path, context.cwd, context.workspace, context.added) as place,
                 locked(place, stop) as current,
             ):
                 return _edited(place, current, given, context, stop)

@@ -147,12 +147,12 @@ Raises ToolError."""
 class ToolContext:
     """The resources of a call.
 
-    Files may be changed inside `workspace`; relative paths start at `cwd`. `env` is the complete environment of child
-    processes, without keys; `progress` shows the last lines of output, `so_far` keeps all of it in case the call does
-    not finish; `call_id` is the call's own; `run_task` and `recall_of` are None where there are no tasks, `servers`
-    where none are configured; `pages` is None in older sessions, whose `recall` takes no lines; `confine` puts
-    commands into the sandbox, and `approved` means that the user allowed this very call; `jobs` is None where
-    commands cannot go on in the background.
+    Files may be changed inside `workspace` and the `added` folders; relative paths start at `cwd`. `env` is the
+    complete environment of child processes, without keys; `progress` shows the last lines of output, `so_far` keeps
+    all of it in case the call does not finish; `call_id` is the call's own; `run_task` and `recall_of` are None
+    where there are no tasks, `servers` where none are configured; `pages` is None in older sessions, whose `recall`
+    takes no lines; `confine` puts commands into the sandbox, and `approved` means that the user allowed this very
+    call; `jobs` is None where commands cannot go on in the background.
     """
 
     workspace: Path
@@ -172,6 +172,7 @@ class ToolContext:
     run_task: RunTask | None = None
     recall_of: RecallOf | None = None
     jobs: "Jobs | None" = None
+    added: tuple[Path, ...] = ()
 
 
 class Tool(Protocol):

@@ -57,7 +57,9 @@ class Write:
         content = well_formed(given.content)
 
         def work(stop: threading.Event) -> ToolOutput:
-            with opened_place(given.path, context.cwd, context.workspace, create=True) as place:
+            with opened_place(
+                given.path, context.cwd, context.workspace, context.added, create=True
+            ) as place:
                 if place.stat() is None:
                     return _created(place, content, context, stop)
                 with locked(place, stop) as current:

@@ -8,13 +8,14 @@ inside the workspace is followed.
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
 from prunecli.agent.permissions.git_reading import read_git
 from prunecli.agent.permissions.globs import TooMany, chooses_secrets, expand
 from prunecli.agent.permissions.harmless_commands import CHANGING, FORMS, RUNNING, Form, Words
 from prunecli.agent.permissions.options import Given, check_counts, read_options
-from prunecli.agent.permissions.places import Unresolvable, is_inside, real_path, resolve
+from prunecli.agent.permissions.places import Unresolvable, real_path, resolve
 from prunecli.agent.permissions.surroundings import Reading, Surroundings
 from prunecli.agent.permissions.sweeps import has_links, sweep_of_grep, sweep_of_rg
 from prunecli.model.shell import Doubt, Glob, Line
@@ -63,11 +64,12 @@ def _entered(words: Words, around: Surroundings) -> Path:
         raise Doubt("it changes the folder")
     try:
         place = resolve(text, around.cwd, around.home)
-        parts = map(folded, os.path.relpath(place.real, real_path(around.workspace)).split("/"))
+        folder = around.folder_of(place) or around.workspace
+        parts = map(folded, os.path.relpath(place.real, real_path(folder)).split("/"))
         plain = os.path.normpath(os.path.join(real_path(around.cwd), text))
     except Unresolvable as error:
         raise Doubt(f"it uses a path that can't be resolved ({error})") from None
-    if not is_inside(place, around.workspace) or place.ends != (plain,) or not _ENTERED.isdisjoint(parts):
+    if not around.holds(place) or place.ends != (plain,) or not _ENTERED.isdisjoint(parts):
         raise Doubt(f"it changes the folder to {text!r}")
     if not os.path.isdir(plain):
         raise Doubt(f"it changes the folder to {text!r}, which does not exist")
@@ -80,7 +82,7 @@ def read_command(words: Words, around: Surroundings, *, by_rule: bool = False) -
     `by_rule`: a rule of the user's allows it, so the repository's git configuration does not matter.
     """
     try:
-        if not is_inside(resolve(".", around.cwd, around.home), around.workspace):
+        if not around.holds(resolve(".", around.cwd, around.home)):
             raise Doubt("it would run outside the workspace")
         words = _expanded(words, around)
         if not is_listed(words[0]):
@@ -147,8 +149,8 @@ def _check_programs(words: Words, around: Surroundings) -> None:
     names = [] if words[0] in _BUILTINS else [words[0]]
     if words[0] in _LOOKS_UP:
         names += [word for word in words[1:] if not word.startswith("-")]
-    for name in names:
-        if doubt := program_doubt(around.path, name, str(around.workspace)):
+    for name, folder in product(names, around.folders):
+        if doubt := program_doubt(around.path, name, str(folder)):
             raise Doubt(doubt)
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from prunecli.agent.permissions.calls import Call, parts_of
 from prunecli.agent.permissions.inside import NO_SANDBOX, Inside, leaves, stays
 from prunecli.agent.permissions.offers import offered_rule
-from prunecli.agent.permissions.places import Unresolvable, is_inside, is_protected
+from prunecli.agent.permissions.places import Unresolvable
 from prunecli.agent.permissions.rule_checks import allowing_rule, naming_rule
 from prunecli.agent.permissions.rules import Rule, parse_rule
 from prunecli.agent.permissions.surroundings import Surroundings
@@ -35,18 +35,19 @@ def judge(
     inside: Inside = NO_SANDBOX,
     search_path: str | None = None,
     readable: tuple[str, ...] = (),
+    added: tuple[Path, ...] = (),
 ) -> Verdict:
     """Judge one call by the files and commands that its tool declares (None: it may do anything).
 
     `workspace` and `cwd` are absolute; `home` stands for `~` (default: the account's); `secrets` are prunecli's own
     files and folders with credentials. `not_read` are inputs unknown to the tool; a command with any is not harmless.
     `inside` is the sandbox around commands, `search_path` their PATH (default: this process's). `readable` are real
-    folders outside the workspace that may be read.
+    folders outside the workspace that may be read, `added` other folders that are part of it.
     """
     path = os.environ.get("PATH", os.defpath) if search_path is None else search_path
     user = home or Path(os.path.expanduser("~"))
     around = Surroundings(
-        workspace, cwd, user, secrets, path, walled=inside.closed, readable_folders=readable
+        workspace, cwd, user, secrets, path, walled=inside.closed, readable_folders=readable, added=added
     )
     try:
         parts = parts_of(tool_name, touches, around, not_read)
@@ -129,9 +130,9 @@ def _by_mode(call: Call, mode: Mode, allow: tuple[Rule, ...], around: Surroundin
 
 def _edit_by_mode(call: Call, mode: Mode, rule: str, around: Surroundings) -> Verdict:
     for place in call.places:
-        if not is_inside(place, around.workspace):
+        if not around.holds(place):
             return Verdict("ask", f"{place.real} is outside the workspace", rule)
-        if is_protected(place, around.workspace):
+        if around.protects(place):
             return Verdict("ask", f"other programs obey {place.real}", rule)
         if around.keeps_secrets(place):
             return Verdict("ask", f"{place.real} may contain secrets", rule)

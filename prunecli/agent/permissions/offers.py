@@ -5,7 +5,7 @@ import re
 from collections.abc import Sequence
 
 from prunecli.agent.permissions.calls import Call
-from prunecli.agent.permissions.places import Place, is_inside, is_protected, lies_in, real_path
+from prunecli.agent.permissions.places import Place, lies_in, real_path
 from prunecli.agent.permissions.rule_checks import allowing_rule, uncovered
 from prunecli.agent.permissions.rules import Rule, parse_rule
 from prunecli.agent.permissions.surroundings import Surroundings
@@ -49,10 +49,13 @@ def _text(call: Call, rules: Sequence[Rule], around: Surroundings) -> str:
 def _edit_pattern(place: Place, around: Surroundings) -> str:
     path = _plain(place.real)
     root = real_path(around.workspace)
+    if path and not lies_in(path, root) and around.holds(place):
+        special = around.protects(place) or around.keeps_secrets(place)
+        return path if special else f"{os.path.dirname(path)}/**"
     if not path or not lies_in(path, root):
         return path
     inside = os.path.relpath(path, root)
-    if is_protected(place, around.workspace) or around.keeps_secrets(place):
+    if around.protects(place) or around.keeps_secrets(place):
         return f"./{inside}"
     folder = os.path.dirname(inside)
     return f"{folder}/**" if folder else "./*"
@@ -60,7 +63,7 @@ def _edit_pattern(place: Place, around: Surroundings) -> str:
 
 def _read_pattern(place: Place, around: Surroundings) -> str:
     path = _plain(place.real)
-    if around.keeps_secrets(place) or is_inside(place, around.workspace) or not path:
+    if around.keeps_secrets(place) or around.holds(place) or not path:
         return path
     folder = path if os.path.isdir(path) else os.path.dirname(path)
     if folder.count("/") < 2 or lies_in(real_path(around.home), folder):

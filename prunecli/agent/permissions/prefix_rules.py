@@ -10,7 +10,7 @@ from prunecli.agent.permissions.globs import TooMany, expand
 from prunecli.agent.permissions.harmless import is_listed, read_command
 from prunecli.agent.permissions.harmless_commands import FORMS, Words
 from prunecli.agent.permissions.harmless_git import GIT_FORMS
-from prunecli.agent.permissions.places import Place, Unresolvable, is_inside, is_system, resolve
+from prunecli.agent.permissions.places import Place, Unresolvable, is_system, resolve
 from prunecli.agent.permissions.surroundings import Surroundings
 from prunecli.model.shell import Doubt, Glob
 
@@ -169,10 +169,10 @@ def _place_doubt(text: str, around: Surroundings) -> str:
     if around.keeps_secrets(place):
         return "may contain secrets"
     is_path = "/" in text or text in ("..", "~") or _leads_out(place, around)
-    if is_path and not is_inside(place, around.workspace) and not is_system(place):
+    if is_path and not around.holds(place) and not is_system(place):
         return "is outside the workspace"
     return ""
 
 
 def _leads_out(place: Place, around: Surroundings) -> bool:
-    return not place.by_name and not is_inside(place, around.workspace)
+    return not place.by_name and not around.holds(place)

@@ -12,7 +12,7 @@ from prunecli.agent.permissions import path_patterns
 from prunecli.agent.permissions.calls import Call
 from prunecli.agent.permissions.globs import TooMany, braces, expand, is_glob
 from prunecli.agent.permissions.harmless import is_listed, located, read_command
-from prunecli.agent.permissions.places import Place, Unresolvable, is_inside, is_protected, resolve
+from prunecli.agent.permissions.places import Place, Unresolvable, is_inside, resolve
 from prunecli.agent.permissions.prefix_rules import open_doubt
 from prunecli.agent.permissions.rules import Rule, command_allowed, line_named, text_named
 from prunecli.agent.permissions.surroundings import Surroundings
@@ -96,12 +96,14 @@ def _names_target(rule: Rule, call: Call) -> bool:
 
 
 def _matches(pattern: str, place: Place, around: Surroundings) -> bool | None:
-    return path_patterns.matches(pattern, place, around.workspace, around.home)
+    """Whether a deny or ask rule matches, with its pattern read from each folder of the workspace."""
+    answers = [path_patterns.matches(pattern, place, folder, around.home) for folder in around.folders]
+    return True if True in answers else None if None in answers else False
 
 
 def _around_search(pattern: str, call: Call, around: Surroundings) -> bool | None:
-    places = call.searched
-    below = any(path_patterns.named_below(pattern, place, around.workspace, around.home) for place in places)
+    pairs = itertools.product(call.searched, around.folders)
+    below = any(path_patterns.named_below(pattern, place, folder, around.home) for place, folder in pairs)
     return None if below else False
 
 
@@ -122,9 +124,11 @@ def _path_in_line(rule: Rule, pattern: str, call: Call, around: Surroundings) ->
 
 def _in_sweeps(pattern: str, call: Call, around: Surroundings) -> bool | None:
     """None if a harmless line may show a file that the pattern names, without naming it itself."""
-    named = path_patterns.namer([pattern], around.workspace, around.home)
+    namers = [path_patterns.namer([pattern], folder, around.home) for folder in around.folders]
     try:
-        found = any(reading.sweep and reading.sweep.find(named) for reading in call.readings)
+        found = any(
+            reading.sweep and reading.sweep.find(named) for reading in call.readings for named in namers
+        )
     except TooMany:
         return None
     return None if found else False
@@ -219,11 +223,14 @@ def _covers(rule: Rule, call: Call, place: Place, around: Surroundings) -> bool:
     """Whether an allow rule covers a place. A bare rule covers no secrets, no files that other programs obey, and
     edits only in the workspace: the rest needs a rule that names it, or auto mode."""
     secret = around.keeps_secrets(place)
-    protected = call.effect == "edit" and is_protected(place, around.workspace)
+    protected = call.effect == "edit" and around.protects(place)
     if rule.pattern is None:
-        outside = call.effect == "edit" and not is_inside(place, around.workspace)
+        outside = call.effect == "edit" and not around.holds(place)
         return not secret and not protected and not outside
-    return path_patterns.allows(rule.pattern, place, around.workspace, around.home, secret or protected)
+    special = secret or protected
+    return any(
+        path_patterns.allows(rule.pattern, place, folder, around.home, special) for folder in around.folders
+    )
 
 
 def _rule_for_line(call: Call, rules: Sequence[Rule], around: Surroundings) -> str:

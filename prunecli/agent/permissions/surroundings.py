@@ -5,7 +5,15 @@ from pathlib import Path
 
 from prunecli.agent.permissions.globs import TooMany
 from prunecli.agent.permissions.hard_links import is_one_of, linked_secrets, may_be_secret
-from prunecli.agent.permissions.places import Place, is_inside, is_secret, is_system, lies_in, resolve
+from prunecli.agent.permissions.places import (
+    Place,
+    is_inside,
+    is_protected,
+    is_secret,
+    is_system,
+    lies_in,
+    resolve,
+)
 from prunecli.agent.permissions.sweeps import Sweep
 from prunecli.model.shell import Doubt
 from prunecli.tools.files.secret_paths import looks_secret, may_look_secret
@@ -17,7 +25,8 @@ class Surroundings:
 
     `path` is the PATH to find programs on; "" leaves programs unchecked. `piped`: a command before it in the line
     writes its input. `walled`: a sandbox hides secrets and the network, so commands may read outside the workspace.
-    `readable_folders` are real folders outside of it that may be read, such as those of skills.
+    `readable_folders` are real folders outside of it that may be read, such as those of skills. `added` are other
+    folders that are part of the workspace.
     """
 
     workspace: Path
@@ -28,11 +37,29 @@ class Surroundings:
     piped: bool = False
     walled: bool = False
     readable_folders: tuple[str, ...] = ()
+    added: tuple[Path, ...] = ()
+
+    @property
+    def folders(self) -> tuple[Path, ...]:
+        """The workspace and the added folders."""
+        return (self.workspace, *self.added)
+
+    def folder_of(self, place: Place) -> Path | None:
+        """The one of these folders that a place lies in, wherever its links lead; None if it lies outside."""
+        return next((folder for folder in self.folders if is_inside(place, folder)), None)
+
+    def holds(self, place: Place) -> bool:
+        """Whether a place is in one of them."""
+        return self.folder_of(place) is not None
+
+    def protects(self, place: Place) -> bool:
+        """Whether other programs obey a file there."""
+        return any(is_protected(place, folder) for folder in self.folders)
 
     def keeps_secrets(self, place: Place) -> bool:
         """Whether it is a usual place of credentials, or another name of a file in one."""
         return is_secret(place, self.secrets) or any(
-            may_be_secret(end, self.workspace, self.home) for end in place.ends
+            may_be_secret(end, folder, self.home) for end in place.ends for folder in self.folders
         )
 
     def reading_doubt(self, place: Place, *, names_only: bool = False) -> str:
@@ -42,7 +69,7 @@ class Surroundings:
         """
         if not names_only and self.keeps_secrets(place):
             return "may contain secrets"
-        if is_inside(place, self.workspace) or is_system(place):
+        if self.holds(place) or is_system(place):
             return ""
         known = all(any(lies_in(end, folder) for folder in self.readable_folders) for end in place.ends)
         return "" if known else "is outside the workspace"
@@ -60,7 +87,10 @@ class Surroundings:
         """Raise Doubt if the sweep may show a secret, or has too many files to tell."""
         try:
             found = sweep.find(lambda path: may_look_secret(path) and looks_secret(path))
-            if not found and (linked := linked_secrets(self.workspace, self.home)):
+            linked = frozenset[tuple[int, int]]()
+            if not found:
+                linked = linked.union(*(linked_secrets(folder, self.home) for folder in self.folders))
+            if linked:
                 found = sweep.find(lambda path: is_one_of(path, linked))
         except TooMany:
             raise Doubt("it searches too many files to check for secrets") from None

@@ -70,12 +70,12 @@ def locked(place: Place, stop: threading.Event) -> Iterator[Current]:
         yield Current(descriptor, state, data, held)
 
 
-def clear_leftovers(given: str, cwd: Path, workspace: Path) -> None:
+def clear_leftovers(given: str, cwd: Path, workspace: Path, added: tuple[Path, ...] = ()) -> None:
     """Clean up after an edit or write without a result, when a session is resumed after a crash.
 
     The next edit of the same file would do the same. Raises ToolError if it cannot.
     """
-    with opened_place(given, cwd, workspace) as place:
+    with opened_place(given, cwd, workspace, added) as place:
         if place.stat() is not None:
             with locked(place, threading.Event()):
                 return

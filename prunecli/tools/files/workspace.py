@@ -99,8 +99,11 @@ def is_inside(path: Path, workspace: Path) -> bool:
 
 
 @contextmanager
-def opened_place(given: str, cwd: Path, workspace: Path, *, create: bool = False) -> Iterator[Place]:
-    """The place of a path, with its folder held open; links are followed only inside the workspace.
+def opened_place(
+    given: str, cwd: Path, workspace: Path, added: tuple[Path, ...] = (), *, create: bool = False
+) -> Iterator[Place]:
+    """The place of a path, with its folder held open; links are followed only inside the workspace, of which the
+    `added` folders are part.
 
     With `create`, makes missing folders. Raises ToolError for a place that is outside or cannot be reached.
     """
@@ -109,7 +112,7 @@ def opened_place(given: str, cwd: Path, workspace: Path, *, create: bool = False
         parent, name = os.path.split(path)
         if name in ("", ".", ".."):
             raise ToolError(f"{well_formed(given)} is a folder.")
-        folder = _open_folder(parent, workspace, given, create=create)
+        folder = _open_folder(parent, (workspace, *added), given, create=create)
         try:
             place = Place(folder, name, os.path.join(os.path.realpath(parent), name))
             state = place.stat()
@@ -129,7 +132,7 @@ def _target(place: Place) -> str:
         raise refusal(error, place.path) from error
 
 
-def _open_folder(parent: str, workspace: Path, given: str, *, create: bool) -> int:
+def _open_folder(parent: str, folders: tuple[Path, ...], given: str, *, create: bool) -> int:
     """Open a folder inside the workspace; the caller closes the descriptor."""
     missing = list[str]()
     while True:
@@ -144,10 +147,10 @@ def _open_folder(parent: str, workspace: Path, given: str, *, create: bool) -> i
         except OSError as error:
             raise refusal(error, given) from error
     try:
-        if not _holds(workspace, folder):
+        if not _holds(folders, folder):
+            names = ", ".join(well_formed(str(one)) for one in folders)
             raise ToolError(
-                f"{well_formed(given)} is outside the workspace {well_formed(str(workspace))}: "
-                "files can only be changed inside it."
+                f"{well_formed(given)} is outside the workspace {names}: files can only be changed inside it."
             )
         while missing:
             folder = _made(folder, missing.pop())
@@ -171,22 +174,27 @@ def _made(folder: int, name: str) -> int:
     return inner
 
 
-def _holds(workspace: Path, folder: int) -> bool:
-    """Whether an open folder is the workspace or below it, determined by walking up. Raises OSError."""
-    state = os.stat(workspace)
-    root = (state.st_dev, state.st_ino)
+def _holds(folders: tuple[Path, ...], folder: int) -> bool:
+    """Whether an open folder is the workspace, the first of these, or an added one, or below one, determined by
+    walking up. Raises OSError."""
+    roots = {_identity(folders[0]), *(_identity(one) for one in folders[1:] if one.is_dir())}
     current, last = os.dup(folder), None
     try:
         while True:
             state = os.fstat(current)
             here = (state.st_dev, state.st_ino)
-            if here in (root, last):
-                return here == root
+            if here in roots or here == last:
+                return here in roots
             above = os.open("..", _FOLDER, dir_fd=current)
             os.close(current)
             current, last = above, here
     finally:
         os.close(current)
+
+
+def _identity(folder: Path) -> tuple[int, int]:
+    state = os.stat(folder)
+    return state.st_dev, state.st_ino
 
 
 def refusal(error: OSError, path: str) -> ToolError:

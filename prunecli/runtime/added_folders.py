@@ -1,0 +1,121 @@
+"""Folders beside the working directory in which the agent works too: `--add-dir` and `/add-dir`.
+
+The same rules, sandbox and saved files hold there, once the user trusts the folder. Its AGENTS.md and `.prunecli/`
+are not loaded. They are named in the system prompt of a session that begins, and recorded with it; a notice tells
+the model of later changes. A resumed session gets those back that are still trusted.
+"""
+
+import os
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from prunecli.errors import UsageError
+from prunecli.model.events import UserMessage
+from prunecli.model.notes import notice, told
+from prunecli.model.requests import PREAMBLE
+from prunecli.runtime.setup import ADDED, Setup
+from prunecli.sanitize import one_line
+from prunecli.session.session import Session
+
+if TYPE_CHECKING:
+    from prunecli.runtime.host import Host
+
+TITLE = "directories"
+_FACT = "Additional directories: "
+_LINE = re.compile(rf"^{_FACT}(.*)$", re.MULTILINE)
+_NONE = "none"
+
+
+def folder_of(text: str, setup: Setup) -> Path:
+    """The real path of a folder to add. Raises UsageError for one that cannot be."""
+    return real_folder(text, setup.cwd, setup.places.home)
+
+
+def real_folder(text: str, cwd: Path, home: Path) -> Path:
+    """The same, for this working directory and home folder."""
+    from prunecli.tools.files.secret_paths import looks_secret
+
+    given = str(home) + text[1:] if text == "~" or text.startswith("~/") else text
+    try:
+        real = Path(os.path.realpath(os.path.join(cwd, given), strict=True))
+    except (OSError, ValueError) as error:
+        why = "no such directory" if isinstance(error, FileNotFoundError) else getattr(error, "strerror", "")
+        raise UsageError(f"{one_line(text)}: {why or 'not a path'}", "name an existing directory") from None
+    here, ours = Path(os.path.realpath(cwd)), Path(os.path.realpath(home))
+    if not real.is_dir():
+        raise UsageError(f"{one_line(text)}: not a directory", "name the directory that it is in")
+    if real.is_relative_to(here):
+        raise UsageError(f"{one_line(text)}: already part of the working directory", "leave it out")
+    if ours.is_relative_to(real):
+        raise UsageError(f"{one_line(text)}: too large to work in", "name a project in it")
+    if looks_secret(str(real)):
+        raise UsageError(f"{one_line(text)}: may hold credentials", "name another directory")
+    return real
+
+
+def in_words(setup: Setup) -> str:
+    """The added folders as the system prompt names them, "" for none."""
+    return ", ".join(one_line(str(path)) for path in setup.added.paths)
+
+
+def fact(setup: Setup) -> tuple[str, ...]:
+    """The line about them in a system prompt; none if there are none."""
+    return (_FACT + in_words(setup),) if setup.added.paths else ()
+
+
+def recorded(session: Session, setup: Setup) -> tuple[tuple[Path, ...], tuple[str, ...]]:
+    """The folders that a session was given and that are still trusted, and why others are not used."""
+    found, problems = list[Path](), list[str]()
+    kept = session.context.settings.get(ADDED)
+    for text in kept if isinstance(kept, list) else ():
+        try:
+            path = folder_of(str(text), setup)
+        except UsageError as error:
+            problems.append(f"No longer added: {error.message}.")
+            continue
+        if setup.trust_store.may_act(path):
+            found.append(path)
+        else:
+            problems.append(f"No longer added: {one_line(str(path))} is not trusted. /add-dir asks for it.")
+    return tuple(found), tuple(problems)
+
+
+class AddedFolders:
+    """The added folders of a host: those of the command line in each session, others in their own."""
+
+    def __init__(self, host: "Host") -> None:
+        self._host = host
+        self._always = host.setup.added.paths
+        host.mailbox.news.append(self._due)
+        host.on_session.append(self._resumed)
+
+    def add(self, path: Path) -> None:
+        """Work in this folder too, in this session."""
+        added = self._host.setup.added
+        added.paths = tuple(dict.fromkeys((*added.paths, path)))
+
+    def _resumed(self, session: Session) -> None:
+        """Take those of a session that was opened; a new one keeps the present ones."""
+        if not session.records:
+            return
+        setup = self._host.setup
+        found, problems = recorded(session, setup)
+        setup.added.paths = tuple(dict.fromkeys((*self._always, *found)))
+        session.notices += [*problems, *([f"Also works in {in_words(setup)}."] if found else ())]
+
+    def _due(self) -> Sequence[UserMessage]:
+        """The notice of a change that the model does not know."""
+        setup, context = self._host.setup, self._host.session.context
+        if not setup.added.paths and ADDED not in context.settings:
+            return ()
+        now = in_words(setup) or _NONE
+        messages = (item.event for item in reversed(context.items) if isinstance(item.event, UserMessage))
+        text = told(messages, TITLE)
+        if text is None:
+            preamble = context.settings.get(PREAMBLE)
+            system = preamble.get("system") if isinstance(preamble, dict) else None
+            text = str(system[0]) if system else ""
+        known = found[1] if (found := _LINE.search(text)) else _NONE
+        return () if known == now else (notice(TITLE, _FACT + now, kept=True),)

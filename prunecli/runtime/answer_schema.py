@@ -1,0 +1,146 @@
+"""The JSON schema of `--json-schema`: the words that ask for an answer under it, and the check of the answer.
+
+The schema is data of the user's. References lead only into the schema itself: nothing is fetched.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from prunecli.errors import PrunecliError, UsageError
+from prunecli.model.codec import strict_loads
+from prunecli.model.messages import Json, Text
+from prunecli.model.notes import ANSWER
+from prunecli.runtime.launch_flags import file_text
+
+FLAG = "--json-schema"
+_INSTALL = "pip install 'prunecli[schema]'"
+_FENCED = re.compile(
+    r"^[ \t]*```(?:json)?[ \t]*\n(.*?)^[ \t]*```[ \t]*$", re.DOTALL | re.MULTILINE | re.IGNORECASE
+)
+_DATA = frozenset({"const", "default", "enum", "examples"})
+_MOST_PROBLEMS = 10
+_MOST_CHARS = 300
+
+
+class AnswerSchema:
+    """A schema that is valid itself. Raises UsageError for one that is not."""
+
+    def __init__(self, schema: Json) -> None:
+        self.schema = schema
+        self._validator = _validator(schema)
+
+    @staticmethod
+    def of(given: str) -> "AnswerSchema":
+        """The schema of the flag's value: JSON, or the name of a file with JSON. Raises UsageError."""
+        inline = given.lstrip().startswith(("{", "["))
+        where = FLAG if inline else f"{FLAG}: {given}"
+        try:
+            schema = strict_loads(given if inline else file_text(FLAG, Path(given)))
+        except ValueError as error:
+            raise UsageError(
+                f"{where}: not JSON ({error})", "give a file, or a JSON schema in quotes"
+            ) from None
+        try:
+            return AnswerSchema(schema)
+        except UsageError as error:
+            raise UsageError(f"{where}: {error.message}", error.hint) from None
+
+    @property
+    def note(self) -> Text:
+        """The words that follow a prompt."""
+        return Text(
+            f"{ANSWER} A program reads the answer to this prompt. Work as usual; your last message must be one JSON "
+            f"value, valid under this JSON schema, with no text around it:\n{json.dumps(self.schema)}"
+        )
+
+    def again(self, problems: Sequence[str]) -> str:
+        """The prompt after an answer with these problems."""
+        listed = "\n".join(f"- {problem}" for problem in problems)
+        return (
+            f"Your answer is not valid under the JSON schema:\n{listed}\nAnswer again with only the JSON value that "
+            "is valid."
+        )
+
+    def value(self, answer: str) -> tuple[Json, list[str]]:
+        """The JSON of an answer, and its problems, none if it is valid.
+
+        One code fence around it, or one in a longer text, is taken for the answer. Raises PrunecliError if the schema
+        cannot be followed.
+        """
+        fences = _FENCED.findall(answer)
+        text = fences[0] if len(fences) == 1 else answer
+        try:
+            found = strict_loads(text)
+        except (ValueError, RecursionError) as error:
+            return None, [f"it is not JSON: {str(error)[:_MOST_CHARS]}"]
+        try:
+            errors = sorted(self._validator.iter_errors(found), key=lambda one: str(one.json_path))
+        except RecursionError:
+            raise PrunecliError(f"{FLAG}: the schema refers to itself without end", "change it") from None
+        except LookupError as error:  # a reference that leads nowhere
+            raise PrunecliError(f"{FLAG}: {error}", "put it into $defs; nothing is fetched") from None
+        return found, [_problem(one) for one in errors[:_MOST_PROBLEMS]]
+
+
+def _problem(error: Any) -> str:
+    message = str(error.message)
+    cut = (
+        message
+        if len(message) <= _MOST_CHARS
+        else f"{message[: _MOST_CHARS // 2]} … {message[-_MOST_CHARS // 2 :]}"
+    )
+    return f"{error.json_path}: {cut}"
+
+
+def _validator(schema: Json) -> Any:
+    """The validator of a schema. Raises UsageError for an invalid one."""
+    if not isinstance(schema, dict):
+        raise UsageError("the schema is not an object", 'write one such as {"type": "object"}')
+    try:
+        from jsonschema import Draft202012Validator, SchemaError
+        from jsonschema.validators import validator_for
+        from jsonschema_specifications import REGISTRY
+        from referencing.exceptions import Unresolvable
+        from referencing.jsonschema import DRAFT202012, specification_with
+    except ImportError:
+        raise UsageError("needs the jsonschema library", _INSTALL) from None
+    try:
+        kind = validator_for(schema, default=Draft202012Validator)
+        kind.check_schema(schema)
+        for part in _parts(schema):
+            for pattern in (part.get("pattern"), *(part.get("patternProperties") or ())):
+                re.compile(pattern) if isinstance(pattern, str) else None
+    except SchemaError as error:
+        raise UsageError(f"not a valid schema: {_problem(error)}", "correct it") from None
+    except (TypeError, RecursionError) as error:
+        raise UsageError(f"not a valid schema: {error}", "correct it") from None
+    except re.error as error:
+        raise UsageError(f"not a valid schema: {error.pattern!r}: {error}", "correct the pattern") from None
+    dialect = specification_with(str(schema.get("$schema", "")), default=DRAFT202012)
+    resolver = REGISTRY.resolver_with_root(dialect.create_resource(schema))
+    parts = list(_parts(schema))
+    references = [part["$ref"] for part in parts if isinstance(part.get("$ref"), str)]
+    for reference in () if any("$id" in part for part in parts[1:]) else references:
+        try:
+            resolver.lookup(reference)
+        except Unresolvable:
+            raise UsageError(
+                f"the schema refers to {reference}, which is not in it",
+                "put it into $defs; nothing is fetched",
+            ) from None
+    return kind(schema, registry=REGISTRY)
+
+
+def _parts(value: Json) -> Iterator[dict[str, Json]]:
+    """The objects in a schema, itself first, but those that are data."""
+    if isinstance(value, dict):
+        yield value
+        for key, one in value.items():
+            if key not in _DATA:
+                yield from _parts(one)
+    elif isinstance(value, list):
+        for one in value:
+            yield from _parts(one)

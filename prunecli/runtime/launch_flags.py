@@ -1,0 +1,79 @@
+"""What the command line says of the session that begins: its folders, its system prompt, its id."""
+
+from pathlib import Path
+
+from prunecli.agent.trust import TrustStore
+from prunecli.errors import UsageError
+from prunecli.launch_options import Launch
+from prunecli.runtime.added_folders import real_folder
+from prunecli.runtime.preamble import recorded
+from prunecli.runtime.runtime import Runtime
+from prunecli.runtime.setup import Setup
+from prunecli.session.session import Session
+from prunecli.session.store import Store
+
+NO_EFFECT = "--append-system-prompt has no effect here: a resumed session keeps its system prompt."
+_MOST_BYTES = 1_000_000
+
+
+def folders(
+    asked: Launch, store: TrustStore, cwd: Path, home: Path
+) -> tuple[tuple[Path, ...], tuple[Path, ...]]:
+    """The folders of `--add-dir`, and those to ask about, because they are not trusted. Raises UsageError."""
+    try:
+        found = tuple(dict.fromkeys(real_folder(text, cwd, home) for text in asked.add_dirs))
+    except UsageError as error:
+        raise UsageError(f"--add-dir: {error.message}", error.hint) from None
+    trusted = tuple(path for path in found if asked.trust or store.may_act(path))
+    waiting = tuple(path for path in found if path not in trusted)
+    if waiting and asked.headless:
+        raise UsageError(
+            f"--add-dir: {waiting[0]} is not trusted", "run `prunecli trust DIR`, or use --trust for this run"
+        )
+    return trusted, waiting
+
+
+def appended(asked: Launch) -> str:
+    """The text of `--append-system-prompt`, also from a file. Raises UsageError."""
+    if asked.append_prompt_file is None:
+        return asked.append_prompt
+    name, path = "--append-system-prompt-file", asked.append_prompt_file
+    text = file_text(name, path if asked.cwd is None else asked.cwd / path)
+    if not text.strip():
+        raise UsageError(f"{name}: {path} is empty", "write the text into it")
+    return text
+
+
+def file_text(flag: str, path: Path) -> str:
+    """The text of a file that a flag names. Raises UsageError."""
+    try:
+        with path.expanduser().open("rb") as file:
+            data = file.read(_MOST_BYTES + 1)
+        if len(data) > _MOST_BYTES:
+            raise UsageError(f"{flag}: {path} is larger than {_MOST_BYTES:,} bytes", "use a smaller file")
+        return data.decode()
+    except OSError as error:
+        raise UsageError(f"{flag}: {path}: {error.strerror}", "name a readable file") from None
+    except (UnicodeDecodeError, RuntimeError, ValueError):
+        raise UsageError(f"{flag}: {path} is not UTF-8 text", "name a text file") from None
+
+
+def watch_prompt(runtime: Runtime) -> None:
+    """Say so when a session is opened whose system prompt is recorded without the appended text."""
+
+    def opened(session: Session, setup: Setup = runtime.setup) -> None:
+        kept = recorded(session.context)
+        if kept and setup.append_prompt not in (kept.get("system") or ()):
+            session.notices.append(NO_EFFECT)
+
+    if runtime.setup.append_prompt:
+        runtime.on_session.append(opened)
+
+
+def check_id(asked: Launch, store: Store) -> None:
+    """Raise UsageError if the id of `--session-id` is taken."""
+    if asked.session_id and not store.is_free(asked.session_id):
+        raise UsageError(
+            f"--session-id: session {asked.session_id} exists already",
+            f"-r {asked.session_id} continues it; add --fork to copy it under another id",
+        )
