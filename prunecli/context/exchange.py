@@ -38,6 +38,8 @@ EntryKind: TypeAlias = Literal["user", "command", "assistant", "result", "summar
 
 IMAGE_TOKENS = 1_600
 """Raw estimate for an image of unknown size; w*h/750 if the size is known."""
+MOST_IMAGE_TOKENS = 4_800
+"""What the largest image costs: the endpoint makes larger ones smaller."""
 PAGE_TOKENS = 2_500
 """Raw estimate for a page of a document: its text, and a picture of it."""
 
@@ -47,10 +49,10 @@ class Entry:
     """One message of the log. `text` joins the texts that are sent unless they are edited, by newlines.
 
     `tokens` is the raw estimate of these, `spoken_tokens` that without thinking, -1 until first used. `opens_turn`:
-    a turn of the user begins with it, which is not so for a notice. For a
-    result, `call` is the tool use it answers; for a `!cmd`, an equivalent bash call, for an attachment a call that
-    would return it (both are of kind `command`); `touches` is what that call touches, None if unknown; `origin` is the one result that a recall or a `/restore` brought back. `is_sent` is
-    false if nothing of it can be sent.
+    a turn of the user begins with it, which is not so for a notice or an attachment. For a result, `call` is the tool
+    use it answers; for a `!cmd`, an equivalent bash call; for an attachment, the call that would return it (both are
+    of kind `command`). `touches` is what that call touches, None if unknown; `origin` is the one result that a recall
+    or a `/restore` brought back. `is_sent` is false if nothing of it can be sent.
     """
 
     seq: int
@@ -387,7 +389,9 @@ def media_tokens(block: Block) -> int:
     """Raw estimate of an image or a document."""
     if isinstance(block, Document):
         return max(1, block.pages) * PAGE_TOKENS
-    return (isinstance(block, Image) and block.width * block.height // 750) or IMAGE_TOKENS
+    return (
+        isinstance(block, Image) and min(block.width * block.height // 750, MOST_IMAGE_TOKENS)
+    ) or IMAGE_TOKENS
 
 
 def summary_entry(record: Record, event: CompactionApplied) -> Entry:

@@ -72,7 +72,7 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class Blob:
-    """A reference to a text, an image or a document in `blobs/<sha256>` beside the log; `bytes` is its length there."""
+    """A reference to a text, an image or a document in `blobs/<sha256>` beside the log, and its length."""
 
     sha256: str
     bytes: int

@@ -34,6 +34,8 @@ class Extensions:
         self._told = set[str]()
         self._offers: list[tuple[str, str]] = []
         self._offers_until = 0.0
+        self.mentioning = ""
+        """The part of the last prompt that may mention files."""
         host.mailbox.news.append(self._due)
 
     @cached_property
@@ -67,6 +69,7 @@ class Extensions:
         Looks at the folders again, at those of commands only if one may be called: reading them takes a fifth of the
         time to the first request. What a command grants holds until the context ends.
         """
+        self.mentioning = words
         if not words.startswith("/"):
             await asyncio.to_thread(self.skills.look)
             self._tell(self.skills.problems)
@@ -74,6 +77,7 @@ class Extensions:
             return
         self._tell(await asyncio.to_thread(self.look))
         async with self.commands.called(words) as text:
+            self.mentioning = self.commands.mentioning
             yield text
 
     def look(self) -> tuple[str, ...]:

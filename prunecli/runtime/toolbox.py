@@ -103,4 +103,5 @@ def tool_context(
         servers=servers,
         run_task=tasks.run,
         recall_of=tasks.original,
+        media=choices().media,
     )

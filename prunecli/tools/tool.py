@@ -28,6 +28,7 @@ from prunecli.context.prun import PrunPlan
 from prunecli.errors import ToolError
 from prunecli.model.messages import Block, Json, Text
 from prunecli.model.touches import Touches
+from prunecli.tools.files.media import Media
 from prunecli.tools.processes.confinement import Confine, bare
 
 if TYPE_CHECKING:
@@ -149,7 +150,8 @@ class ToolContext:
     processes, without keys; `progress` shows the last lines of output, `so_far` keeps all of it in case the call does
     not finish; `call_id` is the call's own; `run_task` and `recall_of` are None where there are no tasks, `servers`
     where none are configured; `pages` is None in older sessions, whose `recall` takes no lines; `confine` puts
-    commands into the sandbox, and `approved` means that the user allowed this very call.
+    commands into the sandbox, and `approved` means that the user allowed this very call. `media` says which files the
+    model can see.
     """
 
     workspace: Path
@@ -168,6 +170,7 @@ class ToolContext:
     call_id: str = ""
     run_task: RunTask | None = None
     recall_of: RecallOf | None = None
+    media: Media = Media()
 
 
 class Tool(Protocol):
