@@ -203,6 +203,20 @@ class Executor:
                 self._record(call, _Ended(ready))
         await self._beside_each_other(beside)
 
+    async def outcome(self, call: ToolUse) -> tuple[ToolOutput, Cut | None]:
+        """Run a call on behalf of the user, under the same rules, and return what to record: nothing is recorded."""
+        ready = self._ready(call)
+        if self.hooks and isinstance(ready, _Ready):
+            ready = await self._ruled(self.hooks, ready)
+        if not isinstance(ready, _Ready):
+            return ready, None
+        async with self.questions:
+            refused, approved = await self._refusal(ready)
+        if refused is not None:
+            return refused, None
+        ended = await self._run(ready, approved=approved)
+        return ended.output, ended.measured.cut
+
     def _ready(self, call: ToolUse) -> _Ready | ToolOutput:
         """Parse and judge a call; return an error result if the call itself is invalid."""
         tool = self.tools.get(call.name)

@@ -4,9 +4,9 @@ A run without hooks has None, which costs nothing. What a hook changes becomes a
 call with another input or an error for an answer, a pin in place of a prune.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal, Protocol, TypeAlias
 
 from prunecli.agent.decide import Mailbox
 from prunecli.agent.journal import Journal
@@ -74,11 +74,30 @@ class Overruled:
     firm: bool = False
 
 
+class Recordable(Protocol):
+    """What is recorded once its seq is known."""
+
+    def at(self, seq: int) -> UserMessage:
+        """The event as it is recorded at `seq`."""
+        ...
+
+
+Attach: TypeAlias = Callable[[UserMessage], Awaitable[Sequence[Recordable]]]
+"""Reads what a message mentions."""
+
+
 async def deliver(
-    session: Journal, mailbox: Mailbox, messages: Sequence[UserMessage], hooks: Hooks | None
+    session: Journal,
+    mailbox: Mailbox,
+    messages: Sequence[UserMessage],
+    hooks: Hooks | None,
+    attach: Attach | None = None,
 ) -> None:
-    """Record messages from the mailbox, except those that a hook blocks."""
+    """Record messages from the mailbox with what they mention, except those that a hook blocks."""
     for message in messages:
         if hooks is None or message.origin == "command" or await hooks.admits(message):
+            mentioned = await attach(message) if attach and message.origin != "command" else ()
             session.emit(message)
+            for one in mentioned:
+                session.emit(one.at(session.next_seq))
         mailbox.taken((message,))

@@ -32,7 +32,7 @@ from prunecli.agent.decide import (
     next_action,
 )
 from prunecli.agent.execute import Executor
-from prunecli.agent.hooks import Hooks, deliver
+from prunecli.agent.hooks import Attach, Hooks, deliver
 from prunecli.agent.journal import Journal
 from prunecli.agent.oversized import way_around
 from prunecli.agent.policy import Policy
@@ -86,7 +86,7 @@ class Run:
     `cost` converts usage to USD; `sleep` and `jitter` let tests control retries. `forgo(field)` records an optional
     field that the endpoint rejects; returns whether `model` omits it from then on. `complained` are the strategies'
     problems that the user knows. `hooks` are asked at the steps, None without any. `purse` holds what was spent, also
-    by tasks of this run.
+    by tasks of this run. `attach` reads what a message mentions, None if nothing is to be attached.
     """
 
     session: Journal
@@ -104,6 +104,7 @@ class Run:
     complained: set[str] = field(default_factory=set)
     hooks: Hooks | None = None
     purse: Purse = field(default_factory=Purse)
+    attach: Attach | None = None
     _attempts: Attempts = field(init=False)
 
     def __post_init__(self) -> None:
@@ -141,7 +142,7 @@ class Run:
                 case Act(calls):
                     await self.executor.execute(calls)
                 case Steer(messages):
-                    await deliver(self.session, self.mailbox, messages, self.hooks)
+                    await deliver(self.session, self.mailbox, messages, self.hooks, self.attach)
                 case Prune(events):
                     for event in await self.hooks.before_prunes(events) if self.hooks else events:
                         self.session.emit(event)

@@ -50,8 +50,9 @@ def way_around(context: Context) -> str:
         return ""
     size = sizes[largest]
     shown = f"{size / 1e6:.1f} MB" if size >= 100_000 else f"{size:,} bytes"
+    what = "attachment" if context.entries[largest].is_attached else "message"
     who = context.started.id if context.started else "ID"
     return (
-        f"your message {largest} is too large ({shown}): /rewind to before it, "
+        f"your {what} {largest} is too large ({shown}): /rewind to before it, "
         f"or copy the session up to it: prunecli -r {who}@{largest - 1} --fork"
     )

@@ -125,9 +125,12 @@ def _row(path: Path, source: "Source", saved: "tuple[Saved, ...]") -> dict[str, 
     }
 
 
+_OTHERS = ("command", "attachment")
+
+
 def _kept(records: list[Record]) -> dict[str, int]:
     kinds = Counter(type(record.event) for record in records)
-    written = sum(isinstance(one.event, UserMessage) and one.event.origin == "command" for one in records)
+    written = sum(isinstance(one.event, UserMessage) and one.event.origin in _OTHERS for one in records)
     return {
         "prompts": kinds[UserMessage] - written,
         "responses": kinds[AssistantMessage],

@@ -20,7 +20,11 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
         raise UsageError(f"/fork {arguments}: expected an entry number", "/context lists them")
     at, again = int(arguments) if arguments else None, ""
     record = next((one for one in session.records if one.seq == at), None)
-    if record and isinstance(record.event, UserMessage) and record.event.origin != "command":
+    if (
+        record
+        and isinstance(record.event, UserMessage)
+        and record.event.origin not in ("command", "attachment")
+    ):
         at, again = record.seq - 1, typed(record.event)
     before, unheard = session.id, runtime.status().waiting
     try:

@@ -48,7 +48,7 @@ def _heading(entry: Entry) -> str:
             failed = ", failed" if entry.is_error else ""
             what = f"result of {entry.call.name if entry.call else ''}{about}{failed}"
         case "command":
-            what = "the user's command"
+            what = "what the user attached" if entry.is_attached else "the user's command"
         case _:
             what = "the user's words"
     return f"[entry {entry.seq}: {what}]"

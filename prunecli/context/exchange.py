@@ -21,22 +21,27 @@ from prunecli.model.events import (
 )
 from prunecli.model.messages import (
     Block,
+    Document,
     Image,
     Json,
     RedactedThinking,
     Text,
     Thinking,
     ToolUse,
-    is_image,
+    is_media,
     tool_uses,
 )
-from prunecli.model.notes import notice_parts
+from prunecli.model.notes import notice_parts, opens_turn
 from prunecli.model.touches import Touches, named
 
 EntryKind: TypeAlias = Literal["user", "command", "assistant", "result", "summary"]
 
 IMAGE_TOKENS = 1_600
 """Raw estimate for an image of unknown size; w*h/750 if the size is known."""
+MOST_IMAGE_TOKENS = 4_800
+"""What the largest image costs: the endpoint makes larger ones smaller."""
+PAGE_TOKENS = 2_500
+"""Raw estimate for a page of a document: its text, and a picture of it."""
 
 
 @dataclass(slots=True, eq=False)
@@ -44,10 +49,10 @@ class Entry:
     """One message of the log. `text` joins the texts that are sent unless they are edited, by newlines.
 
     `tokens` is the raw estimate of these, `spoken_tokens` that without thinking, -1 until first used. `opens_turn`:
-    a turn of the user begins with it, which is not so for a notice. For a
-    result, `call` is the tool use it answers; for a `!cmd`, an equivalent bash call; `touches` is what that call
-    touches, None if unknown; `origin` is the one result that a recall or a `/restore` brought back. `is_sent` is
-    false if nothing of it can be sent.
+    a turn of the user begins with it, which is not so for a notice or an attachment. For a result, `call` is the tool
+    use it answers; for a `!cmd`, an equivalent bash call; for an attachment, the call that would return it (both are
+    of kind `command`). `touches` is what that call touches, None if unknown; `origin` is the one result that a recall
+    or a `/restore` brought back. `is_sent` is false if nothing of it can be sent.
     """
 
     seq: int
@@ -92,8 +97,8 @@ class Entry:
                 return (render.text(summary),)
             case AssistantMessage(content):
                 return render.assistant(content, self.ids)
-            case UserMessage(content):
-                return render.blocks(content)
+            case UserMessage():
+                return render.blocks(self.event.sent)
 
     @property
     def block(self) -> bytes | None:
@@ -121,7 +126,7 @@ class Entry:
 
     @property
     def prunable(self) -> bool:
-        """Whether its text can be cleared or trimmed: a tool result or the output of a `!cmd`."""
+        """Whether its text can be cleared or trimmed: a tool result, the output of a `!cmd`, or an attachment."""
         return self.kind in ("result", "command")
 
     def takes(self, kind: EditKind) -> bool:
@@ -141,6 +146,11 @@ class Entry:
         return call.name if call else ""
 
     @property
+    def is_attached(self) -> bool:
+        """Whether it is an attachment of the message before it."""
+        return isinstance(self.event, UserMessage) and self.event.origin == "attachment"
+
+    @property
     def is_error(self) -> bool:
         """Whether it is the result of a call that failed."""
         return isinstance(self.event, ToolResult) and self.event.is_error
@@ -156,8 +166,21 @@ class Entry:
     def _all_texts(self) -> list[str]:
         if isinstance(self.event, CompactionApplied):
             return [self.event.summary]
-        content = self.event.content[1:] if self.kind == "command" else self.event.content
-        return [block.text for block in content if isinstance(block, Text)]
+        return [block.text for block in self.content if isinstance(block, Text)]
+
+    @property
+    def content(self) -> tuple[Block, ...]:
+        """Its blocks: for a `!cmd` only its output, for an attachment only what was attached."""
+        if isinstance(self.event, CompactionApplied):
+            return ()
+        return self.event.content[1:] if self.kind == "command" else self.event.content
+
+    @property
+    def details(self) -> Mapping[str, Json]:
+        """What its tool noted for the screen and for plans."""
+        if isinstance(self.event, UserMessage):
+            return self.event.attached.details if self.event.attached else {}
+        return self.event.details if isinstance(self.event, ToolResult) else {}
 
     @property
     def text(self) -> str:
@@ -172,6 +195,8 @@ class Entry:
     @property
     def spilled(self) -> Spilled | None:
         """What of a long result is sent; None if all of it is."""
+        if isinstance(self.event, UserMessage):
+            return self.event.attached.spilled if self.event.attached else None
         return self.event.spilled if isinstance(self.event, ToolResult) else None
 
     @property
@@ -186,13 +211,13 @@ class Entry:
 
     @property
     def images(self) -> int:
-        """The number of its images."""
+        """The number of its images and documents."""
         content = () if isinstance(self.event, CompactionApplied) else self.event.content
-        return sum(map(is_image, content))
+        return sum(map(is_media, content))
 
     @property
     def image_tokens(self) -> int:
-        """Raw estimate of its images."""
+        """Raw estimate of its images and documents."""
         return 0 if isinstance(self.event, CompactionApplied) else image_tokens(self.event.content)
 
     @property
@@ -287,9 +312,15 @@ class Exchange:
 
 
 def user_entry(record: Record, event: UserMessage, entries: Mapping[int, Entry]) -> Entry:
-    """The entry of a user message, of a `!cmd` with its output, or of a notice. `entries` are the earlier ones."""
+    """The entry of a user message, a `!cmd` with its output, a notice, or an attachment. `entries` are earlier."""
     if notice_parts(event):
         return Entry(record.seq, record.timestamp, "command", event, opens_turn=False)
+    if event.origin == "attachment" and event.has_output:
+        call = touches = None
+        if event.attached is not None:
+            call = ToolUse("", event.attached.tool_name, event.attached.input)
+            touches = named(call.name, call.input)
+        return Entry(record.seq, record.timestamp, "command", event, call=call, touches=touches)
     if event.origin == "command" and len(event.content) > 1:
         command = event.content[0].text if isinstance(event.content[0], Text) else ""
         command = command.removeprefix("!").strip()
@@ -306,7 +337,7 @@ def user_entry(record: Record, event: UserMessage, entries: Mapping[int, Entry])
             opens_turn=True,
         )
     is_sent = any(map(render.is_said, event.content)) or render.is_lost(event.content)
-    return Entry(record.seq, record.timestamp, "user", event, is_sent, opens_turn=True)
+    return Entry(record.seq, record.timestamp, "user", event, is_sent, opens_turn=opens_turn(event))
 
 
 def assistant_entry(record: Record, event: AssistantMessage, taken: Container[str]) -> Entry:
@@ -350,14 +381,17 @@ def result_tokens(content: Sequence[Block], count: Callable[[str], int]) -> int:
 
 
 def image_tokens(content: Sequence[Block]) -> int:
-    """Raw estimate of the images in these blocks."""
-    return sum(
-        [
-            (isinstance(block, Image) and block.width * block.height // 750) or IMAGE_TOKENS
-            for block in content
-            if is_image(block)
-        ]
-    )
+    """Raw estimate of the images and documents in these blocks."""
+    return sum([media_tokens(block) for block in content if is_media(block)])
+
+
+def media_tokens(block: Block) -> int:
+    """Raw estimate of an image or a document."""
+    if isinstance(block, Document):
+        return max(1, block.pages) * PAGE_TOKENS
+    return (
+        isinstance(block, Image) and min(block.width * block.height // 750, MOST_IMAGE_TOKENS)
+    ) or IMAGE_TOKENS
 
 
 def summary_entry(record: Record, event: CompactionApplied) -> Entry:

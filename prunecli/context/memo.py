@@ -19,6 +19,7 @@ from prunecli.model.events import (
     ToolResult,
     UserMessage,
 )
+from prunecli.model.notes import opens_turn
 
 if TYPE_CHECKING:
     from prunecli.context.state import Context
@@ -78,7 +79,9 @@ class Memo:
         Call it before the record is folded, and `forget` afterwards.
         """
         match record.event:
-            case UserMessage():
+            case UserMessage() as said:
+                if not opens_turn(said):
+                    return []
                 return self._due.pop(context.turns + 1, [])  # protection by an undo ends here
             case AssistantMessage():
                 return _seen_now(context)

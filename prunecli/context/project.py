@@ -142,10 +142,8 @@ def _may(edit: Edit, target: Event | None) -> bool:
         case "drop" | "memo" | "strip":
             return isinstance(target, AssistantMessage)
         case "clear" | "trim":
-            command = (
-                isinstance(target, UserMessage) and target.origin == "command" and len(target.content) > 1
-            )
-            return command or isinstance(target, ToolResult)
+            output = isinstance(target, UserMessage) and target.has_output
+            return output or isinstance(target, ToolResult)
         case _:
             return isinstance(target, UserMessage | AssistantMessage | ToolResult | CompactionApplied)
 
@@ -191,9 +189,9 @@ def _covered(pair: tuple[int, _Shown], gone: CompactionApplied) -> bool:
 def _user(seq: int, event: UserMessage, edits: _LiveEdits) -> Iterable[bytes]:
     edit = edits.text(seq)
     if edit is None:
-        return render.blocks(event.content)
+        return render.blocks(event.sent)
     replacement = render.text(edit.text or "")
-    if edit.kind != "repair" and event.origin == "command":
+    if edit.kind != "repair" and (event.origin == "command" or event.has_output):
         return [render.blocks(event.content)[0], replacement]
     return [replacement]
 

@@ -16,6 +16,7 @@ from prunecli.model import requests
 from prunecli.model.codec import canonical
 from prunecli.model.events import (
     AssistantMessage,
+    Attached,
     AttemptBilled,
     CompactionApplied,
     Event,
@@ -161,6 +162,8 @@ class PruneHistory:
                 self._reported = self._known = 0  # these records break the cache themselves
             case ToolResult(is_error=False) if record.seq in context.entries:
                 self._came(context.entries[record.seq], context)
+            case UserMessage(attached=Attached()) if record.seq in context.entries:
+                self._came(context.entries[record.seq], context)
             case UserMessage(restores=restores) if restores:
                 self._fetch(record.seq, set(restores), context)
             case _:
@@ -259,7 +262,7 @@ class PruneHistory:
         if entry.call is None:
             return
         self._look(entry, entry.call, context)
-        spilled = entry.event.spilled if isinstance(entry.event, ToolResult) else None
+        spilled = entry.spilled
         if spilled and spilled.tokens:
             self._held[entry.seq] = spilled.tokens
             if shows_file(entry):
@@ -328,8 +331,7 @@ class PruneHistory:
 def _lines_held(entry: Entry, spilled: Spilled) -> Lines:
     """The lines of a file that a read held back: those after the ones it shows."""
     shown = lines_shown(entry)
-    content = entry.event.content if isinstance(entry.event, ToolResult) else ()
-    count = plain_text(content).count("\n") + 1
+    count = plain_text(entry.content).count("\n") + 1
     return replace(
         shown, first=shown.first + spilled.shown.count("\n"), last=max(shown.last, shown.first + count - 1)
     )

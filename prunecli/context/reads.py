@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 
 from prunecli.context.exchange import Entry
-from prunecli.model.events import ToolResult
 from prunecli.model.touches import named
 
 DEFAULT_LINES = 2_000
@@ -43,7 +42,7 @@ def lines_shown(entry: Entry) -> Lines:
     given = entry.call.input if entry.call else {}
     offset = _positive(given.get("offset"), 1)
     limit = _positive(given.get("limit"), DEFAULT_LINES)
-    details = entry.event.details if isinstance(entry.event, ToolResult) else {}
+    details = entry.details
     first, last = details.get("first_line"), details.get("last_line")
     if entry.spilled is not None:
         return _page(offset, limit, entry.spilled.shown.count("\n"))
@@ -92,5 +91,5 @@ def file_of(entry: Entry) -> str:
 
 
 def _noted(entry: Entry) -> str:
-    path = entry.event.details.get("path") if isinstance(entry.event, ToolResult) else None
+    path = entry.details.get("path")
     return path if isinstance(path, str) else ""

@@ -13,6 +13,7 @@ from prunecli.model.events import AssistantMessage, CompactionApplied, Event, To
 from prunecli.model.messages import (
     Blob,
     Block,
+    Document,
     Image,
     Json,
     Opaque,
@@ -72,6 +73,9 @@ def block(value: Block, ids: Ids = MappingProxyType({})) -> bytes | None:
         case Image(media_type, data):
             source = {"type": "base64", "media_type": media_type, "data": data}
             return canonical({"type": "image", "source": source})
+        case Document(media_type, data):
+            source = {"type": "base64", "media_type": media_type, "data": data}
+            return canonical({"type": "document", "source": source})
         case Blob(sha256, size, media_type):
             return text(f"[missing: {media_type}, {size:,} bytes, blob {sha256[:12]}]")
         case Opaque(unknown):
@@ -99,7 +103,7 @@ def is_out_of_place(value: Block, *, answer: bool) -> bool:
     Such a block is left out of requests, because it would make every later request fail.
     """
     match value:
-        case Image() if answer:
+        case Image() | Document() if answer:
             return True
         case ToolUse() | Thinking() | RedactedThinking():
             return not answer

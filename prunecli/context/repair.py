@@ -12,7 +12,7 @@ from prunecli.context.thoughts import thinks
 from prunecli.context.view import View
 from prunecli.model.edits import Edit
 from prunecli.model.events import AssistantMessage, PrunApplied
-from prunecli.model.messages import Image, RedactedThinking, Thinking
+from prunecli.model.messages import Document, Image, RedactedThinking, Thinking
 
 _PLACE = re.compile(r"messages\.(\d+)\.content\.(\d+)")
 _NAMED = re.compile(r"messages\.(\d+)(?:\.content\.(\d+))?")
@@ -78,7 +78,7 @@ def _named_answer(view: View, refusal: str) -> int:
 
 
 def repair_image(view: View, refusal: str) -> PrunApplied | None:
-    """The event that replaces the images of the entry named in an error.
+    """The event that replaces the images and documents of the entry named in an error.
 
     Replaces the oldest image if there are too many. None if no entry with an image is named. All text of the entry is
     kept.
@@ -93,11 +93,11 @@ def repair_image(view: View, refusal: str) -> PrunApplied | None:
     message, block = messages[int(place[1])], int(place[2])
     entry = context.entries.get(message.seqs[block]) if block < len(message.seqs) else None
     content = getattr(entry.event, "content", ()) if entry else ()
-    if entry is None or not any(isinstance(one, Image) for one in content):
+    if entry is None or not any(isinstance(one, Image | Document) for one in content):
         return None
     edit = _without_images(view, entry, "the endpoint refused it")
     return prun_applied(
-        view, "strategy", [edit], strategy="repair", reason=f"an image was refused: {refusal[:200]}"
+        view, "strategy", [edit], strategy="repair", reason=f"{_what(entry)} was refused: {refusal[:200]}"
     )
 
 
@@ -134,14 +134,14 @@ def named_entry(view: View, refusal: str) -> Entry | None:
 def leave_out(view: View, entry: Entry) -> PrunApplied | None:
     """The event that omits a rejected entry from all later requests.
 
-    A result's text is replaced; an answer is dropped with its results. None for user messages, which are always kept,
-    for an answer whose calls are still running, and for an entry that is already out.
+    The text of a result or an attachment is replaced; an answer is dropped with its results. None for user messages,
+    which are always kept, for an answer whose calls are still running, and for an entry that is already out.
     """
     context, exchange = view.context, entry.exchange
     edit = context.text_edit(entry.seq)
-    if exchange is None or not view.shows(entry) or (edit and edit.kind == "repair"):
+    if not (exchange or entry.is_attached) or not view.shows(entry) or (edit and edit.kind == "repair"):
         return None
-    if entry.kind == "result":
+    if entry.kind == "result" or exchange is None:
         text = "[left out: the endpoint refused it]"
         edit = Edit("repair", entry.seq, None, text, view.tokens(entry), view.count(text))
     elif exchange is not context.in_progress:
@@ -153,9 +153,13 @@ def leave_out(view: View, entry: Entry) -> PrunApplied | None:
 
 def _image_bytes(entry: Entry) -> list[int]:
     content = getattr(entry.event, "content", ())
-    return [len(block.data) for block in content if isinstance(block, Image)]
+    return [len(block.data) for block in content if isinstance(block, Image | Document)]
 
 
 def _without_images(view: View, entry: Entry, why: str) -> Edit:
-    text = "\n".join(filter(None, [*entry.typed, entry.text, f"[an image was left out: {why}]"]))
+    text = "\n".join(filter(None, [*entry.typed, entry.text, f"[{_what(entry)} was left out: {why}]"]))
     return Edit("repair", entry.seq, None, text, view.tokens(entry), view.count(text))
+
+
+def _what(entry: Entry) -> str:
+    return "a document" if any(isinstance(block, Document) for block in entry.content) else "an image"

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from prunecli.context.lineage import Lineage
-from prunecli.model.events import CompactionApplied, Record, Rewound, ToolResult, UserMessage
+from prunecli.model.events import Attached, CompactionApplied, Record, Rewound, ToolResult, UserMessage
 
 
 class Sums(NamedTuple):
@@ -51,9 +51,10 @@ class HeldBack:
         if isinstance(record.event, CompactionApplied):
             self._held = self._again = 0  # the ledger counts from the boundary
             return
-        if isinstance(record.event, ToolResult) and record.event.spilled:
-            self._held += record.event.spilled.tokens
-            self._fresh += record.event.spilled.tokens
+        result = record.event.attached if isinstance(record.event, UserMessage) else record.event
+        if isinstance(result, ToolResult | Attached) and result.spilled:
+            self._held += result.spilled.tokens
+            self._fresh += result.spilled.tokens
         fetched = self._fetched.get(record.seq, 0)
         self._again += fetched
         self._again_fresh += fetched

@@ -107,7 +107,7 @@ def _prune_prompt(view: View, head: Entry) -> Plan:
     if head.kind == "summary":
         return refused("a summary can't be pruned; /rewind goes back before it")
     if head.kind == "command":
-        return _clear(view, [head], "the output of this command")
+        return _clear(view, [head], "this attachment" if head.is_attached else "the output of this command")
     return refused("your messages always stay")
 
 

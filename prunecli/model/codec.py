@@ -12,8 +12,10 @@ from sys import intern
 from typing import NoReturn
 
 from prunecli.model.messages import (
+    PDF,
     Blob,
     Block,
+    Document,
     Image,
     Json,
     Opaque,
@@ -96,6 +98,9 @@ def block_to_json(block: Block) -> dict[str, Json]:
             source = {"type": "base64", "media_type": media_type, "data": data}
             size = {"width": width, "height": height} if width and height else {}
             return {"type": "image", "source": source, **size}
+        case Document(media_type, data, pages):
+            source = {"type": "base64", "media_type": media_type, "data": data}
+            return {"type": "document", "source": source, **({"pages": pages} if pages else {})}
         case Blob(sha256, size_, media_type):
             return {"type": "blob", "sha256": sha256, "bytes": size_, "media_type": media_type}
         case Opaque(value):
@@ -124,6 +129,8 @@ def block_from_json(value: Mapping[str, Json]) -> Block:
                     _size(value.get("width")),
                     _size(value.get("height")),
                 )
+            case "document" if value.keys() <= _DOCUMENT_KEYS and _is_pdf(value.get("source")):
+                return Document(PDF, string(value["source"]["data"]), _size(value.get("pages")))
             case "blob":
                 return Blob(string(value["sha256"]), _size(value["bytes"]), string(value["media_type"]))
             case None | str():
@@ -132,6 +139,15 @@ def block_from_json(value: Mapping[str, Json]) -> Block:
                 raise ValueError(f"the block type is not a string: {other!r:.40}")
     except KeyError as error:
         raise ValueError(f"a {value.get('type')} block without {error.args[0]}") from error
+
+
+_DOCUMENT_KEYS = frozenset(("type", "source", "pages"))
+
+
+def _is_pdf(source: Json) -> bool:
+    """Whether this is the source of a `Document`; a document of another kind is kept unchanged."""
+    known = isinstance(source, Mapping) and source.keys() == {"type", "media_type", "data"}
+    return known and source["type"] == "base64" and source["media_type"] == PDF
 
 
 def _size(value: Json) -> int:

@@ -11,7 +11,7 @@ from prunecli.model.edits import Edit
 from prunecli.model.messages import Block, Json, Text, Usage
 from prunecli.model.touches import Touches
 
-Origin: TypeAlias = Literal["prompt", "steering", "follow_up", "command", "import"]
+Origin: TypeAlias = Literal["prompt", "steering", "follow_up", "command", "import", "attachment"]
 PruneSource: TypeAlias = Literal["model", "strategy", "user"]
 EndReason: TypeAlias = Literal["finished", "interrupted", "error", "limit"]
 
@@ -41,16 +41,57 @@ class SessionStarted:
 
 
 @dataclass(frozen=True, slots=True)
+class Spilled:
+    """A result that was too long to send whole. `shown` is sent in place of its texts; its other blocks are sent.
+
+    `tokens` is the raw estimate of what was held back: the texts less `shown`.
+    """
+
+    tokens: int
+    shown: str
+
+
+def shown_of(content: tuple[Block, ...], spilled: Spilled) -> tuple[Block, ...]:
+    """What is sent of a content that was too long."""
+    return Text(spilled.shown), *(block for block in content if not isinstance(block, Text))
+
+
+@dataclass(frozen=True, slots=True)
+class Attached:
+    """The call that would return the content of an attachment; `details` and `spilled` as for `ToolResult`."""
+
+    tool_name: str
+    input: Mapping[str, Json]
+    details: Mapping[str, Json] = field(default_factory=dict)
+    spilled: Spilled | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class UserMessage:
     """A message the user typed; never pruned.
 
     With origin `command` (a `!cmd` or a `/restore`), block 0 is what was typed and the rest is output, which may be
-    pruned. `restores` are the entries whose originals a `/restore` shows again; the entry is pinned.
+    pruned. `restores` are the entries whose originals a `/restore` shows again; the entry is pinned. With origin
+    `attachment`, block 0 names what the message before it attaches, and the rest is its content, a result of the call
+    in `attached`: not the user's words, and prunable.
     """
 
     content: tuple[Block, ...]
     origin: Origin = "prompt"
     restores: tuple[int, ...] = ()
+    attached: Attached | None = None
+
+    @property
+    def has_output(self) -> bool:
+        """Whether it is more than the user's words: the output of a command, or an attachment."""
+        return self.origin in ("command", "attachment") and len(self.content) > 1
+
+    @property
+    def sent(self) -> tuple[Block, ...]:
+        """The blocks that are sent: of a long attachment only what is shown of it."""
+        if self.attached is None or self.attached.spilled is None:
+            return self.content
+        return *self.content[:1], *shown_of(self.content[1:], self.attached.spilled)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,17 +129,6 @@ class ToolStarted:
 
 
 @dataclass(frozen=True, slots=True)
-class Spilled:
-    """A result that was too long to send whole. `shown` is sent in place of its texts; its other blocks are sent.
-
-    `tokens` is the raw estimate of what was held back: the texts less `shown`.
-    """
-
-    tokens: int
-    shown: str
-
-
-@dataclass(frozen=True, slots=True)
 class ToolResult:
     """The answer to one call. `content` is whole; `spilled` says what of it is sent, None for all of it.
 
@@ -119,10 +149,7 @@ class ToolResult:
     @property
     def sent(self) -> tuple[Block, ...]:
         """The blocks that are sent: the content, or what is shown of it and the blocks that are no text."""
-        if self.spilled is None:
-            return self.content
-        rest = tuple(block for block in self.content if not isinstance(block, Text))
-        return Text(self.spilled.shown), *rest
+        return self.content if self.spilled is None else shown_of(self.content, self.spilled)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,9 @@ from typing import Any, TypeAlias
 Json: TypeAlias = Any
 """A JSON value, as json.loads returns it."""
 
+PDF = "application/pdf"
+"""The media type of a `Document`."""
+
 INVALID_INPUT = "__invalid_json__"
 """Key of a tool input that was not valid JSON; its value is the raw text. The call is not executed."""
 
@@ -59,8 +62,17 @@ class Image:
 
 
 @dataclass(frozen=True, slots=True)
+class Document:
+    """A PDF document, base64 in `data`; `pages` is 0 if unknown."""
+
+    media_type: str
+    data: str
+    pages: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Blob:
-    """A reference to a text or an image in `blobs/<sha256>` beside the log; `bytes` is its length there."""
+    """A reference to a text, an image or a document in `blobs/<sha256>` beside the log, and its length."""
 
     sha256: str
     bytes: int
@@ -74,7 +86,7 @@ class Opaque:
     json: Mapping[str, Json]
 
 
-Block: TypeAlias = Text | Thinking | RedactedThinking | ToolUse | Image | Blob | Opaque
+Block: TypeAlias = Text | Thinking | RedactedThinking | ToolUse | Image | Document | Blob | Opaque
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,13 +119,13 @@ def _sum(one: int | None, other: int | None) -> int | None:
     return None if one is other is None else (one or 0) + (other or 0)
 
 
-def is_image(block: Block) -> bool:
-    """Whether it is an image, inline or in a blob."""
+def is_media(block: Block) -> bool:
+    """Whether it is an image or a document, inline or in a blob."""
     match block:
-        case Image() | Opaque({"type": "image"}):
+        case Image() | Document() | Opaque({"type": "image"}):
             return True
         case Blob(media_type=media_type):
-            return media_type.startswith("image/")
+            return media_type.startswith(("image/", PDF))
         case _:
             return False
 

@@ -52,8 +52,9 @@ def without_notes(content: tuple[Block, ...]) -> tuple[Block, ...]:
 
 
 def typed(message: UserMessage) -> str:
-    """The text the user typed; for a `!cmd`, the command."""
-    return plain_text(message.content[:1] if message.origin == "command" else without_notes(message.content))
+    """The text the user typed; for a `!cmd`, the command, for an attachment, the line that names it."""
+    beside = message.origin in ("command", "attachment")
+    return plain_text(message.content[:1] if beside else without_notes(message.content))
 
 
 def notice(title: str, text: str, *, kept: bool = False) -> UserMessage:
@@ -69,6 +70,11 @@ def notice_parts(message: UserMessage) -> tuple[str, str] | None:
         return None
     head, _, rest = first.text.removeprefix(NOTICE).partition("\n")
     return head, "\n".join(filter(None, [rest, plain_text(message.content[1:])]))
+
+
+def opens_turn(message: UserMessage) -> bool:
+    """Whether the user says something new with this message: it is no notice and no attachment."""
+    return message.origin != "attachment" and notice_parts(message) is None
 
 
 def keeps_going(message: UserMessage) -> bool:

@@ -18,6 +18,7 @@ from prunecli.model.codec import (
 from prunecli.model.edits import Edit, EditKind
 from prunecli.model.events import (
     AssistantMessage,
+    Attached,
     AttemptBilled,
     BilledReason,
     CompactionApplied,
@@ -81,9 +82,10 @@ def edit_from_json(value: Mapping[str, Json]) -> Edit:
 
 def _payload(event: Event) -> dict[str, Json]:
     match event:
-        case UserMessage(content, origin, restores):
-            shown_again = {"restores": restores} if restores else {}
-            return {"content": content_to_json(content), "origin": origin, **shown_again}
+        case UserMessage(content, origin, restores, attached):
+            more = {"restores": restores} if restores else {}
+            read = {} if attached is None else {"attached": _attached(attached)}
+            return {"content": content_to_json(content), "origin": origin, **more, **read}
         case AssistantMessage():
             return {
                 "content": content_to_json(event.content),
@@ -142,6 +144,23 @@ def _spilled(spilled: Spilled) -> dict[str, Json]:
     return {"tokens": spilled.tokens, "shown": spilled.shown}
 
 
+def _attached(attached: Attached) -> dict[str, Json]:
+    return {
+        "tool_name": attached.tool_name,
+        "input": attached.input,
+        **({"details": attached.details} if attached.details else {}),
+        **({} if attached.spilled is None else {"spilled": _spilled(attached.spilled)}),
+    }
+
+
+def _attached_of(payload: Mapping[str, Json]) -> Attached | None:
+    given = fields.optional_part(payload, "attached")
+    if given is None:
+        return None
+    name, details = fields.text(given, "tool_name"), fields.part(given, "details")
+    return Attached(name, fields.arguments(given), details, _spilled_of(given))
+
+
 def _spilled_of(payload: Mapping[str, Json]) -> Spilled | None:
     given = fields.part(payload, "spilled")
     return Spilled(fields.whole(given, "tokens"), fields.text(given, "shown")) if given else None
@@ -171,6 +190,7 @@ _READERS: dict[str, _Read] = {
         fields.content(p),
         cast("Origin", fields.text(p, "origin", "prompt")),
         fields.wholes(p, "restores"),
+        _attached_of(p),
     ),
     "AssistantMessage": lambda p: AssistantMessage(
         fields.content(p),
@@ -266,6 +286,7 @@ _BLOCK_KEYS: dict[Json, frozenset[str]] = {
 _USAGE_KEYS = frozenset(Usage.__slots__)
 _EDIT_KEYS = frozenset(Edit.__slots__)
 _TOUCHES_KEYS = frozenset(Touches.__slots__)
+_ATTACHED_KEYS = frozenset(Attached.__slots__)
 _SPILLED_KEYS = frozenset(Spilled.__slots__)
 _EDIT_KINDS = frozenset(get_args(EditKind))
 _PARTS = (
@@ -273,6 +294,7 @@ _PARTS = (
     ("edits", _EDIT_KEYS),
     ("touches", _TOUCHES_KEYS),
     ("spilled", _SPILLED_KEYS),
+    ("attached", _ATTACHED_KEYS),
     ("content", None),
 )
 

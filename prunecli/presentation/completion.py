@@ -13,7 +13,7 @@ SEARCHED_CHARS = 2_000
 
 _COMMAND = re.compile(r"/([A-Za-z0-9_-]*|[\w.@+~-]+:[^\s/]*)")
 _ARGUMENT = re.compile(r"/([A-Za-z][A-Za-z0-9_-]* (?:\S+ )*)(\S*)")
-_FILE = re.compile(r"(?:^|(?<=[\s(\[{\"'`,]))@([^\s@]*)$")
+_FILE = re.compile(r"""(?:^|(?<=[\s(\[{"'`,]))@(?:"([^"\n]*)|([^\s@"]*))$""")
 
 
 class Wanted(NamedTuple):
@@ -42,7 +42,7 @@ def wanted(line: str, column: int, *, alone: bool) -> Wanted | None:
     if alone and (command := _COMMAND.fullmatch(before)):
         return Wanted("command", command[1], 0)
     if file := _FILE.search(before):
-        return Wanted("file", file[1], file.start())
+        return Wanted("file", file[1] or file[2] or "", file.start())
     if alone and (argument := _ARGUMENT.fullmatch(before)):
         return Wanted("argument", before[1:], argument.start(2))
     return None
@@ -51,7 +51,8 @@ def wanted(line: str, column: int, *, alone: bool) -> Wanted | None:
 def last_mention(text: str) -> Wanted | None:
     """Return the `@` word at the end of a prompt, or None. `start` counts from the beginning of the prompt."""
     found = _FILE.search(text)
-    return Wanted("file", found[1], found.start()) if found and found[1] else None
+    query = (found[1] or found[2]) if found else ""
+    return Wanted("file", query, found.start()) if found and query else None
 
 
 def is_command(text: str) -> bool:
@@ -101,11 +102,11 @@ def file_offers(
 def _path_value(path: str) -> str:
     """Format a path for the prompt: quoted if it has a space, with a space after a file.
 
-    A folder keeps its `@`, so that its contents are offered next.
+    The quotes of a folder stay open, so that its contents are offered next.
     """
     if " " in path:
-        return f'"{path}"' + " " * (not path.endswith("/"))
-    return f"@{path}" if path.endswith("/") else f"{path} "
+        return f'@"{path}' if path.endswith("/") else f'@"{path}" '
+    return f"@{path}" if path.endswith("/") else f"@{path} "
 
 
 def history_offers(query: str, entries: Sequence[str], most: int = 50) -> list[Offer]:

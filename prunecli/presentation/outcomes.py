@@ -9,8 +9,8 @@ from typing import TypeAlias
 from prunecli.context.render import INTERRUPTED
 from prunecli.context.spill import held_part, held_words
 from prunecli.figures import money, short
-from prunecli.model.events import ToolResult
-from prunecli.model.messages import INVALID_INPUT, Block, Image, Json, Text
+from prunecli.model.events import ToolResult, UserMessage
+from prunecli.model.messages import INVALID_INPUT, Block, Document, Image, Json, Text, plain_text
 from prunecli.presentation.entries import Diff, Notice, Origin, Output, Prompt, ToolCall, ToolState
 
 Summarize: TypeAlias = Callable[[str, Mapping[str, Json]], str]
@@ -79,6 +79,8 @@ def _block_text(block: Block) -> str:
             return text
         case Image(media_type, _, width, height):
             return f"[{media_type}{f' {width}×{height}' if width else ''}]"
+        case Document(media_type, _, pages):
+            return f"[{media_type}{', ' * bool(pages)}{counted(pages, 'page') if pages else ''}]"
         case _:
             return ""
 
@@ -124,9 +126,26 @@ def _outcome(result: ToolResult) -> str:
     for key, one in (("matches", "match"), ("paths", "path"), ("names", "name")):
         if isinstance(details.get(key), int):
             return counted(details[key], one)
+    if isinstance(details.get("width"), int):
+        return f"{details['width']}x{details.get('height')}"
+    if isinstance(details.get("pages"), int):
+        return counted(details["pages"], "page")
     if isinstance(details.get("last_line"), int) and isinstance(details.get("first_line"), int):
         return counted(max(0, details["last_line"] - details["first_line"] + 1), "line")
     return _size(text)
+
+
+def attached_entry(message: UserMessage, tokens: int | None, summarize: Summarize) -> ToolCall:
+    """The entry of an attachment: a line like that of the call that would have returned it."""
+    read = message.attached
+    if read is None:
+        label = plain_text(message.content[:1]).removeprefix("[attached: ").removesuffix("]")
+        return ToolCall("attached", label, ToolState.OK, tokens=tokens)
+    result = ToolResult("", read.tool_name, message.content[1:], details=read.details, spilled=read.spilled)
+    argument = argument_of(read.tool_name, read.input, summarize)
+    return ToolCall(
+        "attached", argument, ToolState.OK, outcome_of(result), tokens=tokens, body=body_of(result)
+    )
 
 
 def counted(count: int, one: str) -> str:

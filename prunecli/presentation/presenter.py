@@ -211,6 +211,8 @@ class Presenter:
             return [self._add(shown.Notice(LOST, shown.Level.WARNING), seq)]
         if parts := notice_parts(event):
             return [self._add(outcomes.notice_entry(*parts, self._tokens(seq)), seq)]
+        if event.origin == "attachment":
+            return [self._add(outcomes.attached_entry(event, self._tokens(seq), self._summarize), seq)]
         if event.origin == "command" and len(event.content) > 1:
             output = command_output(text_of(event.content[1:]), self._tokens(seq))
             if event.restores:

@@ -64,7 +64,7 @@ class ModelInfo:
     `bands` are the prices of requests with longer prompts, in ascending order: (lower bound in tokens, prices).
     `thinking_types` are the types of `thinking` that it accepts, `efforts` the values of `output_config.effort`; both
     are None if unknown. `binding`: thinking is bound to the conversation before it, or also to the account. `assumed`
-    names the model whose window and limits are assumed for a newer one.
+    names the model whose window and limits are assumed for a newer one. `vision`: it sees images, None if unknown.
     """
 
     name: str
@@ -77,6 +77,8 @@ class ModelInfo:
     efforts: tuple[str, ...] | None = None
     binding: Binding = ""
     assumed: str = ""
+    vision: bool | None = None
+    provider: str = ""
 
     def prices_for(self, prompt_tokens: int) -> Prices:
         """The prices for a request with this many prompt tokens."""
@@ -236,6 +238,8 @@ def _info(name: str, row: Mapping[str, Json]) -> ModelInfo:
         _texts(row.get("thinking_types")),
         _texts(row.get("efforts")),
         row.get("binding", ""),
+        vision=row.get("vision"),
+        provider=str(row.get("provider", "")),
     )
 
 

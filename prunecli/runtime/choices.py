@@ -12,7 +12,7 @@ from prunecli.context.economics import Market
 from prunecli.context.economics import Prices as CachePrices
 from prunecli.context.expectations import KINDS, Caps, Expectations
 from prunecli.context.strategy import Chosen
-from prunecli.model.claude import is_bound, reads_summaries
+from prunecli.model.claude import claude_version, is_bound, reads_summaries
 from prunecli.model.messages import Json, Usage
 from prunecli.model.requests import COMPACTION, CacheTtl
 from prunecli.providers.models import ModelInfo, cache_prices, cost
@@ -30,6 +30,7 @@ from prunecli.providers.thinking import (
     thinking_config,
     without,
 )
+from prunecli.tools.files.media import Media
 
 DEFAULT_MAX_TOKENS = 32_000
 """The limit of an answer in tokens, unless the configuration or model table sets a lower one."""
@@ -67,6 +68,18 @@ class Choices:
         """Window, prices and limits of the session's model."""
         recorded = str(self.settings.get("model.name") or "")
         return self.info_of(self.asked or recorded or self.kept or self.config.model.name)
+
+    @property
+    def media(self) -> Media:
+        """What the model can be shown. Models of other providers get the text of a PDF.
+
+        From version 4.7 on, Claude sees larger images; 2,000 pixels are the most where a request has many.
+        """
+        info = self.model
+        vision, claude = info.vision is not False, info.provider == "anthropic" or "claude" in info.name
+        large = claude and (claude_version(info.name) or (0, 0)) >= (4, 7)
+        size = (2000, 3_000_000) if large else (1568, 1_150_000)
+        return Media(vision, vision and claude, *size, info.name)
 
     @property
     def window(self) -> int:

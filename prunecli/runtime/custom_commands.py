@@ -22,7 +22,6 @@ from prunecli.model.signals import Notice
 from prunecli.providers.models import ALIASES
 from prunecli.runtime.host import Host
 from prunecli.sanitize import one_line
-from prunecli.tools.files.workspace import as_paths
 from prunecli.tools.tool import bounded, bounded_output, touches_of
 
 MAX_OUTPUT = 30_000
@@ -36,6 +35,8 @@ class CustomCommands:
         self._host = host
         self._skill = skill
         self._shelf = Shelf(command_of)
+        self.mentioning = ""
+        """The part of the last prompt that may mention files: not the output of commands, nor the text of a skill."""
 
     def look(self) -> tuple[dict[str, CustomCommand], tuple[str, ...]]:
         """The commands by name, and a line for each file that is not used."""
@@ -57,6 +58,7 @@ class CustomCommands:
         """The prompt for a line such as `/git:commit all`, whose grants hold until the context ends; other words are
         a prompt as they are. Raises PrunecliError, ToolError."""
         word, _, arguments = words.strip().partition(" ")
+        self.mentioning = words
         command = self.find(word[1:]) if word.startswith("/") else None
         if command is None:
             skill = self._skill(word[1:]) if word.startswith("/") else None
@@ -110,12 +112,14 @@ class CustomCommands:
             runtime.set_model(before)
 
     async def _text(self, command: CustomCommand, arguments: str) -> str:
-        parts, cwd = list[str](), self._host.setup.cwd
+        parts, written = list[str](), list[str]()
         for piece in command.pieces(arguments):
             if isinstance(piece, Shell):
                 parts.append(await self._output(command, piece))
             else:
-                parts.append(as_paths(piece, str(cwd)))
+                parts.append(piece)
+                written.append(piece)
+        self.mentioning = "\n".join(written)
         return "".join(parts).strip()
 
     async def _output(self, command: CustomCommand, shell: Shell) -> str:

@@ -39,6 +39,8 @@ class Extensions:
         self._absent = frozenset[str]()
         self._offers: list[tuple[str, str]] = []
         self._offers_until = 0.0
+        self.mentioning = ""
+        """The part of the last prompt that may mention files."""
         host.mailbox.news.append(self._due)
 
     @cached_property
@@ -104,6 +106,7 @@ class Extensions:
         time to the first request. What a command grants holds until the context ends.
         """
         self._look_for_folders()
+        self.mentioning = words
         if not words.startswith("/"):
             if not self.absent("skills"):
                 await asyncio.to_thread(self.skills.look)
@@ -112,6 +115,7 @@ class Extensions:
             return
         self._tell(await asyncio.to_thread(self.look))
         async with self.commands.called(words) as text:
+            self.mentioning = self.commands.mentioning
             yield text
 
     def look(self) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from prunecli.agent.gatekeeper import SessionGatekeeper
 from prunecli.agent.instructions import INSTRUCTION_FILES, Instructions
 from prunecli.agent.system_prompt import as_text
 from prunecli.context.exchange import Entry
-from prunecli.model.events import ToolResult, UserMessage
+from prunecli.model.events import UserMessage
 from prunecli.model.notes import notice, notice_parts
 from prunecli.runtime.setup import Setup
 from prunecli.sanitize import one_line
@@ -50,7 +50,7 @@ class NestedInstructions:
         """Note the folders of the files that calls since the last time read or changed."""
         seen = self._seen
         for item in reversed(session.context.items):
-            results = item.exchange.results if item.exchange else ()
+            results = _results(item)
             if results and results[-1].seq <= seen:
                 break
             for result in results:
@@ -61,7 +61,7 @@ class NestedInstructions:
     def _folders(self, item: Entry) -> Iterator[Path]:
         """The folders with instructions between the working directory and a call's file, outermost first."""
         touched = item.touches
-        if touched is None or not isinstance(item.event, ToolResult) or item.event.is_error:
+        if touched is None or item.is_error:
             return
         root = os.path.realpath(self._setup.cwd)
         for path in {*touched.reads, *touched.changes}:
@@ -79,7 +79,7 @@ class NestedInstructions:
     def _notices(self, session: Session) -> Iterator[UserMessage]:
         live, given = set[int](), dict[str, tuple[int, str]]()
         for item in session.context.items:
-            live.update(result.seq for result in (item.exchange.results if item.exchange else ()))
+            live.update(result.seq for result in _results(item))
             parts = notice_parts(item.event) if isinstance(item.event, UserMessage) else None
             if parts and parts[0].startswith(TITLE):
                 given[parts[0]] = item.seq, parts[1]
@@ -94,3 +94,8 @@ class NestedInstructions:
             text = "\n".join(as_text(path, text) for path, text in reader.of(folder))
             if text and text != known:
                 yield notice(title, text, kept=True)
+
+
+def _results(item: Entry) -> Sequence[Entry]:
+    """The results of an exchange, or an attachment."""
+    return item.exchange.results if item.exchange else [item] if item.is_attached else ()

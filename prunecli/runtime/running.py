@@ -1,9 +1,13 @@
 """Make a run of the agent, and the context of its calls, from the parts of a runtime."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from prunecli.agent.execute import Executor
 from prunecli.agent.loop import Run
+from prunecli.model.events import UserMessage
+from prunecli.model.messages import Block
+from prunecli.model.notes import typed
 from prunecli.model.requests import JOBS
 from prunecli.runtime import toolbox
 from prunecli.runtime.counting import Measuring
@@ -12,6 +16,7 @@ from prunecli.runtime.preamble import known_tools
 from prunecli.tools.tool import Servers, ToolContext
 
 if TYPE_CHECKING:
+    from prunecli.agent.attaching import Attachment
     from prunecli.runtime.subagents import Subagents
 
 
@@ -27,7 +32,7 @@ def run_of(host: Host) -> Run:
         who=host.who,
         questions=host.questions,
     )
-    return Run(
+    run = Run(
         host.session,
         host.provider,
         executor,
@@ -40,6 +45,23 @@ def run_of(host: Host) -> Run:
         complained=host.balance.said,
         purse=host.purse,
     )
+
+    async def attach(message: UserMessage) -> Sequence["Attachment"]:
+        return await mentioned(run, typed(message), strict=False)
+
+    run.attach = None if host.who else attach
+    return run
+
+
+async def mentioned(
+    run: Run, words: str, given: Sequence[Block] = (), *, strict: bool = True
+) -> Sequence["Attachment"]:
+    """What a prompt attaches: what it mentions, and the blocks `given` with it. Raises PromptBlocked if `strict`."""
+    if run.executor.who or not (given or "@" in words):
+        return ()
+    from prunecli.agent.attaching import attach, pictured  # deferred, as most prompts attach nothing
+
+    return [*pictured(given), *await attach(run.executor, words, strict=strict)]
 
 
 def context_of(

@@ -52,7 +52,7 @@ from prunecli.runtime.mcp_servers import RemoteServers
 from prunecli.runtime.preamble import begin, known_tools
 from prunecli.runtime.refusals import Refusals
 from prunecli.runtime.resuming import Resuming, clear_half_done, fresh
-from prunecli.runtime.running import context_of, run_of
+from prunecli.runtime.running import context_of, mentioned, run_of
 from prunecli.runtime.session_model import SessionModel
 from prunecli.runtime.setup import Setup, Status, keeper_of, rules_of
 from prunecli.session.loading import LONG_BYTES
@@ -216,10 +216,14 @@ class Runtime:
             try:
                 attached = await self.servers.attached(words) if origin == "prompt" else ()
                 await self.hooking.prompted(words)
+                run, named = self.hooking.on(run_of(self)), self.extensions.mentioning or words
+                files = await mentioned(run, named, images)
             finally:
                 self._task = None
-            content = Text(checked(words, self.choices.window)), *images, *attached, *plan, *changes
+            content = Text(checked(words, self.choices.window)), *attached, *plan, *changes
             self.session.emit(UserMessage(content, origin))
+            for file in files:
+                self.session.emit(file.at(self.session.next_seq))
             return await self.go_on()
 
     async def go_on(self) -> Done:

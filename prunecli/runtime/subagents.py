@@ -105,7 +105,8 @@ class Subagents:
     def due(self) -> Sequence[UserMessage]:
         """The notice about subagents, if they are not those that the context names."""
         context = self._host.session.context
-        if not context.items or not context.items[-1].opens_turn:
+        last = next((one for one in reversed(context.items) if not one.is_attached), None)
+        if last is None or not last.opens_turn:
             return ()  # the folders are looked at with each prompt, not at each step
         if self._host.who or TASK not in tool_names(context.settings.get(PREAMBLE)):
             return ()

@@ -115,4 +115,5 @@ def tool_context(
         recall_of=tasks.original,
         jobs=jobs,
         added=setup.added.paths,
+        media=choices().media,
     )

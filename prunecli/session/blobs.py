@@ -1,4 +1,4 @@
-"""Stores large payloads beside the log: images and texts over 64 KiB in `blobs/<sha256>`.
+"""Stores large payloads beside the log: images, documents and texts over 64 KiB in `blobs/<sha256>`.
 
 A blob is written and synced before the record that refers to it.
 """
@@ -14,7 +14,7 @@ from pathlib import Path
 
 from prunecli.errors import StorageFailed
 from prunecli.model.events import AssistantMessage, Event, ToolResult, UserMessage
-from prunecli.model.messages import Blob, Block, Image, Text
+from prunecli.model.messages import PDF, Blob, Block, Document, Image, Text
 from prunecli.regular import read_regular
 from prunecli.session.folders import make_private, sync_folder
 from prunecli.session.writer import WAY_OUT
@@ -111,6 +111,10 @@ class Blobs:
                 return block
             size = f";width={block.width};height={block.height}" if block.width else ""
             return self._write(data, block.media_type + size)
+        if isinstance(block, Document):
+            data = _decoded(block.data)
+            pages = f";pages={block.pages}" if block.pages else ""
+            return block if data is None else self._write(data, block.media_type + pages)
         if isinstance(block, Text) and len(block.text) > INLINE_BYTES // 4:
             data = block.text.encode("utf-8", "replace")
             if len(data) > INLINE_BYTES:
@@ -131,14 +135,16 @@ class Blobs:
         if sha256(data).hexdigest() != block.sha256:
             notices.append(f"blob {block.sha256[:12]}: content was altered")
             return block
-        if not block.media_type.startswith("image/"):
-            return Text(data.decode("utf-8", "replace"))
         kind, *size = block.media_type.split(";")
-        pixels = {
+        if kind != PDF and not kind.startswith("image/"):
+            return Text(data.decode("utf-8", "replace"))
+        sizes = {
             key: int(value) for key, _, value in (item.partition("=") for item in size) if value.isdigit()
         }
         encoded = base64.b64encode(data).decode("ascii")
-        return Image(kind, encoded, pixels.get("width", 0), pixels.get("height", 0))
+        if kind == PDF:
+            return Document(kind, encoded, sizes.get("pages", 0))
+        return Image(kind, encoded, sizes.get("width", 0), sizes.get("height", 0))
 
     def _write(self, data: bytes, media_type: str) -> Blob:
         name = sha256(data).hexdigest()

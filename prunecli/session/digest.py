@@ -113,7 +113,7 @@ class Digest:
                 at = origin.get("seq")
                 self.parent, self.parent_at = str(origin.get("id") or ""), at if type(at) is int else -1
                 self.task = str(origin.get("tool_use_id") or "")
-            case UserMessage(content, came) if came != "command":
+            case UserMessage(content, came) if came not in ("command", "attachment"):
                 words = plain_text(without_notes(content)).strip()[:PROMPT_CHARS]
                 self.first = self.first or words
                 self.last = words or self.last

@@ -95,6 +95,8 @@ def _hit(path: Path, record: Record, words: Sequence[str]) -> Hit | None:
 
 def _said(record: Record) -> tuple[str, str]:
     match record.event:
+        case UserMessage(content, "attachment"):
+            return "attached", plain_text(content)
         case UserMessage(content):
             return "you", plain_text(content)
         case AssistantMessage(content):

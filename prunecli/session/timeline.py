@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from prunecli.context.lineage import branch
 from prunecli.model.events import FilesSaved, Record, UserMessage
-from prunecli.model.notes import notice_parts, typed
+from prunecli.model.notes import opens_turn, typed
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ def points(records: Sequence[Record]) -> list[Point]:
     back = [
         Point(record.seq - 1, typed(record.event), record.timestamp)
         for record in reversed(present)
-        if isinstance(record.event, UserMessage) and not notice_parts(record.event)
+        if isinstance(record.event, UserMessage) and opens_turn(record.event)
     ]
     return back + [point for seq in left if (point := _forward(records, present, seq))]
 
@@ -53,7 +53,7 @@ def _forward(records: Sequence[Record], present: Sequence[Record], seq: int) -> 
     said = [
         record
         for record in there
-        if isinstance(record.event, UserMessage) and not notice_parts(record.event) and record.seq not in here
+        if isinstance(record.event, UserMessage) and opens_turn(record.event) and record.seq not in here
     ]
     if not said or not isinstance(said[-1].event, UserMessage):
         return None

@@ -1,6 +1,5 @@
-"""read: return a page of a text file, or an image."""
+"""read: return a page of a text file, an image, or a PDF."""
 
-import binascii
 import io
 import os
 import threading
@@ -10,12 +9,13 @@ from typing import Annotated, ClassVar
 
 from prunecli.errors import ToolError
 from prunecli.model.codec import well_formed
-from prunecli.model.messages import Image, Json
+from prunecli.model.messages import Block, Json, plain_text
 from prunecli.model.touches import Touches
 from prunecli.tools.files.atomic_write import MAX_BYTES, digest_of
 from prunecli.tools.files.encoding import encoding_of, is_binary
-from prunecli.tools.files.image import MAX_BASE64, MAX_PIXELS, header_of, media_type_of
+from prunecli.tools.files.image import media_type_of
 from prunecli.tools.files.in_thread import in_thread
+from prunecli.tools.files.media import MAX_SOURCE, as_tool_error, document_of, image_of, text_of_pdf
 from prunecli.tools.files.reading import IsFolder, Page, kind_of, open_file, page_of
 from prunecli.tools.files.shown import SAMPLE, decoded, fitting_lines, is_text
 from prunecli.tools.files.workspace import absolute, refusal
@@ -40,7 +40,9 @@ class Read:
     """Returns exact text without line numbers, so that the model can quote it in an edit."""
 
     name: ClassVar[str] = "read"
-    description: ClassVar[str] = "Read a text file, in pages if long, or an image (png, jpeg, gif, webp)."
+    description: ClassVar[str] = (
+        "Read a text file, in pages if long, an image (png, jpeg, gif, webp) or a PDF."
+    )
     parallel: ClassVar[bool] = True
     Input: ClassVar[type] = ReadInput
 
@@ -64,9 +66,13 @@ class Read:
             raise ToolError("offset and limit must be at least 1.")
         path = absolute(given.path, context.cwd)
 
+        whole = given.offset is None and given.limit is None
+
         def work(stop: threading.Event) -> ToolOutput:
             try:
                 with open_file(path) as file:
+                    if (output := _media(file, path, context, whole=whole)) is not None:
+                        return output if whole else _lines_of(output, path, first, lines, context, stop)
                     return _shown(file, path, first, lines, context, stop)
             except IsFolder as error:
                 raise ToolError(f"{error} {_holding(path)}") from error
@@ -87,8 +93,6 @@ def _shown(
     state = os.fstat(file.fileno())
     sample = file.read(SAMPLE) or b""
     file.seek(0)
-    if media_type_of(sample):
-        return _picture(file, path, state, context)
     if is_binary(sample):
         raise ToolError(f"{well_formed(path)} is {kind_of(sample)} ({state.st_size:,} bytes), not text.")
     encoding = encoding_of(sample[:4])
@@ -111,30 +115,40 @@ def _shown(
     return _page_output(page, path, state.st_size, context.limits.max_output_bytes)
 
 
-def _picture(file: io.FileIO, path: str, state: os.stat_result, context: ToolContext) -> ToolOutput:
-    if (state.st_size + 2) // 3 * 4 > MAX_BASE64:
-        limit = MAX_BASE64 // 4 * 3
-        raise ToolError(
-            f"{well_formed(path)} is an image of {state.st_size:,} bytes; the limit is {limit:,}. Make it smaller."
-        )
-    data = file.read()
+def _media(file: io.FileIO, path: str, context: ToolContext, *, whole: bool) -> ToolOutput | None:
+    """An image, or a PDF as the model takes it, as its text unless `whole`; None for any other file."""
+    state, sample = os.fstat(file.fileno()), file.read(SAMPLE) or b""
+    file.seek(0)
+    is_image = media_type_of(sample) is not None
+    if not is_image and not sample.startswith(b"%PDF-"):
+        return None
+    what, name = "this image" if is_image else "this PDF", well_formed(path)
+    if state.st_size > MAX_SOURCE:
+        raise as_tool_error(name, what, ValueError(f"{state.st_size:,} bytes are too many"))
+    data, details = file.read(), {"path": name, "bytes": state.st_size}
+    block: Block | None
     try:
-        header = header_of(data)
+        if is_image:
+            block = image = image_of(data, context.media)
+            details |= {"width": image.width, "height": image.height}
+        elif block := document_of(data, context.media) if whole else None:
+            details |= {"pages": block.pages}
+        text = "" if block else text_of_pdf(data)
     except ValueError as error:
-        raise ToolError(f"{well_formed(path)} is a damaged image: {error}.") from error
-    if max(header.width, header.height) > MAX_PIXELS:
-        raise ToolError(
-            f"{well_formed(path)} has {header.width} x {header.height} pixels; the limit is {MAX_PIXELS}."
-        )
+        raise as_tool_error(name, what, error) from error
     context.files_seen.note((state.st_dev, state.st_ino), digest_of(data), os.path.realpath(path))
-    block = Image(
-        header.media_type,
-        binascii.b2a_base64(data, newline=False).decode("ascii"),
-        header.width,
-        header.height,
-    )
-    details = {"path": well_formed(path), "bytes": len(data), "width": header.width, "height": header.height}
-    return ToolOutput((block,), details=details)
+    return ToolOutput((block,), details=details) if block else text_output(text, details)
+
+
+def _lines_of(
+    output: ToolOutput, path: str, first: int, lines: int, context: ToolContext, stop: threading.Event
+) -> ToolOutput:
+    """The lines of a PDF's text that were asked for; an image has none."""
+    if not (text := plain_text(output.content)):
+        return output
+    source, limit = text.encode("utf-8", "replace"), context.limits.max_output_bytes
+    page = page_of(io.BytesIO(source), first, lines, limit, stop, whole=True)
+    return _page_output(page, path, len(source), limit)
 
 
 def _page_output(page: Page, path: str, size: int, limit: int) -> ToolOutput:

@@ -28,6 +28,7 @@ from prunecli.context.prun import PrunPlan
 from prunecli.errors import ToolError
 from prunecli.model.messages import Block, Json, Text
 from prunecli.model.touches import Touches
+from prunecli.tools.files.media import Media
 from prunecli.tools.processes.confinement import Confine, bare
 
 if TYPE_CHECKING:
@@ -152,7 +153,7 @@ class ToolContext:
     all of it in case the call does not finish; `call_id` is the call's own; `run_task` and `recall_of` are None
     where there are no tasks, `servers` where none are configured; `pages` is None in older sessions, whose `recall`
     takes no lines; `confine` puts commands into the sandbox, and `approved` means that the user allowed this very
-    call; `jobs` is None where commands cannot go on in the background.
+    call; `jobs` is None where commands cannot go on in the background. `media` says which files the model can see.
     """
 
     workspace: Path
@@ -173,6 +174,7 @@ class ToolContext:
     recall_of: RecallOf | None = None
     jobs: "Jobs | None" = None
     added: tuple[Path, ...] = ()
+    media: Media = Media()
 
 
 class Tool(Protocol):

@@ -26,7 +26,6 @@ from prunecli.presentation.outcomes import advice
 from prunecli.presentation.presenter import STOPPED
 from prunecli.runtime import Runtime
 from prunecli.runtime.shell import shell
-from prunecli.tools.files.workspace import as_paths
 from prunecli.tui.asking import Planning
 from prunecli.tui.live_command import LiveCommand
 from prunecli.tui.port import Port
@@ -84,7 +83,6 @@ class Runs:
 
     def submit(self, text: str, *, follow_up: bool = False) -> None:
         """Send a prompt. During a run it steers the agent, or with `follow_up` waits for the end of the run."""
-        text = as_paths(text, str(self._runtime.setup.cwd))
         if self.deciding:  # the question about trust is still open
             self.queue(text, follow_up=follow_up)
         elif not self.busy:

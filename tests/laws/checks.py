@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from prunecli.context.validate import validate
 from prunecli.model.events import Record, UserMessage
 from prunecli.model.messages import Text
-from prunecli.model.notes import notice_parts
+from prunecli.model.notes import opens_turn
 from prunecli.model.requests import Preamble, Request, WireMessage
 
 Messages = Sequence[WireMessage]
@@ -25,7 +25,7 @@ def words_of(records: Sequence[Record]) -> list[str]:
     return [
         block.text
         for record in records
-        if isinstance(record.event, UserMessage) and not notice_parts(record.event)
+        if isinstance(record.event, UserMessage) and opens_turn(record.event)
         for block in record.event.content[: 1 if record.event.origin == "command" else None]
         if isinstance(block, Text)
     ]

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from prunecli.model.edits import Edit, EditKind
 from prunecli.model.events import (
     AssistantMessage,
+    Attached,
     AttemptBilled,
     CompactionApplied,
     Event,
@@ -17,11 +18,12 @@ from prunecli.model.events import (
     Record,
     RequestSent,
     Rewound,
+    Spilled,
     ToolResult,
     ToolStarted,
     UserMessage,
 )
-from prunecli.model.messages import Block, Image, Text, Thinking, ToolUse, Usage
+from prunecli.model.messages import Block, Document, Image, Text, Thinking, ToolUse, Usage
 from prunecli.model.notes import notice
 
 TOOLS = ("read", "bash", "grep", "edit", "write", "ls", "prun", "image_read", "todo")
@@ -56,6 +58,7 @@ STEPS = (
     "steer",
     "command",
     "notice",
+    "attach",
     "prune",
     "prune",
 )
@@ -108,6 +111,8 @@ def _step(draw: st.DrawFn, log: Draft, step: str) -> None:
         case "command":
             output = "out " * draw(st.integers(1, 80))
             log.add(UserMessage((Text("!ls"), Text(output)), "command"))
+        case "attach":
+            log.add(_attachment(draw))
         case "again":
             shown = tuple(draw(st.lists(st.integers(0, len(log.records)), min_size=1, max_size=3)))
             log.add(UserMessage((Text("/restore"), Text("out " * 20)), "command", shown))
@@ -161,6 +166,21 @@ def _result(draw: st.DrawFn, call: ToolUse, lines: st.SearchStrategy[int] = LINE
     return ToolResult(call.id, call.name, tuple(content), draw(st.integers(0, 5)) == 0)
 
 
+def _attachment(draw: st.DrawFn) -> UserMessage:
+    given = {"path": draw(st.sampled_from(["a.py", "b/c.py"]))}
+    content: list[Block] = [Text(f"[attached: {given['path']}]"), Text("line\n" * draw(LINES))]
+    kind = draw(st.sampled_from(["text", "text", "text", "image", "document", "nothing"]))
+    if kind == "image":
+        content[1:] = [Image("image/png", "iVBORw0KGgo=", 750, 100)]
+    elif kind == "document":
+        content[1:] = [Document("application/pdf", "JVBERi0=", draw(st.integers(0, 3)))]
+    elif kind == "nothing":
+        del content[1:]  # damaged: nothing of what was attached is there
+    spilled = Spilled(7, "line\n[5 of 6 lines held back | recall 1]") if draw(st.booleans()) else None
+    call = Attached(draw(st.sampled_from(["read", "ls"])), given, given, spilled if kind == "text" else None)
+    return UserMessage(tuple(content), "attachment", attached=draw(st.sampled_from([call, call, call, None])))
+
+
 def _decide(draw: st.DrawFn, log: Draft, step: str) -> None:
     anything = st.integers(0, len(log.records))
     match step:
@@ -196,6 +216,8 @@ def _edits(draw: st.DrawFn, log: Draft) -> Edit:
         kind, ToolResult
     )
     seqs = log.seqs(wanted)
+    if wanted is ToolResult:
+        seqs += [one.seq for one in log.records if getattr(one.event, "origin", "") == "attachment"]
     seq = draw(st.sampled_from(seqs)) if seqs and draw(st.integers(0, 9)) else draw(st.integers(0, 60))
     text = None if kind in ("drop", "strip") else draw(WORDS)
     return Edit(kind, seq, None, text, 10, 2)

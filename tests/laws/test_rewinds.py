@@ -10,7 +10,7 @@ from prunecli.context.tokens import Chars4
 from prunecli.context.validate import validate
 from prunecli.model.events import Event, FilesSaved, Record, Rewound, UserMessage
 from prunecli.model.messages import Text
-from prunecli.model.notes import notice_parts
+from prunecli.model.notes import opens_turn
 from prunecli.model.requests import Preamble, Request
 from prunecli.session.timeline import points, saved_after, spans
 from tests.laws.logs import logs
@@ -83,7 +83,7 @@ def test_every_point_that_is_offered_can_be_gone_to(records: list[Record]) -> No
     present = [
         record.seq
         for record in branch(records)[0]
-        if isinstance(record.event, UserMessage) and not notice_parts(record.event)
+        if isinstance(record.event, UserMessage) and opens_turn(record.event)
     ]
     offered = points(records)
     assert [point.seq + 1 for point in offered if not point.forward] == present[::-1]

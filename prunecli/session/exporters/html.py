@@ -91,7 +91,7 @@ class _Entries:
         model = entry.event.model if isinstance(entry.event, AssistantMessage) else ""
         said = f" · {_line(model)}" if model else ""
         notice = entry.kind == "command" and "".join(entry.typed).startswith("[")
-        kind = "notice" if notice else entry.kind
+        kind = "attached" if entry.is_attached else "notice" if notice else entry.kind
         yield (
             f'<header><a href="#e{entry.seq}">#{entry.seq}</a> <b>{kind.capitalize()}</b>'
             f" · <time>{report.when}</time>{said}</header>"

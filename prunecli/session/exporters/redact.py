@@ -13,6 +13,7 @@ from typing import assert_never
 from prunecli.model.edits import Edit
 from prunecli.model.events import (
     AssistantMessage,
+    Attached,
     AttemptBilled,
     CompactionApplied,
     Event,
@@ -34,6 +35,7 @@ from prunecli.model.events import (
 from prunecli.model.messages import (
     Blob,
     Block,
+    Document,
     Image,
     Json,
     Opaque,
@@ -104,7 +106,7 @@ class _Redactor:
                 return ToolUse(id_, name, self.json(dict(given)))
             case Opaque(unknown):
                 return Opaque(self.json(dict(unknown)))
-            case RedactedThinking() | Image() | Blob():
+            case RedactedThinking() | Image() | Document() | Blob():
                 return block
             case _:
                 assert_never(block)
@@ -112,6 +114,15 @@ class _Redactor:
     def event(self, event: Event) -> Event:
         """An event without secrets."""
         match event:
+            case UserMessage(attached=Attached() as attached):
+                spilled = attached.spilled
+                clean = replace(
+                    attached,
+                    input=self.json(dict(attached.input)),
+                    details=self.json(dict(attached.details)),
+                    spilled=spilled and replace(spilled, shown=self.text(spilled.shown)),
+                )
+                return replace(event, content=tuple(map(self.block, event.content)), attached=clean)
             case UserMessage() | AssistantMessage():
                 return replace(event, content=tuple(map(self.block, event.content)))
             case ToolResult():

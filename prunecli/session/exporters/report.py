@@ -16,7 +16,7 @@ from prunecli.model.events import (
     ToolResult,
     UserMessage,
 )
-from prunecli.model.messages import Block, Image, Json, Opaque
+from prunecli.model.messages import Block, Document, Image, Json, Opaque
 from prunecli.model.notes import typed
 from prunecli.sanitize import one_line
 from prunecli.session.importers.origin import IMPORTED
@@ -134,6 +134,8 @@ def placeholder(block: Block) -> str:
     """A placeholder for a block that is not text."""
     if isinstance(block, Image):
         return f"[image, {block.media_type}]"
+    if isinstance(block, Document):
+        return f"[document, {block.media_type}]"
     if isinstance(block, Opaque):
         return f"[{str(block.json.get('type') or 'block')[:40]}]"
     return ""

@@ -218,17 +218,3 @@ def _nearest(path: str) -> str | None:
 
     found = get_close_matches(name, names, n=1, cutoff=0.75)
     return well_formed(os.path.join(folder, found[0])) if found else None
-
-
-_MENTION = re.compile(r"(?:^|(?<=[\s(\[{\"'`,]))@([^\s@]+)")
-
-
-def as_paths(text: str, root: str) -> str:
-    """Remove each `@` before an existing path, so that the model gets a path its tools accept."""
-
-    def path(found: re.Match[str]) -> str:
-        named = found[1].rstrip(".,;:!?)]}\"'`")
-        is_there = bool(named) and "\0" not in named and os.path.lexists(os.path.join(root, named))
-        return found[1] if is_there else found[0]
-
-    return _MENTION.sub(path, text) if "@" in text else text

@@ -109,7 +109,7 @@ class Completer:
             self._listing = asyncio.create_task(self._list())
         await asyncio.shield(self._listing)
         offers = await asyncio.to_thread(completion.file_offers, mention.query, self._paths, 1)
-        return text[: mention.start] + offers[0].value.strip().removeprefix("@") if offers else text
+        return text[: mention.start] + offers[0].value.strip() if offers else text
 
     async def _list(self) -> None:
         """List the files. Not canceled with its caller: each letter typed asks again."""

@@ -1,0 +1,141 @@
+"""What a prompt mentions, read as the model would read it, and recorded after it as results of their own.
+
+A file is read by the tool `read` and a folder listed by `ls`, under the same rules, limits and hooks as the model's
+calls, so that an attachment can be pruned, recalled and superseded like their results.
+"""
+
+import asyncio
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from prunecli.agent.execute import Executor
+from prunecli.context.spill import Cut
+from prunecli.errors import PromptBlocked
+from prunecli.model.codec import well_formed, well_formed_json
+from prunecli.model.events import Attached, ToolResult, UserMessage
+from prunecli.model.messages import Block, Document, Image, Json, Text, ToolUse, plain_text
+from prunecli.model.signals import Notice
+from prunecli.tools.files.image import media_type_of
+from prunecli.tools.files.media import is_media_name
+from prunecli.tools.files.mentions import MAX_MENTIONS, Mention, mentions
+from prunecli.tools.ls import Ls
+from prunecli.tools.read import Read
+
+_HEAD_BYTES = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Attachment:
+    """An attachment that was read; `cut` says where it is cut, as for a result."""
+
+    message: UserMessage
+    cut: Cut | None = None
+
+    def at(self, seq: int) -> UserMessage:
+        """The event as it is recorded at `seq`."""
+        message, attached = self.message, self.message.attached
+        if self.cut is None or attached is None:
+            return message
+        result = ToolResult("", attached.tool_name, message.content[1:], details=attached.details)
+        spilled = self.cut.of(result, seq).spilled
+        return replace(message, attached=replace(attached, spilled=spilled))
+
+
+async def attach(executor: Executor, words: str, *, strict: bool = False) -> list[Attachment]:
+    """Read what a prompt mentions. What can't be attached is said in one line each.
+
+    With `strict`, an image or a PDF that can't be attached raises PromptBlocked instead: without it, the prompt has
+    no point.
+    """
+    wanted = await asyncio.to_thread(_wanted, words, str(executor.context().cwd))
+    if len(wanted) > MAX_MENTIONS:
+        executor.session.tell(Notice(f"Only the first {MAX_MENTIONS} mentions were attached.", "warning"))
+    reading = replace(executor, tools={"read": Read(), "ls": Ls()})
+    found: list[Attachment] = []
+    for one in wanted[:MAX_MENTIONS]:
+        made = one.problem or await _attachment(reading, one)
+        if isinstance(made, Attachment):
+            found.append(made)
+            continue
+        why = f"{one.mention.path} was not attached: {made}"
+        if strict and one.is_media:
+            raise PromptBlocked(why, "remove the @ to send only its path")
+        executor.session.tell(Notice(why, "warning"))
+    return found
+
+
+class _Wanted(NamedTuple):
+    """A mention with the call that reads it, and why that is no use."""
+
+    mention: Mention
+    call: ToolUse
+    is_media: bool
+    problem: str
+
+
+def _wanted(words: str, cwd: str) -> list[_Wanted]:
+    found: list[_Wanted] = []
+    for mention in mentions(words, cwd):
+        path = os.path.expanduser(mention.path)
+        full = os.path.join(cwd, path)
+        given: dict[str, Json] = {"path": well_formed(path)}
+        if os.path.isdir(full):
+            found.append(_Wanted(mention, ToolUse("", "ls", given), False, ""))
+            continue
+        if mention.first:
+            given |= {"offset": mention.first, "limit": mention.last - mention.first + 1}
+        empty = is_media_name(full) and not os.path.getsize(full)
+        is_media = _is_media(full)
+        found.append(
+            _Wanted(mention, ToolUse("", "read", given), is_media, "the file is empty" if empty else "")
+        )
+    return found
+
+
+async def _attachment(reading: Executor, wanted: _Wanted) -> Attachment | str:
+    """The attachment, or why there is none."""
+    call = wanted.call
+    output, cut = await reading.outcome(call)
+    if output.is_error:
+        return plain_text(output.content).strip().partition("\n")[0]
+    details = well_formed_json(dict(output.details))
+    head = Text(f"[attached: {headline(well_formed(wanted.mention.label), output.content)}]")
+    attached = Attached(call.name, call.input, details)
+    return Attachment(UserMessage((head, *output.content), "attachment", attached=attached), cut)
+
+
+def headline(label: str, content: Sequence[Block]) -> str:
+    """The name of an attachment with the size of its image or document."""
+    for block in content:
+        match block:
+            case Image(width=width, height=height) if width:
+                return f"{label} {width}x{height}"
+            case Document(pages=pages) if pages:
+                return f"{label}, {pages} page{'s' * (pages != 1)}"
+            case _:
+                pass
+    return label
+
+
+def pictured(images: Sequence[Block]) -> list[Attachment]:
+    """The attachments for blocks that came with a prompt, without a file."""
+    found: list[Attachment] = []
+    for number, block in enumerate(images, 1):
+        kind = "document" if isinstance(block, Document) else "image"
+        head = Text(f"[attached: {headline(f'{kind} {number}', [block])}]")
+        found.append(Attachment(UserMessage((head, block), "attachment")))
+    return found
+
+
+def _is_media(path: str) -> bool:
+    """Whether a file is an image or a PDF, by its name or its first bytes."""
+    if is_media_name(path):
+        return True
+    try:
+        with open(path, "rb") as file:
+            sample = file.read(_HEAD_BYTES)
+    except OSError:
+        return False
+    return media_type_of(sample) is not None or sample.startswith(b"%PDF-")

@@ -1,0 +1,56 @@
+"""The files and folders that a prompt mentions as `@path`, `@"path with spaces"` or `@file#L10-40`."""
+
+import os
+import re
+from typing import NamedTuple
+
+MAX_MENTIONS = 50
+"""The most things that one prompt attaches."""
+
+_MENTION = re.compile(
+    r"""(?:^|(?<=[\s(\[{"'`,]))@(?:"([^"\n]+)(?:"|$)(#L?\d+(?:-L?\d+)?)?|([^\s@"][^\s"]*))""", re.MULTILINE
+)
+_LINES = re.compile(r"#L?(\d+)(?:-L?(\d+))?$")
+_AFTER = ".,;:!?)]}'`"
+
+
+class Mention(NamedTuple):
+    """An existing path as it is written, and the lines asked for: 0 and 0 for all of it."""
+
+    path: str
+    first: int = 0
+    last: int = 0
+
+    @property
+    def label(self) -> str:
+        """The path with its lines."""
+        return f"{self.path} {self.first}-{self.last}" if self.first else self.path
+
+
+def mentions(text: str, cwd: str) -> list[Mention]:
+    """What a prompt mentions of what exists, each once, in order. Anything else is plain text."""
+    if "@" not in text:
+        return []
+    found = (_existing(match[1] or match[3], match[2] or "", cwd) for match in _MENTION.finditer(text))
+    return list(dict.fromkeys(filter(None, found)))
+
+
+def _existing(written: str, suffix: str, cwd: str) -> Mention | None:
+    """The mention if its path exists: as it is written, without lines, or without punctuation after it."""
+    forms = dict.fromkeys((written, written.rstrip(_AFTER))) if not suffix else (f"{written}{suffix}",)
+    for form in forms:
+        if form.strip("/") and _is_there(form, cwd):
+            return Mention(form)
+        lines = _LINES.search(form)
+        path = form[: lines.start()] if lines else ""
+        if lines and path and _is_there(path, cwd):
+            first = max(1, int(lines[1]))
+            return Mention(path, first, max(first, int(lines[2] or first)))
+    return None
+
+
+def _is_there(path: str, cwd: str) -> bool:
+    try:
+        return os.path.exists(os.path.join(cwd, os.path.expanduser(path)))
+    except ValueError:
+        return False
