@@ -16,7 +16,7 @@ from pathlib import Path
 
 from prunecli import __version__
 from prunecli.config import Config
-from prunecli.config.credentials import credentials, provider_for
+from prunecli.config.credentials import credentials, keys_of, lacks_key, provider_for
 from prunecli.errors import PrunecliError
 from prunecli.figures import short
 from prunecli.paths import Places
@@ -90,10 +90,10 @@ def checkup(patient: Patient) -> list[Finding]:
         found += [problem or _credentials(key, keys, needed=True)]
         return [*found, _rg(patient), _sessions(patient)]
     name = config.providers.answering(config.model.name, config.model.provider)
-    definition, keys = config.providers.definition(name), config.providers.keys(name)
+    definition, keys = config.providers.definition(name), keys_of(config, name)
     key, problem = _key(patient, keys)
-    needed = definition.needs_key(config.model.base_url)
-    connection = Connection(config.model.base_url, key, patient.environ, config.provider_options(name))
+    needed = lacks_key(config, name, Credentials())
+    connection = Connection(config.model.base_url, key, patient.environ, config.provider_options(name), keys)
     endpoint = definition.check(connection, lambda: offered(patient.provider(config)))
     found += [_configuration(patient, config), problem or _credentials(key, keys, needed=needed)]
     found += [_model(patient, config), endpoint, _sandbox(patient, config)]
