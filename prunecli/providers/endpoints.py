@@ -6,6 +6,7 @@ is made from these values.
 """
 
 import re
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
@@ -141,10 +142,9 @@ def markdown() -> str:
     for one in KNOWN.values():
         how = "Bearer" if one.bearer else "x-api-key"
         key = f"{one.key_variable} ({how}{'' if one.needs_key else '; optional'})"
-        answers = one.answers if one.source == "docs" else tuple(f"{answer}" for answer in one.answers)
-        rows.append((f"`{one.name}`", one.title, one.base_url, key, one.models, *answers))
+        rows.append((f"`{one.name}`", one.title, one.base_url, key, one.models, *one.answers))
     return "\n".join(f"| {' | '.join(row)} |" for row in rows) + "\n"
 
 
 if __name__ == "__main__":
-    print(markdown(), end="")
+    sys.stdout.write(markdown())

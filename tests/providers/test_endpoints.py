@@ -25,7 +25,11 @@ def loaded(folder: Path, *sets: str, toml: str = "", **environ: str) -> tuple[Co
 
 
 def test_an_endpoint_is_an_address_with_its_own_key_and_header(tmp_path: Path) -> None:
-    environ = {"OPENROUTER_API_KEY": KEY, "ANTHROPIC_API_KEY": "sk-ant-not-for-them", "DEEPSEEK_API_KEY": "ds-1"}
+    environ = {
+        "OPENROUTER_API_KEY": KEY,
+        "ANTHROPIC_API_KEY": "sk-ant-not-for-them",
+        "DEEPSEEK_API_KEY": "ds-1",
+    }
     _, router = loaded(tmp_path, toml='[model]\nendpoint = "openrouter"\n', **environ)
     assert router.base_url == "https://openrouter.ai/api"
     assert (router.credentials.auth_token, router.credentials.api_key) == (KEY, None)
@@ -63,12 +67,14 @@ def test_a_part_of_an_address_comes_from_the_environment_and_only_as_a_host_name
     with pytest.raises(ConfigError, match="AWS_REGION is not set") as missing:
         loaded(tmp_path, "model.endpoint=bedrock")
     assert "model.base_url" in missing.value.hint
-    with pytest.raises(ConfigError, match="ANTHROPIC_FOUNDRY_RESOURCE is 'evil.example/'"):
+    with pytest.raises(ConfigError, match=r"ANTHROPIC_FOUNDRY_RESOURCE is 'evil\.example/'"):
         loaded(tmp_path, "model.endpoint=foundry", ANTHROPIC_FOUNDRY_RESOURCE="evil.example/")
 
 
 def test_an_unknown_endpoint_is_an_error_that_lists_the_known_ones(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=r"model\.endpoint: expected one of anthropic, llamacpp.*'opnrouter'"):
+    with pytest.raises(
+        ConfigError, match=r"model\.endpoint: expected one of anthropic, llamacpp.*'opnrouter'"
+    ):
         loaded(tmp_path, toml='[model]\nendpoint = "opnrouter"\n')
 
 
