@@ -6,7 +6,7 @@ import sys
 import typer
 
 from prunecli.cli.shared import configured, single
-from prunecli.config.credentials import save_key
+from prunecli.config.credentials import keys_of, save_key
 from prunecli.paths import Places
 
 
@@ -14,7 +14,7 @@ def login(ctx: typer.Context) -> None:
     """Ask for an API key and save it in a file with mode 0600."""
     places, config = Places.of(os.environ), configured(ctx)
     key = typer.prompt("API key", hide_input=True) if sys.stdin.isatty() else sys.stdin.read()
-    file = save_key(places, key, config.providers.keys(config.model.provider))
+    file = save_key(places, key, keys_of(config, config.model.provider))
     typer.echo(f"saved to {file}")
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from prunecli.commands.command import AskSecret, Effect, Say
-from prunecli.config.credentials import credentials, save_key
+from prunecli.config.credentials import credentials, keys_of, save_key
 from prunecli.runtime import Runtime, reconfiguring
 
 
@@ -18,7 +18,7 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     def keep(key: str) -> Sequence[Effect]:
         if not key.strip():
             return [Say("No key entered; nothing changed.")]
-        keys = runtime.config.providers.keys(runtime.config.model.provider)
+        keys = keys_of(runtime.config, runtime.config.model.provider)
         file = save_key(places, key, keys)
         notices = reconfiguring.reload(runtime)
         used = credentials(runtime.setup.environ, places, keys).source

@@ -1,56 +1,81 @@
 """/model: choose the model."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from prunecli.commands.command import Choice, Choose, Effect, InThread, Say
-from prunecli.config.credentials import connection_for
+from prunecli.config.credentials import connection_for, lacks_key, provider_for
 from prunecli.config.keys import nearest
+from prunecli.errors import PrunecliError
 from prunecli.figures import short
 from prunecli.model.events import SettingChanged
 from prunecli.providers.models import ALIASES as MODEL_ALIASES
 from prunecli.providers.models import ModelInfo, ModelTable
 from prunecli.runtime import Runtime
-from prunecli.runtime.checkup import offered, patient_of
 from prunecli.runtime.entry_numbers import thinking_cost
+from prunecli.runtime.make import STAND_IN
+from prunecli.runtime.offered_models import Rows, reason
 
-_OFFERED = "--offered"
+REFRESH = "--refresh"
+"""The argument that asks the endpoint again before the kept list is old."""
+
+_UNKNOWN = "not known here"
 
 
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
-    """Choose the model of this session: /model sonnet."""
-    if arguments == _OFFERED:
-        return [InThread("Asking the endpoint", lambda: _offered(runtime))]
-    if arguments:
-        thinking = thinking_cost(runtime, SettingChanged("model.name", arguments))
-        info = runtime.set_model(arguments)
-        known = f"{short(info.context_window)} tokens" if info.context_window else "window unknown"
-        back = " They return if you switch back." if thinking.startswith(" Drops") else ""
-        said = Say(
-            f"Model: {info.name} ({known}). The next request starts with a cold cache.{thinking}{back}"
-        )
-        return [said, *(Say(doubt, "warning") for doubt in _doubts(runtime, info))]
-    table = _table(runtime)
-    choices = [_choice(runtime, table, alias, f"{alias} → {table.resolve(alias)}") for alias in MODEL_ALIASES]
-    choices += [_choice(runtime, table, name, name) for name in table.names()]
-    more = Choice(_OFFERED, "more …", "list the models of the endpoint")
-    return [Choose("Model", "model", (*choices, more))]
-
-
-def _offered(runtime: Runtime) -> Sequence[Effect]:
-    """List the endpoint's models. Runs in a thread."""
+    """Choose the model of this session: /model sonnet. Without a name, lists what the endpoint offers."""
+    if arguments and arguments != REFRESH:
+        return _set(runtime, arguments)
     setup, config = runtime.setup, runtime.config
-    patient = patient_of(setup.places, setup.cwd, setup.environ, lambda: config)
+    key = connection_for("", config, setup.environ, setup.places)[1].credentials
+    if config.model.provider == STAND_IN or lacks_key(config, config.model.provider, key):
+        return [_choose(runtime, ())]
+    rows = None if arguments else runtime.offered.kept()
+    if rows is not None:
+        return _listed(runtime, rows)
+    return [InThread("Asking the endpoint for its models", lambda: _asked(runtime))]
+
+
+def _set(runtime: Runtime, name: str) -> Sequence[Effect]:
+    thinking = thinking_cost(runtime, SettingChanged("model.name", name))
+    info = runtime.set_model(name)
+    known = f"{short(info.context_window)} tokens" if info.context_window else "window unknown"
+    back = " They return if you switch back." if thinking.startswith(" Drops") else ""
+    said = Say(f"Model: {info.name} ({known}). The next request starts with a cold cache.{thinking}{back}")
+    return [said, *(Say(doubt, "warning") for doubt in _doubts(runtime, info))]
+
+
+def _asked(runtime: Runtime) -> Sequence[Effect]:
+    """Ask the endpoint for its models. Runs in a thread."""
+    setup, config = runtime.setup, runtime.config
     try:
-        found = offered(patient.provider(config))
-    except TimeoutError:
-        return [Say("The endpoint did not answer in time. Run /doctor.", "warning")]
-    if not found:
-        return [Say("The endpoint lists no models. Use any name with /model NAME.")]
-    choices = tuple(
-        Choice(name, name, f"{short(window)} tokens" if window else "", name == runtime.model_name)
-        for name, window in found
-    )
-    return [Choose("Models of the endpoint", "model", choices)]
+        rows = runtime.offered.ask(provider_for("", config, setup.environ, setup.places))
+    except (PrunecliError, TimeoutError) as error:
+        return [
+            Say(f"The endpoint's list is not available: {reason(error)}", "warning"),
+            _choose(runtime, ()),
+        ]
+    return _listed(runtime, rows)
+
+
+def _listed(runtime: Runtime, rows: Rows) -> Sequence[Effect]:
+    none = Say("The endpoint lists no models; these are the known ones. /model NAME takes any other.")
+    return [_choose(runtime, rows)] if rows else [none, _choose(runtime, ())]
+
+
+def _choose(runtime: Runtime, rows: Rows) -> Choose:
+    """The models to choose from: those that the endpoint lists, if any, else those of the table."""
+    table, windows = _table(runtime), dict(rows)
+    names = list(windows) or list(table.names())
+    names += [name for name in map(table.resolve, runtime.config.models) if name not in names]
+    if runtime.model_name not in (*names, *MODEL_ALIASES):
+        names.insert(0, runtime.model_name)
+    aliases = [one for one in MODEL_ALIASES if not windows or one == "demo" or table.resolve(one) in windows]
+    choices = [
+        _choice(runtime, table.info(alias), windows, alias, f"{alias} → {table.resolve(alias)}")
+        for alias in aliases
+    ]
+    choices += [_choice(runtime, table.info(name), windows, name, name) for name in names if name != "demo"]
+    return Choose("Model", "model", tuple(choices))
 
 
 def _table(runtime: Runtime) -> ModelTable:
@@ -69,14 +94,18 @@ def _doubts(runtime: Runtime, info: ModelInfo) -> Iterator[str]:
         yield f"{info.name} does not support effort {choices.wanted_effort}: {taken}. Using its default."
     if info.assumed:
         yield f"{info.name} is newer than this version: window of {info.assumed} assumed, price unknown."
-    definition, connection = connection_for(info.name, config, setup.environ, setup.places)
-    if definition.needs_key(connection.base_url) and not connection.credentials:
+    _, connection = connection_for(info.name, config, setup.environ, setup.places)
+    provider = config.providers.answering(info.name, config.model.provider)
+    if lacks_key(config, provider, connection.credentials):
         yield "No API key. /login to add one"
 
 
-def _choice(runtime: Runtime, table: ModelTable, name: str, label: str) -> Choice:
-    info = table.info(name)
+def _choice(runtime: Runtime, info: ModelInfo, windows: Mapping[str, int], name: str, label: str) -> Choice:
+    window = info.context_window or windows.get(info.name, 0)
     known = info.prices.input is not None and info.prices.output is not None
-    price = f"${info.prices.input:g}/${info.prices.output:g} per M" if known else "price unknown"
-    detail = f"{short(info.context_window)} tokens · {price}"
-    return Choice(name, label, detail, info.name == runtime.model_name and name == label)
+    price = f"${info.prices.input:g}/${info.prices.output:g} per M" if known else f"price {_UNKNOWN}"
+    detail = f"{short(window)} tokens · {price}" if window else f"window {_UNKNOWN} · {price}"
+    if not window and not known:
+        detail = _UNKNOWN
+    current = info.name == runtime.model_name and (name == label or info.name == "demo")
+    return Choice(name, label, detail, current)

@@ -9,7 +9,7 @@ from prunecli.config.save import write_private
 from prunecli.errors import ConfigError
 from prunecli.paths import Places
 from prunecli.providers.provider import Provider
-from prunecli.providers.registry import Connection, Credentials, Definition, Keys
+from prunecli.providers.registry import DEFAULT, Connection, Credentials, Definition, Keys
 
 MAX_KEY_BYTES = 4096
 
@@ -19,9 +19,22 @@ def connection_for(
 ) -> tuple[Definition, Connection]:
     """The provider of a model, and its connection. Raises ConfigError as `credentials` does."""
     name = config.providers.answering(model, config.model.provider)
-    key = credentials(environ, places, config.providers.keys(name))
-    connection = Connection(config.model.base_url, key, environ, config.provider_options(name))
+    keys = keys_of(config, name)
+    key, options = credentials(environ, places, keys), config.provider_options(name)
+    connection = Connection(config.model.base_url, key, environ, options, keys)
     return config.providers.definition(name), connection
+
+
+def keys_of(config: Config, provider: str) -> Keys:
+    """The sources of a provider's credential: those of `[model] endpoint`, if that is in force, else its own."""
+    endpoint = config.endpoint if provider == DEFAULT else None
+    return config.providers.keys(provider) if endpoint is None else endpoint.keys
+
+
+def lacks_key(config: Config, provider: str, key: Credentials) -> bool:
+    """Whether requests would be rejected because there is no credential."""
+    needs_key = config.providers.definition(provider).needs_key
+    return not key and (needs_key(config.model.base_url) or keys_of(config, provider).required)
 
 
 def provider_for(model: str, config: Config, environ: Mapping[str, str], places: Places) -> Provider:
@@ -38,11 +51,14 @@ def credentials(environ: Mapping[str, str], places: Places, keys: Keys) -> Crede
     """
     if token := environ.get(keys.token_variable, "").strip():
         return Credentials(auth_token=_checked(token, keys.token_variable), source=keys.token_variable)
-    if key := environ.get(keys.key_variable, "").strip():
-        return Credentials(api_key=_checked(key, keys.key_variable), source=keys.key_variable)
-    if kept := _read(places, keys):
-        return Credentials(api_key=kept, source=places.shown(places.config / keys.file))
-    return Credentials()
+    key, source = environ.get(keys.key_variable, "").strip(), keys.key_variable
+    if key:
+        key = _checked(key, source)
+    elif kept := _read(places, keys):
+        key, source = kept, places.shown(places.config / keys.file)
+    if not key:
+        return Credentials()
+    return Credentials(auth_token=key, source=source) if keys.bearer else Credentials(key, source=source)
 
 
 def save_key(places: Places, key: str, keys: Keys) -> str:

@@ -27,10 +27,11 @@ from prunecli.config.project import ADDED_UP, is_stricter
 from prunecli.config.schema import Schema
 from prunecli.config.strategies import Strategies, shipped_strategies
 from prunecli.errors import ConfigError
-from prunecli.providers.registry import SHIPPED, Providers
+from prunecli.providers.registry import DEFAULT, SHIPPED, Providers
 
 if TYPE_CHECKING:
     from prunecli.context.strategy import Chosen
+    from prunecli.providers.endpoints import Endpoint
 
 SESSION = "session"
 """The origin of values set for this session only."""
@@ -84,6 +85,18 @@ class Config:
         """The provider's `Options` with the values in effect; None if it declares none."""
         options = self.providers.options_class(name)
         return _build(options, ("model", name), self.found) if options else None
+
+    @property
+    def endpoint(self) -> "Endpoint | None":
+        """The known endpoint in force: `[model] endpoint`, unless a source of higher precedence sets another
+        address, which must not get its key."""
+        if self.model.endpoint in ("", DEFAULT):
+            return None
+        from prunecli.providers.endpoints import KNOWN  # deferred: most configurations name none
+
+        named, address = self.found["model", "endpoint"], self.found.get(("model", "base_url"))
+        overridden = address and _rank(address) > _rank(named)
+        return None if overridden else KNOWN[self.model.endpoint]
 
     def origin(self, key: str) -> str:
         """The source of a dotted key's value: "default", "~/.config/prunecli/config.toml:12",
@@ -196,6 +209,10 @@ class Config:
                 yield from self._items((*above, item.name), item.type, getattr(value, item.name))
         else:
             yield Item(dotted(above), displayed(above, value), self._origin(above))
+
+
+def _rank(found: Found) -> int:
+    return KINDS.index(found.layers[-1].kind)
 
 
 def displayed(key: Key, value: Any) -> Any:

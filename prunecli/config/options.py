@@ -57,6 +57,11 @@ class Model(Section):
     base_url: Annotated[
         str, "URL of the endpoint; empty: the provider's default. Not allowed in project files."
     ] = ""
+    endpoint: Annotated[
+        str,
+        "A known endpoint, for its address, key and header: openrouter, bedrock, ollama, ... (README of providers)."
+        " Not allowed in project files.",
+    ] = ""
     allow_http: Annotated[
         bool,
         "Allow http:// to another machine: prompts and key travel unencrypted. Not allowed in project files.",
@@ -81,6 +86,11 @@ class Model(Section):
             raise ValueError(
                 f"thinking: expected fewer than max_tokens ({self.max_tokens}), got {self.thinking}"
             )
+        if self.endpoint:
+            from prunecli.providers.endpoints import KNOWN  # deferred: most configurations name none
+
+            if self.endpoint not in KNOWN:
+                raise ValueError(f"endpoint: expected one of {', '.join(KNOWN)}, got {self.endpoint!r}")
         if self.base_url and not _is_address(self.base_url):
             raise ValueError(f"base_url: expected an http or https URL, got {self.base_url!r}")
         if self.base_url and not self.allow_http and _is_unencrypted(self.base_url):

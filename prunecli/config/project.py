@@ -18,6 +18,7 @@ _HOOKS = "they run commands; .prunecli/hooks.json may hold them, and they run on
 
 USER_ONLY: Mapping[Key, str] = {
     ("model", "base_url"): "it decides who gets the key",
+    ("model", "endpoint"): "it decides who gets the key",
     ("model", "allow_http"): "it lets the key travel unencrypted",
     ("permissions", "allow"): "it allows calls",
     ("sandbox", "writable"): "it opens folders to commands",

@@ -15,7 +15,7 @@ from prunecli.config.schema import Schema
 from prunecli.config.strategies import Strategies
 from prunecli.errors import ConfigError
 from prunecli.paths import Places, absolute
-from prunecli.providers.registry import SHIPPED, Providers
+from prunecli.providers.registry import DEFAULT, SHIPPED, Providers
 
 VARIABLES: Mapping[str, str] = {
     "ANTHROPIC_BASE_URL": "model.base_url",
@@ -26,6 +26,8 @@ VARIABLES: Mapping[str, str] = {
     "PRUNECLI_THEME": "ui.theme",
 }
 """The environment variables that set a key; an empty variable sets nothing."""
+
+_ENDPOINT, _ADDRESS = ("model", "endpoint"), ("model", "base_url")
 
 FLAGS: Mapping[str, str] = {
     "--model": "model.name",
@@ -75,7 +77,8 @@ def load(
             )
     layers.append(text_layer("environment", _from_environment(environ), schema))
     layers.append(text_layer("flag", _from_flags(flags or {}, sets), schema))
-    return config_of(tuple(layer for layer in layers if layer.values), strategies, tuple(notices), providers)
+    layers = [_with_address(layer, environ) for layer in layers if layer.values]
+    return config_of(tuple(layers), strategies, tuple(notices), providers)
 
 
 def user_files(places: Places, config_file: Path | None = None) -> tuple[Path, ...]:
@@ -107,6 +110,20 @@ def _user_layers(places: Places, config_file: Path | None, schema: Schema) -> It
 def _layer(kind: Kind, path: Path, label: str, places: Places, schema: Schema) -> list[Layer]:
     text = read(path, label)
     return [] if text is None else [file_layer(kind, text, label, path, places.shown(path), schema)]
+
+
+def _with_address(layer: Layer, environ: Mapping[str, str]) -> Layer:
+    """The layer with the address of the endpoint that it names, unless it sets one itself. Raises ConfigError."""
+    name = layer.values.get(_ENDPOINT, "")
+    if not name or _ADDRESS in layer.values:
+        return layer
+    from prunecli.providers.endpoints import KNOWN  # deferred: most configurations name none
+
+    try:
+        address = KNOWN[name].address(environ) if name in KNOWN and name != DEFAULT else ""
+    except ValueError as error:
+        raise layer.error(_ENDPOINT, str(error), "or set model.base_url beside it") from error
+    return layer.with_value(_ADDRESS, address, f"endpoint {name}")
 
 
 def _from_environment(environ: Mapping[str, str]) -> Iterator[tuple[str, str, str, str]]:

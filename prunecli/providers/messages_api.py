@@ -5,7 +5,6 @@ SDK is imported shortly before the first request (`warm`), because that takes 0.
 """
 
 import asyncio
-import json
 import os
 import re
 import socket
@@ -14,7 +13,7 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 from uuid import uuid4
 
 from prunecli.errors import BadRequest, ConfigError, ConnectionLost, ProviderError
@@ -22,6 +21,7 @@ from prunecli.model.messages import Json
 from prunecli.model.requests import Request
 from prunecli.providers import lazy_import
 from prunecli.providers.failures import MAX_ERROR_BYTES, Failures
+from prunecli.providers.model_list import page_of
 from prunecli.providers.provider import StreamEvent, joined
 from prunecli.providers.reader import LOCAL_PATIENCE, EventReader, Patience
 from prunecli.providers.rechunk import join_chunks
@@ -39,7 +39,7 @@ _FUNCTION_MODULES = ("anthropic._error_classes", "anthropic.lib._tracing._api_ca
 """Modules that the SDK needs only for typed errors and tracing, and that import 700 others."""
 
 _MAX_LIST_BYTES = 4_000_000
-_WINDOW_KEYS = ("max_input_tokens", "context_window", "context_length", "max_model_len", "n_ctx")
+_MAX_PAGES = 10
 _SLOWEST_UPLOAD = 100_000
 """The slowest upload in bytes per second; the wait for an answer is extended by the time that takes."""
 
@@ -176,15 +176,24 @@ class AnthropicProvider:
             raise self._failures.cut(f"a broken answer: {error}") from error
 
     async def models(self) -> tuple[tuple[str, int], ...]:
-        """See `Provider.models`. An endpoint without such a list gives ()."""
-        try:
-            reader = await self._open("/v1/models?limit=1000")
-        except _NotOffered:
-            return ()
-        try:
-            return _listed(await reader.whole(_MAX_LIST_BYTES))
-        finally:
-            await reader.close()
+        """See `Provider.models`. An endpoint without such a list gives (). Asks for page after page."""
+        found, last = dict[str, int](), ""
+        for _ in range(_MAX_PAGES):
+            try:
+                after = f"&after_id={quote(last, safe='')}" if last else ""
+                reader = await self._open(f"/v1/models?limit=1000{after}")
+            except _NotOffered:
+                break
+            try:
+                page = page_of(await reader.whole(_MAX_LIST_BYTES))
+            finally:
+                await reader.close()
+            before = len(found)
+            found.update(page.models)
+            last = page.last
+            if not last or len(found) == before:  # a server that ignores after_id repeats itself
+                break
+        return tuple(found.items())
 
     async def close(self) -> None:
         """See `Provider.close`."""
@@ -319,21 +328,3 @@ class _NotOffered(BadRequest):
 
 def _new_tool_id() -> str:
     return f"toolu_{uuid4().hex}"
-
-
-def _listed(body: bytes) -> tuple[tuple[str, int], ...]:
-    """The models of a list in Anthropic's form or in those of other servers, which name the window differently."""
-    try:
-        value = json.loads(body)
-    except (ValueError, RecursionError):
-        return ()
-    rows = value.get("data") if isinstance(value, dict) else None
-    rows = [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
-    return tuple((row["id"], _window(row)) for row in rows if isinstance(row.get("id"), str))
-
-
-def _window(row: Mapping[str, Json]) -> int:
-    meta = row.get("meta")  # llama.cpp's place for the window
-    places = (row, meta) if isinstance(meta, dict) else (row,)
-    sizes = (place.get(key) for place in places for key in _WINDOW_KEYS)
-    return next((size for size in sizes if type(size) is int and size > 0), 0)

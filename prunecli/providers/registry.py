@@ -30,11 +30,14 @@ Listed: TypeAlias = Callable[[], Sequence[tuple[str, int]]]
 @dataclass(frozen=True, slots=True)
 class Keys:
     """The sources of a provider's credential: the variable of an API key, the file that `prunecli login` writes, and
-    the variable of a bearer token ("" for none). Name the file NAME.key: tools ask before they open such a file."""
+    the variable of a bearer token ("" for none). Name the file NAME.key: tools ask before they open such a file.
+    `bearer`: the key is sent as a bearer token. `required`: requests without a key are rejected."""
 
     key_variable: str
     file: str
     token_variable: str = ""
+    bearer: bool = False
+    required: bool = False
 
     @property
     def hint(self) -> str:
@@ -57,12 +60,13 @@ class Credentials:
 @dataclass(frozen=True, slots=True)
 class Connection:
     """The parameters of a provider. `base_url` is "" for the provider's own address; `options` are its `Options` with
-    the configured values, None if it declares none."""
+    the configured values, None if it declares none. `keys` are the sources of the credential, None for its own."""
 
     base_url: str
     credentials: Credentials
     environ: Mapping[str, str] = field(repr=False)
     options: Any = None
+    keys: Keys | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,19 +4,18 @@ Each check gives one line. A `Patient` describes the machine, so that every resu
 thread, because one waits for the endpoint.
 """
 
-import asyncio
 import os
 import shutil
 import stat
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
 
 from prunecli import __version__
 from prunecli.config import Config
-from prunecli.config.credentials import credentials, provider_for
+from prunecli.config.credentials import credentials, keys_of, lacks_key, provider_for
 from prunecli.errors import PrunecliError
 from prunecli.figures import short
 from prunecli.paths import Places
@@ -33,6 +32,7 @@ from prunecli.providers.registry import (
     State,
 )
 from prunecli.runtime.enclosure import INSTALL, OFF, in_words, network_in_words
+from prunecli.runtime.offered_models import asked
 from prunecli.sandbox.canary import choose
 from prunecli.sandbox.walls import Chosen
 from prunecli.tools.processes.environment import program_in
@@ -90,11 +90,11 @@ def checkup(patient: Patient) -> list[Finding]:
         found += [problem or _credentials(key, keys, needed=True)]
         return [*found, _rg(patient), _sessions(patient)]
     name = config.providers.answering(config.model.name, config.model.provider)
-    definition, keys = config.providers.definition(name), config.providers.keys(name)
+    definition, keys = config.providers.definition(name), keys_of(config, name)
     key, problem = _key(patient, keys)
-    needed = definition.needs_key(config.model.base_url)
-    connection = Connection(config.model.base_url, key, patient.environ, config.provider_options(name))
-    endpoint = definition.check(connection, lambda: offered(patient.provider(config)))
+    needed = lacks_key(config, name, Credentials())
+    connection = Connection(config.model.base_url, key, patient.environ, config.provider_options(name), keys)
+    endpoint = definition.check(connection, lambda: asked(patient.provider(config), LISTING_SECONDS))
     found += [_configuration(patient, config), problem or _credentials(key, keys, needed=needed)]
     found += [_model(patient, config), endpoint, _sandbox(patient, config)]
     return [*found, *_servers(config), _rg(patient), _sessions(patient)]
@@ -152,22 +152,6 @@ def _model(patient: Patient, config: Config) -> Finding:
     if info.assumed:
         price += f", limits of {info.assumed} assumed"
     return Finding("model", "ok", f"{info.name}, window {short(info.context_window)} tokens{price}")
-
-
-def offered(provider: Provider) -> Sequence[tuple[str, int]]:
-    """Return what an endpoint lists, as `Provider.models` does, and close the provider.
-
-    For a thread. Raises ProviderError, and TimeoutError after `LISTING_SECONDS`.
-    """
-    return asyncio.run(_offered(provider))
-
-
-async def _offered(provider: Provider) -> Sequence[tuple[str, int]]:
-    try:
-        async with asyncio.timeout(LISTING_SECONDS):
-            return await provider.models()
-    finally:
-        await provider.close()
 
 
 def _sandbox(patient: Patient, config: Config) -> Finding:

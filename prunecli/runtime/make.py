@@ -14,7 +14,7 @@ from prunecli.agent.permissions.verdict import Rules
 from prunecli.agent.project_settings import down_to, refused_links
 from prunecli.agent.trust import TrustStore
 from prunecli.config import Config, load
-from prunecli.config.credentials import connection_for, provider_for
+from prunecli.config.credentials import connection_for, keys_of, lacks_key, provider_for
 from prunecli.config.references import import_own
 from prunecli.errors import ConfigError, SessionLocked, UsageError
 from prunecli.launch_options import PICKER, Launch
@@ -43,7 +43,7 @@ STAND_IN = "demo"
 """The model used without an API key."""
 NO_KEY = "no API key"
 """The source of the model's name if nobody chose it."""
-NO_KEY_HINT = "set ANTHROPIC_API_KEY, run `prunecli login`, or try `--model demo`, which needs none"
+NO_KEY_HINT = "run `prunecli login`, or try `--model demo`, which needs none"
 
 
 def make_runtime(asked: Launch, environ: Mapping[str, str]) -> Runtime:
@@ -64,18 +64,15 @@ def make_runtime(asked: Launch, environ: Mapping[str, str]) -> Runtime:
             trusted=trusted,
         )
         import_own(config)
-        definition, connection = connection_for(config.model.name, config, environ, places)
-        if definition.needs_key(connection.base_url) and not connection.credentials:
-            return config.with_value("model.name", STAND_IN, origin=NO_KEY)
-        return config
+        return _answering(config, environ, places)
 
     config = load_config(trusted)
     demo = config.origin("model.name") == NO_KEY
+    keys = keys_of(config, config.model.provider)
     if demo and asked.headless:
-        raise UsageError(NO_KEY, NO_KEY_HINT)
+        raise UsageError(NO_KEY, f"set {keys.key_variable}, {NO_KEY_HINT}")
     folders, waiting = launch_flags.folders(asked, store, cwd, places.home)
     added = Added(folders)
-    keys = config.providers.keys(config.model.provider)
     child = child_environment(environ, (keys.key_variable, keys.token_variable))
     setup = Setup(
         places,
@@ -119,6 +116,16 @@ def _begin(runtime: Runtime, asked: Launch, waiting: Sequence[Path]) -> None:
     _ask_about_servers(runtime, headless=asked.headless)
     if runtime.setup.keep_log:
         PruningLog(runtime.setup.places.log_file, runtime).follow()
+
+
+def _answering(config: Config, environ: Mapping[str, str], places: Places) -> Config:
+    """The configuration, with the demo model if the model's endpoint needs a key and there is none."""
+    model = config.model
+    _, connection = connection_for(model.name, config, environ, places)
+    provider = config.providers.answering(model.name, model.provider)
+    if lacks_key(config, provider, connection.credentials):
+        return config.with_value("model.name", STAND_IN, origin=NO_KEY)
+    return config
 
 
 def _trust_notes(store: TrustStore, cwd: Path, trusted: bool) -> list[str]:

@@ -1,21 +1,16 @@
 """Remember the optional request fields that an endpoint rejects, by address and model.
 
-They are kept in a file in the data folder, for thirty days, because gateways are updated. Delete the file to forget
-them. A file that cannot be read or written is ignored.
+They are kept for thirty days, in the file of endpoint_memory.py.
 """
 
-import json
-import os
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from prunecli.model.messages import Json
+from prunecli.runtime.endpoint_memory import LASTS_MS, bare, recall, remember
 from prunecli.session.completing import Clock
 
-LASTS_MS = 30 * 24 * 3600 * 1000
-"""How long a rejected field is remembered."""
+_SECTION = "refused"
 
 
 class Refusals:
@@ -40,15 +35,14 @@ class Refusals:
         """Remember a rejected field. Always True: `of` includes it even if the file cannot be written."""
         self._known = {**self._read(), **self._all()}
         self._known.setdefault(self._key(model), {})[field] = self._clock()
-        beside = self._path.with_name(f"{self._path.name}.{os.getpid()}")
-        try:
-            self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            beside.write_text(json.dumps({"refused": self._known}, indent=1), encoding="utf-8")
-            beside.replace(self._path)
-        except OSError:
-            with suppress(OSError):
-                beside.unlink()
+        remember(self._path, _SECTION, self._known)
         return True
+
+    def drop(self, model: str, field: str) -> None:
+        """Forget a rejected field, because the endpoint accepts it now."""
+        self._known = {**self._read(), **self._all()}
+        if self._known.get(self._key(model), {}).pop(field, None) is not None:
+            remember(self._path, _SECTION, self._known)
 
     def _all(self) -> dict[str, dict[str, int]]:
         if self._known is None:
@@ -56,19 +50,11 @@ class Refusals:
         return self._known
 
     def _read(self) -> dict[str, dict[str, int]]:
-        try:
-            value = json.loads(self._path.read_bytes())
-        except (OSError, ValueError, RecursionError):
-            return {}
-        refused = value.get("refused") if isinstance(value, dict) else None
-        pairs = refused.items() if isinstance(refused, dict) else ()
+        pairs = recall(self._path, _SECTION).items()
         return {key: _fields(fields) for key, fields in pairs if isinstance(fields, Mapping)}
 
     def _key(self, model: str) -> str:
-        """Address and model, without a user name and password in the address."""
-        parts = urlsplit(self._address())
-        address = parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
-        return f"{address or 'api.anthropic.com'} {model}"
+        return f"{bare(self._address())} {model}"
 
 
 def _fields(value: Mapping[str, Json]) -> dict[str, int]:

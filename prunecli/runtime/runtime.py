@@ -49,6 +49,7 @@ from prunecli.runtime.guide import Guide
 from prunecli.runtime.hooking import Hooking
 from prunecli.runtime.jobs import Jobs
 from prunecli.runtime.mcp_servers import RemoteServers
+from prunecli.runtime.offered_models import OfferedModels
 from prunecli.runtime.preamble import begin, known_tools
 from prunecli.runtime.refusals import Refusals
 from prunecli.runtime.resuming import Resuming, clear_half_done, fresh
@@ -93,6 +94,8 @@ class Runtime:
         self.on_session: list[Callable[[Session], None]] = []
         self.purse = Purse()
         self.questions: asyncio.Lock = within.questions if within else asyncio.Lock()
+        self.offered = OfferedModels(setup, lambda: self.config.model.base_url, info_of)
+        info_of = self.offered.info
         self.connections: Connections = within.connections if within else Connections(provider_for, info_of)
         self.files_seen = FilesSeen()
         self.refusals = Refusals(setup.places.endpoints_file, setup.clock, lambda: self.config.model.base_url)

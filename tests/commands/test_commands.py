@@ -12,7 +12,6 @@ from prunecli.commands.command import (
     CompactNow,
     EditFile,
     FillPrompt,
-    InThread,
     PickSession,
     Quit,
     Say,
@@ -24,7 +23,6 @@ from prunecli.commands.command import (
     command_names,
     run_line,
 )
-from prunecli.errors import ConnectionLost
 from prunecli.model.events import PrunApplied, PrunReverted, SettingChanged, ToolResult, UserMessage
 from prunecli.model.messages import ToolUse
 from prunecli.model.notes import typed
@@ -205,24 +203,6 @@ def test_a_model_that_may_not_answer_is_taken_and_doubted(tmp_path: Path) -> Non
     assert len(list(run_line(runtime, "/model demo"))) == 1
     elsewhere = start(tmp_path / "other", sets=["model.base_url=http://127.0.0.1:9"])
     assert len(list(run_line(elsewhere, "/model sonnet"))) == 1
-
-
-def test_model_lists_what_the_endpoint_offers_when_it_is_asked(tmp_path: Path) -> None:
-    runtime = start(tmp_path, sets=["model.name=demo"])
-    choose = run_line(runtime, "/model")[0]
-    assert isinstance(choose, Choose)
-    asked = run_line(runtime, f"/model {choose.choices[-1].value}")[0]
-    assert isinstance(asked, InThread)
-    offered = asked.work()[0]
-    assert isinstance(offered, Choose)
-    assert [(one.value, one.detail, one.current) for one in offered.choices] == [
-        ("demo", "200K tokens", True)
-    ]
-    alone = start(tmp_path / "work", sets=["model.base_url=http://127.0.0.1:9"])
-    asked = run_line(alone, "/model --offered")[0]
-    assert isinstance(asked, InThread)
-    with pytest.raises(ConnectionLost, match="connection refused"):
-        asked.work()
 
 
 def test_theme_is_chosen_and_unknown_ones_are_refused(tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ def make(connection: Connection) -> Provider:
 
 def check(connection: Connection, listed: Listed) -> Finding:
     """Check the endpoint by listing its models, unless a needed key is missing."""
-    address = connection.base_url or _ADDRESS
-    if not connection.credentials and needs_key(connection.base_url):
+    address, keys = connection.base_url or _ADDRESS, connection.keys or KEYS
+    if not connection.credentials and (needs_key(connection.base_url) or keys.required):
         return Finding("endpoint", "warning", f"{address}: not checked, because there is no API key")
-    return check_address(address, KEYS, listed)
+    return check_address(address, keys, listed)

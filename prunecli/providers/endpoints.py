@@ -1,0 +1,150 @@
+"""The known endpoints that speak the Messages API: address, key, and what each one lacks.
+
+`[model] endpoint = "NAME"` selects one. The answers come from each vendor's documentation, read in November 2026, or
+from a server that was run; `prunecli doctor --probe` asks an endpoint itself. The table in README.md beside this file
+is made from these values.
+"""
+
+import re
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from prunecli.providers.registry import Keys
+
+Answer: TypeAlias = Literal["yes", "no", "ignored", "model", "?"]
+"""`ignored`: accepted without effect; `model`: depends on the model; `?`: not documented and not checked here."""
+
+FEATURES = ("cache_control", "count_tokens", "thinking", "images", "betas", "server tools", "JSON errors")
+"""The questions that the answers of an endpoint belong to, in order."""
+
+_VARIABLE = re.compile(r"\{(\w+)\}")
+_HOST_PART = re.compile(r"[a-zA-Z0-9-]{1,63}")
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """One endpoint.
+
+    `base_url` may name an environment variable in braces; `key_variable` is the variable of its key, which `bearer`
+    sends as `Authorization: Bearer` instead of `x-api-key`. Without `needs_key` it works without one. `models` shows
+    what its names look like; `port` is that of a local server, 0 for others; `note` is what else to know. `source`
+    is where the answers come from.
+    """
+
+    name: str
+    title: str
+    base_url: str
+    key_variable: str
+    models: str
+    answers: tuple[Answer, ...]
+    bearer: bool = False
+    needs_key: bool = True
+    port: int = 0
+    note: str = ""
+    source: str = "docs"
+
+    @property
+    def keys(self) -> Keys:
+        """The sources of its key."""
+        return Keys(self.key_variable, f"{self.name}.key", bearer=self.bearer, required=self.needs_key)
+
+    def address(self, environ: Mapping[str, str]) -> str:
+        """The base URL with its variables filled in. Raises ValueError that names a variable without a usable
+        value."""
+
+        def value(found: re.Match[str]) -> str:
+            given = environ.get(found[1], "").strip()
+            if not _HOST_PART.fullmatch(given):
+                wrong = f"{found[1]} is {given!r}" if given else f"{found[1]} is not set"
+                raise ValueError(f"{self.title} needs a part of its address from the environment: {wrong}")
+            return given
+
+        return _VARIABLE.sub(value, self.base_url)
+
+
+KNOWN: Mapping[str, Endpoint] = {
+    one.name: one
+    for one in (
+        Endpoint(
+            "anthropic", "Anthropic", "https://api.anthropic.com", "ANTHROPIC_API_KEY", "claude-sonnet-5",
+            ("yes", "yes", "yes", "yes", "yes", "yes", "yes"),
+        ),
+        Endpoint(
+            "llamacpp", "llama.cpp", "http://127.0.0.1:8080", "LLAMA_API_KEY", "any; the server has one model",
+            ("ignored", "yes", "model", "model", "ignored", "no", "yes"), needs_key=False, port=8080,
+            note="tools need --jinja and a model whose template has them; thinking has no signature", source="run",
+        ),
+        Endpoint(
+            "ollama", "Ollama", "http://127.0.0.1:11434", "OLLAMA_API_KEY", "qwen3-coder, gpt-oss:20b",
+            ("no", "no", "model", "model", "?", "no", "yes"), bearer=True, needs_key=False, port=11434,
+            note="version 0.14 or newer; raise its context length, which starts small",
+        ),
+        Endpoint(
+            "lmstudio", "LM Studio", "http://127.0.0.1:1234", "LM_API_TOKEN", "openai/gpt-oss-20b",
+            ("?", "?", "model", "model", "?", "no", "?"), needs_key=False, port=1234,
+            note="a key only if Require Authentication is on",
+        ),
+        Endpoint(
+            "vllm", "vLLM", "http://127.0.0.1:8000", "VLLM_API_KEY", "the name it was started with",
+            ("?", "yes", "model", "model", "?", "no", "?"), bearer=True, needs_key=False, port=8000,
+            note="tools need --enable-auto-tool-choice and --tool-call-parser",
+        ),
+        Endpoint(
+            "litellm", "LiteLLM proxy", "http://127.0.0.1:4000", "LITELLM_API_KEY", "model_name in its config.yaml",
+            ("model", "yes", "model", "model", "model", "model", "yes"), needs_key=False, port=4000,
+            note="OpenAI, Gemini and others: see below", source="run",
+        ),
+        Endpoint(
+            "openrouter", "OpenRouter", "https://openrouter.ai/api", "OPENROUTER_API_KEY",
+            "anthropic/claude-sonnet-5, openai/gpt-5", ("model", "?", "model", "model", "?", "?", "?"), bearer=True,
+        ),
+        Endpoint(
+            "deepseek", "DeepSeek", "https://api.deepseek.com/anthropic", "DEEPSEEK_API_KEY",
+            "deepseek-v4-pro, deepseek-flash", ("ignored", "?", "yes", "no", "ignored", "no", "?"),
+            note="thinking budgets are ignored, effort counts; claude- names are mapped to its own models",
+        ),
+        Endpoint(
+            "zai", "Z.ai", "https://api.z.ai/api/anthropic", "ZAI_API_KEY", "glm-5.3, glm-4.5-air",
+            ("?", "?", "?", "?", "?", "?", "?"), bearer=True,
+        ),
+        Endpoint(
+            "moonshot", "Moonshot", "https://api.moonshot.ai/anthropic", "MOONSHOT_API_KEY", "kimi-k3, kimi-k2.6",
+            ("?", "?", "model", "model", "?", "?", "?"), bearer=True,
+            note="kimi-k3 always thinks; in China api.moonshot.cn",
+        ),
+        Endpoint(
+            "minimax", "MiniMax", "https://api.minimax.io/anthropic", "MINIMAX_API_KEY", "MiniMax-M3, MiniMax-M2.7",
+            ("?", "?", "yes", "model", "?", "?", "?"), bearer=True,
+            note="no images before M3; in China api.minimaxi.com",
+        ),
+        Endpoint(
+            "bedrock", "Amazon Bedrock", "https://bedrock-mantle.{AWS_REGION}.api.aws/anthropic",
+            "AWS_BEARER_TOKEN_BEDROCK", "anthropic.claude-sonnet-5", ("yes", "yes", "yes", "yes", "?", "?", "yes"),
+            bearer=True, note="with a Bedrock API key; IAM credentials, which sign each request, need a gateway",
+        ),
+        Endpoint(
+            "foundry", "Microsoft Foundry",
+            "https://{ANTHROPIC_FOUNDRY_RESOURCE}.services.ai.azure.com/anthropic", "ANTHROPIC_FOUNDRY_API_KEY",
+            "the deployment's name", ("yes", "?", "yes", "yes", "?", "?", "yes"),
+            note="with a key; Entra ID tokens go into ANTHROPIC_AUTH_TOKEN with model.base_url",
+        ),
+    )
+}  # fmt: skip
+"""All of them by name."""
+
+
+def markdown() -> str:
+    """The table for the documentation."""
+    heads = ("`endpoint`", "for", "base URL", "key", "model names", *FEATURES)
+    rows = [heads, tuple("---" for _ in heads)]
+    for one in KNOWN.values():
+        how = "Bearer" if one.bearer else "x-api-key"
+        key = f"{one.key_variable} ({how}{'' if one.needs_key else '; optional'})"
+        rows.append((f"`{one.name}`", one.title, one.base_url, key, one.models, *one.answers))
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows) + "\n"
+
+
+if __name__ == "__main__":
+    sys.stdout.write(markdown())

@@ -1,0 +1,50 @@
+"""The file that remembers what endpoints told: rejected fields, and the models that they list.
+
+One JSON object, a section for each subject, in the data folder. Delete it to forget everything. A file that cannot be
+read or written is ignored.
+"""
+
+import json
+import os
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from prunecli.model.messages import Json
+
+LASTS_MS = 30 * 24 * 3600 * 1000
+"""How long something is remembered: gateways are updated."""
+
+
+def recall(path: Path, section: str) -> dict[str, Any]:
+    """The content of a section; {} if there is none."""
+    value = _whole(path).get(section)
+    return dict(value) if isinstance(value, dict) else {}
+
+
+def remember(path: Path, section: str, value: Mapping[str, Json]) -> None:
+    """Replace a section. Other sections stay."""
+    beside = path.with_name(f"{path.name}.{os.getpid()}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        beside.write_text(json.dumps({**_whole(path), section: value}, indent=1), encoding="utf-8")
+        beside.replace(path)
+    except OSError:
+        with suppress(OSError):
+            beside.unlink()
+
+
+def bare(address: str) -> str:
+    """The address of an endpoint without user name and password, as a key; that of Anthropic for ""."""
+    parts = urlsplit(address)
+    return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl() or "api.anthropic.com"
+
+
+def _whole(path: Path) -> dict[str, Any]:
+    try:
+        value = json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}
