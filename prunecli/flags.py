@@ -23,6 +23,7 @@ COMMANDS: Mapping[str, str] = {
     "trust": "Trust a directory, or stop trusting it.",
     "doctor": "Check the terminal, key, endpoint, sandbox and session folder.",
     "demo": "Take a guided tour with the built-in demo model.",
+    "acp": "Serve an editor that speaks the Agent Client Protocol.",
 }
 """The subcommands in the order of `--help`. Each is a module of `prunecli.cli`."""
 
@@ -173,6 +174,7 @@ _BEFORE: Mapping[str, frozenset[str]] = {
     "config show": _CONFIGURING,
     "config check": _CONFIGURING,
     "config path": frozenset(("--config",)),
+    "acp": _CONFIGURING | {"--max-turns", "--max-cost", "--no-session"},
     "context": _CONFIGURING,
     "doctor": _CONFIGURING,
     "sessions audit": _CONFIGURING,

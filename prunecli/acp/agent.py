@@ -1,0 +1,310 @@
+"""The agent side of the protocol: the methods that an editor calls."""
+
+import asyncio
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import UTC, datetime
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from acp import PROTOCOL_VERSION, RequestError
+from acp.interfaces import Client
+from acp.schema import (
+    AgentCapabilities,
+    AuthenticateResponse,
+    AuthMethodAgent,
+    CloseSessionResponse,
+    ForkSessionResponse,
+    Implementation,
+    InitializeResponse,
+    ListSessionsResponse,
+    LoadSessionResponse,
+    McpCapabilities,
+    NewSessionResponse,
+    PromptCapabilities,
+    PromptResponse,
+    ResumeSessionResponse,
+    SessionCapabilities,
+    SessionCloseCapabilities,
+    SessionForkCapabilities,
+    SessionInfo,
+    SessionListCapabilities,
+    SessionResumeCapabilities,
+    SetSessionConfigOptionResponse,
+    SetSessionModeResponse,
+)
+
+from prunecli import __version__
+from prunecli.acp import options
+from prunecli.acp.client_servers import ClientServer, use_servers
+from prunecli.acp.prompts import Given, read_prompt
+from prunecli.acp.session import EditorSession
+from prunecli.acp.texts import noticed
+from prunecli.config import load
+from prunecli.config.credentials import connection_for
+from prunecli.errors import PrunecliError, SessionNotFound, Unauthorized
+from prunecli.launch_options import Launch
+from prunecli.paths import Places
+from prunecli.runtime import Runtime
+from prunecli.runtime.make import NO_KEY, make_runtime
+from prunecli.sanitize import one_line, visible
+from prunecli.session.store import Store
+
+AUTH_METHOD = "api-key"
+AUTH_HOW = (
+    "Run `prunecli login` in a terminal, or set ANTHROPIC_API_KEY in the editor's settings for this agent."
+)
+NO_KEY_WORDS = f"No API key. {AUTH_HOW}"
+PAGE = 50
+"""Sessions in one answer of `session/list`."""
+AUTH_REQUIRED, INVALID_PARAMS, INTERNAL, NOT_FOUND = -32000, -32602, -32603, -32002
+
+
+class EditorAgent:
+    """The sessions of one editor. `asked` holds the options of each; `environ` has the keys."""
+
+    def __init__(self, asked: Launch, environ: Mapping[str, str]) -> None:
+        self._asked = asked
+        self._environ = environ
+        self._places = Places.of(environ)
+        self._sessions: dict[str, EditorSession] = {}
+        self._client: Client | None = None
+
+    def on_connect(self, conn: Client) -> None:
+        """Take the connection to the editor."""
+        self._client = conn
+
+    async def initialize(self, protocol_version: int, **_: Any) -> InitializeResponse:  # noqa: ARG002
+        """Say what prunecli can do. There is one version of the protocol."""
+        mcp = find_spec("mcp") is not None
+        return InitializeResponse(
+            protocol_version=PROTOCOL_VERSION,
+            agent_capabilities=AgentCapabilities(
+                load_session=True,
+                prompt_capabilities=PromptCapabilities(image=True, audio=False, embedded_context=True),
+                mcp_capabilities=McpCapabilities(http=mcp, sse=mcp),
+                session_capabilities=SessionCapabilities(
+                    list=SessionListCapabilities(),
+                    resume=SessionResumeCapabilities(),
+                    close=SessionCloseCapabilities(),
+                    fork=SessionForkCapabilities(),
+                ),
+            ),
+            auth_methods=[AuthMethodAgent(id=AUTH_METHOD, name="API key", description=AUTH_HOW)],
+            agent_info=Implementation(name="prunecli", title="prunecli", version=__version__),
+        )
+
+    async def authenticate(self, method_id: str, **_: Any) -> AuthenticateResponse:
+        """Look whether a key is there now; prunecli never asks for one here."""
+        if method_id != AUTH_METHOD:
+            raise RequestError(INVALID_PARAMS, f"No way to authenticate named {one_line(method_id)}")
+        with _answering():
+            if not await asyncio.to_thread(self._has_key):
+                raise RequestError(AUTH_REQUIRED, NO_KEY_WORDS)
+        return AuthenticateResponse()
+
+    def _has_key(self) -> bool:
+        asked, places = self._asked, self._places
+        config = load(
+            places,
+            places.home,
+            self._environ,
+            flags=asked.flags,
+            sets=asked.sets,
+            config_file=asked.config_file,
+            trusted=False,
+        )
+        definition, connection = connection_for(config.model.name, config, self._environ, places)
+        return bool(connection.credentials) or not definition.needs_key(connection.base_url)
+
+    # Sessions ------------------------------------------------------------------------------------------------
+
+    async def new_session(
+        self, cwd: str, mcp_servers: Sequence[ClientServer] | None = None, **_: Any
+    ) -> NewSessionResponse:
+        """Start a session in a folder."""
+        session = await self._opened(cwd, mcp_servers or ())
+        self._begin_soon(session)
+        return NewSessionResponse(
+            session_id=session.id,
+            modes=options.modes(session.runtime),
+            config_options=options.config_options(session.runtime),
+        )
+
+    async def load_session(
+        self, cwd: str, session_id: str, mcp_servers: Sequence[ClientServer] | None = None, **_: Any
+    ) -> LoadSessionResponse:
+        """Open an earlier session and show all of it again."""
+        session = await self._found(cwd, session_id, mcp_servers or ())
+        await session.replay()
+        self._begin_soon(session)
+        return LoadSessionResponse(
+            modes=options.modes(session.runtime), config_options=options.config_options(session.runtime)
+        )
+
+    async def resume_session(
+        self, session_id: str, cwd: str, mcp_servers: Sequence[ClientServer] | None = None, **_: Any
+    ) -> ResumeSessionResponse:
+        """Open an earlier session without showing it again."""
+        session = await self._found(cwd, session_id, mcp_servers or ())
+        self._begin_soon(session)
+        return ResumeSessionResponse(
+            modes=options.modes(session.runtime), config_options=options.config_options(session.runtime)
+        )
+
+    async def fork_session(
+        self, session_id: str, cwd: str, mcp_servers: Sequence[ClientServer] | None = None, **_: Any
+    ) -> ForkSessionResponse:
+        """Copy a session and open the copy."""
+        with _answering():
+            path = await asyncio.to_thread(self._path, session_id)
+            session = await self._opened(cwd, mcp_servers or (), path, fork=True)
+        self._begin_soon(session)
+        return ForkSessionResponse(
+            session_id=session.id,
+            modes=options.modes(session.runtime),
+            config_options=options.config_options(session.runtime),
+        )
+
+    async def list_sessions(
+        self, cwd: str | None = None, cursor: str | None = None, **_: Any
+    ) -> ListSessionsResponse:
+        """The sessions of a folder, or all, newest first."""
+        if cursor is not None and not (cursor.isascii() and cursor.isdecimal() and len(cursor) < 10):
+            raise RequestError(INVALID_PARAMS, f"No page of sessions at {one_line(cursor)}")
+        folder = _folder(cwd) if cwd else None
+        start = int(cursor or 0)
+        listed = await asyncio.to_thread(Store(self._places.sessions).list, folder)
+        listed = [one for one in listed if not one.is_task and one.cwd.startswith("/")]
+        found = [
+            SessionInfo(
+                session_id=one.id,
+                cwd=one.cwd,
+                title=one_line(one.name or one.title) or None,
+                updated_at=datetime.fromtimestamp(one.changed / 1000, UTC).isoformat(),
+            )
+            for one in listed[start : start + PAGE]
+        ]
+        more = str(start + PAGE) if len(listed) > start + PAGE else None
+        return ListSessionsResponse(sessions=found, next_cursor=more)
+
+    async def close_session(self, session_id: str, **_: Any) -> CloseSessionResponse:
+        """Stop a session and close its file."""
+        session = self._known(session_id)
+        del self._sessions[session_id]
+        with _answering():
+            await session.close()
+        return CloseSessionResponse()
+
+    async def _opened(
+        self, cwd: str, servers: Iterable[ClientServer], path: Path | None = None, *, fork: bool = False
+    ) -> EditorSession:
+        """A session of this folder; that of a file, or a copy of it."""
+        folder, client = _folder(cwd), self._client
+        assert client is not None  # noqa: S101  # set before the first message is read
+        with _answering():
+            runtime = await asyncio.to_thread(self._made, folder, path, fork=fork)
+            if runtime.config.origin("model.name") == NO_KEY:
+                await runtime.close()
+                raise RequestError(AUTH_REQUIRED, NO_KEY_WORDS)
+            notices = use_servers(runtime, servers)
+            session = EditorSession(runtime, client, notices)
+        self._sessions[session.id] = session
+        return session
+
+    def _made(self, folder: Path, path: Path | None, *, fork: bool) -> Runtime:
+        """Make the runtime, in a thread: a long session takes seconds to read."""
+        runtime = make_runtime(replace(self._asked, cwd=folder), self._environ)
+        if path is not None:
+            runtime.open_session(path, fork=fork)
+        return runtime
+
+    async def _found(self, cwd: str, session_id: str, servers: Iterable[ClientServer]) -> EditorSession:
+        with _answering():
+            path = await asyncio.to_thread(self._path, session_id)
+        if session_id in self._sessions:
+            if self._sessions[session_id].busy:
+                raise RequestError(INVALID_PARAMS, f"Session {session_id} is working; cancel it first")
+            await self._sessions.pop(session_id).close()
+        return await self._opened(cwd, servers, path)
+
+    def _path(self, session_id: str) -> Path:
+        path = Store(self._places.sessions).find(session_id)
+        if path.stem != session_id:  # the beginning of an id is for people
+            raise SessionNotFound(f"no session {session_id!r}")
+        return path
+
+    def _begin_soon(self, session: EditorSession) -> None:
+        """Begin after the answer to this request, which is written without a pause."""
+        asyncio.get_running_loop().call_soon(session.begin)
+
+    def _known(self, session_id: str) -> EditorSession:
+        if session_id not in self._sessions:
+            raise RequestError(NOT_FOUND, f"No open session {one_line(session_id)[:80]}")
+        return self._sessions[session_id]
+
+    # Turns ---------------------------------------------------------------------------------------------------
+
+    async def prompt(self, session_id: str, prompt: Sequence[Given], **_: Any) -> PromptResponse:
+        """Run a turn; during one, steer it."""
+        session = self._known(session_id)
+        with _answering():
+            given = read_prompt(prompt, session.runtime.setup.cwd)
+            if not given.text.strip() and not given.images:
+                raise RequestError(INVALID_PARAMS, "The prompt is empty")
+            return PromptResponse(stop_reason=await session.prompt(given))
+
+    async def cancel(self, session_id: str, **_: Any) -> None:
+        """Stop the turn of a session."""
+        if session_id in self._sessions:
+            self._sessions[session_id].cancel()
+
+    async def set_session_mode(self, session_id: str, mode_id: str, **_: Any) -> SetSessionModeResponse:
+        """Use another mode from the next call of a tool on."""
+        session = self._known(session_id)
+        with _answering():
+            options.set_mode(session.runtime, mode_id)
+        session.show_choices()
+        return SetSessionModeResponse()
+
+    async def set_config_option(
+        self, session_id: str, config_id: str, value: str | bool, **_: Any
+    ) -> SetSessionConfigOptionResponse:
+        """Use another mode, model or effort."""
+        session = self._known(session_id)
+        with _answering():
+            said = options.choose(session.runtime, config_id, str(value))
+            await asyncio.to_thread(session.runtime.session.commit)
+        for one in said:
+            session.feed.tell(noticed(one.text))
+        session.show_choices()
+        return SetSessionConfigOptionResponse(config_options=options.config_options(session.runtime))
+
+    async def close(self) -> None:
+        """Stop all sessions in good order."""
+        await asyncio.gather(*(session.close() for session in self._sessions.values()))
+        self._sessions.clear()
+
+
+def _folder(cwd: str) -> Path:
+    folder = Path(cwd)
+    if "\0" in cwd or not folder.is_absolute() or not folder.is_dir():
+        raise RequestError(INVALID_PARAMS, f"cwd: not the absolute path of a folder: {one_line(cwd)[:200]}")
+    return folder
+
+
+@contextmanager
+def _answering() -> Iterator[None]:
+    """Turn errors for people into errors of the protocol."""
+    try:
+        yield
+    except PrunecliError as error:
+        code = INTERNAL
+        if isinstance(error, Unauthorized):
+            code = AUTH_REQUIRED
+        elif isinstance(error, SessionNotFound):
+            code = NOT_FOUND
+        message = ". ".join(part.rstrip(".") for part in (error.message, error.hint) if part)
+        raise RequestError(code, visible(message)) from error

@@ -1,0 +1,112 @@
+"""The updates of one session on their way to the editor, in order and without holding up the agent."""
+
+import asyncio
+from collections import deque
+from collections.abc import Awaitable, Callable
+from typing import TypeAlias
+
+from acp import RequestError
+from acp.schema import (
+    AgentMessageChunk,
+    AgentPlanUpdate,
+    AgentThoughtChunk,
+    AvailableCommandsUpdate,
+    ConfigOptionUpdate,
+    CurrentModeUpdate,
+    SessionInfoUpdate,
+    TextContentBlock,
+    ToolCallProgress,
+    ToolCallStart,
+    UsageUpdate,
+    UserMessageChunk,
+)
+
+Update: TypeAlias = (
+    AgentMessageChunk
+    | AgentPlanUpdate
+    | AgentThoughtChunk
+    | AvailableCommandsUpdate
+    | ConfigOptionUpdate
+    | CurrentModeUpdate
+    | SessionInfoUpdate
+    | ToolCallProgress
+    | ToolCallStart
+    | UsageUpdate
+    | UserMessageChunk
+)
+"""What prunecli tells an editor about a session."""
+
+
+class Feed:
+    """Sends updates one after the other. A text that waits grows by the text that follows it.
+
+    Nothing is sent before `begin`, because an editor does not know a session before the answer that names it.
+    """
+
+    def __init__(self, send: Callable[[Update], Awaitable[None]]) -> None:
+        self._send = send
+        self._waiting: deque[Update] = deque()
+        self._loop = asyncio.get_running_loop()
+        self._more = asyncio.Event()
+        self._idle = asyncio.Event()
+        self._idle.set()
+        self._pump: asyncio.Task[None] | None = None
+
+    def tell(self, update: Update) -> None:
+        """Queue an update. Any thread may call it."""
+        self._waiting.append(update)
+        self._loop.call_soon_threadsafe(self._wake)
+
+    def _wake(self) -> None:
+        if self._waiting:
+            self._idle.clear()
+            self._more.set()
+
+    def begin(self) -> None:
+        """Send what waits, and all that follows."""
+        if self._pump is None:
+            self._pump = asyncio.create_task(self._run())
+
+    async def sent(self) -> None:
+        """Wait until everything queued so far was sent."""
+        self._wake()
+        if self._pump is not None:
+            await self._idle.wait()
+
+    async def close(self) -> None:
+        """Stop sending."""
+        if self._pump is not None:
+            self._pump.cancel()
+            await asyncio.wait({self._pump})
+
+    async def _run(self) -> None:
+        while True:
+            await self._more.wait()
+            self._more.clear()
+            while self._waiting:
+                try:
+                    await self._send(self._next())
+                except (ConnectionError, RequestError):
+                    self._waiting.clear()  # the editor is gone; the log has everything
+            self._idle.set()
+
+    def _next(self) -> Update:
+        update = self._waiting.popleft()
+        text = _text(update)
+        if text is None:
+            return update
+        parts = [text]
+        while self._waiting and type(self._waiting[0]) is type(update):
+            more = _text(self._waiting[0])
+            if more is None:
+                break
+            parts.append(more)
+            self._waiting.popleft()
+        return update.model_copy(update={"content": TextContentBlock(type="text", text="".join(parts))})
+
+
+def _text(update: Update) -> str | None:
+    """The text of an update that another may follow; None for the rest."""
+    if isinstance(update, AgentMessageChunk | AgentThoughtChunk) and update.field_meta is None:
+        return update.content.text if isinstance(update.content, TextContentBlock) else None
+    return None

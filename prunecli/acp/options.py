@@ -1,0 +1,101 @@
+"""What can be chosen for a session: the mode, the model and its effort."""
+
+from collections.abc import Sequence
+from typing import TypeAlias
+
+from acp.schema import (
+    SessionConfigOptionBoolean,
+    SessionConfigOptionSelect,
+    SessionConfigSelectOption,
+    SessionMode,
+    SessionModeState,
+)
+
+from prunecli.agent.permissions.verdict import MODES, Mode
+from prunecli.commands.command import Choose, Say, run_line
+from prunecli.errors import UsageError
+from prunecli.runtime import Runtime
+from prunecli.sanitize import one_line
+
+Options: TypeAlias = list[SessionConfigOptionSelect | SessionConfigOptionBoolean]
+
+_MODES: dict[Mode, tuple[str, str]] = {
+    "ask": ("Ask", "Asks before it changes a file or runs a command"),
+    "edits": ("Edits", "Edits files without asking; asks before it runs a command"),
+    "plan": ("Plan", "Only reads, then proposes a plan"),
+    "auto": ("Auto", "Runs everything except what deny rules block"),
+}
+_COMMANDS = (("model", "Model", "model"), ("effort", "Effort", "thought_level"))
+
+
+def modes(runtime: Runtime) -> SessionModeState:
+    """The modes, and the one in force."""
+    listed = [SessionMode(id=mode, name=_MODES[mode][0], description=_MODES[mode][1]) for mode in MODES]
+    return SessionModeState(current_mode_id=runtime.gatekeeper.mode, available_modes=listed)
+
+
+def config_options(runtime: Runtime) -> Options:
+    """All options. Editors that know them ignore `modes`, so the mode is among them."""
+    found: Options = [
+        _select("mode", "Mode", "mode", [(mode, *_MODES[mode]) for mode in MODES], runtime.gatekeeper.mode)
+    ]
+    for command, label, category in _COMMANDS:
+        if values := _values(runtime, command):
+            found.append(_select(command, label, category, values, _current(runtime, command)))
+    return found
+
+
+def choose(runtime: Runtime, option: str, value: str) -> Sequence[Say]:
+    """Choose a value and return what is to be said about it. Raises UsageError for one that is not offered."""
+    if option == "mode":
+        set_mode(runtime, value)
+        return []
+    commands = [command for command, _, _ in _COMMANDS]
+    if option not in commands:
+        raise UsageError(f"no option {one_line(option)!r}", f"options: mode, {', '.join(commands)}")
+    offered = [one for one, _, _ in _values(runtime, option)]
+    if value not in offered:
+        raise UsageError(f"no {option} {one_line(value)!r}", f"choose one of {', '.join(offered) or 'none'}")
+    return [effect for effect in run_line(runtime, f"/{option} {value}") if isinstance(effect, Say)]
+
+
+def set_mode(runtime: Runtime, mode: str) -> None:
+    """Use another mode. Raises UsageError."""
+    known = next((one for one in MODES if one == mode), None)
+    if known is None:
+        raise UsageError(f"no mode {one_line(mode)!r}", f"choose one of {', '.join(MODES)}")
+    runtime.gatekeeper.mode = known
+
+
+def _current(runtime: Runtime, command: str) -> str:
+    return runtime.model_name if command == "model" else runtime.choices.effort or "default"
+
+
+def _values(runtime: Runtime, command: str) -> list[tuple[str, str, str]]:
+    """Value, name and description of what `/command` offers."""
+    offers = [effect for effect in run_line(runtime, f"/{command}") if isinstance(effect, Choose)]
+    listed = offers[0].choices if offers else ()
+    values = [(one.value, one.label, one.detail) for one in listed if not one.value.startswith("--")]
+    current = _current(runtime, command)
+    if command == "model" and current not in [value for value, _, _ in values]:
+        values.insert(0, (current, current, ""))
+    return values
+
+
+def _select(
+    id_: str, name: str, category: str, values: Sequence[tuple[str, str, str]], current: str
+) -> SessionConfigOptionSelect:
+    options = [
+        SessionConfigSelectOption(value=value, name=one_line(label), description=one_line(detail) or None)
+        for value, label, detail in values
+    ]
+    return SessionConfigOptionSelect.model_validate(
+        {
+            "type": "select",
+            "id": id_,
+            "name": name,
+            "category": category,
+            "current_value": current,
+            "options": options,
+        }
+    )

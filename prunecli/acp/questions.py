@@ -1,0 +1,168 @@
+"""Questions to the person, as permission requests: about a call, a plan, or a choice of a command."""
+
+import asyncio
+from collections.abc import Sequence
+from functools import partial
+from itertools import count
+from typing import Literal, TypeAlias
+
+from acp import RequestError
+from acp.interfaces import Client
+from acp.schema import AllowedOutcome, PermissionOption, PermissionOptionKind, ToolCallUpdate, ToolKind
+from pydantic import ValidationError
+
+from prunecli.acp.calls import Content, text_content
+from prunecli.acp.feed import Feed
+from prunecli.acp.texts import escaped, fenced, shown
+from prunecli.acp.updates import Updates
+from prunecli.agent.execute import Answer, AnswerKind, Asked
+from prunecli.commands.command import Choose
+from prunecli.presentation.questions import Sheet, sheet_of
+from prunecli.runtime import Runtime, outside
+from prunecli.sanitize import one_line
+
+Chosen: TypeAlias = str | None
+"""The id of the chosen option; None if the editor took the question back."""
+
+WHOLE_DIFF = 100_000
+"""Characters up to which a change is shown within its whole file."""
+NO_ANSWER = "the editor did not answer the question"
+PLAN_ANSWERS: tuple[tuple[Literal["ask", "edits", "no"], str, PermissionOptionKind], ...] = (
+    ("ask", "Yes, and ask before each change", "allow_once"),
+    ("edits", "Yes, and edit without asking", "allow_always"),
+    ("no", "No, keep planning", "reject_once"),
+)
+_KINDS: dict[AnswerKind, PermissionOptionKind] = {
+    "once": "allow_once",
+    "always": "allow_always",
+    "project": "allow_always",
+    "deny": "reject_once",
+}
+
+
+class Questions:
+    """Asks the person at one editor about one session."""
+
+    def __init__(self, runtime: Runtime, client: Client, feed: Feed, updates: Updates) -> None:
+        self._runtime = runtime
+        self._client = client
+        self._feed = feed
+        self._updates = updates
+        self._number = count(1)
+
+    async def permit(self, asked: Asked) -> Answer:
+        """Ask whether a call may run. A question that the editor takes back stops the run."""
+        cwd = self._runtime.setup.cwd
+        read, is_missing = partial(outside.read_text, cwd=cwd), partial(outside.is_missing, cwd=cwd)
+        sheet = await asyncio.to_thread(sheet_of, asked, read, cwd, is_missing)
+        content = await asyncio.to_thread(self._content, asked, sheet)
+        view = self._updates.calls.view(asked.call.name, asked.call.input, asked.touches)
+        call = ToolCallUpdate(
+            tool_call_id=f"task-{asked.call.id}" if asked.who else self._updates.id_of(asked.call.id),
+            title=f"{one_line(asked.who)}: {view.title}" if asked.who else view.title,
+            kind=view.kind,
+            status="pending",
+            content=content,
+            locations=list(view.locations),
+            raw_input=dict(asked.call.input),
+        )
+        try:
+            answer = await self._ask(call, _options(sheet))
+        except (RequestError, ValidationError, ConnectionError) as error:
+            return Answer("deny", f"{NO_ANSWER}: {one_line(str(error))}")
+        if asked.who:
+            self._close(call, done=answer not in (None, "deny"))
+        if answer is None:
+            self._runtime.interrupt()
+        return Answer(next((kind for kind in _KINDS if kind == answer), "deny"))
+
+    async def plan(self, plan: str) -> Literal["ask", "edits", "no"]:
+        """Ask whether to carry out a plan, and in which mode."""
+        options = [PermissionOption(option_id=id_, name=name, kind=kind) for id_, name, kind in PLAN_ANSWERS]
+        answer = await self._question(
+            "Carry out this plan?", [text_content(shown(plan))], options, "switch_mode"
+        )
+        return next((id_ for id_, _, _ in PLAN_ANSWERS if id_ == answer), "no")
+
+    async def choose(self, choose: Choose) -> str:
+        """Ask for a choice and return its value; "" if none was made. The last choice of a grave one is the safe
+        one."""
+        last = len(choose.choices) - 1
+        options = [
+            PermissionOption(
+                option_id=str(at),
+                name=one_line(f"{one.label}: {one.detail}" if one.detail else one.label),
+                kind="reject_once" if at == last else "allow_always" if choose.grave else "allow_once",
+            )
+            for at, one in enumerate(choose.choices)
+        ]
+        about = [text_content("  \n".join(map(escaped, choose.about.split("\n"))))] if choose.about else []
+        answer = await self._question(one_line(choose.title), [*about], options, "other")
+        picked = [one.value for at, one in enumerate(choose.choices) if str(at) == answer]
+        return picked[0] if picked else choose.choices[last].value if choose.grave else ""
+
+    async def _question(
+        self, title: str, content: Content, options: Sequence[PermissionOption], kind: ToolKind
+    ) -> Chosen:
+        call = ToolCallUpdate(
+            tool_call_id=f"question-{next(self._number)}",
+            title=title,
+            kind=kind,
+            status="pending",
+            content=content,
+        )
+        answer: Chosen = None
+        try:
+            answer = await self._ask(call, options)
+        except (RequestError, ValidationError, ConnectionError):
+            pass  # nobody answered
+        picked = next((one for one in options if one.option_id == answer), None)
+        self._close(call, done=picked is not None and not picked.kind.startswith("reject"))
+        return answer
+
+    async def _ask(self, call: ToolCallUpdate, options: Sequence[PermissionOption]) -> Chosen:
+        """Ask, after everything said before. Raises RequestError, ValidationError, ConnectionError."""
+        await self._feed.sent()
+        session = self._runtime.session.id
+        answer = await self._client.request_permission(
+            session_id=session, tool_call=call, options=list(options)
+        )
+        return answer.outcome.option_id if isinstance(answer.outcome, AllowedOutcome) else None
+
+    def _close(self, call: ToolCallUpdate, *, done: bool) -> None:
+        """End a question that is no call of this session, which nothing else would end."""
+        self._feed.tell(self._updates.closed(call.tool_call_id, done=done))
+
+    def _content(self, asked: Asked, sheet: Sheet) -> Content:
+        """What would happen: the change, or the command with its settings; and why it is asked. Reads a file."""
+        about = [escaped(f"Asked because: {sheet.reason}")] if sheet.reason else []
+        if sheet.diff is not None and (change := self._change(asked)) is not None:
+            return [*change, text_content("  \n".join(about))] if about else change
+        parts = [fenced(sheet.text)] if sheet.text else []
+        parts += [escaped(sheet.beside)] if sheet.beside else []
+        return [text_content("\n\n".join([escaped(sheet.title), *parts, *about]))]
+
+    def _change(self, asked: Asked) -> Content | None:
+        """The change within its whole file, or alone if the file is large."""
+        given, calls = asked.call.input, self._updates.calls
+        path, content = str(given.get("path")), given.get("content")
+        before = outside.read_text(path, self._runtime.setup.cwd)
+        small = before is None or len(before) <= WHOLE_DIFF
+        if isinstance(content, str):
+            return [calls.diff(path, before, content)] if small else None
+        old, new = given.get("old_string"), given.get("new_string")
+        if not isinstance(old, str) or not isinstance(new, str):
+            return None
+        if before is None or not small or not old or old not in before:
+            return [calls.diff(path, old, new)]
+        times = -1 if given.get("replace_all") else 1
+        return [calls.diff(path, before, before.replace(old, new, times))]
+
+
+def _options(sheet: Sheet) -> list[PermissionOption]:
+    names: list[tuple[AnswerKind, str]] = [("once", "Allow once")]
+    if sheet.rule:
+        names.append(("always", f"Allow for this session: {sheet.covers or sheet.rule}"))
+        names.append(("project", f"Always allow in this folder: {sheet.covers or sheet.rule}"))
+    names.append(("deny", "Reject"))
+    return [PermissionOption(option_id=kind, name=name, kind=_KINDS[kind]) for kind, name in names]

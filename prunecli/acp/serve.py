@@ -1,0 +1,58 @@
+"""Serves one editor: the streams, the signals, and an end in good order."""
+
+import asyncio
+import logging
+import os
+import signal
+from collections.abc import Mapping
+
+from acp import AgentSideConnection
+
+from prunecli.acp.agent import EditorAgent
+from prunecli.acp.transport import StdioTransport
+from prunecli.launch_options import Launch
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+def serve(asked: Launch, environ: Mapping[str, str]) -> int:
+    """See `run_acp`. Standard output belongs to the protocol: whatever else is printed goes to standard error."""
+    handler = logging.StreamHandler()
+    handler.setFormatter(_OneLine("prunecli: %(message)s"))
+    logging.basicConfig(level=logging.WARNING, handlers=[handler])
+    target = os.dup(1)
+    os.dup2(2, 1)
+    return asyncio.run(_serve(asked, environ, 0, target))
+
+
+class _OneLine(logging.Formatter):
+    """The protocol's library logs tracebacks; people get one line."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The message, with the error's text in place of a traceback."""
+        error = record.exc_info[1] if record.exc_info else None
+        why = f": {type(error).__name__}: {error}" if error else ""
+        return f"prunecli: {record.getMessage()}{why}".replace("\n", " ")
+
+
+async def _serve(asked: Launch, environ: Mapping[str, str], source: int, target: int) -> int:
+    agent = EditorAgent(asked, environ)
+    transport = StdioTransport(source, target)
+    connection = AgentSideConnection(agent, transport, listening=False, use_unstable_protocol=True)
+    loop, caught = asyncio.get_running_loop(), list[int]()
+    listening = asyncio.ensure_future(connection.listen())
+
+    def stop(number: int) -> None:
+        caught.append(number)
+        listening.cancel()
+
+    for number in _SIGNALS:
+        loop.add_signal_handler(number, stop, number)
+    try:
+        await asyncio.wait({listening})
+    finally:
+        await agent.close()
+        await connection.close()
+        for number in _SIGNALS:
+            loop.remove_signal_handler(number)
+    return 128 + caught[0] if caught else 0

@@ -1,0 +1,251 @@
+"""One session of an editor: its runtime, its turns, and what the editor sees of them."""
+
+import asyncio
+from contextlib import suppress
+from itertools import chain
+
+from acp.interfaces import Client
+from acp.schema import (
+    AvailableCommandsUpdate,
+    ConfigOptionUpdate,
+    Cost,
+    CurrentModeUpdate,
+    SessionInfoUpdate,
+    StopReason,
+    UsageUpdate,
+)
+
+from prunecli.acp import options
+from prunecli.acp.effects import Effects, commands
+from prunecli.acp.feed import Feed, Update
+from prunecli.acp.prompts import EditorPrompt
+from prunecli.acp.questions import Questions
+from prunecli.acp.texts import noticed
+from prunecli.acp.updates import Updates
+from prunecli.agent.decide import Done
+from prunecli.agent.oversized import checked
+from prunecli.commands.command import run_line
+from prunecli.commands.plan import plan_of
+from prunecli.model.events import (
+    AssistantMessage,
+    CompactionApplied,
+    PrunApplied,
+    PrunReverted,
+    Record,
+    SettingChanged,
+    UserMessage,
+)
+from prunecli.model.messages import Text, tool_uses
+from prunecli.model.notes import APPROVED, typed
+from prunecli.model.signals import SessionEvent
+from prunecli.presentation.completion import is_command
+from prunecli.runtime import Runtime
+from prunecli.runtime.notices import opening_notices
+from prunecli.sanitize import one_line
+
+TITLE_CHARS = 80
+IMAGE_ONLY = "[image]"
+CONTINUE = "This session was interrupted. Send a prompt to continue."
+_STOPPED: dict[str, StopReason] = {
+    "max_tokens": "max_tokens",
+    "model_context_window_exceeded": "max_tokens",
+    "refusal": "refusal",
+}
+
+
+class EditorSession:
+    """A session that an editor opened. Its turns run in tasks of their own, so that the end of the editor's request
+    does not cut the log."""
+
+    def __init__(self, runtime: Runtime, client: Client, notices: list[str]) -> None:
+        self.runtime = runtime
+        self.id = runtime.session.id
+        self.feed = Feed(self._send)
+        self.updates = Updates(runtime)
+        self.questions = Questions(runtime, client, self.feed, self.updates)
+        self._client = client
+        self._effects = Effects(self)
+        self._notices = notices
+        self._turn: asyncio.Task[StopReason] | None = None
+        self._canceled = False
+        self._opened = False
+        self._shown = runtime.gatekeeper.mode, runtime.model_name, runtime.choices.effort
+        self._titled = ""
+        runtime.asker = self.questions.permit
+        self._leave = runtime.session.subscribe(self._read)
+
+    async def _send(self, update: Update) -> None:
+        await self._client.session_update(session_id=self.id, update=update)
+
+    # What the editor sees ------------------------------------------------------------------------------------
+
+    def begin(self) -> None:
+        """Show commands, figures and notices. The editor must know the session by now."""
+        self.show_commands()
+        self._show_title()
+        self._show_figures()
+        notices = [*opening_notices(self.runtime), *self._notices]
+        if self.runtime.unfinished:
+            notices.append(CONTINUE)
+        for notice in notices:
+            self.feed.tell(noticed(notice))
+        self.feed.begin()
+
+    async def replay(self) -> None:
+        """Show the whole session again, and wait until the editor has it."""
+        self.feed.begin()
+        for update in self.updates.replay():
+            self.feed.tell(update)
+        await self.feed.sent()
+
+    def show_commands(self) -> None:
+        """Tell the editor which commands there are."""
+        listed = commands(self.runtime)
+        self.feed.tell(
+            AvailableCommandsUpdate(session_update="available_commands_update", available_commands=listed)
+        )
+
+    def show_choices(self) -> None:
+        """Tell the editor of a mode, model or effort that changed."""
+        runtime = self.runtime
+        now = runtime.gatekeeper.mode, runtime.model_name, runtime.choices.effort
+        if now == self._shown:
+            return
+        if now[0] != self._shown[0]:
+            self.feed.tell(CurrentModeUpdate(session_update="current_mode_update", current_mode_id=now[0]))
+        self._shown = now
+        listed = options.config_options(runtime)
+        self.feed.tell(ConfigOptionUpdate(session_update="config_option_update", config_options=listed))
+
+    def _show_figures(self) -> None:
+        status = self.runtime.status()
+        ledger = status.ledger
+        self.feed.tell(
+            UsageUpdate(
+                session_update="usage_update",
+                used=ledger.context_tokens,
+                size=ledger.window,
+                cost=Cost(amount=round(status.bill.cost, 6), currency="USD"),
+                field_meta={"prunecli": {"pruned_tokens": ledger.pruned_tokens, "pruning": status.pruning}},
+            )
+        )
+
+    def _show_title(self) -> None:
+        session = self.runtime.session
+        firsts = (
+            one.event
+            for one in session.records
+            if isinstance(one.event, UserMessage) and one.event.origin == "prompt"
+        )
+        first = next(firsts, None)
+        title = session.name or (" ".join(typed(first).split())[:TITLE_CHARS] if first else "")
+        if title and title != self._titled:
+            self._titled = title
+            self.feed.tell(SessionInfoUpdate(session_update="session_info_update", title=one_line(title)))
+
+    def _read(self, event: SessionEvent) -> None:
+        for update in self.updates.of(event):
+            self.feed.tell(update)
+        if isinstance(event, Record):
+            if isinstance(event.event, AssistantMessage | PrunApplied | PrunReverted | CompactionApplied):
+                self._show_figures()
+            if isinstance(event.event, UserMessage | SettingChanged):
+                self._show_title()
+
+    # Turns ---------------------------------------------------------------------------------------------------
+
+    @property
+    def busy(self) -> bool:
+        """Whether a turn is in progress."""
+        return self._turn is not None
+
+    async def prompt(self, given: EditorPrompt) -> StopReason:
+        """Run a turn and return why it ended; a prompt during a turn steers it, and both end together.
+
+        Raises PrunecliError.
+        """
+        turn = self._turn
+        if turn is None:
+            self._canceled = False
+            turn = self._turn = asyncio.create_task(self._run(given))
+        else:
+            self._steer(given)
+        await asyncio.wait({turn})
+        return "cancelled" if turn.cancelled() else turn.result()
+
+    def cancel(self) -> None:
+        """Stop the turn, once."""
+        if self._turn is not None and not self._canceled:
+            self._canceled = True
+            self._turn.cancel()
+
+    def _steer(self, given: EditorPrompt) -> None:
+        """Raises PromptTooLarge."""
+        words = Text(checked(given.text if given.text.strip() else IMAGE_ONLY, self.runtime.choices.window))
+        self.runtime.mailbox.notices.extend(given.embedded)
+        self.runtime.mailbox.steering.append(UserMessage((words, *given.images), "steering"))
+
+    async def _run(self, given: EditorPrompt) -> StopReason:
+        try:
+            done = await self._work(given)
+            if done is not None and done.note:
+                self.feed.tell(noticed(done.note))
+            return "cancelled" if self._canceled else self._reason(done)
+        except asyncio.CancelledError:
+            if not self._canceled:
+                raise
+            return "cancelled"
+        finally:
+            mailbox = self.runtime.mailbox
+            for waiting in (mailbox.steering, mailbox.follow_ups, mailbox.notices):
+                waiting.clear()  # of a prompt that was canceled or failed
+            self._turn = None
+            self.show_choices()
+            await self.feed.sent()
+
+    async def _work(self, given: EditorPrompt) -> Done | None:
+        runtime = self.runtime
+        if not self._opened:
+            self._opened = True
+            lines = chain.from_iterable(run_line(runtime, line) for line in runtime.opening)
+            await self._effects.perform(lines)
+            self.show_choices()
+        text = given.text.strip()
+        if is_command(text) and not (given.images or given.embedded):
+            done = await self._effects.command(text)
+        else:
+            runtime.mailbox.notices.extend(given.embedded)
+            done = await runtime.submit(text or IMAGE_ONLY, images=given.images)
+        while not self._canceled and done is not None and done.reason == "finished":
+            if runtime.mailbox.steering or runtime.mailbox.follow_ups:
+                done = await runtime.go_on()
+            elif (plan := plan_of(runtime)) and (answer := await self.questions.plan(plan)) != "no":
+                runtime.gatekeeper.mode = answer
+                self.show_choices()
+                done = await runtime.submit(APPROVED)
+            else:
+                break
+        return done
+
+    def _reason(self, done: Done | None) -> StopReason:
+        if done is None:
+            return "end_turn"
+        if done.reason != "finished":
+            return "cancelled" if done.reason == "interrupted" else "max_turn_requests"
+        items = self.runtime.session.context.items
+        last = items[-1].event if items else None
+        if isinstance(last, AssistantMessage) and not tool_uses(last.content):
+            return _STOPPED.get(last.stop_reason, "end_turn")
+        return "end_turn"
+
+    async def close(self) -> None:
+        """Stop the turn, record how it ended, and close the session."""
+        turn = self._turn
+        self.cancel()
+        if turn is not None:
+            await asyncio.wait({turn})
+        self._leave()
+        with suppress(ConnectionError):
+            await self.feed.sent()
+        await self.feed.close()
+        await self.runtime.close()

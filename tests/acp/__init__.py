@@ -1,0 +1,1 @@
+"""Tests of the Agent Client Protocol: prunecli as an editor's agent."""

@@ -1,0 +1,140 @@
+"""An editor for tests: the client side of the protocol's own library, over real standard streams."""
+
+import asyncio
+import os
+import sys
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from acp import RequestError, spawn_agent_process, text_block
+from acp.schema import AllowedOutcome, DeniedOutcome, RequestPermissionResponse
+
+from prunecli.session.log import read_log
+from prunecli.session.verify import verify_session
+from tests.e2e.bound import OPUS, project
+
+QUIET = ("pruning.enabled=false", "model.thinking=2000")
+KEY = "sk-ant-test-0000000000"
+
+
+class Editor:
+    """Collects updates, and answers questions with `answer(title, options)`: the id of an option, or None."""
+
+    def __init__(self) -> None:
+        self.updates: list[tuple[str, Any]] = []
+        self.asked: list[Any] = []
+        self.answer: Callable[[Any, list[Any]], str | None] = lambda _call, options: options[0].option_id
+        self.changed = asyncio.Event()
+
+    def on_connect(self, conn: Any) -> None:
+        pass
+
+    async def session_update(self, session_id: str, update: Any, **_: Any) -> None:
+        self.updates.append((session_id, update))
+        self.changed.set()
+
+    async def request_permission(self, session_id: str, tool_call: Any, options: Any, **_: Any) -> Any:
+        self.asked.append((session_id, tool_call, options))
+        self.changed.set()
+        chosen = self.answer(tool_call, options)
+        if asyncio.iscoroutine(chosen):
+            chosen = await chosen
+        if chosen is None:
+            return RequestPermissionResponse(outcome=DeniedOutcome(outcome="cancelled"))
+        return RequestPermissionResponse(outcome=AllowedOutcome(outcome="selected", option_id=chosen))
+
+    async def ext_method(self, method: str, params: Any) -> Any:
+        raise RequestError.method_not_found(method)
+
+    async def ext_notification(self, method: str, params: Any) -> None:
+        pass
+
+    async def until(self, found: Callable[[], Any]) -> Any:
+        """Wait until this is true of what arrived, and return it."""
+        async with asyncio.timeout(30):
+            while not (it := found()):
+                self.changed.clear()
+                await self.changed.wait()
+        return it
+
+    # What arrived --------------------------------------------------------------------------------------------
+
+    def of(self, kind: str, session: str | None = None) -> list[Any]:
+        """The updates of a kind."""
+        return [one for id_, one in self.updates if one.session_update == kind and session in (None, id_)]
+
+    def text(self, session: str | None = None) -> str:
+        """The text of the agent, without what prunecli itself says."""
+        chunks = self.of("agent_message_chunk", session)
+        return "".join(one.content.text for one in chunks if not one.field_meta)
+
+    def notices(self, session: str | None = None) -> str:
+        """What prunecli itself says."""
+        chunks = self.of("agent_message_chunk", session)
+        return "".join(one.content.text for one in chunks if one.field_meta)
+
+    def calls(self, session: str | None = None) -> dict[str, dict[str, Any]]:
+        """Each tool call with its last title, kind, status and content."""
+        found: dict[str, dict[str, Any]] = {}
+        for id_, one in self.updates:
+            if one.session_update in ("tool_call", "tool_call_update") and session in (None, id_):
+                if one.session_update == "tool_call":
+                    assert one.tool_call_id not in found, "an id is announced once"
+                more = {name: value for name, value in one.model_dump().items() if value is not None}
+                found[one.tool_call_id] = {**found.get(one.tool_call_id, {}), **more}
+        return found
+
+
+def environment(tmp_path: Path, base_url: str, key: str = KEY) -> dict[str, str]:
+    """The environment of the program."""
+    keyed = {"ANTHROPIC_API_KEY": key} if key else {}
+    return {
+        "HOME": str(tmp_path / "home"),
+        "PATH": os.environ["PATH"],
+        "PRUNECLI_HOME": str(tmp_path / "data"),
+        "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
+        "ANTHROPIC_BASE_URL": base_url,
+        **keyed,
+    }
+
+
+def words(*sets: str, trust: bool = True, model: str = OPUS) -> list[str]:
+    """The command line of the program."""
+    given = [word for one in (*QUIET, *sets) for word in ("--set", one)]
+    return ["-m", "prunecli", *(["--trust"] if trust else []), "--model", model, *given, "acp"]
+
+
+@asynccontextmanager
+async def editing(
+    tmp_path: Path, base_url: str, *sets: str, trust: bool = True, key: str = KEY, model: str = OPUS
+) -> AsyncIterator[tuple[Editor, Any, Path]]:
+    """An editor, its connection to the program, and a folder to work in. Afterwards every log must verify."""
+    work = project(tmp_path / "work")
+    editor = Editor()
+    command = [sys.executable, *words(*sets, trust=trust, model=model)]
+    env = environment(tmp_path, base_url, key)
+    (tmp_path / "home").mkdir(exist_ok=True)
+    errors = tmp_path / "stderr"
+    with errors.open("ab") as stderr:
+        async with spawn_agent_process(
+            lambda _: editor,  # type: ignore[arg-type,return-value]
+            *command,
+            env=env,
+            cwd=work,
+            transport_kwargs={"stderr": stderr, "shutdown_timeout": 20, "limit": 50_000_000},
+            use_unstable_protocol=True,
+        ) as (connection, process):
+            await connection.initialize(protocol_version=1)
+            yield editor, connection, work
+    assert process.returncode == 0, errors.read_text()
+    assert "Traceback" not in errors.read_text()
+    for path in (tmp_path / "data" / "sessions").glob("*/*.jsonl"):
+        report = verify_session(path, read_log(path))
+        assert report.clean, report.lines
+
+
+def say(text: str) -> list[Any]:
+    """A prompt of one text."""
+    return [text_block(text)]
