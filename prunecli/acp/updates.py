@@ -21,7 +21,7 @@ from prunecli.model.events import (
     ToolStarted,
     UserMessage,
 )
-from prunecli.model.messages import Json, Text, Thinking, ToolUse, is_image, plain_text, tool_uses
+from prunecli.model.messages import Json, Text, Thinking, ToolUse, is_media, plain_text, tool_uses
 from prunecli.model.notes import notice_parts, typed
 from prunecli.model.signals import (
     FileMoved,
@@ -162,7 +162,7 @@ class Updates:
     def _user(self, event: UserMessage) -> Iterator[Update]:
         if notice_parts(event):
             return
-        pictures = "".join("\n[image]" for one in event.content if is_image(one))
+        pictures = "".join("\n[image]" for one in event.content if is_media(one))
         if text := f"{typed(event)}{pictures}".strip():
             yield prompted(text)
         if event.origin == "command" and (output := plain_text(event.content[1:])).strip():

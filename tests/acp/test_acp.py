@@ -4,7 +4,7 @@ from pathlib import Path
 
 from tests.acp.editor import editing, say
 from tests.e2e.bound import step
-from tests.endpoint import Call, Endpoint, Reply, Thinking
+from tests.endpoint import Endpoint, Reply, Thinking
 
 
 async def test_a_turn_streams_thinking_text_and_calls(tmp_path: Path) -> None:

@@ -4,18 +4,10 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
-
-from prunecli.context.view import View
-from prunecli.errors import PromptBlocked
-from prunecli.model.edits import Edit
-from prunecli.model.events import PrunApplied, UserMessage
-from prunecli.model.messages import Image
-from prunecli.model.signals import Notice
+from prunecli.model.events import UserMessage
 from prunecli.runtime import Runtime
-from tests.e2e.bound import OPUS, dropped, session
-from tests.endpoint import Call, Endpoint, Reply, Thinking
-from tests.tools.files.test_image import png
+from tests.e2e.bound import dropped, session
+from tests.endpoint import Endpoint, Reply, Thinking
 
 
 def done() -> Reply:

@@ -1,6 +1,5 @@
 """Commands in the background: started, read, waited for, stopped, told of, and ended with the program."""
 
-import asyncio
 import os
 from pathlib import Path
 from typing import Any
@@ -73,9 +72,12 @@ async def test_a_command_goes_on_in_the_background_and_the_model_reads_what_is_n
     assert results(runtime)[1].endswith(" | lines 2-2]")
     await runtime.submit("more")
     listed, first, stopped = results(runtime)[2:]
-    assert listed.startswith("1  running ") and listed.endswith("  | two")
-    assert first.startswith("one\n[job 1: running ") and first.endswith(" | lines 1-1]")
-    assert "[job 1: stopped after " in stopped and stopped.endswith(" | no new output]")
+    assert listed.startswith("1  running ")
+    assert listed.endswith("  | two")
+    assert first.startswith("one\n[job 1: running ")
+    assert first.endswith(" | lines 1-1]")
+    assert "[job 1: stopped after " in stopped
+    assert stopped.endswith(" | no new output]")
     assert processes_with(word) == []
     assert notices(runtime) == [], "the result said so"
     assert runtime.status().jobs == 0
@@ -136,7 +138,8 @@ async def test_the_tool_waits_for_the_end(tmp_path: Path) -> None:
     await runtime.submit("go")
     _, _, ended, again, unknown, wrong = results(runtime)
     assert ended.startswith("done\n[job 1: exit code 0 after ")
-    assert again.startswith("[job 1: exit code 0 after ") and again.endswith(" | no new output]")
+    assert again.startswith("[job 1: exit code 0 after ")
+    assert again.endswith(" | no new output]")
     assert unknown == "There is no job 2; there are 1."
     assert wrong == "wait is in seconds, at most 600."
     assert notices(runtime) == []
@@ -150,7 +153,8 @@ async def test_jobs_end_with_the_program_and_with_everything_that_they_started(t
     await runtime.submit("go")
     await until(lambda: len(processes_with(word)) >= 2)
     stopped = await runtime.jobs.close()
-    assert len(stopped) == 1 and stopped[0].startswith("Stopped job 1: setsid sh")
+    assert len(stopped) == 1
+    assert stopped[0].startswith("Stopped job 1: setsid sh")
     assert processes_with(word) == []
     await runtime.close()
 
