@@ -189,12 +189,13 @@ class Runtime:
         """Whether the agent is working."""
         return self._task is not None
 
-    async def submit(self, words: str, origin: Origin = "prompt", images: tuple[Block, ...] = ()) -> Done:
+    async def submit(self, words: str, origin: Origin = "prompt", given: tuple[Block, ...] = ()) -> Done:
         """Send a prompt, or what a custom command makes one, to the idle agent and run until it is idle again.
 
-        Raises UsageError for blank words, PromptTooLarge, PromptBlocked, ProviderError, StorageFailed.
+        What it mentions is attached, and so are the blocks `given` with it. Raises UsageError for blank words,
+        PromptTooLarge, PromptBlocked, ProviderError, StorageFailed.
         """
-        if not words.strip() and not images:
+        if not words.strip() and not given:
             raise UsageError("the prompt is blank", "type a prompt")
         self.subagents.give_up()
         async with self.extensions.prompt(words) if self.within is None else nullcontext(words) as words:
@@ -205,7 +206,7 @@ class Runtime:
                 attached = await self.servers.attached(words) if origin == "prompt" else ()
                 await self.hooking.prompted(words)
                 run, named = self.hooking.on(run_of(self)), self.extensions.mentioning or words
-                files = await mentioned(run, named, images)
+                files = await mentioned(run, named, given)
             finally:
                 self._task = None
             content = Text(checked(words, self.choices.window)), *attached, *plan, *changes
