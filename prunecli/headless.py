@@ -8,12 +8,18 @@ import json
 import signal
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 from uuid import uuid4
 
 from prunecli.agent.decide import Done, at_rest
 from prunecli.errors import OutputFailed, PrunecliError, SessionError
-from prunecli.model.codec import block_to_json, content_to_json, strict_loads, usage_to_json
+from prunecli.model.codec import (
+    block_to_json,
+    content_from_json,
+    content_to_json,
+    strict_loads,
+    usage_to_json,
+)
 from prunecli.model.events import (
     AssistantMessage,
     AttemptBilled,
@@ -23,7 +29,7 @@ from prunecli.model.events import (
     ToolResult,
     UserMessage,
 )
-from prunecli.model.messages import Json, ToolUse, Usage, plain_text, tool_uses
+from prunecli.model.messages import Block, Document, Image, Json, Text, ToolUse, Usage, plain_text, tool_uses
 from prunecli.model.signals import RetryScheduled, SessionEvent, SummaryStarted
 from prunecli.presentation.partial_messages import PartialMessages
 from prunecli.runtime import Runtime
@@ -242,32 +248,52 @@ def _total(usages: Sequence[Usage]) -> Usage:
     )
 
 
-def user_turns(text: str, form: InputFormat) -> list[str]:
+class Turn(NamedTuple):
+    """A prompt with images or documents."""
+
+    words: str
+    given: tuple[Block, ...]
+
+
+def user_turns(text: str, form: InputFormat) -> list[str | Turn]:
     """The prompts on standard input. Raises PrunecliError with the line number of a malformed message."""
     if form == "text":
         return [text] if text.strip() else []
-    prompts: list[str] = []
+    prompts: list[str | Turn] = []
     for number, line in enumerate(text.split("\n"), 1):
         if not line.strip():
             continue
         try:
             value = strict_loads(line)
             content = value["message"]["content"]
-            words = content if isinstance(content, str) else "\n".join(block["text"] for block in content)
+            words, given = (content, ()) if isinstance(content, str) else _parts(content)
         except (ValueError, KeyError, TypeError) as error:
             raise PrunecliError(
                 f"standard input: line {number}: not a stream-json user message ({error})",
                 'write one message per line: {"type":"user","message":{"role":"user","content":"…"}}',
             ) from error
-        if not words.strip():
+        if not (words.strip() or given):
             raise PrunecliError(f"standard input: line {number}: the message is empty", "add some text")
-        prompts.append(words)
+        prompts.append(Turn(words, given) if given else words)
     return prompts
+
+
+def _parts(content: Json) -> tuple[str, tuple[Block, ...]]:
+    """The words of a content, and its images and documents. Raises ValueError for blocks of other kinds."""
+    blocks = content_from_json(content)
+    given = tuple(block for block in blocks if isinstance(block, Image | Document))
+    other = [block for block in blocks if not isinstance(block, Text | Image | Document)]
+    if other:
+        kind = str(block_to_json(other[0]).get("type"))[:40]
+        raise ValueError(
+            f"a block of type {kind!r} with this content can't be sent; use text, image or document"
+        )
+    return "\n".join(block.text for block in blocks if isinstance(block, Text)), given
 
 
 async def run_headless(
     runtime: Runtime,
-    prompts: Sequence[str],
+    prompts: Sequence[str | Turn],
     *,
     form: OutputFormat,
     out: Write,
@@ -336,7 +362,7 @@ async def run_headless(
 
 
 async def _runs(
-    runtime: Runtime, prompts: Sequence[str], printer: Printer, schema: "AnswerSchema | None"
+    runtime: Runtime, prompts: Sequence[str | Turn], printer: Printer, schema: "AnswerSchema | None"
 ) -> Done:
     if not prompts:
         take_back_cut(runtime)
@@ -346,8 +372,9 @@ async def _runs(
         return await runtime.go_on()
     done = Done("finished")
     for number, prompt in enumerate(prompts, 1):
-        note = (schema.note,) if schema and number == len(prompts) else ()
-        done = await runtime.submit(prompt, images=note)
+        words, given = prompt if isinstance(prompt, Turn) else (prompt, ())
+        note = schema.note.text if schema and number == len(prompts) else ""
+        done = await runtime.submit(words, given=given, note=note)
         if done.reason != "finished":
             unsaid = len(prompts) - number
             left = f"{unsaid} more prompt{'s were' if unsaid > 1 else ' was'} not sent" if unsaid else ""

@@ -97,11 +97,11 @@ def _headless(asked: Launch, runtime: "Runtime", schema: "AnswerSchema | None") 
 
     piped = "" if sys.stdin is None or sys.stdin.isatty() else _piped()
     if asked.input_format == "stream-json":
-        prompts = ([asked.prompt] if asked.prompt else []) + user_turns(piped, "stream-json")
+        prompts = [*([asked.prompt] if asked.prompt else []), *user_turns(piped, "stream-json")]
     else:
         whole = "\n\n".join(part for part in (asked.prompt, piped.strip()) if part)
         prompts = [whole] if whole else []
-    if any(not prompt.strip() for prompt in prompts):
+    if any(isinstance(prompt, str) and not prompt.strip() for prompt in prompts):
         raise UsageError("the prompt is empty", "add it after -p, or pipe it in")
     if not prompts and not (asked.continue_last or asked.resume):
         raise UsageError("no prompt", "add one after -p, or pipe it in")

@@ -215,7 +215,7 @@ class EditorSession:
             done = await self._effects.command(text)
         else:
             runtime.mailbox.notices.extend(given.embedded)
-            done = await runtime.submit(text or IMAGE_ONLY, images=given.images)
+            done = await runtime.submit(text or IMAGE_ONLY, given=given.images)
         while not self._canceled and done is not None and done.reason == "finished":
             if runtime.mailbox.steering or runtime.mailbox.follow_ups:
                 done = await runtime.go_on()

@@ -5,6 +5,7 @@ calls, so that an attachment can be pruned, recalled and superseded like their r
 """
 
 import asyncio
+import base64
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -18,7 +19,7 @@ from prunecli.model.events import Attached, ToolResult, UserMessage
 from prunecli.model.messages import Block, Document, Image, Json, Text, ToolUse, plain_text
 from prunecli.model.signals import Notice
 from prunecli.tools.files.image import media_type_of
-from prunecli.tools.files.media import is_media_name
+from prunecli.tools.files.media import Media, document_of, image_of, is_media_name, text_of_pdf
 from prunecli.tools.files.mentions import MAX_MENTIONS, Mention, mentions
 from prunecli.tools.ls import Ls
 from prunecli.tools.read import Read
@@ -119,14 +120,33 @@ def headline(label: str, content: Sequence[Block]) -> str:
     return label
 
 
-def pictured(images: Sequence[Block]) -> list[Attachment]:
-    """The attachments for blocks that came with a prompt, without a file."""
-    found: list[Attachment] = []
-    for number, block in enumerate(images, 1):
+async def pictured(executor: Executor, given: Sequence[Block]) -> list[Attachment]:
+    """The attachments for images and documents that came with a prompt, without a file. Raises PromptBlocked."""
+    media, found = executor.context().media, list[Attachment]()
+    for number, block in enumerate(given, 1):
         kind = "document" if isinstance(block, Document) else "image"
-        head = Text(f"[attached: {headline(f'{kind} {number}', [block])}]")
-        found.append(Attachment(UserMessage((head, block), "attachment")))
+        try:
+            shown = await asyncio.to_thread(_shown, block, media)
+        except ValueError as error:
+            raise PromptBlocked(
+                f"{kind} {number} was not attached: {error}", "send the prompt without it"
+            ) from error
+        head = Text(f"[attached: {headline(f'{kind} {number}', [shown])}]")
+        found.append(Attachment(UserMessage((head, shown), "attachment")))
     return found
+
+
+def _shown(block: Block, media: Media) -> Block:
+    """The block as the model takes it. Raises ValueError."""
+    if not isinstance(block, Image | Document):
+        return block
+    try:
+        data = base64.b64decode(block.data, validate=True)
+    except ValueError as error:
+        raise ValueError("its data is not base64") from error
+    if isinstance(block, Image):
+        return image_of(data, media)
+    return document_of(data, media) or Text(text_of_pdf(data))
 
 
 def _is_media(path: str) -> bool:

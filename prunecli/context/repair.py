@@ -19,6 +19,9 @@ _NAMED = re.compile(r"messages\.(\d+)(?:\.content\.(\d+))?")
 _TOO_MANY = re.compile(r"too many images\D*(\d+) > (\d+)")
 
 
+_TOO_MANY_PAGES = re.compile(r"maximum of (\d+) PDF pages")
+
+
 def strip_thinking(view: View, refusal: str = "") -> PrunApplied | None:
     """The event that leaves out thinking after the endpoint rejected it; None if there is none.
 
@@ -85,6 +88,8 @@ def repair_image(view: View, refusal: str) -> PrunApplied | None:
     """
     if many := _TOO_MANY.search(refusal):
         return leave_out_images(view, count=int(many[1]) - int(many[2]) * 3 // 4)
+    if pages := _TOO_MANY_PAGES.search(refusal):
+        return _leave_out_documents(view, int(pages[1]))
     context = view.context
     place = _PLACE.search(refusal)
     messages = context.messages()
@@ -118,6 +123,28 @@ def leave_out_images(view: View, excess: int = 0, count: int = 0) -> PrunApplied
     if not edits:
         return None
     return prun_applied(view, "strategy", edits, strategy="repair", reason="the oldest images were left out")
+
+
+def _leave_out_documents(view: View, most: int) -> PrunApplied | None:
+    """The event that leaves out the oldest documents, until at most this many pages are left."""
+    context = view.context
+    pages = {entry: _pages(entry) for entry in context.entries.values()}
+    shown = [entry for entry, count in pages.items() if count and context.text_edit(entry.seq) is None]
+    excess, edits = sum(pages[entry] for entry in shown) - most, list[Edit]()
+    for entry in shown:
+        if excess <= 0 and edits:
+            break
+        excess -= pages[entry]
+        edits.append(_without_images(view, entry, "the request had too many pages"))
+    if not edits:
+        return None
+    return prun_applied(
+        view, "strategy", edits, strategy="repair", reason="the oldest documents were left out"
+    )
+
+
+def _pages(entry: Entry) -> int:
+    return sum(max(1, block.pages) for block in entry.content if isinstance(block, Document))
 
 
 def named_entry(view: View, refusal: str) -> Entry | None:

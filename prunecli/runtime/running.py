@@ -61,7 +61,7 @@ async def mentioned(
         return ()
     from prunecli.agent.attaching import attach, pictured  # deferred, as most prompts attach nothing
 
-    return [*pictured(given), *await attach(run.executor, words, strict=strict)]
+    return [*await pictured(run.executor, given), *await attach(run.executor, words, strict=strict)]
 
 
 def context_of(

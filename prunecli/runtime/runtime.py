@@ -203,24 +203,27 @@ class Runtime:
         """Whether the agent is working."""
         return self._task is not None
 
-    async def submit(self, words: str, origin: Origin = "prompt", images: tuple[Block, ...] = ()) -> Done:
+    async def submit(
+        self, words: str, origin: Origin = "prompt", given: tuple[Block, ...] = (), note: str = ""
+    ) -> Done:
         """Send a prompt, or what a custom command makes one, to the idle agent and run until it is idle again.
 
-        Raises UsageError for blank words, PromptTooLarge, PromptBlocked, ProviderError, StorageFailed.
+        What it mentions is attached, and so are the blocks `given` with it; `note` is a text after it that is not the
+        user's. Raises UsageError for blank words, PromptTooLarge, PromptBlocked, ProviderError, StorageFailed.
         """
-        if not words.strip() and not images:
+        if not words.strip() and not given:
             raise UsageError("the prompt is blank", "type a prompt")
         if self.session.context.in_progress:
             self.subagents.give_up()
         async with self.extensions.prompt(words) if self.within is None else nullcontext(words) as words:
-            changes = [Text(change)] if (change := self.prepare()) else []
+            changes = [Text(text) for text in (self.prepare(), note) if text]
             plan = [PLAN_NOTE] if (self.gatekeeper.mode, origin, self.who) == ("plan", "prompt", "") else []
             self._task = asyncio.current_task()  # so that Esc stops hooks and servers
             try:
                 attached = await self.servers.attached(words) if origin == "prompt" else ()
                 await self.hooking.prompted(words)
                 run, named = self.hooking.on(run_of(self)), self.extensions.mentioning or words
-                files = await mentioned(run, named, images)
+                files = await mentioned(run, named, given)
             finally:
                 self._task = None
             content = Text(checked(words, self.choices.window)), *attached, *plan, *changes

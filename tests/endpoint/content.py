@@ -7,6 +7,7 @@ needs to know of each message.
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from tests.endpoint.documents import check_document
 from tests.endpoint.images import Picture, check_image
 from tests.endpoint.render import RenderedBlock, render
 from tests.endpoint.rules import Rules
@@ -106,6 +107,7 @@ class _Examination:
         self._checks: Mapping[str, Callable[[int, dict[str, Json], str], None]] = {
             "text": self._text,
             "image": self._image,
+            "document": self._document,
             "thinking": self._thought,
             "redacted_thinking": self._redacted,
             "tool_use": self._call,
@@ -197,6 +199,9 @@ class _Examination:
     def _image(self, index: int, block: dict[str, Json], where: str) -> None:
         self._pictures.append(check_image(block, where, self._rules))
 
+    def _document(self, index: int, block: dict[str, Json], where: str) -> None:
+        self._pictures.append(check_document(block, where, self._rules))
+
     def _thought(self, index: int, block: dict[str, Json], where: str) -> None:
         if not self._rules.signatures and "signature" not in block:
             shape(block, where, {"type": str, "thinking": str}, {})
@@ -272,5 +277,7 @@ class _Examination:
                 raise RefusedError(where, BLANK if item["text"] else EMPTY)
         if kind == "image":
             self._pictures.append(check_image(item, f"{where}.image", self._rules))
+        if kind == "document":
+            self._pictures.append(check_document(item, f"{where}.document", self._rules))
         if ttl := cache_ttl(item, f"{where}.{kind}"):
             self._marks.append((f"{where}.{kind}", ttl))

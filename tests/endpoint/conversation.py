@@ -4,9 +4,10 @@ Works on the facts of each message, so that it costs little for the messages tha
 """
 
 from collections.abc import Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from tests.endpoint.content import THINKING, Facts
+from tests.endpoint.documents import check_pages_together
 from tests.endpoint.images import Picture, check_images_together
 from tests.endpoint.rules import VERSION_2023, Model, Rules
 from tests.endpoint.shape import Json, RefusedError
@@ -81,6 +82,7 @@ def check_messages(
     _check_pairs(facts)
     _check_thinking(facts, replies)
     check_images_together(list(_pictures(facts)), rules)
+    check_pages_together(list(_pictures(facts)), rules)
     if not goes_on:
         _check_prefill(facts[-1], model)
 
@@ -207,7 +209,7 @@ def _pictures(facts: Sequence[Facts]) -> Iterator[Picture]:
         if not message.pictures:
             continue
         for picture in message.pictures:
-            yield Picture(f"messages.{index}.{picture.where}", picture.width, picture.height)
+            yield replace(picture, where=f"messages.{index}.{picture.where}")
 
 
 def _check_prefill(last: Facts, model: Model) -> None:

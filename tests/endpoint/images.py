@@ -17,15 +17,18 @@ UNPROCESSABLE = "Could not process image"
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """An accepted image: where in its message, and its size in pixels (0 for one that lies behind a URL)."""
+    """An accepted image or document: where in its message, and its size in pixels (0 behind a URL) or in pages."""
 
     where: str
     width: int
     height: int
+    pages: int = 0
 
     @property
     def tokens(self) -> int:
-        """What it costs: width x height / 750, at most 1,600, which also stands for an unknown size."""
+        """What it costs: width x height / 750, at most 1,600, which also stands for an unknown size; 2,500 a page."""
+        if self.pages:
+            return 2_500 * self.pages
         if not self.width:
             return 1_600
         return max(1, min(1_600, -(-self.width * self.height // 750)))

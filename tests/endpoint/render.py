@@ -62,10 +62,13 @@ def render(
     text = compact(_unmarked(block))
     key = hashlib.blake2b(f"{kind}\0{text}".encode(), digest_size=16).digest()
     tokens = (
-        max(1, -(-(sealed or _characters(kind, block)) // per_token)) if block.get("type") != "image" else 0
+        max(1, -(-(sealed or _characters(kind, block)) // per_token)) if block.get("type") not in _SEEN else 0
     )
     tokens += sum(picture.tokens for picture in pictures)
     return RenderedBlock(key, tokens, ttl, block.get("type") in ("thinking", "redacted_thinking"))
+
+
+_SEEN = ("image", "document")
 
 
 def _unmarked(block: Mapping[str, Json]) -> dict[str, Json]:
@@ -97,6 +100,6 @@ def _characters(kind: str, block: Mapping[str, Json]) -> int:
             return sum(_characters("user", item) for item in content)
         case "compaction":
             return len(block["content"])
-        case "image":
+        case "image" | "document":
             return 0
     return len(compact(_unmarked(block)))

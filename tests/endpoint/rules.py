@@ -121,6 +121,7 @@ class Rules:
     max_image_bytes: int = 5 * MIB
     max_image_pixels: int = 8_000
     many_images: int = 20
+    max_pages: int = 100
     many_images_pixels: int = 2_000
     min_thinking_budget: int = 1_024
     chars_per_token: int = 4

@@ -1,9 +1,9 @@
 """superseded: clear results that a later one replaces, such as outdated reads and repeated searches.
 
-A read is superseded by a later read of the same path that covers its lines, by a later write of the whole file, and,
-unless it is the newest read before it, by a later edit. A listing or search is superseded by a later one with the
-same input. Both results must have succeeded. Reads, listings and searches count only while they show their original;
-edits and writes count while their exchange is there, because the call shows what was written.
+A read or an attachment is superseded by a later one of the same path that covers its lines, by a later write of the
+whole file, and, unless it is the newest read before it, by a later edit. A listing or search is superseded by a later
+one with the same input. Both results must have succeeded. Reads, listings and searches count only while they show
+their original; edits and writes count while their exchange is there, because the call shows what was written.
 """
 
 from collections import defaultdict
@@ -118,6 +118,7 @@ def superseded(view: View) -> list[tuple[Entry, Entry]]:
         "superseded: facts", lambda exchange: _facts(view, exchange)
     )
     facts = [fact for exchange in view.exchanges for fact in known[exchange]]
+    facts += [fact for one in view.results if one.is_attached and (fact := _fact(view, one))]
     facts.sort(key=_SEQ)
     about: defaultdict[Hashable, list[_Fact]] = defaultdict(list)
     for fact in facts:

@@ -5,7 +5,7 @@ Keeps only blocks that the endpoint accepts back in the same place, and counts t
 
 from collections.abc import Iterator
 
-from prunecli.model.codec import mapping, string
+from prunecli.model.codec import block_from_json, mapping, string
 from prunecli.model.messages import Block, Json, Opaque, RedactedThinking, Text, Thinking
 from prunecli.session.importers.transcript import Transcript, part, picture, words
 
@@ -39,6 +39,8 @@ def _said(block: dict[str, Json], transcript: Transcript) -> Iterator[Block]:
     elif kind == "image":
         source = part(block.get("source"))
         yield picture(source.get("media_type"), source.get("data"), transcript)
+    elif kind == "document" and isinstance(block.get("source"), dict):
+        yield block_from_json(block)
     elif kind in ("document", "search_result") and isinstance(block.get("source"), dict | str):
         yield Opaque(mapping(block))
     elif kind == "tool_reference":
