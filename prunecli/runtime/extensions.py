@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from prunecli.extensions.skills import Skill
     from prunecli.runtime.custom_commands import CustomCommands
     from prunecli.runtime.host import Host
+    from prunecli.runtime.memories import Memories
     from prunecli.runtime.nested_instructions import NestedInstructions
     from prunecli.runtime.skills import Skills
     from prunecli.runtime.todo_list import TodoNotice
@@ -58,6 +59,13 @@ class Extensions:
         return NestedInstructions(self._host.setup, lambda: self._host.session, self._host.gatekeeper)
 
     @cached_property
+    def memories(self) -> "Memories":
+        """The instruction files that the user may change."""
+        from prunecli.runtime.memories import Memories
+
+        return Memories(self._host)
+
+    @cached_property
     def _todos(self) -> "TodoNotice":
         from prunecli.runtime.todo_list import TodoNotice
 
@@ -75,6 +83,8 @@ class Extensions:
         Looks at the folders again, at those of commands only if one may be called: reading them takes a fifth of the
         time to the first request. What a command grants holds until the context ends.
         """
+        if self._host.mailbox.notices:
+            self.memories.deliver()
         if not words.startswith("/"):
             await asyncio.to_thread(self.skills.look)
             self._tell(self.skills.problems)
