@@ -30,7 +30,7 @@ _KINDS = {
     "": ("❯", ""),
     "!": ("$", "shown to the model"),
     "!!": ("$", "not shown to the model"),
-    "#": ("#", "adds a line to AGENTS.md"),
+    "#": ("+", "adds a line to AGENTS.md"),
     "search": ("?", "search prompt history"),
 }
 """The glyph and label of each kind of prompt."""
