@@ -8,6 +8,7 @@ again when they change.
 import hashlib
 import os
 import stat
+from collections.abc import Mapping
 from pathlib import Path
 
 from prunecli.agent import project_settings
@@ -81,6 +82,20 @@ class TrustStore:
             directories[real] = digest(Path(real)) if seen is None else seen
         project_settings.keep(self._settings, Path(real))
 
+    def follow(self, path: Path, before: bytes | None, after: bytes | None) -> None:
+        """Keep the trust in directories over a change of one of their settings that the user made himself.
+
+        Where anything else has changed as well, trust is lost as usual. `before` and `after` are the file's bytes,
+        None for no file. Raises ConfigError as `trust` does.
+        """
+        file, folder = os.path.realpath(path), os.path.realpath(path.parent)
+        for name, recorded in self._register.read()[0].items():
+            if folder not in map(str, down_to(Path(name))):
+                continue
+            seen = digest(Path(name), {file: after})
+            if seen and recorded == digest(Path(name), {file: before}):
+                self.trust(Path(name), seen)
+
     def untrust(self, directory: Path) -> bool:
         """Revoke trust; returns whether there was any. Raises ConfigError as `trust` does."""
         names = {str(directory)}
@@ -116,18 +131,20 @@ def _absolute(path: Path) -> Path:
 # The digest of a directory's settings ------------------------------------------------------------------------
 
 
-def digest(directory: Path) -> str:
+def digest(directory: Path, instead: Mapping[str, bytes | None] | None = None) -> str:
     """The hexadecimal sha256 of the `SETTINGS` of a directory and of its repository's folders above it.
+
+    `instead` has the bytes of a file by its real path, None for no file, to use in place of what is there.
 
     Empty if something is unreadable, not a regular file, or too large (2,000 files, 32 MB). An empty digest never
     matches, so the directory counts as changed.
     """
-    reading = _Digest()
+    reading = _Digest(instead or {})
     try:
         for folder in reversed(down_to(directory)):
             for name in SETTINGS:
                 path = str(folder / name)
-                if folder == directory or os.path.lexists(path):
+                if folder == directory or reading.is_there(path):
                     reading.add(path, os.path.relpath(path, directory))
     except (OSError, ValueError, RecursionError):
         return ""
@@ -137,19 +154,28 @@ def digest(directory: Path) -> str:
 class _Digest:
     """Names and contents, each preceded by its length, so that no two trees give the same bytes."""
 
-    def __init__(self) -> None:
+    def __init__(self, instead: Mapping[str, bytes | None]) -> None:
+        self.instead = instead
         self.hash = hashlib.sha256()
         self.entries = 0
         self.bytes = 0
         self.open: list[tuple[int, int]] = []
+
+    def is_there(self, path: str) -> bool:
+        if self.instead and (real := os.path.realpath(path)) in self.instead:
+            return self.instead[real] is not None
+        return os.path.lexists(path)
 
     def add(self, path: str, name: str) -> None:
         self.entries += 1
         if self.entries > _MAX_ENTRIES:
             raise ValueError
         self._field(os.fsencode(name))
+        if self.instead and (real := os.path.realpath(path)) in self.instead:
+            self._content(self.instead[real])
+            return
         if not os.path.lexists(path):
-            self._field(b"absent")
+            self._content(None)
             return
         status = os.stat(path)
         if stat.S_ISDIR(status.st_mode):
@@ -174,7 +200,12 @@ class _Digest:
         if self.bytes > _MAX_BYTES:
             raise ValueError
         with open(path, "rb") as file:
-            data = file.read(_MAX_BYTES + 1)
+            self._content(file.read(_MAX_BYTES + 1))
+
+    def _content(self, data: bytes | None) -> None:
+        if data is None:
+            self._field(b"absent")
+            return
         self._field(b"file")
         self._field(data)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from prunecli.cli import completions, porting
+from prunecli.cli import completions, porting, stats
 from prunecli.cli.shared import configured, group
 from prunecli.cli.working import working
 from prunecli.context.state import Context
@@ -41,6 +41,7 @@ Kept = Annotated[
 app = group("List, search, show, verify, audit, import and export sessions.")
 app.command("import")(porting.import_)
 app.command("export")(porting.export)
+app.command("stats")(stats.stats)
 
 
 def _store() -> Store:

@@ -5,9 +5,9 @@ with the whole previous request in the cache, if it was warm. The difference in 
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from prunecli.context.clearing import clearing_of
 from prunecli.context.prune_history import Fetch, PruneStats
@@ -173,36 +173,65 @@ def _kind(event: AssistantMessage | AttemptBilled | CompactionApplied) -> Kind:
             return "answer"
 
 
-def pruning(responses: Iterable[Paid], history: Iterable[PruneStats], price: Price, ttl_ms: int) -> Pruning:
+class Effect(NamedTuple):
+    """What pruning did to the cost of one response, in USD: saved, paid, and paid again to fetch content back."""
+
+    saved: float = 0.0
+    cost: float = 0.0
+    regret: float = 0.0
+
+    @property
+    def balance(self) -> float:
+        """Savings less costs and regret."""
+        return self.saved - self.cost - self.regret
+
+
+def effects(responses: Iterable[Paid], price: Price, ttl_ms: int) -> Iterator[Effect | None]:
+    """The effect of pruning on the cost of each response, None where a price is unknown. `ttl_ms`: the cache
+    lifetime."""
+    before: Paid | None = None
+    for one in responses:
+        if one.kind == "task":
+            yield Effect()
+            continue
+        yield _effect(one, before, price, ttl_ms)
+        before = one
+
+
+def _effect(one: Paid, before: Paid | None, price: Price, ttl_ms: int) -> Effect | None:
+    saved = cost = regret = 0.0
+    known = True
+
+    def usd(usage: Usage) -> float:
+        nonlocal known
+        found = price(one.model, usage)
+        known = known and found is not None
+        return found or 0.0
+
+    sent = _prompt(one.usage)
+    if one.withheld or one.edited:
+        change = usd(_unpruned(one, before, ttl_ms)) - usd(sent)
+        saved, cost = max(0.0, change), max(0.0, -change)
+    if one.again:
+        regret += usd(sent) - usd(_without_fetched(one))
+    if one.extra:
+        regret += usd(Usage(0, one.usage.output_tokens, one.usage.prompt_tokens))
+    return Effect(saved, cost, regret) if known else None
+
+
+def pruning(responses: Sequence[Paid], history: Iterable[PruneStats], price: Price, ttl_ms: int) -> Pruning:
     """The effect of pruning on the cost of these responses.
 
     `history`: the prunes; `ttl_ms`: the cache lifetime.
     """
-    known, withheld, cleared = True, 0, 0
-    saved = cost = regret = 0.0
-    before: Paid | None = None
-
-    def usd(model: str, usage: Usage) -> float:
-        nonlocal known
-        found = price(model, usage)
-        known = known and found is not None
-        return found or 0.0
-
-    for one in responses:
-        if one.kind == "task":
-            continue
-        sent = _prompt(one.usage)
-        if one.withheld or one.edited:
-            change = usd(one.model, _unpruned(one, before, ttl_ms)) - usd(one.model, sent)
-            saved, cost = saved + max(0.0, change), cost + max(0.0, -change)
-            withheld, cleared = withheld + one.withheld, cleared + one.cleared
-        if one.again:
-            regret += usd(one.model, sent) - usd(one.model, _without_fetched(one))
-        if one.extra:
-            regret += usd(one.model, Usage(0, one.usage.output_tokens, one.usage.prompt_tokens))
-        before = one
+    own = [one for one in responses if one.kind != "task"]
+    withheld, cleared = sum(one.withheld for one in own), sum(one.cleared for one in own)
     rewritten = sum(row.cache_cost(lambda *of: price(*of) or 0.0, ttl_ms)[0] for row in history)
-    return Pruning(withheld, cleared, rewritten, *((saved, cost, regret) if known else (None, None, None)))
+    found = list(effects(responses, price, ttl_ms))
+    if None in found:
+        return Pruning(withheld, cleared, rewritten, None, None)
+    sums = [sum(one[at] for one in found if one) for at in range(3)]
+    return Pruning(withheld, cleared, rewritten, sums[0], sums[1], sums[2])
 
 
 def payments_of(records: Sequence[Record], context: Context, price: Price) -> list[Paid]:

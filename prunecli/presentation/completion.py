@@ -60,6 +60,12 @@ def is_command(text: str) -> bool:
     return re.match(r"/([A-Za-z][A-Za-z0-9_:-]*|[\w.@+~-]+:[^\s/]+)(\s|$)", text) is not None
 
 
+def is_memory(text: str) -> bool:
+    """Whether a prompt is a line to remember: one line that begins with `# `. A text of several lines is a prompt,
+    since it may begin with a heading."""
+    return text.startswith("# ") and len(text.strip().splitlines()) <= 1
+
+
 def command_offers(query: str, commands: Iterable[tuple[str, str, Sequence[str]]]) -> list[Offer]:
     """Return the matching commands (name, help, aliases); an alias leads to its command."""
     by_word: dict[str, tuple[str, str]] = {}

@@ -37,19 +37,24 @@ def page(report: Report, courses: Sequence[tuple[str, Sequence[Series]]]) -> str
     return "\n".join(_page(report, courses)) + "\n"
 
 
-def _page(report: Report, courses: Sequence[tuple[str, Sequence[Series]]]) -> Iterator[str]:
-    style = (_HERE / "page.css").read_text("utf-8")
-    script = (_HERE / "page.js").read_text("utf-8")
-    allowed = b64encode(sha256(script.encode()).digest()).decode()
+def head(title: str, script: str = "", style: str = "") -> Iterator[str]:
+    """A page's beginning, up to its body. Its policy runs nothing but this script; `style` is added to the style."""
+    allowed = f"'sha256-{b64encode(sha256(script.encode()).digest()).decode()}'" if script else "'none'"
     policy = (
-        f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{allowed}'; "
+        f"default-src 'none'; style-src 'unsafe-inline'; script-src {allowed}; "
         "base-uri 'none'; form-action 'none'"
     )
+    style = (_HERE / "page.css").read_text("utf-8") + style
     yield '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
     yield f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
     yield '<meta name="viewport" content="width=device-width, initial-scale=1">'
     yield '<meta name="referrer" content="no-referrer">'
-    yield f"<title>prunecli replay</title>\n<style>{style}</style></head><body>"
+    yield f"<title>{_text(title)}</title>\n<style>{style}</style></head><body>"
+
+
+def _page(report: Report, courses: Sequence[tuple[str, Sequence[Series]]]) -> Iterator[str]:
+    script = (_HERE / "page.js").read_text("utf-8")
+    yield from head("prunecli replay", script)
     yield "<h1>What each strategy would have sent</h1>"
     yield from (f"<p class=answer>{_text(line)}</p>" for line in answer(report))
     yield from _table(report.totals)

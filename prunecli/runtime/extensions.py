@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from prunecli.extensions.skills import Skill
     from prunecli.runtime.custom_commands import CustomCommands
     from prunecli.runtime.host import Host
+    from prunecli.runtime.memories import Memories
     from prunecli.runtime.nested_instructions import NestedInstructions
     from prunecli.runtime.skills import Skills
     from prunecli.runtime.todo_list import TodoNotice
@@ -62,6 +63,13 @@ class Extensions:
         from prunecli.runtime.nested_instructions import NestedInstructions
 
         return NestedInstructions(self._host.setup, lambda: self._host.session, self._host.gatekeeper)
+
+    @cached_property
+    def memories(self) -> "Memories":
+        """The instruction files that the user may change."""
+        from prunecli.runtime.memories import Memories
+
+        return Memories(self._host)
 
     @cached_property
     def _todos(self) -> "TodoNotice":
@@ -107,6 +115,8 @@ class Extensions:
         """
         self._look_for_folders()
         self.mentioning = words
+        if self._host.mailbox.notices:
+            self.memories.deliver()
         if not words.startswith("/"):
             if not self.absent("skills"):
                 await asyncio.to_thread(self.skills.look)

@@ -54,6 +54,11 @@ class Host(Protocol):
     """The task that it works on, for permission questions; "" for none."""
 
     @property
+    def running(self) -> bool:
+        """Whether the agent is working."""
+        ...
+
+    @property
     def choices(self) -> Choices:
         """Model settings and policy in force."""
         ...

@@ -16,6 +16,7 @@ from prunecli.model.messages import Json
 from prunecli.model.notes import CHANGED, DELETED, changes_told
 from prunecli.model.requests import PREAMBLE, tool_names
 from prunecli.runtime.added_folders import fact
+from prunecli.runtime.memory_notices import as_known, files_in, known
 from prunecli.runtime.session_model import SessionModel
 from prunecli.runtime.setup import ADDED, Setup
 from prunecli.session.session import Session
@@ -108,9 +109,17 @@ def change_note(context: Context, now: Mapping[str, Json]) -> str:
     if kept is None:
         return ""
     told = changes_told([getattr(item.event, "content", ()) for item in context.items if item.kind == "user"])
-    parts = _differences(kept.get("system") or (), now["system"])
-    note = "\n".join([_REPLACES, *parts]) if parts else _AS_BEFORE if told else ""
+    system = kept.get("system") or ()
+    before = {**files_in(system), **files_in([told])}
+    heard = as_known(known(context, system), now["system"], before)
+    if _note(_differences(system, heard), told) == told:
+        return ""
+    note = _note(_differences(system, now["system"]), told)
     return "" if note == told else note
+
+
+def _note(parts: Sequence[str], told: str) -> str:
+    return "\n".join([_REPLACES, *parts]) if parts else _AS_BEFORE if told else ""
 
 
 def _differences(before: Sequence[str], now: Sequence[str]) -> list[str]:

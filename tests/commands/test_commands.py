@@ -79,17 +79,6 @@ def test_status_says_what_this_session_runs_with(tmp_path: Path) -> None:
     assert rows["sandbox"] == "not tried yet"
 
 
-def test_memory_opens_the_instructions_that_are_there_or_new_ones(tmp_path: Path) -> None:
-    runtime = start(tmp_path)
-    for name in ("AGENTS.md", "CLAUDE.md"):
-        (runtime.setup.cwd / "CLAUDE.md").unlink(missing_ok=True)
-        if name == "CLAUDE.md":
-            (runtime.setup.cwd / name).write_text("rules")
-        said = list(run_line(runtime, "/memory"))
-        assert said[-1] == EditFile(runtime.setup.cwd / name)
-        assert "/new" in say(said)
-
-
 async def test_review_asks_for_the_uncommitted_changes_or_what_is_named(tmp_path: Path) -> None:
     runtime = start(tmp_path, [says("None."), says("None.")])
     for line, words in (

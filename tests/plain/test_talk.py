@@ -87,6 +87,15 @@ def test_the_to_do_list_is_a_line_and_a_command_prints_it(tmp_path: Path, runner
     assert "1/2 - now: Fix\n[x] Look\n[>] Fix" in "\n".join(printed)
 
 
+def test_a_line_to_remember_is_asked_about_and_written(tmp_path: Path, runner: asyncio.Runner) -> None:
+    runtime = start(tmp_path)
+    printed = talked(runner, runtime, "# Use tabs", "1")
+    assert "Add this line to which file?" in printed
+    assert "  + - Use tabs" in printed
+    assert "Added to AGENTS.md: - Use tabs" in printed
+    assert (runtime.setup.cwd / "AGENTS.md").read_text() == "- Use tabs\n"
+
+
 @pytest.mark.parametrize(
     ("answer", "said"),
     [

@@ -30,6 +30,7 @@ _KINDS = {
     "": ("❯", ""),
     "!": ("$", "shown to the model"),
     "!!": ("$", "not shown to the model"),
+    "#": ("+", "adds a line to AGENTS.md"),
     "search": ("?", "search prompt history"),
 }
 """The glyph and label of each kind of prompt."""
@@ -230,7 +231,8 @@ class Prompt(Editor):
     def _dress(self) -> None:
         """Show the kind of prompt."""
         shell = self.shell
-        kind = "search" if self.searching else shell
+        memory = "#" if not shell and completion.is_memory(self.text) else ""
+        kind = "search" if self.searching else shell or memory
         glyph, title = _KINDS[kind]
         if (glyph, title) != (self.glyph, self.border_title):
             self.glyph, self.border_title = glyph, title

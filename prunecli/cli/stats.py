@@ -1,0 +1,202 @@
+"""`prunecli sessions stats`: tokens, cost, cache and prunes of all sessions, by day, project and model."""
+
+import json
+import os
+import time
+from collections.abc import Iterator, Sequence
+from datetime import date, timedelta
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from prunecli.cli.shared import configured
+from prunecli.cli.working import working
+from prunecli.context.state import Context
+from prunecli.figures import money, share, short
+from prunecli.launch import working_directory
+from prunecli.paths import Places
+from prunecli.runtime.usage import Pricing, Sums
+from prunecli.runtime.usage_store import UsageReport, UsageStore, report_of
+from prunecli.sanitize import one_line, visible
+from prunecli.session.exporters.formats import write_new
+from prunecli.session.store import Store
+
+MOST_ROWS = 20
+"""Rows of each table on the terminal; JSON and the page have all."""
+_NAME = 20
+_HEAD = ("requests", "prompt", "output", "hit", "cost", "prunes", "saved")
+_WIDTHS = (8, 7, 6, 4, 9, 6, 8)
+
+
+def stats(
+    ctx: typer.Context,
+    days: Annotated[
+        int | None, typer.Option("--days", min=1, max=100_000, help="Only the last N days, today included.")
+    ] = None,
+    project: Annotated[
+        bool, typer.Option("--project/--all", help="Only sessions of this directory, or all.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    html: Annotated[
+        Path | None, typer.Option("--html", help="Also write a self-contained page with plots.")
+    ] = None,
+) -> None:
+    """Show tokens, cost, cache hits and prunes by day, project and model."""
+    report = _report(ctx, days, str(working_directory()) if project else "")
+    if html is not None:
+        from prunecli.cli.stats_page import page
+
+        write_new(html, page(report), force=True)
+        typer.echo(f"prunecli: wrote {html}", err=True)
+    typer.echo(json.dumps(report.to_json(), indent=1) if as_json else visible("\n".join(lines(report))))
+
+
+def _report(ctx: typer.Context, days: int | None, cwd: str) -> UsageReport:
+    places = Places.of(os.environ)
+    paths = sorted(Store(places.sessions).paths())
+    done = 0
+
+    def counted() -> Iterator[Path]:
+        nonlocal done
+        for done, path in enumerate(paths):  # noqa: B007  # shown while it works
+            yield path
+
+    store = UsageStore(places.sessions, *_pricing(ctx, places))
+    since = (date.today() - timedelta(days=days - 1)).isoformat() if days else ""
+    try:
+        with working(lambda: f"reading {done:,} of {len(paths):,} sessions"):
+            return report_of(store.each(counted()), since=since, cwd=cwd)
+    except KeyboardInterrupt:
+        raise typer.Exit(130) from None
+
+
+def _pricing(ctx: typer.Context, places: Places) -> tuple[Pricing, str]:
+    """How usage is priced under the configuration, and a key that changes with it."""
+    from prunecli.providers.models import ModelTable, cost, token_factor
+    from prunecli.providers.tokenizer import counter
+
+    config = configured(ctx)
+    table = ModelTable.load(places.shipped_data, config.models)
+    ttl, estimator = config.model.cache_ttl, config.pruning.estimator
+    shipped = (places.shipped_data / "models.json").read_bytes()
+    own = sorted(
+        (name, repr([getattr(facts.prices, one) for one in _PRICES])) for name, facts in config.models.items()
+    )
+    zone = time.tzname, time.timezone, time.altzone, os.environ.get("TZ", "")
+    pricing = Pricing(
+        lambda model, usage: cost(usage, table.info(model), ttl),
+        (60 if ttl == "1h" else 5) * 60_000,
+        lambda: Context(counter(estimator), token_factor),
+    )
+    return pricing, f"{ttl} {estimator} {zone} {own} {hash_of(shipped)}"
+
+
+_PRICES = ("input", "output", "cache_read", "cache_write_5m", "cache_write_1h")
+
+
+def hash_of(data: bytes) -> str:
+    """A short hash of the model table."""
+    from hashlib import sha256
+
+    return sha256(data).hexdigest()[:16]
+
+
+# The terminal ------------------------------------------------------------------------------------------------
+
+
+def lines(report: UsageReport) -> list[str]:
+    """The report in at most 80 columns."""
+    if not report.sessions and not report.damaged:
+        return ["no sessions yet"]
+    found = [*_summary(report), ""]
+    for title, parts, last in (
+        ("day", report.days, True),
+        ("project", report.projects, False),
+        ("model", report.models, False),
+    ):
+        if parts:
+            found += [*_table(title, parts, newest=last), ""]
+    if report.foreign:
+        found += [*_table("imported", {"other agents": report.imported})]
+        found += ["Imported: as other agents reported it, at our prices; not in the figures above.", ""]
+    found += _notes(report)
+    return found[:-1] if not found[-1] else found
+
+
+def _summary(report: UsageReport) -> list[str]:
+    sums, days = report.total, list(report.days)
+    span = f"{days[0]} to {days[-1]}" if len(days) > 1 else "".join(days)
+    sessions, projects = report.count, len(report.projects)
+    return [
+        " · ".join(filter(None, [span, _many(sessions, "session"), _many(projects, "project")])),
+        f"{_many(sums.requests, 'request')}: {short(sums.prompt)} prompt tokens, {share(sums.hit)} from the cache; "
+        f"{short(sums.output)} output",
+        f"{_cost(sums)}; {_many(sums.prunes, 'prune')} kept ~{short(sums.withheld)} tokens out of requests, "
+        f"{saved(sums)} net",
+    ]
+
+
+def _many(count: int, what: str) -> str:
+    return f"{count:,} {what}{'s' * (count != 1)}"
+
+
+def saved(sums: Sums) -> str:
+    """The net effect of pruning in words: saved ~$1.84."""
+    return f"{'saved' if sums.saved >= 0 else 'cost'} ~{money(abs(sums.saved))}"
+
+
+def _cost(sums: Sums) -> str:
+    return money(sums.cost) + (" + ?" if sums.unpriced else "")
+
+
+def cells(sums: Sums) -> tuple[str, ...]:
+    """The figures of a row, in the order of the headings."""
+    change = f"{'-' if sums.saved < 0 else ''}{money(abs(sums.saved))}" if sums.withheld or sums.saved else ""
+    return (
+        f"{sums.requests:,}",
+        short(sums.prompt),
+        short(sums.output),
+        share(sums.hit) if sums.prompt else "-",
+        _cost(sums),
+        f"{sums.prunes:,}" if sums.prunes else "",
+        change,
+    )
+
+
+def _table(title: str, parts: dict[str, Sums], *, newest: bool = False) -> list[str]:
+    rows = list(parts.items())
+    shown = rows[-MOST_ROWS:] if newest else rows[:MOST_ROWS]
+    found = [_line(title, _HEAD), *(_line(_short(name), cells(sums)) for name, sums in shown)]
+    left = len(rows) - len(shown)
+    return [*found, f"… {left:,} {'earlier' if newest else 'more'}: --json or --html"] if left else found
+
+
+def _line(name: str, row: Sequence[str]) -> str:
+    parts = (cell.rjust(width) for cell, width in zip(row, _WIDTHS, strict=True))
+    return f"{name:<{_NAME}}{'  '.join(parts)}".rstrip()
+
+
+def _short(name: str) -> str:
+    """A name that fits; of a path the end."""
+    name, home = one_line(name), os.path.expanduser("~")
+    name = "~" + name.removeprefix(home) if name.startswith(home + os.sep) else name
+    return name if len(name) < _NAME else f"…{name[len(name) - _NAME + 2 :]}"
+
+
+def _notes(report: UsageReport) -> list[str]:
+    found = []
+    if report.total.unpriced:
+        found.append('"+ ?": some models have no known price; set [models."NAME"] prices in config.toml.')
+    if report.tasks:
+        found.append(
+            f"{_many(report.tasks, 'task')} of subagents: on the bills of their sessions, counted once."
+        )
+    if report.damaged:
+        found.append(f"{_many(len(report.damaged), 'damaged session')}:")
+        for name, bad in report.damaged[:MOST_ROWS]:
+            why = "nothing readable" if bad is None else f"{_many(bad, 'line')} skipped"
+            found.append(f"  {name}: {why}")
+        if len(report.damaged) > MOST_ROWS:
+            found.append(f"  … {len(report.damaged) - MOST_ROWS:,} more")
+    return found

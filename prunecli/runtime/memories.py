@@ -1,0 +1,210 @@
+"""The user's own changes of instruction files: `# text` adds a line, `/memory edit` opens $EDITOR.
+
+A file is written as the tools write: under its lock, atomically, with its encoding and line ends. Trust in the
+directory stays, because the user made the change, and the model is told by a notice.
+"""
+
+import os
+import threading
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from prunecli.agent.instructions import INSTRUCTION_FILES, Instructions
+from prunecli.agent.project_settings import down_to, leads_outside
+from prunecli.agent.system_prompt import as_text
+from prunecli.errors import ConfigError, PrunecliError, ToolError, UsageError
+from prunecli.model.events import UserMessage
+from prunecli.model.notes import notice_parts
+from prunecli.regular import read_regular
+from prunecli.runtime.memory_notices import TITLE, changed_notice
+from prunecli.sanitize import one_line
+from prunecli.tools.files.atomic_write import create_file, locked, replace_content
+from prunecli.tools.files.diff import change
+from prunecli.tools.files.encoding import encoding_of, has_only_crlf, is_binary
+from prunecli.tools.files.workspace import Place, opened_place
+
+if TYPE_CHECKING:
+    from prunecli.runtime.host import Host
+
+Scope: TypeAlias = Literal["project", "user"]
+
+_ADDED = "The user added to these instructions:"
+_EDITED = "The user changed these instructions:"
+MOST_CHARS = 2_000
+"""Characters of one line to add."""
+_MOST_BYTES = 4_000_000
+_AT_ONCE = threading.Event()
+_AT_ONCE.set()
+"""Stops the wait for a file's lock: the user is at the keyboard, so a busy file is an error."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Before:
+    """A file before it is changed: its bytes, and its text as the model gets it; None for no file."""
+
+    data: bytes | None
+    text: str | None
+
+
+class Memories:
+    """The instruction files that the user of a host may change."""
+
+    def __init__(self, host: "Host") -> None:
+        self._host = host
+        self._editing: dict[Path, _Before] = {}
+
+    # The files -----------------------------------------------------------------------------------------------
+
+    def scopes(self) -> tuple[Scope, ...]:
+        """Which files may be changed: in a read-only directory only the user's own."""
+        return ("project", "user") if self._host.gatekeeper.trusted else ("user",)
+
+    def path(self, scope: Scope) -> Path:
+        """The file of the project's root or of the user's folder: the one that is loaded, else AGENTS.md."""
+        folder = down_to(self._host.setup.cwd)[0] if scope == "project" else self._host.setup.places.config
+        paths = [folder / name for name in INSTRUCTION_FILES]
+        return next((path for path in paths if os.path.lexists(path)), paths[0])
+
+    def _checked(self, scope: Scope) -> Path:
+        """The file. Raises UsageError for a project that is not trusted, and for a link to a place outside of it."""
+        path, cwd = self.path(scope), self._host.setup.cwd
+        if scope not in self.scopes():
+            raise UsageError("this directory is read-only, so its instructions are not used", "/trust first")
+        if scope == "project" and (end := leads_outside(path, cwd)):
+            raise UsageError(f"{path} is a link to {end}, outside of the project", "edit that file yourself")
+        return path
+
+    def _opened(self, path: Path) -> AbstractContextManager[Place]:
+        """The place of a file, its links followed. Raises PrunecliError if the folder can't be made."""
+        real = Path(os.path.realpath(path))
+        try:
+            real.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError as error:
+            raise PrunecliError(f"cannot make {real.parent}: {error.strerror}") from error
+        return opened_place(str(real), real.parent, real.parent)
+
+    def _before(self, path: Path) -> _Before:
+        try:
+            data = read_regular(path) if os.path.lexists(path) else None
+        except OSError as error:
+            raise PrunecliError(f"cannot read {path}: {error.strerror}") from error
+        return _Before(data, self._text(path))
+
+    def _text(self, path: Path) -> str | None:
+        """The file as the model gets it."""
+        places, cwd = self._host.setup.places, self._host.setup.cwd
+        found = Instructions(cwd, places.config, places.home, trusted=True).of(path.parent)
+        return as_text(*found[0]) if found and found[0][0] == path else None
+
+    # Adding a line -------------------------------------------------------------------------------------------
+
+    def add(self, scope: Scope, text: str) -> Path:
+        """Append a line to a file. Raises PrunecliError, with the file unchanged."""
+        path, line = self._checked(scope), bullet(text)
+        before = self._before(path)
+        try:
+            with self._opened(path) as place:
+                if place.stat() is None:
+                    old, new = None, f"{line}\n".encode()
+                    create_file(place, new, _AT_ONCE)
+                else:
+                    with locked(place, _AT_ONCE) as current:
+                        old, new = current.data, with_line(current.data, line)
+                        replace_content(place, current, new, _AT_ONCE)
+        except ToolError as error:
+            raise PrunecliError(str(error)) from error
+        self._changed(path, _Before(old, before.text), new, _ADDED, line)
+        return path
+
+    # Editing -------------------------------------------------------------------------------------------------
+
+    def open(self, scope: Scope) -> Path:
+        """Note a file before the user edits it. Raises PrunecliError if that can't be done."""
+        path = self._checked(scope)
+        self._editing[path] = self._before(path)
+        with self._opened(path):
+            return path
+
+    def edited(self, scope: Scope) -> str:
+        """After an edit: keep the trust and tell the model. Returns what happened, for the user."""
+        from difflib import unified_diff  # deferred, as the menu of commands imports this module
+
+        path = self.path(scope)
+        before = self._editing.pop(path, None)
+        if before is None:
+            raise UsageError("nothing is being edited", f"/memory edit {scope}")
+        now = self._before(path)
+        if now.data == before.data:
+            return f"{path} is unchanged."
+        old, new = (one.decode("utf-8", "replace") if one else "" for one in (before.data, now.data))
+        diff = change(old, new)
+        lines = unified_diff(old.splitlines(), new.splitlines(), lineterm="", n=1)
+        body = "\n".join(list(lines)[2:])
+        whole = len(body) > len(new) // 2
+        heard = self._changed(path, before, now.data, "" if whole else _EDITED, body)
+        return f"Saved {path} (+{diff.added} −{diff.removed} lines). {heard}".rstrip()
+
+    # Afterwards ----------------------------------------------------------------------------------------------
+
+    def _changed(self, path: Path, before: _Before, new: bytes | None, what: str, body: str) -> str:
+        """Keep the trust, and tell the model. Returns how it hears of it.
+
+        Without words for the change, or a text to begin with, it gets the whole text with the next prompt.
+        """
+        host = self._host
+        try:
+            host.setup.trust_store.follow(path, before.data, new)
+        except ConfigError:
+            pass  # the question about trust comes again, and shows the change
+        after = self._text(path)
+        if not host.session.context.preamble.system or host.session.read_only:
+            return ""
+        if after is None or after == before.text or not what:
+            return "The model gets the new text with your next prompt."
+        host.mailbox.notices.append(changed_notice(str(path), what, body, before.text, after))
+        self.deliver()
+        return "The model is told."
+
+    def deliver(self) -> None:
+        """Record the notices that wait. While the agent works, it takes them after the current calls itself."""
+        host, waiting = self._host, list(filter(_is_ours, self._host.mailbox.notices))
+        if waiting and not host.running:
+            for message in waiting:
+                host.session.emit(message)
+            host.mailbox.taken(tuple(waiting))
+
+
+def _is_ours(message: UserMessage) -> bool:
+    parts = notice_parts(message)
+    return parts is not None and parts[0].startswith(TITLE)
+
+
+def bullet(text: str) -> str:
+    """The line that is added for a text. Raises UsageError for one that is blank, of several lines, or too long."""
+    line = text.strip()
+    if not line:
+        raise UsageError("there is nothing to remember", "type # and a text")
+    if len(line.splitlines()) > 1 or one_line(line) != line:
+        raise UsageError("a line to remember can't have line breaks or control characters", "/memory edit")
+    if len(line) > MOST_CHARS:
+        raise UsageError(f"a line to remember has at most {MOST_CHARS:,} characters", "/memory edit")
+    return line if line.startswith(("- ", "* ")) else f"- {line}"
+
+
+def with_line(data: bytes, line: str) -> bytes:
+    """A file's bytes with one more line, in its encoding and line ends; a missing final newline stays missing.
+
+    A blank line precedes it unless a list ends the file. Raises ToolError for a file that is no text.
+    """
+    if is_binary(data) or len(data) > _MOST_BYTES:
+        raise ToolError("the file is not a text of a reasonable size; it was not changed.")
+    encoding = encoding_of(data)
+    text = encoding.decode(data)
+    end = "\r\n" if has_only_crlf(text) else "\n"
+    last = text.rstrip().rpartition("\n")[2].lstrip()
+    gap = "" if not text.strip() or last.startswith(("- ", "* ", "+ ")) else end
+    ends = text.endswith("\n")
+    lead = "" if ends or not text else end
+    return data + encoding.encode(f"{lead}{gap}{line}{end if ends or not text else ''}")

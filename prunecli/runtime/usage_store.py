@@ -1,0 +1,216 @@
+"""What all sessions used: read once, kept by file identity in `usage.sqlite`, and summed by day, project and model.
+
+The cache beside the sessions only saves time: it may be deleted, and a damaged one is ignored. A session is read
+alone and forgotten, so memory is bounded by the largest one.
+"""
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from prunecli.errors import SessionError
+from prunecli.runtime.usage import Pricing, SessionUsage, Sums, UsageRow, total, usage_of
+from prunecli.session.log import read_log
+
+if TYPE_CHECKING:
+    import sqlite3
+
+NAME = "usage.sqlite"
+SCHEMA = 1
+BATCH = 25
+"""Sessions after which new figures are saved, so that a canceled run is not lost."""
+_CREATE = "create table if not exists usage (path blob primary key, mark text, data text) without rowid"
+_PUT = "insert or replace into usage values (?, ?, ?)"
+
+
+class UsageStore:
+    """The usage of the sessions at these paths. `key` names the prices and settings the figures depend on."""
+
+    def __init__(self, folder: Path, pricing: Pricing, key: str) -> None:
+        self._file = folder / NAME
+        self._pricing = pricing
+        self._key = sha256(f"{SCHEMA} {key}".encode()).hexdigest()[:16]
+
+    def each(self, paths: Iterable[Path]) -> Iterator[tuple[Path, SessionUsage | None]]:
+        """The usage of each session, None for a file that holds no readable record."""
+        database, fresh = self._open(), list[tuple[bytes, str, str]]()
+        try:
+            for path in paths:
+                mark, known = self._known(database, path)
+                found = known or self._read(path)
+                if found is not None and known is None and mark:
+                    fresh.append((os.fsencode(path), mark, found.to_text()))
+                if len(fresh) >= BATCH:
+                    self._keep(database, fresh)
+                yield path, found
+        finally:
+            if database is not None:
+                self._keep(database, fresh)
+                database.close()
+
+    def _read(self, path: Path) -> SessionUsage | None:
+        try:
+            loaded = read_log(path)
+        except (OSError, SessionError):
+            return None
+        found = usage_of(loaded.records, self._pricing)
+        found.id, found.bad = found.id or path.stem, len(loaded.bad)
+        return found
+
+    def _known(self, database: "sqlite3.Connection | None", path: Path) -> tuple[str, SessionUsage | None]:
+        """The identity of a file, "" if it is gone, and its figures if they are still right."""
+        try:
+            state = path.stat()
+        except OSError:
+            return "", None
+        mark = f"{self._key} {state.st_ino} {state.st_size} {state.st_mtime_ns}"
+        if database is not None:
+            import sqlite3
+
+            with suppress(sqlite3.Error, ValueError, TypeError, KeyError):
+                query = "select data from usage where path = ? and mark = ?"
+                if row := database.execute(query, (os.fsencode(path), mark)).fetchone():
+                    return mark, SessionUsage.from_text(row[0])
+        return mark, None
+
+    def _open(self) -> "sqlite3.Connection | None":
+        import sqlite3
+
+        for _ in range(2):
+            try:
+                flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+                os.close(os.open(self._file, flags, 0o600))
+                database = sqlite3.connect(self._file, timeout=0.5, isolation_level=None)
+                database.execute("pragma synchronous = off")
+                database.execute(_CREATE)
+                database.execute("select path, mark, data from usage limit 1").fetchone()
+            except sqlite3.OperationalError:
+                return None  # another process is using it, or the disk is full
+            except sqlite3.DatabaseError:
+                with suppress(OSError):
+                    self._file.unlink()
+            except OSError:
+                return None
+            else:
+                return database
+        return None
+
+    @staticmethod
+    def _keep(database: "sqlite3.Connection | None", fresh: list[tuple[bytes, str, str]]) -> None:
+        if database is not None and fresh:
+            import sqlite3
+
+            with suppress(sqlite3.Error):
+                database.execute("begin immediate")
+                database.executemany(_PUT, fresh)
+                database.execute("commit")
+        fresh.clear()
+
+
+@dataclass(slots=True)
+class UsageReport:
+    """The sums. `imported` is what other programs used, at our prices, and is in no other figure. `damaged` names
+    sessions with lines that could not be read (their number), or of which nothing could be read (None)."""
+
+    sessions: list[SessionUsage] = field(default_factory=list)
+    rows: list[tuple[SessionUsage, UsageRow]] = field(default_factory=list)
+    foreign: list[tuple[SessionUsage, UsageRow]] = field(default_factory=list)
+    tasks: int = 0
+    damaged: list[tuple[str, int | None]] = field(default_factory=list)
+
+    def by(self, key: Callable[[SessionUsage, UsageRow], str]) -> dict[str, Sums]:
+        """The sums under each key, in order of first appearance."""
+        found: dict[str, Sums] = {}
+        for session, row in self.rows:
+            found.setdefault(key(session, row), Sums()).add(row.sums)
+        return found
+
+    @property
+    def count(self) -> int:
+        """The number of sessions with requests of their own in the figures."""
+        return len({one.id for one, _ in self.rows})
+
+    @property
+    def days(self) -> dict[str, Sums]:
+        """The sums of each day, oldest first."""
+        return dict(sorted(self.by(lambda _, row: row.day).items()))
+
+    @property
+    def projects(self) -> dict[str, Sums]:
+        """The sums of each project, the dearest first."""
+        return _dearest(self.by(lambda session, _: session.cwd or "(unknown)"))
+
+    @property
+    def models(self) -> dict[str, Sums]:
+        """The sums of each model, the dearest first."""
+        return _dearest(self.by(lambda _, row: row.model or "(no name)"))
+
+    @property
+    def total(self) -> Sums:
+        """All of it."""
+        return total(row.sums for _, row in self.rows)
+
+    @property
+    def imported(self) -> Sums:
+        """What other programs used."""
+        return total(row.sums for _, row in self.foreign)
+
+    def to_json(self) -> dict[str, Any]:
+        """The report as `sessions stats --json` prints it; a session's figures are those of its /cost."""
+
+        def parts(sums: dict[str, Sums]) -> list[dict[str, Any]]:
+            return [{"name": name, **one.to_json()} for name, one in sums.items()]
+
+        return {
+            "total": self.total.to_json(),
+            "days": parts(self.days),
+            "projects": parts(self.projects),
+            "models": parts(self.models),
+            "imported": self.imported.to_json(),
+            "tasks": self.tasks,
+            "damaged": [{"id": name, "lines": lines} for name, lines in self.damaged],
+            "sessions": [
+                {"id": one.id, "name": one.name, "cwd": one.cwd, "started": one.started}
+                | total(row.sums for row in one.rows).to_json()
+                for one in self.sessions
+            ],
+        }
+
+
+def report_of(
+    found: Iterable[tuple[Path, SessionUsage | None]], *, since: str = "", cwd: str = ""
+) -> UsageReport:
+    """The report of these sessions, since a day, in one directory.
+
+    A copy's own part counts, and what it copied only if the original is gone. A task is on the bill of its session,
+    so it counts only if that is gone.
+    """
+    report, known = UsageReport(), list[SessionUsage]()
+    for path, one in found:
+        if one is None or one.bad:
+            report.damaged.append((path.stem, one.bad if one else None))
+        if one is not None:
+            known.append(one)
+    ids = {one.id for one in known}
+    for one in known:
+        has_parent = one.parent in ids
+        if cwd and one.cwd != cwd:
+            continue
+        if one.is_task and has_parent:
+            report.tasks += 1
+            continue
+        rows = [row for row in one.rows if row.day >= since]
+        mine = [row for row in rows if row.origin == "own" or (row.origin == "copied" and not has_parent)]
+        report.rows += [(one, row) for row in mine]
+        report.foreign += [(one, row) for row in rows if row.origin == "imported"]
+        if rows:
+            report.sessions.append(one)
+    return report
+
+
+def _dearest(sums: dict[str, Sums]) -> dict[str, Sums]:
+    return dict(sorted(sums.items(), key=lambda item: (-item[1].cost, -item[1].prompt, item[0])))

@@ -1,0 +1,72 @@
+"""What a session used, by day, model and origin, adds up to its bill, its audit and its /cost."""
+
+from datetime import UTC
+
+import pytest
+from hypothesis import given, settings
+
+from prunecli.context.bill import Bill
+from prunecli.context.state import Context
+from prunecli.context.tokens import Chars4
+from prunecli.inspector.spending import balance, payments_of
+from prunecli.model.events import Record, SessionStarted
+from prunecli.model.messages import Usage
+from prunecli.runtime.usage import Pricing, SessionUsage, total, usage_of
+from prunecli.session.audit import audit
+from tests.laws.logs import logs, sessions
+
+TTL = 300_000
+
+
+def price(model: str, usage: Usage) -> float:
+    read, written = usage.cache_read_input_tokens or 0, usage.cache_creation_input_tokens or 0
+    return (usage.input_tokens + 5 * usage.output_tokens + read / 10 + 1.25 * written) / 1_000_000
+
+
+PRICING = Pricing(price, TTL, lambda: Context(Chars4()), UTC)
+
+
+def folded(records: list[Record]) -> Context:
+    context = Context(Chars4())
+    for record in records:
+        context.apply(record)
+    return context
+
+
+def holds(records: list[Record], copied: int = -1) -> None:
+    first = SessionStarted("s", "/w", "m", parent={"id": "p", "seq": copied} if copied >= 0 else None)
+    records = [Record(-1, records[0].timestamp, first), *records]
+    found = usage_of(records, PRICING)
+    whole = total(row.sums for row in found.rows)
+    bill, context = Bill(), folded(records)
+    for record in records:
+        bill = bill.after(record, price)
+    assert (whole.requests, whole.input, whole.output) == (
+        bill.requests,
+        bill.input_tokens,
+        bill.output_tokens,
+    )
+    assert (whole.cache_read, whole.cache_write) == (bill.cache_read, bill.cache_write)
+    assert whole.cost == pytest.approx(bill.cost)
+    audited = audit(records, Context(Chars4()), price).summary()
+    assert whole.prompt == audited["prompt_tokens"]
+    assert whole.output == audited["output_tokens"]
+    assert whole.cost == pytest.approx(audited["cost"])
+    payments = payments_of(records, context, price)
+    assert whole.withheld == sum(one.withheld for one in payments)
+    net = balance(records, context, price, TTL).balance
+    assert net is not None
+    assert whole.saved == pytest.approx(net)
+    assert SessionUsage.from_text(found.to_text()) == found
+
+
+@given(logs())
+@settings(max_examples=150, deadline=None)
+def test_the_parts_of_any_session_add_up(records: list[Record]) -> None:
+    holds(records)
+
+
+@given(sessions())
+@settings(max_examples=60, deadline=None)
+def test_the_parts_of_a_copy_of_a_working_session_add_up(records: list[Record]) -> None:
+    holds(records, copied=len(records) // 2)
