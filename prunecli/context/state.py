@@ -51,7 +51,7 @@ from prunecli.model.events import (
     UserMessage,
 )
 from prunecli.model.messages import Json
-from prunecli.model.requests import PREAMBLE, Preamble, WireMessage
+from prunecli.model.requests import ASK, PREAMBLE, Preamble, WireMessage
 
 RESTORED = "restored by undo"  # stops strategies for a while, but not the user
 
@@ -167,6 +167,8 @@ class Context:
         if self.sheltered.get(seq, -1) >= self.turns:
             return RESTORED
         exchange = entry.exchange if (entry := self.entries.get(seq)) else None
+        if entry and entry.kind == "result" and entry.call and entry.call.name == ASK and not entry.is_error:
+            return "your answer"
         return "in progress" if exchange and exchange is self.in_progress else ""
 
     def withheld_from(self, response: int) -> int:

@@ -6,7 +6,7 @@ optional. A tool gets its resources through a `ToolContext` and returns a `ToolO
 
 import types
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import MISSING, dataclass, field, fields, replace
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import (
@@ -33,6 +33,7 @@ from prunecli.tools.processes.confinement import Confine, bare
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
+    from prunecli.tools.ask import AskUser
     from prunecli.tools.processes.moving import Jobs
 
 TRUNCATION_MARKER = "\n[OUTPUT TRUNCATED]"
@@ -152,7 +153,7 @@ class ToolContext:
     not finish; `call_id` is the call's own; `run_task` and `recall_of` are None where there are no tasks, `servers`
     where none are configured; `pages` is None in older sessions, whose `recall` takes no lines; `confine` puts
     commands into the sandbox, and `approved` means that the user allowed this very call; `jobs` is None where
-    commands cannot go on in the background.
+    commands cannot go on in the background, `ask` where nobody can be asked.
     """
 
     workspace: Path
@@ -172,6 +173,7 @@ class ToolContext:
     run_task: RunTask | None = None
     recall_of: RecallOf | None = None
     jobs: "Jobs | None" = None
+    ask: "AskUser | None" = None
 
 
 class Tool(Protocol):
@@ -280,8 +282,17 @@ def parse(input_class: type[InputT], given: Mapping[str, Json]) -> InputT:
 
     Raises ToolError that lists every missing or mistyped key, so that the model can fix its call at once.
     """
+    values, wrong = _values(input_class, given)
+    if wrong:
+        raise ToolError("Invalid input: " + "; ".join(wrong))
+    return input_class(**values)
+
+
+def _values(input_class: type, given: Mapping[str, Json]) -> tuple[dict[str, Any], list[str]]:
+    """The values of an input or of an object in it, and what is wrong with them."""
     hints = get_type_hints(input_class)
-    values, wrong = {}, []
+    values: dict[str, Any] = {}
+    wrong: list[str] = []
     for item in fields(input_class):
         optional = item.default is not MISSING or item.default_factory is not MISSING
         if item.name not in given or (given[item.name] is None and optional):
@@ -292,9 +303,7 @@ def parse(input_class: type[InputT], given: Mapping[str, Json]) -> InputT:
             values[item.name] = _value_of(hints[item.name], given[item.name])
         except ValueError as error:
             wrong.append(f"{item.name} {error}")
-    if wrong:
-        raise ToolError("Invalid input: " + "; ".join(wrong))
-    return input_class(**values)
+    return values, wrong
 
 
 def not_read(input_class: type, given: Mapping[str, Json]) -> tuple[str, ...]:
@@ -318,7 +327,7 @@ def _schema_of(hint: Any) -> dict[str, Json]:
         return {"type": "string", "enum": list(get_args(hint))}
     if get_origin(hint) in (list, tuple):
         return {"type": "array", "items": _schema_of(get_args(hint)[0])}
-    return {"type": _NAMES[hint]}
+    return schema(hint) if isinstance(hint, type) and is_dataclass(hint) else {"type": _NAMES[hint]}
 
 
 def _value_of(hint: Any, value: Json) -> Any:
@@ -330,7 +339,10 @@ def _value_of(hint: Any, value: Json) -> Any:
     if get_origin(hint) in (list, tuple):
         if not isinstance(value, list):
             raise ValueError("must be a list")
-        return tuple(_value_of(get_args(hint)[0], item) for item in value)
+        inner = get_args(hint)[0]
+        return tuple(_numbered(inner, number, item) for number, item in enumerate(value, 1))
+    if is_dataclass(hint):
+        return _object(hint, value)
     if hint is float and type(value) is int:
         return float(value)
     if type(value) is not hint:
@@ -338,6 +350,23 @@ def _value_of(hint: Any, value: Json) -> Any:
             f"must be {'an' if _NAMES[hint][0] in 'io' else 'a'} {_NAMES[hint]}, not {_shown(value)}"
         )
     return value
+
+
+def _numbered(hint: Any, number: int, value: Json) -> Any:
+    """An item of a list; an error names its number if it is an object."""
+    try:
+        return _value_of(hint, value)
+    except ValueError as error:
+        raise ValueError(f"item {number}: {error}" if is_dataclass(hint) else str(error)) from error
+
+
+def _object(hint: Any, value: Json) -> Any:
+    if not isinstance(value, dict):
+        raise ValueError(f"must be an object, not {_shown(value)}")
+    values, wrong = _values(hint, value)
+    if wrong:
+        raise ValueError(", ".join(wrong))
+    return hint(**values)
 
 
 def _shown(value: Json) -> str:
