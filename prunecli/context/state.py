@@ -17,6 +17,7 @@ from prunecli.context.exchange import (
     result_entry,
     summary_entry,
     user_entry,
+    why_held,
 )
 from prunecli.context.lineage import Lineage
 from prunecli.context.memo import Memo
@@ -51,7 +52,7 @@ from prunecli.model.events import (
     UserMessage,
 )
 from prunecli.model.messages import Json
-from prunecli.model.requests import ASK, PREAMBLE, Preamble, WireMessage
+from prunecli.model.requests import PREAMBLE, Preamble, WireMessage
 
 RESTORED = "restored by undo"  # stops strategies for a while, but not the user
 
@@ -166,10 +167,8 @@ class Context:
             return "kept by a compaction"
         if self.sheltered.get(seq, -1) >= self.turns:
             return RESTORED
-        exchange = entry.exchange if (entry := self.entries.get(seq)) else None
-        if entry and entry.kind == "result" and entry.call and entry.call.name == ASK and not entry.is_error:
-            return "your answer"
-        return "in progress" if exchange and exchange is self.in_progress else ""
+        entry = self.entries.get(seq)
+        return why_held(entry, self.in_progress) if entry else ""
 
     def withheld_from(self, response: int) -> int:
         """Tokens that prunes kept out of the request of this response, with the thinking they cost."""

@@ -39,6 +39,7 @@ class Asking:
 
     def __init__(self, runtime: Runtime, port: Port, program: Program) -> None:
         self._cwd = runtime.setup.cwd
+        runtime.inquiries.asker = self.inquire
         self._port = port
         self._program = program
         self._answer: asyncio.Future[Answer] | None = None

@@ -107,7 +107,6 @@ class Conversation:
         """Show the session, and listen to it and to the user."""
         self.runtime.asker = self._asking.ask
         self.runtime.servers.asker = self._asking.elicit
-        self.runtime.inquiries.asker = self._asking.inquire
         self.runtime.on_session.append(self.show_session)
         self.show_session(self.runtime.session)
         self.show_guide()
