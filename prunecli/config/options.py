@@ -130,7 +130,7 @@ class Tools(Section):
         "Enabled tools; phi-core's names (read_file, write_file, edit_file, search, list_files) work too.",
     ] = (
         *("bash", "read", "write", "edit", "grep", "find", "ls", "prun", "recall"),
-        *("task", "todo", "jobs", "mcp"),
+        *("task", "todo", "ask", "jobs", "mcp"),
     )
     max_output_bytes: Annotated[Count, "Maximum bytes of one tool result."] = 100_000
     bash_timeout: Annotated[float, (0.1, 86_400), "Timeout of a command in seconds."] = 120.0

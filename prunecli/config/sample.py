@@ -129,7 +129,10 @@ def _fields(key: Key, options: type, prefix: Key = (), skip: Set[str] = frozense
         if is_mapping(item.type):
             name = (*name, EXAMPLES[(*key, *name)])
         default = UNSET.get(item.name, item.low or 0) if item.default is None else item.default
-        yield f"#{dotted(name)} = {in_toml(VALUES.get((*key, *name), default))}"
+        line = f"{dotted(name)} = {in_toml(VALUES.get((*key, *name), default))}"
+        names = isinstance(default, tuple) and not any(" " in str(one) for one in default)
+        lines = wrap(line, WIDTH, break_long_words=False, break_on_hyphens=False) if names else [line]
+        yield from (f"#{one}" for one in lines)
 
 
 def _doc(doc: str, item: Any) -> str:

@@ -32,6 +32,7 @@ from prunecli.model.messages import (
     tool_uses,
 )
 from prunecli.model.notes import notice_parts, opens_turn
+from prunecli.model.requests import ASK
 from prunecli.model.touches import Touches, named
 
 EntryKind: TypeAlias = Literal["user", "command", "assistant", "result", "summary"]
@@ -405,3 +406,10 @@ def call_argument(given: Mapping[str, Json]) -> tuple[str, str] | None:
         if isinstance(given.get(name), str):
             return name, given[name]
     return None
+
+
+def why_held(entry: Entry, in_progress: Exchange | None) -> str:
+    """Why an entry itself must not be changed, or "": it is of the open exchange, or what the user answered."""
+    if entry.kind == "result" and entry.call and entry.call.name == ASK and not entry.is_error:
+        return "your answer"
+    return "in progress" if entry.exchange and entry.exchange is in_progress else ""

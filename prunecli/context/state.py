@@ -17,6 +17,7 @@ from prunecli.context.exchange import (
     result_entry,
     summary_entry,
     user_entry,
+    why_held,
 )
 from prunecli.context.lineage import Lineage
 from prunecli.context.memo import Memo
@@ -166,8 +167,8 @@ class Context:
             return "kept by a compaction"
         if self.sheltered.get(seq, -1) >= self.turns:
             return RESTORED
-        exchange = entry.exchange if (entry := self.entries.get(seq)) else None
-        return "in progress" if exchange and exchange is self.in_progress else ""
+        entry = self.entries.get(seq)
+        return why_held(entry, self.in_progress) if entry else ""
 
     def withheld_from(self, response: int) -> int:
         """Tokens that prunes kept out of the request of this response, with the thinking they cost."""

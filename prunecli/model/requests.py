@@ -21,6 +21,9 @@ PREAMBLE = "request.preamble"
 TASK = "task"
 """The tool whose calls run in sessions of their own. After a crash such a call is continued, not interrupted."""
 
+ASK = "ask"
+"""The tool that asks the user: its results are the user's words, which nothing prunes."""
+
 JOBS = "jobs"
 """The tool that reads what commands in the background print: its results are those of commands."""
 

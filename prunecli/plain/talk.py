@@ -21,7 +21,7 @@ from prunecli.presentation import prompt_history as history
 from prunecli.presentation.completion import is_command, is_memory
 from prunecli.presentation.entry_text import entry_lines, joined, sheet_lines, status_line
 from prunecli.presentation.presenter import Presenter, present_all
-from prunecli.presentation.questions import sheet_of
+from prunecli.presentation.questions import inquiry_lines, inquiry_reply, sheet_of
 from prunecli.runtime import Runtime, outside
 from prunecli.runtime.counting import teller
 from prunecli.runtime.notices import notice_of, session_notices
@@ -29,6 +29,7 @@ from prunecli.runtime.shell import shell
 from prunecli.runtime.toolbox import summaries
 from prunecli.sanitize import one_line, source
 from prunecli.session.session import Session
+from prunecli.tools.ask import Inquiry, Reply
 
 T = TypeVar("T")
 
@@ -55,6 +56,7 @@ class Talk:
         self._can_go_on = False
         self._leave_session: Callable[[], object] = lambda: None
         runtime.asker = self._ask
+        runtime.inquiries.asker = self._inquire
         runtime.on_session.append(self.follow)
         self.follow(runtime.session)
 
@@ -287,6 +289,21 @@ class Talk:
         if word.lower() == "p" and sheet.rule:
             return Answer("project")
         return Answer("deny", "" if word.lower() in ("n", "no", "a", "p", "") else word)
+
+    async def _inquire(self, inquiry: Inquiry) -> Reply:
+        """Ask what the model wants to know. Ctrl+C interrupts the run."""
+        for line in inquiry_lines(inquiry):
+            self.out(line)
+        several = "numbers" if inquiry.multiple else "number"
+        try:
+            with interruptible():
+                answer = self.lines.answer(f"{several}, or your own words (Enter to decline): ")
+        except KeyboardInterrupt:
+            self.out("")
+            if self._task is not None:
+                self._task.cancel()
+            return Reply()
+        return inquiry_reply(inquiry, answer or "")
 
 
 def talk(make: Callable[[], Runtime], prompt: str) -> int:

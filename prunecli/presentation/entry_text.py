@@ -17,6 +17,7 @@ from prunecli.presentation.entries import (
     ToolCall,
     ToolState,
 )
+from prunecli.presentation.outcomes import counted
 from prunecli.presentation.questions import Sheet
 from prunecli.runtime import Status
 from prunecli.sanitize import one_line, source, visible
@@ -153,6 +154,7 @@ def status_line(status: Status) -> str:
         f"pruned {short(ledger.pruned_tokens)}" if status.pruning else "pruning off",
         *([ledger.clearing.words] if ledger.cleared_tokens else []),
         money(status.bill.cost),
+        *([counted(status.jobs, "job")] if status.jobs else []),
     ]
     if status.held:
         parts.append(ours(one_line(status.held)))

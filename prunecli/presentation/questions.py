@@ -1,4 +1,5 @@
-"""The contents of a permission question: everything that the call would do, with nothing hidden."""
+"""The contents of a permission question: everything that the call would do, with nothing hidden. And of a question
+of the model."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -12,6 +13,7 @@ from prunecli.model.touches import Touches
 from prunecli.presentation.entries import Diff
 from prunecli.presentation.outcomes import sentence
 from prunecli.sanitize import one_line, visible
+from prunecli.tools.ask import Inquiry, Reply
 from prunecli.tools.files.workspace import seen_from, seen_in
 
 NO_NEWLINE = "\\ No newline at end of file"
@@ -19,6 +21,7 @@ NO_NEWLINE = "\\ No newline at end of file"
 
 _IN_DIFF = frozenset({"path", "content", "old_string", "new_string", "replace_all"})
 MOST_BESIDE = 60
+TITLE_CHARS = 150
 
 ReadText = Callable[[str], str | None]
 """A function that returns the current text of a file; None if the file is missing or not text."""
@@ -158,3 +161,39 @@ def _lines(text: str) -> list[str]:
 def _plain(text: str) -> str:
     """Escape active and invisible characters; tabs stay for the transcript to lay out."""
     return "\t".join(map(visible, text.split("\t")))
+
+
+# Questions of the model --------------------------------------------------------------------------------------
+
+
+def inquiry_title(inquiry: Inquiry) -> tuple[str, str]:
+    """The title of a question, and its text below where it is too long for a title."""
+    first, _, rest = inquiry.question.partition("\n")
+    if len(first) > TITLE_CHARS:
+        first, rest = "A question", inquiry.question
+    title = f"{inquiry.who}: {first}" if inquiry.who else first
+    return one_line(title), "\n".join(map(visible, rest.strip("\n").split("\n")))
+
+
+def inquiry_lines(inquiry: Inquiry) -> list[str]:
+    """A question as lines, its options numbered from 1."""
+    title, more = inquiry_title(inquiry)
+    lines = [title, *(f"  {line}" for line in more.split("\n") if line)]
+    for number, option in enumerate(inquiry.options, 1):
+        detail = f" - {one_line(option.description)}" if option.description else ""
+        lines.append(f"  {number}. {one_line(option.label)}{detail}")
+    return lines
+
+
+def inquiry_reply(inquiry: Inquiry, typed: str) -> Reply:
+    """The answer that a typed line gives: numbers or a label, else the user's own words; blank declines."""
+    typed = typed.strip()
+    for at, option in enumerate(inquiry.options):
+        if typed.lower() == option.label.strip().lower():
+            return Reply((at,))
+    words = typed.replace(",", " ").split()
+    numbers = [int(word) for word in words if word.isascii() and word.isdecimal() and len(word) < 3]
+    known = len(numbers) == len(words) and all(1 <= number <= len(inquiry.options) for number in numbers)
+    if words and known and (inquiry.multiple or len(words) == 1):
+        return Reply(tuple(sorted({number - 1 for number in numbers})))
+    return Reply((), typed)

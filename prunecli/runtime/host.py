@@ -18,6 +18,7 @@ from prunecli.runtime.choices import Choices
 from prunecli.runtime.connections import Connections
 from prunecli.runtime.enclosure import Enclosure
 from prunecli.runtime.file_snapshots import FileSaver
+from prunecli.runtime.inquiries import Inquiries
 from prunecli.runtime.jobs import Jobs
 from prunecli.runtime.refusals import Refusals
 from prunecli.runtime.setup import Setup
@@ -48,6 +49,7 @@ class Host(Protocol):
     bill: Bill
     purse: Purse
     jobs: Jobs
+    inquiries: Inquiries
     questions: asyncio.Lock
     connections: Connections
     who: str

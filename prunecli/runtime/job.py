@@ -20,6 +20,7 @@ from prunecli.tools.tool import TRUNCATION_MARKER, ToolOutput, text_output
 
 LAST_LINES, LAST_BYTES = 10, 2_000
 COMMAND_CHARS = 500
+SHOWN_LINES = 1_000
 NOTE_BYTES = 300
 _LINES = re.compile(r"(?:lines? )?(\d{1,12})(-(\d{1,12})?)?")
 
@@ -105,6 +106,13 @@ class Job:
 
     # Ends ----------------------------------------------------------------------------------------------------
 
+    def ask_to_stop(self) -> None:
+        """Ask it to end, without waiting."""
+        if self.child is not None:
+            self.child.stop()
+        else:
+            stop_detached(self.output, 0)
+
     async def stop(self, seconds: float) -> None:
         """End it, gently at first."""
         if self.child is None:
@@ -135,16 +143,17 @@ class Job:
     @property
     def state(self) -> str:
         """`running 3m12s`, `detached 3m12s`, `exit code 1 after 3m12s`, `stopped after 4s`."""
-        if self._ended is None:
+        ended = self._ended or (self.child.over if self.child else None)
+        if ended is None:
             word = "detached" if self.is_left else "running"
             return f"{word} {duration(max(0, self._clock() - self.began))}"
         if self.child is None:
-            known = self._ended.exit_code is not None or self._ended.timed_out
-            return self._how(self._ended) if known else "ended with the program"
-        took = f"after {duration(max(0, self._ended_at - self.began))}"
-        if self.child.stopped and not self._ended.timed_out:
+            known = self.output.was_detached or (ended.exit_code or 0) > 0 or ended.timed_out
+            return self._how(ended) if known else "ended with the program"
+        took = f"after {duration(max(0, (self._ended_at or self._clock()) - self.began))}"
+        if self.child.stopped and not ended.timed_out:
             return f"stopped {took}"
-        return f"{self._how(self._ended)} {took}"
+        return f"{self._how(ended)} {took}"
 
     def _how(self, ended: Ended) -> str:
         if ended.timed_out:
@@ -163,6 +172,13 @@ class Job:
         """Its last lines."""
         part = self.output.part(0)
         return "\n".join(decoded(fitting_end(part.data, LAST_BYTES)).splitlines()[-LAST_LINES:])
+
+    def newest_lines(self) -> tuple[int, list[str]]:
+        """The number of the first of its newest lines, and these."""
+        part = self.output.part(0)
+        rows = [decoded(row).rstrip("\r\n") for row in _rows(part.data)]
+        newest = rows[-SHOWN_LINES:]
+        return part.first_line + len(rows) - len(newest), newest
 
     def begun_output(self, printed: str) -> ToolOutput:
         """The result of the call whose command became this job."""

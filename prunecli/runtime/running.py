@@ -79,4 +79,5 @@ def context_of(
         confine=host.sandbox.confine(granted=granted, reads=reads),
         servers=servers,
         jobs=host.jobs if JOBS in host.tools else None,
+        ask=host.inquiries.ask,
     )

@@ -47,6 +47,7 @@ from prunecli.runtime.extensions import Extensions
 from prunecli.runtime.file_snapshots import FileSaver
 from prunecli.runtime.guide import Guide
 from prunecli.runtime.hooking import Hooking
+from prunecli.runtime.inquiries import Inquiries
 from prunecli.runtime.jobs import Jobs
 from prunecli.runtime.mcp_servers import RemoteServers
 from prunecli.runtime.offered_models import OfferedModels
@@ -115,6 +116,7 @@ class Runtime:
         self.expectations = expectations_of(setup.places)
         self.session: Session = fresh(setup, self.config.model.name, self.store, self.new_context())
         self.extensions, self.folders = Extensions(self), AddedFolders(self)
+        self.inquiries: Inquiries = Inquiries(self, within.inquiries if within else None)
         self.jobs: Jobs = Jobs(self, within.jobs if within else None)
         self._watch(self.session)
         self.servers: RemoteServers = RemoteServers(self) if within is None else within.servers

@@ -23,6 +23,7 @@ from prunecli.tools.tool import FilesSeen, Pages, Servers, Tool, ToolContext, To
 
 if TYPE_CHECKING:
     from prunecli.runtime.subagents import Subagents
+    from prunecli.tools.ask import AskUser
 
 
 def load_tools(enabled: Iterable[str], sandboxed: bool = False) -> dict[str, Tool]:
@@ -91,6 +92,7 @@ def tool_context(
     confine: Confine,
     servers: Servers | None = None,
     jobs: Jobs | None = None,
+    ask: "AskUser | None" = None,
 ) -> ToolContext:
     """The context of the next tool call: the user `approved` this very call; it only `reads`.
 
@@ -116,4 +118,5 @@ def tool_context(
         jobs=jobs,
         added=setup.added.paths,
         media=choices().media,
+        ask=ask,
     )

@@ -34,6 +34,7 @@ from prunecli.tools.processes.confinement import Confine, bare
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
+    from prunecli.tools.ask import AskUser
     from prunecli.tools.processes.moving import Jobs
 
 TRUNCATION_MARKER = "\n[OUTPUT TRUNCATED]"
@@ -153,7 +154,8 @@ class ToolContext:
     all of it in case the call does not finish; `call_id` is the call's own; `run_task` and `recall_of` are None
     where there are no tasks, `servers` where none are configured; `pages` is None in older sessions, whose `recall`
     takes no lines; `confine` puts commands into the sandbox, and `approved` means that the user allowed this very
-    call; `jobs` is None where commands cannot go on in the background. `media` says which files the model can see.
+    call; `jobs` is None where commands cannot go on in the background, `ask` where nobody can be asked; `media` says
+    which files the model can see.
     """
 
     workspace: Path
@@ -175,6 +177,7 @@ class ToolContext:
     jobs: "Jobs | None" = None
     added: tuple[Path, ...] = ()
     media: Media = Media()
+    ask: "AskUser | None" = None
 
 
 class Tool(Protocol):

@@ -38,6 +38,7 @@ class Actions:
             "interrupt": self._interrupt,
             "quit": self._quit,
             "leave": self._leave,
+            "background": self._background,
             "cycle_mode": self._cycle_mode,
             "take_back": self._take_back,
             "edit": lambda: port.run(self._edit(), "editor", exclusive=True),
@@ -89,6 +90,10 @@ class Actions:
             port.command("/rewind")
         else:
             port.hint(f"{frame.keys.hint('interrupt')} again to go back to an earlier prompt")
+
+    def _background(self) -> None:
+        moved = self._runtime.jobs.move()
+        self._port.hint("moving it to the background …" if moved else "No command of the agent is running")
 
     def _quit(self) -> None:
         frame, port = self._frame, self._port

@@ -19,7 +19,9 @@ from prunecli.tui.port import Port
 from prunecli.tui.program import Program
 
 if TYPE_CHECKING:
-    from prunecli.mcp.asking import Elicitation, Reply
+    from prunecli.mcp.asking import Elicitation
+    from prunecli.mcp.asking import Reply as ServerReply
+    from prunecli.tools.ask import Inquiry, Reply
     from prunecli.tui.eliciting import Eliciting
     from prunecli.tui.widgets.question import Question
 
@@ -37,6 +39,7 @@ class Asking:
 
     def __init__(self, runtime: Runtime, port: Port, program: Program) -> None:
         self._cwd = runtime.setup.cwd
+        runtime.inquiries.asker = self.inquire
         self._port = port
         self._program = program
         self._answer: asyncio.Future[Answer] | None = None
@@ -63,13 +66,19 @@ class Asking:
             program.show_state("working")
             self._port.answered(panel)
 
-    async def elicit(self, asked: "Elicitation") -> "Reply":
+    async def elicit(self, asked: "Elicitation") -> "ServerReply":
         """Ask what an MCP server wants to know."""
         if self._eliciting is None:
             from prunecli.tui.eliciting import Eliciting
 
             self._eliciting = Eliciting(self._port, self._program)
         return await self._eliciting.ask(asked)
+
+    async def inquire(self, inquiry: "Inquiry") -> "Reply":
+        """Ask what the model wants to know."""
+        from prunecli.tui.inquiring import inquire
+
+        return await inquire(inquiry, self._port, self._program)
 
     def answer(self, message: PermissionAnswered) -> None:
         """Take the answer from the panel."""

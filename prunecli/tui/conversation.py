@@ -12,7 +12,7 @@ from prunecli.context.state import Context
 from prunecli.errors import PrunecliError, SessionNotFound
 from prunecli.inspector.labels import withheld_by
 from prunecli.model.events import Pinned, PrunApplied, PrunReverted, Record, UserMessage
-from prunecli.model.signals import FileMoved
+from prunecli.model.signals import FileMoved, Notice
 from prunecli.presentation.activity import CurrentActivity
 from prunecli.presentation.completion import is_command, is_memory
 from prunecli.presentation.entries import Level
@@ -209,7 +209,7 @@ class Conversation:
         if other:
             self.frame.activity.show(self._doing.words, self._doing.retry)
         records = [event for event in batch if isinstance(event, Record)]
-        if records:
+        if records or any(isinstance(event, Notice) for event in batch):
             self.show_status()
         if any(isinstance(one.event, PrunApplied | PrunReverted | Pinned | UserMessage) for one in records):
             self.runs.keep()

@@ -1,21 +1,48 @@
 """Commands in the background: started, read, waited for, stopped, told of, and ended with the program."""
 
 import os
+import signal
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
+from prunecli.commands.command import Say, Table, run_line
+from prunecli.commands.jobs import words
+from prunecli.headless import run_headless
 from prunecli.model.events import ToolResult, UserMessage
 from prunecli.model.messages import ToolUse, plain_text
 from prunecli.model.notes import notice_parts
-from prunecli.model.signals import Notice
+from prunecli.model.signals import Notice, SessionEvent, ToolProgress
 from prunecli.providers.scripted import Scripted, ScriptedProvider, calls, says
 from prunecli.runtime import Runtime
+from prunecli.runtime.rewinding import points_of, rewind
 from prunecli.session.log import read_log
 from prunecli.session.verify import verify_session
+from prunecli.tools.processes.background import CAP
 from tests.starting import start
 from tests.tools.calling import processes_with
-from tests.waiting import until
+from tests.waiting import until, wait_until
 
+ROOT = Path(__file__).parents[2]
+AGENT = """
+import asyncio, sys
+from pathlib import Path
+from prunecli.model.messages import ToolUse
+from prunecli.providers.scripted import calls, says
+from tests.starting import start
+
+async def main():
+    given = {{"command": {command!r}, "background": True}}
+    script = [calls(ToolUse("b1", "bash", given)), says("Ok.")]
+    runtime = start(Path(sys.argv[1]), script, sets=("permissions.mode=auto",))
+    runtime.jobs.first_seconds = 0.05
+    await runtime.submit("go")
+    Path(sys.argv[1], "ready").touch()
+    await asyncio.sleep(1000)
+
+asyncio.run(main())
+"""
 AUTO = ("permissions.mode=auto",)
 
 
@@ -44,6 +71,16 @@ def soon(runtime: Runtime) -> Runtime:
     return runtime
 
 
+def moved_when(runtime: Runtime, printed: str) -> None:
+    """Move the running command to the background as soon as it has printed this."""
+
+    def look(event: SessionEvent) -> None:
+        if isinstance(event, ToolProgress) and printed in event.text:
+            runtime.jobs.move()
+
+    runtime.session.subscribe(look)
+
+
 def mark() -> str:
     """A word that no other process's command line has."""
     return f"mark{os.urandom(6).hex()}"
@@ -61,7 +98,9 @@ async def test_a_command_goes_on_in_the_background_and_the_model_reads_what_is_n
         jobs("j4", job=1, stop=True),
         says("Stopped."),
     ]
-    runtime = soon(start(tmp_path, script, sets=AUTO))
+    runtime = start(tmp_path, script, sets=AUTO)
+    runtime.jobs.first_seconds = 3600.0
+    moved_when(runtime, "one")
     await runtime.submit("start it")
     assert results(runtime) == ["one\n[runs in the background as job 1.]"]
     assert runtime.status().jobs == 1
@@ -127,7 +166,6 @@ async def test_the_end_is_told_once_with_the_last_lines_and_to_the_user_at_once(
 async def test_the_tool_waits_for_the_end(tmp_path: Path) -> None:
     script = [
         begin("until [ -e go ]; do sleep 0.01; done; echo done"),
-        calls(ToolUse("t", "bash", {"command": "touch go"})),
         jobs(job=1, wait=60),
         jobs("j2", job=1, wait=0.05),
         jobs("j3", job=2),
@@ -135,8 +173,14 @@ async def test_the_tool_waits_for_the_end(tmp_path: Path) -> None:
         says("Ok."),
     ]
     runtime = soon(start(tmp_path, script, sets=AUTO))
+
+    def finish(event: SessionEvent) -> None:
+        if isinstance(event, ToolProgress) and event.tool_use_id == "j1":
+            (runtime.setup.cwd / "go").touch()
+
+    runtime.session.subscribe(finish)
     await runtime.submit("go")
-    _, _, ended, again, unknown, wrong = results(runtime)
+    _, ended, again, unknown, wrong = results(runtime)
     assert ended.startswith("done\n[job 1: exit code 0 after ")
     assert again.startswith("[job 1: exit code 0 after ")
     assert again.endswith(" | no new output]")
@@ -163,4 +207,212 @@ async def test_a_command_without_the_tool_jobs_has_no_background(tmp_path: Path)
     runtime = start(tmp_path, sets=(*AUTO, 'tools.enabled=["bash"]'))
     assert "background" not in runtime.tools["bash"].Input.__dataclass_fields__
     assert runtime.tool_context().jobs is None
+    await runtime.close()
+
+
+async def test_the_user_moves_a_running_command_to_the_background(tmp_path: Path) -> None:
+    script = [
+        calls(ToolUse("b1", "bash", {"command": "echo one; until [ -e go ]; do sleep 0.01; done; echo two"})),
+        says("Fine."),
+    ]
+    runtime = start(tmp_path, script, sets=AUTO)
+    moved_when(runtime, "one")
+    await runtime.submit("go")
+    assert results(runtime) == ["one\n[runs in the background as job 1.]"]
+    assert not runtime.jobs.move(), "no command is running now"
+    (runtime.setup.cwd / "go").touch()
+    await until(lambda: runtime.jobs.job(1).over)
+    assert runtime.jobs.job(1).newest_lines() == (1, ["one", "two"])
+    await runtime.close()
+
+
+async def test_jobs_has_a_table_the_output_stop_and_detach(tmp_path: Path) -> None:
+    script = [begin("echo one; printf '\\033[31mtwo'; sleep 1000"), says("Ok.")]
+    runtime = soon(start(tmp_path, script, sets=AUTO))
+    assert [type(one) for one in run_line(runtime, "/jobs")] == [Say]
+    await runtime.submit("go")
+    await until(lambda: runtime.jobs.job(1).output.last_line().endswith("two"))
+    (table,) = run_line(runtime, "/jobs")
+    assert isinstance(table, Table)
+    assert [row[0] for row in table.rows] == ["1"]
+    assert table.rows[0][1].startswith("running ")
+    (output,) = run_line(runtime, "/jobs 1")
+    assert isinstance(output, Table)
+    assert output.rows == (("1", "one"), ("2", "\x1b[31mtwo"))
+    for wrong in ("/jobs 2", "/jobs stop 2", "/jobs end 1", "/jobs stop", "/jobs 1 2", "/jobs stop 9" * 40):
+        (said,) = run_line(runtime, wrong)
+        assert isinstance(said, Say)
+        assert said.level == "error"
+    assert [word for word, _ in words(runtime, "")] == ["1", "stop", "detach"]
+    assert [word for word, _ in words(runtime, "stop")] == ["1"]
+    assert run_line(runtime, "/jobs stop 1") == [Say("Stopping job 1 …")]
+    await until(lambda: runtime.jobs.job(1).over)
+    assert run_line(runtime, "/jobs stop 1") == [Say("Job 1 has ended already.")]
+    await runtime.close()
+
+
+async def test_a_detached_job_outlives_the_program_and_is_found_again(tmp_path: Path) -> None:
+    word = mark()
+    command = f"echo one; until [ -e go ]; do sleep 0.01; done; echo two; sleep 1000; : {word}"
+    runtime = soon(start(tmp_path, [begin(command), says("Ok.")], sets=AUTO))
+    await runtime.submit("go")
+    path = runtime.session.path
+    assert path
+    (said,) = run_line(runtime, "/jobs detach 1")
+    assert isinstance(said, Say)
+    assert said.text.startswith("Job 1 goes on when prunecli ends. To stop it then: kill ")
+    assert await runtime.jobs.close() == []
+    await runtime.close()
+    assert processes_with(word)
+    script = [jobs(job=1), says("It runs."), jobs("j2", job=1, stop=True), says("Stopped."), says("Ok.")]
+    again = start(tmp_path, script, sets=AUTO)
+    again.open_session(path)
+    assert [job.state.partition(" ")[0] for job in again.jobs.shown()] == ["detached"]
+    (again.setup.cwd / "go").touch()
+    await until(lambda: again.jobs.job(1).output.last_line() == "two")
+    await again.submit("look")
+    assert notices(again) == []
+    assert results(again)[-1].startswith("one\ntwo\n[job 1: detached ")
+    await again.submit("stop it")
+    assert processes_with(word) == []
+    await again.submit("and?")
+    assert notices(again) == [], "the result said that it ended"
+    await again.close()
+
+
+def test_jobs_of_a_killed_program_are_told_as_ended(tmp_path: Path) -> None:
+    word = mark()
+    agent = AGENT.format(command=f"echo hi; setsid sh -c 'sleep 1000; : {word}' & sleep 1000; : {word}")
+    process = subprocess.Popen([sys.executable, "-c", agent, str(tmp_path)], cwd=ROOT, start_new_session=True)
+    try:
+        wait_until(lambda: (tmp_path / "ready").exists())
+        assert processes_with(word)
+    finally:
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    wait_until(lambda: not processes_with(word))
+    (path,) = tmp_path.rglob("*.jsonl")
+    asyncio.run(gone_on(start(tmp_path, [says("I see."), says("Yes.")]), path))
+    assert verify_session(path, read_log(path)).clean
+
+
+async def gone_on(runtime: Runtime, path: Path) -> None:
+    """Resume a session whose job ended with the program."""
+    runtime.open_session(path)
+    await runtime.submit("go on")
+    await runtime.submit("and?")
+    ((title, text),) = notices(runtime)
+    assert title == "job 1 ended"
+    assert text.endswith("[ended with the program]\nhi")
+    await runtime.close()
+
+
+async def test_a_flood_and_binary_output_stay_bounded(tmp_path: Path) -> None:
+    script = [
+        begin("yes flood | head -c 60000000; head -c 3000 /dev/urandom; echo; echo end"),
+        jobs(job=1, wait=60),
+        jobs("j2", job=1, lines="1-3"),
+        says("Ok."),
+    ]
+    runtime = start(tmp_path, script, sets=(*AUTO, "pruning.spill.enabled=false"))
+    runtime.jobs.first_seconds = 0.0
+    await runtime.submit("go")
+    if not results(runtime)[0].endswith("as job 1.]"):
+        return  # this machine was so slow that it ended before it could move
+    _, flood, early = results(runtime)
+    assert len(flood.encode()) < 101_000
+    assert flood.startswith("[… ")
+    assert " are no longer kept …]" in flood
+    assert "end\n\n[OUTPUT TRUNCATED]\n[job 1: exit code 0 after " in flood
+    assert early.startswith("lines ")
+    assert early.endswith(" are kept, not '1-3'.")
+    folder = runtime.jobs.job(1).output.folder
+    assert sum(file.stat().st_size for file in folder.iterdir()) <= CAP + 70_000
+    assert folder.stat().st_mode & 0o777 == 0o700
+    await runtime.close()
+
+
+async def test_jobs_of_a_task_end_with_it(tmp_path: Path) -> None:
+    word = mark()
+    given = {"prompt": "look", "description": "look"}
+    script = [
+        calls(ToolUse("t1", "task", given)),
+        begin(f"sleep 1000; : {word}"),
+        says("Done."),
+        says("Fine."),
+    ]
+    runtime = start(tmp_path, script, sets=AUTO)
+    runtime.on_task.append(lambda child: setattr(child.host.jobs, "first_seconds", 0.05))
+    await runtime.submit("go")
+    assert processes_with(word) == []
+    child = runtime.subagents.children[0].session
+    told = [plain_text(one.event.content) for one in child.records if isinstance(one.event, ToolResult)]
+    assert told == ["[runs in the background as job 1. It ends with this task.]"]
+    await runtime.close()
+
+
+async def test_jobs_stay_with_the_program_when_the_session_changes(tmp_path: Path) -> None:
+    script = [
+        begin("until [ -e go ]; do sleep 0.01; done"),
+        says("Ok."),
+        jobs(),
+        says("None."),
+        says("Back."),
+    ]
+    runtime = soon(start(tmp_path, script, sets=AUTO))
+    await runtime.submit("go")
+    first = runtime.session.path
+    assert first
+    runtime.new_session()
+    await runtime.submit("which?")
+    assert results(runtime) == ["No jobs"], "this session has none"
+    assert [job.number for job in runtime.jobs.shown()] == [1], "the user sees all that run"
+    (runtime.setup.cwd / "go").touch()
+    await until(lambda: runtime.jobs.all[0].over)
+    runtime.open_session(first)
+    await runtime.submit("back")
+    assert [title for title, _ in notices(runtime)] == ["job 1 ended"]
+    await runtime.close()
+
+
+async def test_a_rewound_start_is_told_no_more_and_numbers_are_not_used_again(tmp_path: Path) -> None:
+    script = [
+        begin("until [ -e go ]; do sleep 0.01; done"),
+        says("Ok."),
+        begin("sleep 1000", "b2"),
+        says("Ok."),
+        says("x"),
+    ]
+    runtime = soon(start(tmp_path, script, sets=AUTO))
+    await runtime.submit("go")
+    await rewind(runtime, points_of(runtime)[0].seq, conversation=True, files=False)
+    await runtime.submit("again")
+    assert results(runtime)[-1] == "[runs in the background as job 2.]"
+    assert [job.number for job in runtime.jobs.of_session()] == [2]
+    assert [job.number for job in runtime.jobs.shown()] == [2, 1]
+    (runtime.setup.cwd / "go").touch()
+    await until(lambda: runtime.jobs.all[0].over)
+    await runtime.submit("and?")
+    assert notices(runtime) == []
+    await runtime.close()
+
+
+async def test_a_headless_run_says_which_jobs_it_stopped(tmp_path: Path) -> None:
+    word = mark()
+    runtime = soon(start(tmp_path, [begin(f"sleep 1000; : {word}"), says("Ok.")], sets=AUTO))
+    out: list[str] = []
+    err: list[str] = []
+    await run_headless(runtime, ["go"], form="stream-json", out=out.append, err=err.append)
+    assert f"prunecli: Stopped job 1: sleep 1000; : {word}" in err
+    assert '"type": "result"' in out[-1]
+    assert "Stopped job 1" in out[-2]
+    assert processes_with(word) == []
+    await runtime.close()
+
+
+async def test_a_time_limit_holds_in_the_background_too(tmp_path: Path) -> None:
+    script = [begin("sleep 1000", timeout=0.5), jobs(job=1, wait=60), says("Ok.")]
+    runtime = soon(start(tmp_path, script, sets=AUTO))
+    await runtime.submit("go")
+    assert results(runtime)[1].startswith("[job 1: timed out after ")
     await runtime.close()

@@ -97,6 +97,11 @@ class KeptOutput:
         code = None if int(status) < 0 else os.waitstatus_to_exitcode(int(status))
         return Ended(code, timed_out == "1")
 
+    @property
+    def was_detached(self) -> bool:
+        """Whether it was to outlive its program."""
+        return (self.folder / "detached").exists()
+
     def supervisor(self) -> int:
         """The process id of its supervisor, 0 if there is none any more."""
         try:

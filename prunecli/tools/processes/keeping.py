@@ -10,7 +10,8 @@ class Kept:
     """The output of a command in the background: its newest bytes, in at most two files of half the cap each.
 
     A file is named `out.OFFSET.LINES` after the bytes and lines before it. `pid` holds this process's id and is
-    locked while it lives; `end` then holds the wait status, -1 if the command was ended, and 1 if its time was up.
+    locked while it lives; `detached` is there if the command may outlive the program; `end` at last holds the wait
+    status, -1 if the command was ended, and 1 if its time was up.
     """
 
     def __init__(self, folder: str, cap: int, size: int, lines: int) -> None:

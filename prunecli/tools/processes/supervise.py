@@ -251,10 +251,9 @@ class Supervisor:
             if not byte:
                 return  # the program died, as `watch` sees
             order += byte
-        from keeping import Kept  # type: ignore[import-not-found]  # few commands need it
-
         folder, cap, seconds, size, lines = order[:-1].decode("utf-8", "surrogateescape").split("\0")
-        self.kept = Kept(folder, int(cap), int(size), int(lines))
+        kept: type[Kept] = __import__("keeping").Kept  # few commands need it
+        self.kept = kept(folder, int(cap), int(size), int(lines))
         self.deadline = time.monotonic() + float(seconds) if float(seconds) else 0.0
         self.poll.register(self.reader, select.POLLIN)
 
@@ -265,6 +264,8 @@ class Supervisor:
             self.asked = True
 
         self.detached = True
+        if self.kept:
+            self.kept.open("detached")
         _signal.signal(TERM, ask)
 
     def reap(self) -> bool:

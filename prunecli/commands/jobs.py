@@ -1,0 +1,57 @@
+"""/jobs: the commands in the background."""
+
+from collections.abc import Sequence
+
+from prunecli.commands.command import Effect, Say, Table
+from prunecli.errors import ToolError, UsageError
+from prunecli.runtime import Runtime
+
+VERBS = ("stop", "detach")
+_NONE = "No jobs. The model starts them with bash, or you move a running command to the background."
+_WAYS = "/jobs NUMBER shows its output · /jobs stop NUMBER · /jobs detach NUMBER keeps it when prunecli ends"
+
+
+def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
+    """Show commands in the background; /jobs NUMBER, stop NUMBER or detach NUMBER."""
+    verb, _, rest = arguments.rpartition(" ")
+    if not arguments:
+        return [_all(runtime)]
+    if not rest.isdecimal() or verb.strip() not in ("", *VERBS):
+        raise UsageError(
+            f"/jobs {arguments}: expected NUMBER, stop NUMBER or detach NUMBER", "/jobs lists them"
+        )
+    try:
+        job = runtime.jobs.job(int(rest[:9]))
+        match verb.strip():
+            case "stop" if job.over:
+                return [Say(f"Job {job.number} has ended already.")]
+            case "stop":
+                job.ask_to_stop()
+                return [Say(f"Stopping job {job.number} …")]
+            case "detach":
+                way, folder = job.detach(), runtime.setup.places.shown(job.output.folder)
+                stays = f"Job {job.number} goes on when prunecli ends."
+                return [Say(f"{stays} To stop it then: {way}. Output: {folder}")]
+            case _:
+                first, lines = job.newest_lines()
+                rows = tuple((str(number), line) for number, line in enumerate(lines, first))
+                return [Table(f"Job {job.number}: {job.state}", ("line", job.command), rows, (0,), _WAYS)]
+    except ToolError as error:
+        raise UsageError(str(error), "/jobs lists them") from error
+
+
+def _all(runtime: Runtime) -> Effect:
+    jobs = runtime.jobs.shown()
+    if not jobs:
+        return Say(_NONE)
+    rows = tuple(
+        (f"{job.number}{f' ({job.who})' if job.who else ''}", job.state, job.command, job.output.last_line())
+        for job in jobs
+    )
+    return Table("Jobs", ("job", "state", "command", "last line"), rows, (), _WAYS)
+
+
+def words(runtime: Runtime, before: str) -> Sequence[tuple[str, str]]:
+    """The words that may come next."""
+    jobs = [(str(job.number), f"{job.state}  {job.command}") for job in runtime.jobs.shown()]
+    return jobs if before else [*jobs, ("stop", "end one"), ("detach", "keep one when prunecli ends")]
