@@ -4,7 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from prunecli.context.clearing import Clearing
-from prunecli.context.exchange import Entry, result_tokens
+from prunecli.context.exchange import Entry
+from prunecli.context.media import result_tokens
 from prunecli.context.tokens import NOTHING, Amount, TokenCounter, from_words
 from prunecli.model.edits import Edit
 from prunecli.model.events import AssistantMessage, Event, ToolResult

@@ -4,11 +4,12 @@ An entry is a message of the log, named by its `seq`. An exchange is an assistan
 results: the unit of dropping.
 """
 
-from collections.abc import Callable, Container, Mapping, MutableMapping, Sequence
+from collections.abc import Container, Mapping, MutableMapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from prunecli.context import render
+from prunecli.context.media import image_tokens
 from prunecli.context.wire_calls import Ids, wire_ids
 from prunecli.model.edits import EditKind
 from prunecli.model.events import (
@@ -21,8 +22,6 @@ from prunecli.model.events import (
 )
 from prunecli.model.messages import (
     Block,
-    Document,
-    Image,
     Json,
     RedactedThinking,
     Text,
@@ -36,13 +35,6 @@ from prunecli.model.requests import ASK
 from prunecli.model.touches import Touches, named
 
 EntryKind: TypeAlias = Literal["user", "command", "assistant", "result", "summary"]
-
-IMAGE_TOKENS = 1_600
-"""Raw estimate for an image of unknown size; w*h/750 if the size is known."""
-MOST_IMAGE_TOKENS = 4_800
-"""What the largest image costs: the endpoint makes larger ones smaller."""
-PAGE_TOKENS = 2_500
-"""Raw estimate for a page of a document: its text, and a picture of it."""
 
 
 @dataclass(slots=True, eq=False)
@@ -374,25 +366,6 @@ def result_entry(
 def _origin(shown: Entry | None) -> Entry | None:
     """The entry whose original is shown again."""
     return (shown.origin or shown) if shown and shown.call else None
-
-
-def result_tokens(content: Sequence[Block], count: Callable[[str], int]) -> int:
-    """Raw estimate of a result's content."""
-    return sum(count(block.text) for block in content if isinstance(block, Text)) + image_tokens(content)
-
-
-def image_tokens(content: Sequence[Block]) -> int:
-    """Raw estimate of the images and documents in these blocks."""
-    return sum([media_tokens(block) for block in content if is_media(block)])
-
-
-def media_tokens(block: Block) -> int:
-    """Raw estimate of an image or a document."""
-    if isinstance(block, Document):
-        return max(1, block.pages) * PAGE_TOKENS
-    return (
-        isinstance(block, Image) and min(block.width * block.height // 750, MOST_IMAGE_TOKENS)
-    ) or IMAGE_TOKENS
 
 
 def summary_entry(record: Record, event: CompactionApplied) -> Entry:

@@ -4,7 +4,7 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from prunecli.context.exchange import result_tokens
+from prunecli.context.media import result_tokens
 from prunecli.context.render import NO_OUTPUT
 from prunecli.context.spill import Cut
 from prunecli.context.tokens import TokenCounter

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from functools import partial
 
 from prunecli.agent.execute import Measured
-from prunecli.context.exchange import Entry, result_tokens
+from prunecli.context.exchange import Entry
+from prunecli.context.media import result_tokens
 from prunecli.context.spill import cut_of, spill
 from prunecli.context.state import Context
 from prunecli.context.tokens import TokenCounter

@@ -64,9 +64,9 @@ def test_a_command_whose_name_and_alias_both_match_is_offered_once() -> None:
     assert [offer.value for offer in command_offers("e", COMMANDS)] == ["/quit ", "/new ", "/prune "]
 
 
-def test_a_file_is_inserted_as_its_path_and_a_folder_stays_open() -> None:
+def test_a_file_is_mentioned_and_a_folder_stays_open() -> None:
     offers = file_offers("a", ["src/", "a.py", "b.txt", "data/"])
-    assert [offer.value for offer in offers] == ["a.py ", "@data/"], "what is in it is offered next"
+    assert [offer.value for offer in offers] == ["@a.py ", "@data/"], "what is in it is offered next"
 
 
 def test_what_is_typed_in_full_is_not_offered_again() -> None:
@@ -78,8 +78,8 @@ def test_what_is_typed_in_full_is_not_offered_again() -> None:
 def test_a_path_with_a_space_goes_into_the_prompt_in_quotes() -> None:
     offers = file_offers("two", ["two words/", "two words/a.py"])
     assert [(offer.label, offer.value) for offer in offers] == [
-        ("two words/", '"two words/"'),
-        ("two words/a.py", '"two words/a.py" '),
+        ("two words/", '@"two words/'),
+        ("two words/a.py", '@"two words/a.py" '),
     ]
 
 

@@ -2,10 +2,7 @@
 
 from pathlib import Path
 
-import pytest
-
 from prunecli.presentation import file_list as files
-from prunecli.tools.files.workspace import as_paths
 
 
 def test_what_git_ignores_is_not_offered(tmp_path: Path) -> None:
@@ -48,20 +45,3 @@ def test_what_tools_leave_behind_is_not_offered_also_without_ignore_files(tmp_pa
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("")
     assert files.listed(str(tmp_path)) == (["app.py", "src/", "src/x.py"], True)
-
-
-@pytest.mark.parametrize(
-    ("typed", "said"),
-    [
-        ("fix @src/app.py, please", "fix src/app.py, please"),
-        ("@src/ and (@README.md)", "src/ and (README.md)"),
-        ("@nothing.py and me@src/app.py", "@nothing.py and me@src/app.py"),
-        ("@dataclass\n@src/app.py", "@dataclass\nsrc/app.py"),
-        ("@", "@"),
-    ],
-)
-def test_the_model_gets_a_path_where_one_was_typed_by_hand(tmp_path: Path, typed: str, said: str) -> None:
-    (tmp_path / "src").mkdir()
-    (tmp_path / "src" / "app.py").write_text("")
-    (tmp_path / "README.md").write_text("")
-    assert as_paths(typed, str(tmp_path)) == said
