@@ -6,7 +6,8 @@ Reads the session's event stream as the screen does. Never asks the user anythin
 import asyncio
 import json
 import signal
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 from uuid import uuid4
@@ -44,6 +45,7 @@ EXIT_CODES = {"success": 0, "error": 1, "limit": 3, "interrupted": 130}
 EXIT_SESSION = 4
 EXIT_TERMINATED = 143
 NOTHING_TO_DO = "nothing to do: the last answer is complete; give a prompt to continue"
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 NOTHING: Final = object()
 """Stands for no JSON, because null is JSON."""
 _SUBTYPES = {"finished": "success", "limit": "limit", "interrupted": "interrupted", "error": "error"}
@@ -297,20 +299,13 @@ async def run_headless(
     unsubscribe = runtime.session.subscribe(printer.read)
     runtime.on_task.append(printer.follow)
     loop = asyncio.get_running_loop()
-    caught: list[int] = []
     task = asyncio.ensure_future(_runs(runtime, prompts, printer, schema))
-
-    def stop(number: int) -> None:
-        caught.append(number)
-        task.cancel()
-
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        loop.add_signal_handler(number, stop, number)
     begun = loop.time()
-    printer.init()
     subtype, note, code = "interrupted", "", 130
     try:
-        done = await task
+        with _stopped_by_signals(task) as caught:
+            printer.init()
+            done = await task
         subtype, note = _SUBTYPES[done.reason], done.note
         code = EXIT_CODES[subtype]
     except asyncio.CancelledError:
@@ -320,8 +315,6 @@ async def run_headless(
         code = EXIT_SESSION if isinstance(error, SessionError) else 1
         err(f"prunecli: {visible(error.message)}" + (f"\n{visible(error.hint)}" if error.hint else ""))
     finally:
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            loop.remove_signal_handler(number)
         unsubscribe()
     if note and subtype != "error":
         err(f"prunecli: {note}")
@@ -331,6 +324,24 @@ async def run_headless(
     if any(number != signal.SIGINT for number in caught):
         return EXIT_TERMINATED
     return code
+
+
+@contextmanager
+def _stopped_by_signals(task: "asyncio.Future[Done]") -> Iterator[list[int]]:
+    """Cancel the task at a signal that ends the program; gives the signals that came."""
+    loop, caught = asyncio.get_running_loop(), list[int]()
+
+    def stop(number: int) -> None:
+        caught.append(number)
+        task.cancel()
+
+    for number in _SIGNALS:
+        loop.add_signal_handler(number, stop, number)
+    try:
+        yield caught
+    finally:
+        for number in _SIGNALS:
+            loop.remove_signal_handler(number)
 
 
 async def _runs(
