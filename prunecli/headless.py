@@ -355,8 +355,9 @@ async def _runs(
         return await runtime.go_on()
     done = Done("finished")
     for number, prompt in enumerate(prompts, 1):
-        note = (schema.note,) if schema and number == len(prompts) else ()
-        done = await runtime.submit(prompt, images=note)
+        if schema and number == len(prompts):
+            runtime.mailbox.notices.append(schema.notice)
+        done = await runtime.submit(prompt)
         if done.reason != "finished":
             unsaid = len(prompts) - number
             left = f"{unsaid} more prompt{'s were' if unsaid > 1 else ' was'} not sent" if unsaid else ""

@@ -77,8 +77,8 @@ class Overruled:
 async def deliver(
     session: Journal, mailbox: Mailbox, messages: Sequence[UserMessage], hooks: Hooks | None
 ) -> None:
-    """Record messages from the mailbox, except those that a hook blocks."""
+    """Record messages from the mailbox, completed, except those that a hook blocks."""
     for message in messages:
         if hooks is None or message.origin == "command" or await hooks.admits(message):
-            session.emit(message)
+            session.emit(await mailbox.complete(message) if mailbox.complete else message)
         mailbox.taken((message,))

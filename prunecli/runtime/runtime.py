@@ -162,7 +162,7 @@ class Runtime:
         """Switch to another loaded session; `bill` is its bill if known."""
         self.session.close()
         self.resuming = None
-        self.mailbox = Mailbox(self.mailbox.news)
+        self.mailbox = self.mailbox.emptied()
         self.files_seen = FilesSeen()
         self._watch(session, bill)
         self.session = session

@@ -63,8 +63,8 @@ def test_an_answer_under_a_schema_is_asked_for_after_the_prompt_and_printed_as_j
         assert (done.returncode, done.stdout) == (0, '{"n": 4}\n')
         prompt, note = texts(endpoint, 0)
         assert prompt == "how many?"
-        assert note.startswith("[answer format] ")
-        assert json.loads(note.partition("\n")[2]) == SCHEMA
+        assert note.startswith("[notice] answer format\n")
+        assert json.loads(note.rpartition("\n")[2]) == SCHEMA
 
 
 def test_an_invalid_answer_is_asked_for_once_more_with_what_is_wrong(tmp_path: Path) -> None:
