@@ -7,7 +7,7 @@ definition. Settings are read once, as in Claude Code: at the start, with /reloa
 
 import asyncio
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -308,24 +308,32 @@ class Hooking:
             return
         self._ended, reason = self._begun, "resume" if session.records else "clear"
         named = {"session_id": self._begun, "transcript_path": self._log, "reason": reason}
-        task = asyncio.ensure_future(self._told("SessionEnd", reason, named))
+        work = _in_time(self._told("SessionEnd", reason, named))
+        try:
+            task = asyncio.get_running_loop().create_task(work)
+        except RuntimeError:  # a command of the plain interface runs in no loop
+            asyncio.run(work)
+            return
         self._ends.add(task)
         task.add_done_callback(self._ends.discard)
 
     async def end(self) -> None:
         """SessionEnd, if the session was used; then nothing is left running."""
         self.busy()
-        if self._ends:
-            await asyncio.wait(self._ends, timeout=END_SECONDS)
-        self._tasks |= self._ends
+        await asyncio.gather(*self._ends)
         for task in tuple(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         if self._begun != self._ended and not self._head and self.has("SessionEnd"):
-            try:
-                await asyncio.wait_for(self.fire("SessionEnd", "other", reason="other"), END_SECONDS)
-            except TimeoutError:
-                pass  # the program ends anyway
+            await _in_time(self._told("SessionEnd", "other", {"reason": "other"}))
+
+
+async def _in_time(work: Coroutine[Any, Any, object]) -> None:
+    """Wait for hooks at the end of a session, which goes on without them."""
+    try:
+        await asyncio.wait_for(work, END_SECONDS)
+    except TimeoutError:
+        pass
 
 
 def blocked(replies: "Sequence[Reply]") -> str:

@@ -381,6 +381,14 @@ async def test_session_end_runs_when_another_session_is_opened(tmp_path: Path) -
     ]
 
 
+def test_session_end_runs_where_no_loop_does(tmp_path: Path) -> None:
+    at = hooked(tmp_path, [says("Hello.")], {"SessionEnd": [group(f"cat > {tmp_path}/ended")]})
+    asyncio.run(at.runtime.submit("go"))
+    at.runtime.new_session()
+    assert json.loads((tmp_path / "ended").read_text())["reason"] == "clear"
+    asyncio.run(at.runtime.close())
+
+
 async def test_without_hooks_a_run_has_none(tmp_path: Path) -> None:
     at = hooked(tmp_path, [says("Hello.")])
     assert not at.runtime.hooking.exist
