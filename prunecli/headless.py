@@ -6,7 +6,8 @@ Reads the session's event stream as the screen does. Never asks the user anythin
 import asyncio
 import json
 import signal
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 from uuid import uuid4
@@ -50,6 +51,7 @@ EXIT_CODES = {"success": 0, "error": 1, "limit": 3, "interrupted": 130}
 EXIT_SESSION = 4
 EXIT_TERMINATED = 143
 NOTHING_TO_DO = "nothing to do: the last answer is complete; give a prompt to continue"
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 NOTHING: Final = object()
 """Stands for no JSON, because null is JSON."""
 _SUBTYPES = {"finished": "success", "limit": "limit", "interrupted": "interrupted", "error": "error"}
@@ -323,20 +325,13 @@ async def run_headless(
     unsubscribe = runtime.session.subscribe(printer.read)
     runtime.on_task.append(printer.follow)
     loop = asyncio.get_running_loop()
-    caught: list[int] = []
     task = asyncio.ensure_future(_runs(runtime, prompts, printer, schema))
-
-    def stop(number: int) -> None:
-        caught.append(number)
-        task.cancel()
-
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        loop.add_signal_handler(number, stop, number)
     begun = loop.time()
-    printer.init()
     subtype, note, code = "interrupted", "", 130
     try:
-        done = await task
+        with _stopped_by_signals(task) as caught:
+            printer.init()
+            done = await task
         subtype, note = _SUBTYPES[done.reason], done.note
         code = EXIT_CODES[subtype]
     except asyncio.CancelledError:
@@ -346,8 +341,6 @@ async def run_headless(
         code = EXIT_SESSION if isinstance(error, SessionError) else 1
         err(f"prunecli: {visible(error.message)}" + (f"\n{visible(error.hint)}" if error.hint else ""))
     finally:
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            loop.remove_signal_handler(number)
         unsubscribe()
     for line in await runtime.jobs.close():
         printer.notice(line)
@@ -361,6 +354,24 @@ async def run_headless(
     return code
 
 
+@contextmanager
+def _stopped_by_signals(task: "asyncio.Future[Done]") -> Iterator[list[int]]:
+    """Cancel the task at a signal that ends the program; gives the signals that came."""
+    loop, caught = asyncio.get_running_loop(), list[int]()
+
+    def stop(number: int) -> None:
+        caught.append(number)
+        task.cancel()
+
+    for number in _SIGNALS:
+        loop.add_signal_handler(number, stop, number)
+    try:
+        yield caught
+    finally:
+        for number in _SIGNALS:
+            loop.remove_signal_handler(number)
+
+
 async def _runs(
     runtime: Runtime, prompts: Sequence[str | Turn], printer: Printer, schema: "AnswerSchema | None"
 ) -> Done:
@@ -372,9 +383,10 @@ async def _runs(
         return await runtime.go_on()
     done = Done("finished")
     for number, prompt in enumerate(prompts, 1):
+        if schema and number == len(prompts):
+            runtime.mailbox.notices.append(schema.notice)
         words, given = prompt if isinstance(prompt, Turn) else (prompt, ())
-        note = schema.note.text if schema and number == len(prompts) else ""
-        done = await runtime.submit(words, given=given, note=note)
+        done = await runtime.submit(words, given=given)
         if done.reason != "finished":
             unsaid = len(prompts) - number
             left = f"{unsaid} more prompt{'s were' if unsaid > 1 else ' was'} not sent" if unsaid else ""

@@ -365,8 +365,11 @@ def test_each_large_dependency_is_imported_in_one_place() -> None:
 
 DISTRIBUTIONS = {"markdown-it-py": "markdown_it", "pyyaml": "yaml", "tomli-w": "tomli_w"}
 """Distributions whose module has another name."""
-EXTRA = {"mcp", "mcp_types", "anyio", "pydantic", "PIL", "pypdf"}
-"""Modules of the extras: the SDK of MCP and what its interface is made of, Pillow, pypdf."""
+EXTRA = {
+    *("mcp", "mcp_types", "anyio", "pydantic", "PIL", "pypdf", "acp"),
+    *("jsonschema", "jsonschema_specifications", "referencing"),
+}
+"""Modules of the extras: libraries, and what their interfaces are made of."""
 
 
 def test_what_is_declared_is_imported_and_what_is_imported_is_declared() -> None:

@@ -42,17 +42,20 @@ class ReadingEnvironment(Mapping[str, str]):
 
     Finding what PATH leads to takes longer than reading a file, and most tools start no program.
 
-    `env` is an unattended environment. Its PATH finds no program of the workspace, and git runs neither the filters
-    of git-lfs nor a credential helper, so that a repository whose configuration names them can still be read.
+    `env` is an unattended environment. Its PATH finds no program of the `folders` of the workspace, and git runs
+    neither the filters of git-lfs nor a credential helper, so that a repository whose configuration names them can
+    still be read.
     """
 
-    def __init__(self, env: Mapping[str, str], workspace: Path) -> None:
+    def __init__(self, env: Mapping[str, str], *folders: Path) -> None:
         self._env = env
-        self._workspace = workspace
+        self._folders = folders
 
     @cached_property
     def _made(self) -> Mapping[str, str]:
-        path = outside_path(self._env.get("PATH", os.defpath), str(self._workspace))
+        path = self._env.get("PATH", os.defpath)
+        for folder in self._folders:
+            path = outside_path(path, str(folder))
         return {**self._env, "PATH": path, **git_settings(reading=True)}
 
     def __getitem__(self, name: str) -> str:

@@ -3,7 +3,7 @@
 `loop.py` carries the steps out, so resuming a crashed session means running again.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -80,14 +80,24 @@ class Mailbox:
     """Queued user messages, visible and editable until the loop takes them.
 
     `notices` are delivered once. `news` return the notices that are due now; they are asked at each step, so they are
-    quick, and return nothing for what the context already says.
+    quick, and return nothing for what the context already says. `complete` adds to a message what it names, before it
+    is recorded.
     """
 
+    complete: Callable[[UserMessage], Awaitable[UserMessage]] | None
+
     def __init__(self, news: Iterable[Callable[[], Sequence[UserMessage]]] = ()) -> None:
+        self.complete = None
         self.steering: list[UserMessage] = []
         self.follow_ups: list[UserMessage] = []
         self.notices: list[UserMessage] = []
         self.news = list(news)
+
+    def emptied(self) -> "Mailbox":
+        """A mailbox without messages, for another session."""
+        other = Mailbox(self.news)
+        other.complete = self.complete
+        return other
 
     def inbox(self) -> Inbox:
         """Return the queued messages as an immutable value."""

@@ -93,11 +93,11 @@ async def deliver(
     hooks: Hooks | None,
     attach: Attach | None = None,
 ) -> None:
-    """Record messages from the mailbox with what they mention, except those that a hook blocks."""
+    """Record messages from the mailbox, completed and with what they mention, except those that a hook blocks."""
     for message in messages:
         if hooks is None or message.origin == "command" or await hooks.admits(message):
             mentioned = await attach(message) if attach and message.origin != "command" else ()
-            session.emit(message)
+            session.emit(await mailbox.complete(message) if mailbox.complete else message)
             for one in mentioned:
                 session.emit(one.at(session.next_seq))
         mailbox.taken((message,))

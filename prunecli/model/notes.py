@@ -15,8 +15,6 @@ from prunecli.model.messages import Block, Text, plain_text
 
 PLAN = "[plan mode]"
 CHANGED = "[changed since this session began]"
-ANSWER = "[answer format]"
-"""Begins the schema of the answer that a program reads."""
 RESOURCE = "[resource]"
 """Begins the text of a resource that a prompt names by `@server:uri`."""
 NOTICE = "[notice] "
@@ -43,7 +41,7 @@ _HEADING = re.compile(r"^#{1,6} +(?:the +)?plan\b", re.IGNORECASE | re.MULTILINE
 
 def is_note(text: str) -> bool:
     """Whether a text in a user message is a note."""
-    return text.startswith((PLAN, CHANGED, RESOURCE, ANSWER))
+    return text.startswith((PLAN, CHANGED, RESOURCE))
 
 
 def without_notes(content: tuple[Block, ...]) -> tuple[Block, ...]:

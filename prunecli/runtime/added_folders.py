@@ -75,7 +75,7 @@ def recorded(session: Session, setup: Setup) -> tuple[tuple[Path, ...], tuple[st
         except UsageError as error:
             problems.append(f"No longer added: {error.message}.")
             continue
-        if setup.trust_store.may_act(path):
+        if path in setup.added.paths or setup.trust_store.may_act(path):
             found.append(path)
         else:
             problems.append(f"No longer added: {one_line(str(path))} is not trusted. /add-dir asks for it.")

@@ -11,8 +11,9 @@ from typing import Any
 
 from prunecli.errors import PrunecliError, UsageError
 from prunecli.model.codec import strict_loads
-from prunecli.model.messages import Json, Text
-from prunecli.model.notes import ANSWER
+from prunecli.model.events import UserMessage
+from prunecli.model.messages import Json
+from prunecli.model.notes import notice
 from prunecli.runtime.launch_flags import file_text
 
 FLAG = "--json-schema"
@@ -49,11 +50,13 @@ class AnswerSchema:
             raise UsageError(f"{where}: {error.message}", error.hint) from None
 
     @property
-    def note(self) -> Text:
-        """The words that follow a prompt."""
-        return Text(
-            f"{ANSWER} A program reads the answer to this prompt. Work as usual; your last message must be one JSON "
-            f"value, valid under this JSON schema, with no text around it:\n{json.dumps(self.schema)}"
+    def notice(self) -> UserMessage:
+        """The notice that follows a prompt."""
+        return notice(
+            "answer format",
+            "A program reads the answer to this prompt. Work as usual; your last message must be one JSON value, "
+            f"valid under this JSON schema, with no text around it:\n{json.dumps(self.schema)}",
+            kept=True,
         )
 
     def again(self, problems: Sequence[str]) -> str:

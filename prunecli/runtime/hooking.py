@@ -7,7 +7,7 @@ definition. Settings are read once, as in Claude Code: at the start, with /reloa
 
 import asyncio
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from prunecli.extensions.hook_replies import Ran, Reply
     from prunecli.extensions.hook_settings import Hook
     from prunecli.extensions.hook_sources import Source
+    from prunecli.session.session import Session
 
 PROJECT_FILES = (".prunecli/hooks.json", ".claude/settings.json", ".claude/settings.local.json")
 USER_FILE = ".claude/settings.json"
@@ -63,7 +64,9 @@ class Hooking:
         self._sources: tuple[Source, ...] | None = None
         self._approved: set[str] = set()
         self._refused: set[str] = set()
-        self._begun = ""
+        self._begun, self._ended, self._log = "", "", ""
+        self._ends: set[asyncio.Task[None]] = set()
+        runtime.on_session.append(self._switched)
         self._idle: asyncio.TimerHandle | None = None
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -250,11 +253,11 @@ class Hooking:
         """SessionStart, with the first prompt of a session here."""
         self.busy()
         session = self.runtime.session
-        if self._begun == session.id or self._head or not self.sources:
+        if session.id == self._begun != self._ended or self._head or not self.sources:
             return
         source = "resume" if any(item.kind == "assistant" for item in session.context.items) else ""
         source = source or ("clear" if self._begun else "startup")
-        self._begun = session.id
+        self._begun, self._ended, self._log = session.id, "", str(session.path or "")
         self.tell_model(await self.fire("SessionStart", source, source=source, model=self.runtime.model_name))
 
     async def prompted(self, words: str) -> None:
@@ -299,17 +302,38 @@ class Hooking:
             wait = asyncio.get_running_loop().call_later
             self._idle = wait(self.idle_seconds, self._notify, "idle_prompt", message, "Waiting for you")
 
+    def _switched(self, session: "Session") -> None:
+        """SessionEnd of the session before, if it was used, beside what comes next."""
+        if self._begun in ("", self._ended, session.id) or not self.has("SessionEnd"):
+            return
+        self._ended, reason = self._begun, "resume" if session.records else "clear"
+        named = {"session_id": self._begun, "transcript_path": self._log, "reason": reason}
+        work = _in_time(self._told("SessionEnd", reason, named))
+        try:
+            task = asyncio.get_running_loop().create_task(work)
+        except RuntimeError:  # a command of the plain interface runs in no loop
+            asyncio.run(work)
+            return
+        self._ends.add(task)
+        task.add_done_callback(self._ends.discard)
+
     async def end(self) -> None:
         """SessionEnd, if the session was used; then nothing is left running."""
         self.busy()
+        await asyncio.gather(*self._ends)
         for task in tuple(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        if self._begun and not self._head and self.has("SessionEnd"):
-            try:
-                await asyncio.wait_for(self.fire("SessionEnd", "other", reason="other"), END_SECONDS)
-            except TimeoutError:
-                pass  # the program ends anyway
+        if self._begun != self._ended and not self._head and self.has("SessionEnd"):
+            await _in_time(self._told("SessionEnd", "other", {"reason": "other"}))
+
+
+async def _in_time(work: Coroutine[Any, Any, object]) -> None:
+    """Wait for hooks at the end of a session, which goes on without them."""
+    try:
+        await asyncio.wait_for(work, END_SECONDS)
+    except TimeoutError:
+        pass
 
 
 def blocked(replies: "Sequence[Reply]") -> str:

@@ -12,12 +12,13 @@ import threading
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from prunecli.agent.project_settings import down_to
 from prunecli.errors import ToolError
 from prunecli.model.events import UserMessage
-from prunecli.model.messages import Block, Json, Text
+from prunecli.model.messages import Block, Json, Text, plain_text
 from prunecli.model.notes import RESOURCE, notice, told
 from prunecli.model.requests import PREAMBLE, tool_names
 from prunecli.runtime.host import Host
@@ -58,6 +59,7 @@ class RemoteServers:
         self._begun_at = 0.0
         self._lock = threading.Lock()
         runtime.mailbox.news.append(self.news)
+        runtime.mailbox.complete = self.completed
         runtime.gatekeeper.claims = self.claims
 
     # Their life ----------------------------------------------------------------------------------------------
@@ -191,6 +193,12 @@ class RemoteServers:
             else:
                 blocks += [Text(f"{head}\n{text}"), *images]
         return tuple(blocks)
+
+    async def completed(self, message: UserMessage) -> UserMessage:
+        """A message that the user sent while the agent worked, with what it names."""
+        if message.origin == "command" or not self._wanted:
+            return message
+        return replace(message, content=(*message.content, *await self.attached(plain_text(message.content))))
 
     # For the tools -------------------------------------------------------------------------------------------
 

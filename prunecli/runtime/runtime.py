@@ -169,7 +169,7 @@ class Runtime:
         """Switch to another loaded session; `bill` is its bill if known."""
         self.session.close()
         self.resuming = None
-        self.mailbox = Mailbox(self.mailbox.news)
+        self.mailbox = self.mailbox.emptied()
         self.files_seen = FilesSeen()
         self._watch(session, bill)
         self.session = session
@@ -205,20 +205,18 @@ class Runtime:
         """Whether the agent is working."""
         return self._task is not None
 
-    async def submit(
-        self, words: str, origin: Origin = "prompt", given: tuple[Block, ...] = (), note: str = ""
-    ) -> Done:
+    async def submit(self, words: str, origin: Origin = "prompt", given: tuple[Block, ...] = ()) -> Done:
         """Send a prompt, or what a custom command makes one, to the idle agent and run until it is idle again.
 
-        What it mentions is attached, and so are the blocks `given` with it; `note` is a text after it that is not the
-        user's. Raises UsageError for blank words, PromptTooLarge, PromptBlocked, ProviderError, StorageFailed.
+        What it mentions is attached, and so are the blocks `given` with it. Raises UsageError for blank words,
+        PromptTooLarge, PromptBlocked, ProviderError, StorageFailed.
         """
         if not words.strip() and not given:
             raise UsageError("the prompt is blank", "type a prompt")
         if self.session.context.in_progress:
             self.subagents.give_up()
         async with self.extensions.prompt(words) if self.within is None else nullcontext(words) as words:
-            changes = [Text(text) for text in (self.prepare(), note) if text]
+            changes = [Text(change)] if (change := self.prepare()) else []
             plan = [PLAN_NOTE] if (self.gatekeeper.mode, origin, self.who) == ("plan", "prompt", "") else []
             self._task = asyncio.current_task()  # so that Esc stops hooks and servers
             try:

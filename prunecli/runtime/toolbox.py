@@ -104,7 +104,7 @@ def tool_context(
     return ToolContext(
         setup.cwd,
         setup.cwd,
-        ReadingEnvironment(env, setup.cwd) if reads else env,
+        ReadingEnvironment(env, setup.cwd, *setup.added.paths) if reads else env,
         seen,
         ToolLimits(min(tools.max_output_bytes, window), tools.bash_timeout),
         plan_prun=lambda tokens, memo: choices().policy.plan(session.context, tokens, memo),

@@ -34,6 +34,13 @@ def offered(environ: Mapping[str, str], line: str) -> list[str]:
     [
         ("prunecli ses", ["sessions"]),
         ("prunecli --perm", ["--permission-mode"]),
+        ("prunecli --add", ["--add-dir"]),
+        ("prunecli --append", ["--append-system-prompt", "--append-system-prompt-file"]),
+        ("prunecli --session-", ["--session-id"]),
+        ("prunecli --na", ["--name"]),
+        ("prunecli --json", ["--json-schema"]),
+        ("prunecli --incl", ["--include-partial-messages"]),
+        ("prunecli --session-id x --name y --add-dir z --perm", ["--permission-mode"]),
         ("prunecli --permission-mode ", ["ask", "edits", "plan", "auto"]),
         ("prunecli --output-format s", ["stream-json"]),
         ("prunecli --theme prune-d", ["prune-dark"]),

@@ -10,11 +10,13 @@ from typing import Any
 import pytest
 
 from prunecli.commands.command import Choose, run_line
-from prunecli.model.events import Pinned, Record, UserMessage
+from prunecli.model.events import Pinned, Record, ToolResult, UserMessage
+from prunecli.model.messages import plain_text
 from prunecli.session.log import read_log
 from prunecli.session.verify import verify_session
 from tests.e2e import public_hooks
-from tests.e2e.bound import dropped, project, session
+from tests.e2e.bound import dropped, project, session, step
+from tests.e2e.tasking import cast, is_task, last, task
 from tests.e2e.terminal import HAS_TMUX, Terminal
 from tests.e2e.test_twenty_turns import DEADLINE, environment
 from tests.endpoint import Call, Endpoint, Recorded, Reply, Thinking, serve
@@ -159,6 +161,32 @@ async def test_a_veto_of_a_prune_costs_no_thinking(tmp_path: Path) -> None:
             assert not [r for r in runtime.session.records if isinstance(r.event, Pinned)]
         assert endpoint.rejected == []
         assert set(dropped(endpoint)) == {0}
+
+
+async def test_a_hook_keeps_a_task_working_until_it_is_content(tmp_path: Path) -> None:
+    seen = tmp_path / "seen"
+    command = (
+        f"cat >> {seen}; echo >> {seen}; [ $(grep -c . {seen}) -gt 1 ] || "
+        "{ echo 'Name the line.' >&2; exit 2; }"
+    )
+    stop = {"matcher": "explore", "hooks": [{"type": "command", "command": command}]}
+    main = [Reply([Thinking("Somebody should look."), task("alpha")]), last("Thanks.")]
+    tasks = {"alpha": [step(0), last("It is in 0.txt."), last("It is in 0.txt:3.")]}
+    async with Endpoint(cast(main, tasks)) as endpoint:
+        sets = f"hooks.SubagentStop={json.dumps([stop])}"
+        async with session(tmp_path, endpoint, sets, model="claude-sonnet-5-5") as runtime:
+            await runtime.submit("go")
+            ends = [one.event for one in runtime.session.records if isinstance(one.event, ToolResult)]
+            assert plain_text(ends[0].content).startswith("It is in 0.txt:3.")
+        assert endpoint.rejected == []
+        assert set(dropped(endpoint)) == {0}
+        asked = [request.body.decode() for request in endpoint.requests if is_task(request.json)]
+        assert "[notice] stop hook" in asked[-1]
+        assert "Name the line." in asked[-1]
+    given = [json.loads(line) for line in seen.read_text().splitlines()]
+    assert [(one["hook_event_name"], one["agent_type"]) for one in given] == [("SubagentStop", "explore")] * 2
+    assert [one["stop_hook_active"] for one in given] == [False, True]
+    assert given[0]["agent_id"].endswith("-t1")
 
 
 @pytest.mark.terminal

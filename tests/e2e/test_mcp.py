@@ -171,6 +171,27 @@ async def test_a_named_resource_follows_the_words_and_is_not_shown_as_typed(tmp_
         assert "could not be read" in plain_text(sent[1].content[1:])
 
 
+async def test_what_is_sent_while_the_agent_works_brings_its_resources_too(tmp_path: Path) -> None:
+    async with Endpoint([DONE] * 3) as endpoint, with_servers(tmp_path, endpoint, Wanted(sdk())) as runtime:
+        runtime.steer("first @fake:fake://notes")
+        runtime.follow_up("then @fake:fake://nothing")
+        await runtime.submit("hello")
+        prompts = [one.event for one in runtime.session.records if isinstance(one.event, UserMessage)]
+        steered, followed = (one for one in prompts if one.origin in ("steering", "follow_up"))
+        assert typed(steered) == "first @fake:fake://notes"
+        assert plain_text(steered.content[1:]) == "[resource] fake:fake://notes\nthe notes are here"
+        assert "could not be read" in plain_text(followed.content[1:])
+        assert runtime.status().waiting == ()
+        runtime.new_session()
+        runtime.follow_up("again @fake:fake://notes")
+        await runtime.submit("in another session")
+        again = next(
+            one.event for one in reversed(runtime.session.records) if isinstance(one.event, UserMessage)
+        )
+        assert "the notes are here" in plain_text(again.content)
+        assert endpoint.rejected == []
+
+
 async def test_a_prompt_of_a_server_is_a_command(tmp_path: Path) -> None:
     async with Endpoint([DONE]) as endpoint, with_servers(tmp_path, endpoint, Wanted(sdk())) as runtime:
         await runtime.submit("hello")

@@ -16,6 +16,7 @@ from prunecli.providers.scripted import ScriptedProvider, calls, says
 from prunecli.session.log import read_log
 from prunecli.session.verify import verify_session
 from tests.runtime.hooked import Hooked, group, hooked, prints, special
+from tests.waiting import until
 
 ROOT = Path(__file__).parents[2]
 
@@ -336,6 +337,56 @@ async def test_session_end_runs_once_a_session_was_used(tmp_path: Path) -> None:
             await at.runtime.submit(prompt)
         await at.runtime.close()
         assert (folder / "ended").exists() is bool(prompts)
+
+
+async def test_session_end_runs_when_another_session_is_opened(tmp_path: Path) -> None:
+    ends = tmp_path / "ends"
+    hooks = {
+        "SessionEnd": [group(f"cat >> {ends}; echo >> {ends}")],
+        "SessionStart": [group(f"cat >> {tmp_path}/starts; echo >> {tmp_path}/starts")],
+    }
+    at = hooked(tmp_path, [says(str(number)) for number in range(9)], hooks)
+
+    def ended() -> int:
+        return ends.read_text().count("}\n") if ends.exists() else 0
+
+    first = at.runtime.session
+    at.runtime.new_session()
+    assert at.runtime.session is not first, "one that was not used has no end"
+    await at.runtime.submit("go")
+    used = at.runtime.session
+    assert used.path is not None
+    at.runtime.new_session()
+    at.runtime.new_session()
+    await until(lambda: ended() == 1)
+    at.runtime.open_session(used.path)
+    await at.runtime.submit("on")
+    other = at.runtime.new_session()
+    await until(lambda: ended() == 2)
+    await at.runtime.submit("go")
+    at.runtime.open_session(used.path)
+    await at.runtime.close()
+    given = [json.loads(line) for line in ends.read_text().splitlines() if line.strip()]
+    found = [(one["session_id"], one["transcript_path"], one["reason"]) for one in given]
+    assert found == [
+        (used.id, str(used.path), "clear"),
+        (used.id, str(used.path), "clear"),
+        (other.id, str(other.path), "resume"),
+    ]
+    starts = [json.loads(line) for line in (tmp_path / "starts").read_text().splitlines() if line.strip()]
+    assert [(one["session_id"], one["source"]) for one in starts] == [
+        (used.id, "startup"),
+        (used.id, "resume"),
+        (other.id, "clear"),
+    ]
+
+
+def test_session_end_runs_where_no_loop_does(tmp_path: Path) -> None:
+    at = hooked(tmp_path, [says("Hello.")], {"SessionEnd": [group(f"cat > {tmp_path}/ended")]})
+    asyncio.run(at.runtime.submit("go"))
+    at.runtime.new_session()
+    assert json.loads((tmp_path / "ended").read_text())["reason"] == "clear"
+    asyncio.run(at.runtime.close())
 
 
 async def test_without_hooks_a_run_has_none(tmp_path: Path) -> None:
