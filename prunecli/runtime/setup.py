@@ -32,7 +32,8 @@ class Setup:
     `child_env` is the environment of commands that run without a question, `approved_env` of those the user has
     approved (git's hooks run in it); neither contains a key. `load_config` reads the configuration again, for a
     trusted directory or not. `zone` is the time zone for display, None for the machine's. `environ` is the original
-    environment with keys; no child process gets it. `walls` makes the sandbox; without it there is none.
+    environment with keys; no child process gets it. `walls` makes the sandbox; without it there is none. On
+    `local_ports` a screen looks for a model server once it is there: without a key, to offer one.
     """
 
     places: Places
@@ -49,6 +50,7 @@ class Setup:
     zone: tzinfo | None = None
     environ: Mapping[str, str] = field(default_factory=dict, repr=False)
     walls: MakeWalls | None = None
+    local_ports: tuple[int, ...] = ()
 
 
 def rules_of(config: Config) -> Rules:
