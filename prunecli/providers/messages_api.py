@@ -5,6 +5,7 @@ SDK is imported shortly before the first request (`warm`), because that takes 0.
 """
 
 import asyncio
+import json
 import os
 import re
 import socket
@@ -38,6 +39,7 @@ DEFAULT_BASE_URL = "https://api.anthropic.com"
 _FUNCTION_MODULES = ("anthropic._error_classes", "anthropic.lib._tracing._api_call")
 """Modules that the SDK needs only for typed errors and tracing, and that import 700 others."""
 
+_COUNT = "/v1/messages/count_tokens"
 _MAX_LIST_BYTES = 4_000_000
 _MAX_PAGES = 10
 _SLOWEST_UPLOAD = 100_000
@@ -195,6 +197,25 @@ class AnthropicProvider:
                 break
         return tuple(found.items())
 
+    async def count(self, request: Request) -> int | None:
+        """The prompt tokens of a request, by the endpoint's own count, which costs nothing; None if it has none.
+
+        Raises a ProviderError."""
+        fields = json.loads(request.body())
+        kept = {key: fields[key] for key in ("model", "messages", "system", "tools") if fields[key]}
+        try:
+            reader = await self._open(_COUNT, json.dumps(kept).encode())
+        except _NotOffered:
+            return None
+        try:
+            value = json.loads(await reader.whole(MAX_ERROR_BYTES))
+        except ValueError:
+            return None
+        finally:
+            await reader.close()
+        tokens = value.get("input_tokens") if isinstance(value, dict) else None
+        return tokens if type(tokens) is int else None
+
     async def close(self) -> None:
         """See `Provider.close`."""
         self._closed = True
@@ -261,7 +282,8 @@ class AnthropicProvider:
         finally:
             await reader.close()
         error = self._failures.refused(response.status_code, response.headers, body, self._now())
-        if request.method == "get" and response.status_code in (404, 405, 501):
+        optional = request.method == "get" or str(request.url).endswith(_COUNT)
+        if optional and response.status_code in (404, 405, 501):
             raise _NotOffered(error.message) from error
         raise error
 
