@@ -12,7 +12,7 @@ import socket
 import threading
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlsplit
 from uuid import uuid4
@@ -23,7 +23,7 @@ from prunecli.model.requests import Request
 from prunecli.providers import lazy_import
 from prunecli.providers.failures import MAX_ERROR_BYTES, Failures
 from prunecli.providers.model_list import page_of
-from prunecli.providers.provider import StreamEvent, joined
+from prunecli.providers.provider import Response, StreamEvent, joined
 from prunecli.providers.reader import LOCAL_PATIENCE, EventReader, Patience
 from prunecli.providers.rechunk import join_chunks
 from prunecli.providers.stream import Assembly
@@ -148,7 +148,17 @@ class AnthropicProvider:
             self._kept_alive = await reader.finish()
         finally:
             await reader.close()
-        yield assembly.response()
+        yield self._told(assembly.response(), request)
+
+    def _told(self, response: Response, request: Request) -> Response:
+        """The response with the true stop reason: LiteLLM calls a reply that its limit cut a finished one, where it
+        translates to OpenAI's Responses API."""
+        cut = response.stop_reason == "end_turn" and response.usage.output_tokens >= request.max_tokens
+        return (
+            replace(response, stop_reason="max_tokens")
+            if cut and not self._endpoint.is_anthropic
+            else response
+        )
 
     def _portions(self, assembly: Assembly, events: Sequence[Json]) -> Iterator[list[StreamEvent]]:
         """The deltas of some events, a few at a time so that the event loop gets its turn, with deltas of one text
