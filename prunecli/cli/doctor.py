@@ -1,6 +1,8 @@
 """`prunecli doctor`: check the environment and report problems."""
 
+import asyncio
 import os
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -9,21 +11,64 @@ from prunecli.launch import working_directory
 from prunecli.paths import Places
 from prunecli.sanitize import one_line
 
+if TYPE_CHECKING:
+    from prunecli.providers.registry import Finding
+    from prunecli.runtime.checkup import Patient
 
-def doctor(ctx: typer.Context) -> None:
+
+def doctor(
+    ctx: typer.Context,
+    probe: Annotated[
+        bool,
+        typer.Option("--probe", help="Ask the endpoint which features it has. Costs a few tiny requests."),
+    ] = False,
+    offline: Annotated[bool, typer.Option("--offline", help="Ask no endpoint.")] = False,
+) -> None:
     """Check the terminal, configuration, key, endpoint, sandbox, rg and session folder.
 
     Exits with 1 if there is a problem.
     """
-    from prunecli.runtime.checkup import MARKS, checkup, patient_of
+    from prunecli.runtime.checkup import checkup, patient_of
 
+    if probe and offline:
+        raise typer.BadParameter("--probe asks the endpoint; leave out --offline")
     cwd = working_directory()
-    found = checkup(patient_of(Places.of(os.environ), cwd, dict(os.environ), lambda: configured(ctx)))
+    patient = patient_of(Places.of(os.environ), cwd, dict(os.environ), lambda: configured(ctx))
+    found = checkup(patient, offline=offline)
     for one in found:
-        hint = f"  ({one.hint})" if one.hint else ""
-        typer.echo(one_line(f"{MARKS[one.state]:<4}  {one.name:<13}  {one.said}{hint}"))
+        _show(one)
+    if probe:
+        found += _probed(patient, answers=any(one.name == "features" for one in found))
     if any(one.state == "problem" for one in found):
         raise typer.Exit(1)
+
+
+def _probed(patient: "Patient", *, answers: bool) -> "list[Finding]":
+    """Ask the endpoint for its features and show each answer as it comes."""
+    from prunecli.providers.registry import Finding
+    from prunecli.runtime.checkup import model_of, refusals_of
+    from prunecli.runtime.probing import price, probe, questions
+
+    if not answers:
+        _show(Finding("features", "warning", "not asked: no endpoint that answers"))
+        return []
+    config, found = patient.load_config(), []
+    info, ttl = model_of(patient, config), config.model.cache_ttl
+    typer.echo(f"\nAsking {info.name}: {price(questions(info, ttl), info)}")
+
+    def tell(one: Finding) -> None:
+        found.append(one)
+        _show(one)
+
+    asyncio.run(probe(patient.provider(config), info, refusals_of(patient, config), tell, ttl=ttl))
+    return found
+
+
+def _show(one: "Finding") -> None:
+    from prunecli.runtime.checkup import MARKS
+
+    hint = f"  ({one.hint})" if one.hint else ""
+    typer.echo(one_line(f"{MARKS[one.state]:<4}  {one.name:<13}  {one.said}{hint}"))
 
 
 app = single(doctor)

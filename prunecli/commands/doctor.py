@@ -1,27 +1,51 @@
 """/doctor: check the environment, one line per check."""
 
+import asyncio
 from collections.abc import Sequence
 
 from prunecli.commands.command import Effect, InThread, Say, Table
+from prunecli.config.credentials import provider_for
 from prunecli.context.repair import leave_out
+from prunecli.providers.registry import Finding
 from prunecli.runtime import Runtime
 from prunecli.runtime.checkup import MARKS, checkup, patient_of
 from prunecli.runtime.entry_numbers import entries_of
+from prunecli.runtime.make import STAND_IN
+from prunecli.runtime.probing import probe
+
+PROBE = "probe"
+"""The argument that asks the endpoint for its features."""
 
 
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
-    """Check terminal, key, endpoint and more; /doctor 17 removes a rejected entry."""
+    """Check terminal, key, endpoint and more; /doctor probe asks it; /doctor 17 removes a rejected entry."""
+    if arguments == PROBE:
+        return [InThread("Asking the endpoint", lambda: _probed(runtime))]
     if arguments:
         return [_leave_out(runtime, seq) for seq in entries_of(runtime, arguments.split())]
     setup, config = runtime.setup, runtime.config
 
     def work() -> Sequence[Effect]:
-        found = checkup(patient_of(setup.places, setup.cwd, setup.environ, lambda: config))
-        rows = tuple((MARKS[one.state], one.name, one.said) for one in found)
-        hints = "\n".join(f"{one.name}: {one.hint}" for one in found if one.hint)
-        return [Table("Doctor", ("", "check", "result"), rows, note=hints)]
+        return [_table(checkup(patient_of(setup.places, setup.cwd, setup.environ, lambda: config)))]
 
     return [InThread("Checking", work)]
+
+
+def _probed(runtime: Runtime) -> Sequence[Effect]:
+    """Ask the endpoint of the session's model for its features. Runs in a thread."""
+    setup, config = runtime.setup, runtime.config
+    info, ttl, found = runtime.choices.model, config.model.cache_ttl, list[Finding]()
+    if info.name == STAND_IN:
+        return [Say("The demo model has no endpoint to ask.")]
+    provider = provider_for(info.name, config, setup.environ, setup.places)
+    asyncio.run(probe(provider, info, runtime.refusals, found.append, ttl=ttl))
+    return [_table(found)]
+
+
+def _table(found: Sequence[Finding]) -> Table:
+    rows = tuple((MARKS[one.state], one.name, one.said) for one in found)
+    hints = "\n".join(f"{one.name}: {one.hint}" for one in found if one.hint)
+    return Table("Doctor", ("", "check", "result"), rows, note=hints)
 
 
 def _leave_out(runtime: Runtime, seq: int) -> Say:

@@ -35,6 +35,8 @@ T = TypeVar("T")
 
 SHOWN_ENTRIES = 12
 """How many entries of a continued session to print."""
+LOOKING_SECONDS = 0.3
+"""How long the first prompt waits for a model server on this machine, without a key."""
 AGAIN = "Enter on an empty line to try again."
 
 
@@ -121,6 +123,11 @@ class Talk:
             self.out(runtime.introduction)
         for notice in runtime.notices:
             self._reader.notice(notice)
+        if places := runtime.setup.local_ports:
+            from prunecli.runtime.local_servers import invitation_within  # deferred: only without a key
+
+            if line := invitation_within(places, LOOKING_SECONDS):
+                self.out(line)
         for line in runtime.opening:
             self._doing.command(line)
         if prompt and not self.leaving:

@@ -51,6 +51,8 @@ _SIGNATURE = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _NO_CREDIT = re.compile(r"credit balance|billing|spend(?:ing)? limit|quota exhausted", re.IGNORECASE)
+_UNSUPPORTED = re.compile(r"\b(?:input|images?|tools?|documents?) (?:is|are) not supported", re.IGNORECASE)
+"""What llama.cpp calls a server error (500), but is none: trying again does not help."""
 _OF_SUMMARY = frozenset(
     f"compaction_{why}"
     for why in (
@@ -101,6 +103,8 @@ class Failures:
         error = _json_error(body)
         said = self._said(error, headers, body)
         meaning = _BY_STATUS.get(status) or ("overload" if status >= 500 or status == 408 else None)
+        if meaning == "overload" and _UNSUPPORTED.search(said):
+            meaning = "request"
         if meaning is None:
             meaning = _BY_TYPE.get(str(error.get("type")), "request")
         if status < 400:

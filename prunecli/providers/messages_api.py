@@ -5,13 +5,14 @@ SDK is imported shortly before the first request (`warm`), because that takes 0.
 """
 
 import asyncio
+import json
 import os
 import re
 import socket
 import threading
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlsplit
 from uuid import uuid4
@@ -22,7 +23,7 @@ from prunecli.model.requests import Request
 from prunecli.providers import lazy_import
 from prunecli.providers.failures import MAX_ERROR_BYTES, Failures
 from prunecli.providers.model_list import page_of
-from prunecli.providers.provider import StreamEvent, joined
+from prunecli.providers.provider import Response, StreamEvent, joined
 from prunecli.providers.reader import LOCAL_PATIENCE, EventReader, Patience
 from prunecli.providers.rechunk import join_chunks
 from prunecli.providers.stream import Assembly
@@ -38,6 +39,7 @@ DEFAULT_BASE_URL = "https://api.anthropic.com"
 _FUNCTION_MODULES = ("anthropic._error_classes", "anthropic.lib._tracing._api_call")
 """Modules that the SDK needs only for typed errors and tracing, and that import 700 others."""
 
+_COUNT = "/v1/messages/count_tokens"
 _MAX_LIST_BYTES = 4_000_000
 _MAX_PAGES = 10
 _SLOWEST_UPLOAD = 100_000
@@ -146,7 +148,17 @@ class AnthropicProvider:
             self._kept_alive = await reader.finish()
         finally:
             await reader.close()
-        yield assembly.response()
+        yield self._told(assembly.response(), request)
+
+    def _told(self, response: Response, request: Request) -> Response:
+        """The response with the true stop reason: LiteLLM calls a reply that its limit cut a finished one, where it
+        translates to OpenAI's Responses API."""
+        cut = response.stop_reason == "end_turn" and response.usage.output_tokens >= request.max_tokens
+        return (
+            replace(response, stop_reason="max_tokens")
+            if cut and not self._endpoint.is_anthropic
+            else response
+        )
 
     def _portions(self, assembly: Assembly, events: Sequence[Json]) -> Iterator[list[StreamEvent]]:
         """The deltas of some events, a few at a time so that the event loop gets its turn, with deltas of one text
@@ -194,6 +206,25 @@ class AnthropicProvider:
             if not last or len(found) == before:  # a server that ignores after_id repeats itself
                 break
         return tuple(found.items())
+
+    async def count(self, request: Request) -> int | None:
+        """The prompt tokens of a request, by the endpoint's own count, which costs nothing; None if it has none.
+
+        Raises a ProviderError."""
+        fields = json.loads(request.body())
+        kept = {key: fields[key] for key in ("model", "messages", "system", "tools") if fields[key]}
+        try:
+            reader = await self._open(_COUNT, json.dumps(kept).encode())
+        except _NotOffered:
+            return None
+        try:
+            value = json.loads(await reader.whole(MAX_ERROR_BYTES))
+        except ValueError:
+            return None
+        finally:
+            await reader.close()
+        tokens = value.get("input_tokens") if isinstance(value, dict) else None
+        return tokens if type(tokens) is int else None
 
     async def close(self) -> None:
         """See `Provider.close`."""
@@ -261,7 +292,8 @@ class AnthropicProvider:
         finally:
             await reader.close()
         error = self._failures.refused(response.status_code, response.headers, body, self._now())
-        if request.method == "get" and response.status_code in (404, 405, 501):
+        optional = request.method == "get" or str(request.url).endswith(_COUNT)
+        if optional and response.status_code in (404, 405, 501):
             raise _NotOffered(error.message) from error
         raise error
 

@@ -30,13 +30,17 @@ def page_of(body: bytes) -> Page:
         return Page(())
     data = value.get("data")
     rows = [row for row in data if isinstance(row, dict)] if isinstance(data, list) else []
-    found = tuple((name, _window(row)) for row in rows if (name := _name(row.get("id"))))
+    found = tuple((name, _window(row)) for row in rows if (name := _name(row)))
     last = value.get("last_id") if value.get("has_more") is True else ""
     return Page(found, last if isinstance(last, str) else "")
 
 
-def _name(value: Json) -> str:
-    """The name, if it is one line of printable characters."""
+def _name(row: Mapping[str, Json]) -> str:
+    """The name, if it is one line of printable characters. llama.cpp may give the path of its file, and takes any
+    name."""
+    value = row.get("id")
+    if isinstance(value, str) and row.get("owned_by") == "llamacpp":
+        value = value.rpartition("/")[2]
     usable = (
         isinstance(value, str) and len(value) <= MAX_NAME and value.isprintable() and value == value.strip()
     )

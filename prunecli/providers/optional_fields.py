@@ -46,7 +46,7 @@ _FIELDS = tuple(
         (DISPLAY, r"\bthinking\b.*\bdisplay\b|\bdisplay\b.*\bthinking\b"),
         (CACHE_TTL, r"cache_control\S*\bttl\b|\bttl\b"),
         (CACHE_CONTROL, r"\bcache_control\b(?!\.)"),
-        (THINKING, r"\bthinking\b(?!\.\w+\.)(?!` blocks)"),
+        (THINKING, r"\bthinking\b(?!\.\w+\.)(?!` blocks)|\breasoning\b"),
     )
 )
 _HEADER = re.compile(r"anthropic-beta|\bbeta (?:flag|header|feature)", re.IGNORECASE)

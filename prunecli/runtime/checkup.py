@@ -19,7 +19,7 @@ from prunecli.config.credentials import credentials, keys_of, lacks_key, provide
 from prunecli.errors import PrunecliError
 from prunecli.figures import short
 from prunecli.paths import Places
-from prunecli.providers.models import ModelTable
+from prunecli.providers.models import ModelInfo, ModelTable
 from prunecli.providers.provider import Provider
 from prunecli.providers.registry import (
     DEFAULT,
@@ -33,8 +33,11 @@ from prunecli.providers.registry import (
 )
 from prunecli.runtime.enclosure import INSTALL, OFF, in_words, network_in_words
 from prunecli.runtime.offered_models import asked
+from prunecli.runtime.probing import price, questions
+from prunecli.runtime.refusals import Refusals
 from prunecli.sandbox.canary import choose
 from prunecli.sandbox.walls import Chosen
+from prunecli.session.completing import system_clock
 from prunecli.tools.processes.environment import program_in
 
 MARKS: Mapping[State, str] = {"ok": "ok", "warning": "note", "problem": "BAD"}
@@ -77,8 +80,11 @@ def patient_of(
     return Patient(places, cwd, environ, load_config, provider, terminal_size(), sandbox=sandbox)
 
 
-def checkup(patient: Patient) -> list[Finding]:
-    """Return all findings, in the order of a start. Raises nothing that a user can cause."""
+def checkup(patient: Patient, *, offline: bool = False) -> list[Finding]:
+    """Return all findings, in the order of a start. Raises nothing that a user can cause.
+
+    With `offline`, no endpoint is asked.
+    """
     version = f"{__version__}, Python {sys.version.split()[0]}, {sys.platform}"
     found = [Finding("prunecli", "ok", version), _terminal(patient)]
     try:
@@ -94,9 +100,14 @@ def checkup(patient: Patient) -> list[Finding]:
     key, problem = _key(patient, keys)
     needed = lacks_key(config, name, Credentials())
     connection = Connection(config.model.base_url, key, patient.environ, config.provider_options(name), keys)
-    endpoint = definition.check(connection, lambda: asked(patient.provider(config), LISTING_SECONDS))
+    endpoint = Finding("endpoint", "ok", "not asked (--offline)")
+    if not offline:
+        endpoint = definition.check(connection, lambda: asked(patient.provider(config), LISTING_SECONDS))
     found += [_configuration(patient, config), problem or _credentials(key, keys, needed=needed)]
-    found += [_model(patient, config), endpoint, _sandbox(patient, config)]
+    found += [_model(patient, config), endpoint]
+    if name == DEFAULT and endpoint.state == "ok":
+        found.append(_features(patient, config))
+    found.append(_sandbox(patient, config))
     return [*found, *_servers(config), _rg(patient), _sessions(patient)]
 
 
@@ -143,7 +154,7 @@ def _credentials(key: Credentials, keys: Keys, *, needed: bool) -> Finding:
 
 
 def _model(patient: Patient, config: Config) -> Finding:
-    info = ModelTable.load(patient.places.shipped_data, config.models).info(config.model.name)
+    info = model_of(patient, config)
     if not info.context_window:
         assumed = f"window unknown, {short(config.pruning.context_tokens)} tokens assumed"
         hint = f'set [models."{info.name}"] context_window'
@@ -152,6 +163,25 @@ def _model(patient: Patient, config: Config) -> Finding:
     if info.assumed:
         price += f", limits of {info.assumed} assumed"
     return Finding("model", "ok", f"{info.name}, window {short(info.context_window)} tokens{price}")
+
+
+def refusals_of(patient: Patient, config: Config) -> Refusals:
+    """What the configured endpoint is known to reject."""
+    return Refusals(patient.places.endpoints_file, system_clock, lambda: config.model.base_url)
+
+
+def model_of(patient: Patient, config: Config) -> ModelInfo:
+    """The configured model."""
+    return ModelTable.load(patient.places.shipped_data, config.models).info(config.model.name)
+
+
+def _features(patient: Patient, config: Config) -> Finding:
+    """What is left out of requests, and what it costs to ask the endpoint."""
+    info = model_of(patient, config)
+    refused = sorted(refusals_of(patient, config).of(info.name))
+    said = f"requests leave out {', '.join(refused)}" if refused else "no field is known to be rejected"
+    costs = price(questions(info, config.model.cache_ttl), info)
+    return Finding("features", "ok", said, f"`prunecli doctor --probe` asks the endpoint: {costs}")
 
 
 def _sandbox(patient: Patient, config: Config) -> Finding:

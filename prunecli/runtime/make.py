@@ -90,6 +90,7 @@ def make_runtime(asked: Launch, environ: Mapping[str, str]) -> Runtime:
         added=added,
         append_prompt=launch_flags.appended(asked),
         naming=[asked.name] if asked.name else [],
+        local_ports=_local_ports(environ) if demo else (),
     )
     table = ModelTable.load(places.shipped_data, config.models)
 
@@ -126,6 +127,12 @@ def _answering(config: Config, environ: Mapping[str, str], places: Places) -> Co
     if lacks_key(config, provider, connection.credentials):
         return config.with_value("model.name", STAND_IN, origin=NO_KEY)
     return config
+
+
+def _local_ports(environ: Mapping[str, str]) -> tuple[int, ...]:
+    from prunecli.runtime.local_servers import ports  # deferred: only starts without a key look for servers
+
+    return ports(environ)
 
 
 def _trust_notes(store: TrustStore, cwd: Path, trusted: bool) -> list[str]:

@@ -49,9 +49,9 @@ class OfferedModels:
             return None
         return tuple((row[0], row[1]) for row in rows if _is_row(row)) if isinstance(rows, list) else None
 
-    def keep(self, rows: Rows) -> None:
-        """Keep a list for the next start."""
-        address, since = bare(self._address()), self._clock() - LASTS_MS
+    def keep(self, rows: Rows, address: str = "") -> None:
+        """Keep the list of an address, by default the one in use, also for the next start."""
+        address, since = bare(address or self._address()), self._clock() - LASTS_MS
         before = recall(self._path, _SECTION)
         young = {
             key: one for key, one in before.items() if isinstance(one, dict) and one.get("when", 0) > since

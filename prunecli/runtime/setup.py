@@ -45,7 +45,8 @@ class Setup:
     trusted directory or not. `zone` is the time zone for display, None for the machine's. `environ` is the original
     environment with keys; no child process gets it. `walls` makes the sandbox; without it there is none.
     `append_prompt` is a text at the end of the system prompt of each session that begins; tasks do not get it.
-    `naming` holds the name that the session of the next prompt gets, if any.
+    `naming` holds the name that the session of the next prompt gets, if any. On `local_ports` a screen looks for a
+    model server once it is there: without a key, to offer one.
     """
 
     places: Places
@@ -65,6 +66,7 @@ class Setup:
     added: Added = field(default_factory=Added)
     append_prompt: str = ""
     naming: list[str] = field(default_factory=list)
+    local_ports: tuple[int, ...] = ()
 
 
 def rules_of(config: Config) -> Rules:

@@ -75,6 +75,7 @@ class Startup:
         await painted(self._app.frame)  # an importing thread would delay the first paint of the session
         await self._load_typed(conversation)
         await self._say_sandbox(runtime, conversation)
+        await self._say_local(runtime, conversation)
         branch = await asyncio.to_thread(outside.branch_of, runtime.setup.cwd)
         self._app.frame.masthead.show_branch(branch)
         await asyncio.to_thread(warm)
@@ -97,6 +98,15 @@ class Startup:
         if line := await asyncio.to_thread(runtime.sandbox.line):
             conversation.say(line)
             conversation.show_status()
+
+    async def _say_local(self, runtime: "Runtime", conversation: "Conversation") -> None:
+        """Offer a model server on this machine to a user without a key."""
+        if runtime.setup.local_ports:
+            from prunecli.runtime.local_servers import find, invitation
+
+            servers = await asyncio.to_thread(find, runtime.setup.local_ports)
+            if line := invitation(servers):
+                conversation.say(line)
 
     async def _load_typed(self, conversation: "Conversation") -> None:
         """Load the prompt history and the draft."""

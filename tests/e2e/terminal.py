@@ -16,8 +16,8 @@ ROOT = Path(__file__).parents[2]
 HAS_TMUX = shutil.which("tmux") is not None
 
 
-_OFF = {"PYTHONPATH": str(ROOT), "PRUNECLI_SANDBOX": "off"}
-"""A test that is about the sandbox sets another mode."""
+_OFF = {"PYTHONPATH": str(ROOT), "PRUNECLI_SANDBOX": "off", "PRUNECLI_LOCAL_PORTS": "none"}
+"""A test that is about the sandbox or about local servers sets another value."""
 
 
 class Terminal:

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,7 @@ from prunecli.providers.provider import TextDelta
 from prunecli.providers.scripted import Scripted, calls, fails, says
 from prunecli.runtime import Runtime
 from prunecli.runtime.guide import Guide
+from tests.serving import as_json, serving
 from tests.starting import start
 
 RUN = ToolUse("t1", "bash", {"command": "make install"})
@@ -199,6 +201,15 @@ def test_what_a_start_has_to_ask_comes_first(tmp_path: Path, runner: asyncio.Run
     printed = talked(runner, runtime, "yes", prompt="hello")
     assert runtime.gatekeeper.trusted
     assert printed.index("No API key: this is the demo model.") < printed.index("hello back")
+
+
+def test_a_local_server_is_offered_before_the_first_prompt(tmp_path: Path, runner: asyncio.Runner) -> None:
+    row = {"id": "qwen", "owned_by": "vllm"}
+    with serving(lambda *_: as_json({"data": [row]})) as served:
+        runtime = start(tmp_path)
+        runtime.setup = replace(runtime.setup, local_ports=(served.port,))
+        assert "vLLM runs on this machine (1 model). /local to use it" in talked(runner, runtime)
+    assert "/local" not in talked(runner, start(tmp_path / "other"))
 
 
 def test_a_guide_says_its_lines_with_enter(tmp_path: Path, runner: asyncio.Runner) -> None:

@@ -330,3 +330,17 @@ def test_an_address_that_ends_in_v1_is_pointed_out_where_nothing_is_found():
     assert Failures("http://localhost:1").refused(404, {}, b"", NOW).hint == ""
     unknown = b'{"error": {"type": "not_found_error", "message": "model: sonnet-5-5"}}'
     assert "/model" in Failures("http://localhost:1").refused(404, {}, unknown, NOW).hint
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "image input is not supported - hint: if this is unexpected, you may need to provide the mmproj",
+        "litellm.InternalServerError: OpenAIException - image input is not supported",
+        "documents are not supported",
+    ],
+)
+def test_what_a_server_can_not_do_is_not_tried_again_though_it_says_500(said: str) -> None:
+    body = json.dumps({"error": {"code": 500, "message": said, "type": "server_error"}}).encode()
+    assert type(FAILURES.refused(500, {}, body, NOW)) is BadRequest
+    assert type(FAILURES.refused(500, {}, b'{"error": "the tool is busy"}', NOW)) is Overloaded

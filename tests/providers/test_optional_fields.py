@@ -105,3 +105,9 @@ def test_thinking_out_of_its_conversation_is_a_matter_of_the_signature(naming: s
         "conversation. Remove the block, or set `thinking.block_binding.prefix_mismatch_behavior` to 'drop_block'."
     )
     assert type(refused(said + naming + beta)) is SignatureRejected
+
+
+def test_a_gateway_that_calls_thinking_reasoning_is_understood() -> None:
+    """LiteLLM translates `thinking` into OpenAI's words."""
+    said = "litellm.UnsupportedParamsError: smol doesn't support `reasoning.effort` (its model cost map entry lacks"
+    assert refused_fields(said) == (EFFORT, THINKING)

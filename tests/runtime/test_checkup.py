@@ -75,6 +75,7 @@ def test_where_all_is_well_every_line_is_ok_but_for_the_sandbox(tmp_path: Path) 
         "credentials",
         "model",
         "endpoint",
+        "features",
         "sandbox",
         "rg",
         "sessions",
