@@ -42,10 +42,9 @@ ASYNC_ALLOWED = (
     "acp",
     "input_lines.py",
     "launch.py",
-    "library.py",
+    "library",
 )
 """headless, plain and acp are front ends as tui is, input_lines hands lines to them; launch holds what asyncio.run
-gets; the gatekeeper asks."""
 gets; the gatekeeper asks."""
 BLIND_EXCEPTS = {"agent/execute.py": 1, "config/strategies.py": 1, "mcp/connection.py": 3, "tools/tool.py": 1}
 """A tool's defect must not kill the run; neither must a strategy or a function of the user's, or an MCP server."""
@@ -296,6 +295,7 @@ def test_the_version_needs_no_flags_and_a_start_with_flags_no_typer() -> None:
     [
         ("prunecli.launch", set()),
         ("prunecli.headless", set()),
+        ("prunecli.library", set()),
         ("prunecli.providers.messages_api", set()),
         ("prunecli.runtime", set()),
         ("prunecli.tui.app", {"textual"}),
@@ -338,6 +338,7 @@ ONLY_IN = {
     "anthropic": "providers/",
     "mcp": "mcp/",
     "mcp_types": "mcp/",
+    "acp": "acp/",
     "textual": "tui/",
     "typer": "cli/",
     "tiktoken": "providers/tokenizer.py",
@@ -358,8 +359,8 @@ def test_each_large_dependency_is_imported_in_one_place() -> None:
 
 DISTRIBUTIONS = {"markdown-it-py": "markdown_it", "pyyaml": "yaml", "tomli-w": "tomli_w"}
 """Distributions whose module has another name."""
-EXTRA = {"mcp", "mcp_types", "anyio", "pydantic"}
-"""Modules of the extra prunecli[mcp]: the SDK, and what its interface is made of."""
+EXTRA = {"acp", "mcp", "mcp_types", "anyio", "pydantic"}
+"""Modules of the extras prunecli[acp] and prunecli[mcp]: the SDKs, and what their interfaces are made of."""
 
 
 def test_what_is_declared_is_imported_and_what_is_imported_is_declared() -> None:
