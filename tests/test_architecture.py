@@ -46,8 +46,15 @@ ASYNC_ALLOWED = (
 )
 """headless, plain and acp are front ends as tui is, input_lines hands lines to them; launch holds what asyncio.run
 gets; the gatekeeper asks."""
-BLIND_EXCEPTS = {"agent/execute.py": 1, "config/strategies.py": 1, "mcp/connection.py": 3, "tools/tool.py": 1}
-"""A tool's defect must not kill the run; neither must a strategy or a function of the user's, or an MCP server."""
+BLIND_EXCEPTS = {
+    "agent/execute.py": 1,
+    "config/strategies.py": 1,
+    "library/agent.py": 1,
+    "mcp/connection.py": 3,
+    "tools/tool.py": 1,
+}
+"""A tool's defect must not kill the run; neither must a strategy or a function of the user's, or an MCP server. What
+a permission callback raised is raised again once the run has ended."""
 
 
 def name(path: Path) -> str:
