@@ -43,19 +43,20 @@ ASYNC_ALLOWED = (
     "acp",
     "input_lines.py",
     "launch.py",
-    "library.py",
+    "library",
 )
-"""headless, plain and acp are front ends as tui is; input_lines hands lines to them; launch holds what asyncio.run
+"""headless, plain and acp are front ends as tui is, input_lines hands lines to them; launch holds what asyncio.run
 gets; the gatekeeper asks."""
 BLIND_EXCEPTS = {
     "agent/execute.py": 1,
     "config/strategies.py": 1,
+    "library/agent.py": 1,
     "mcp/connection.py": 3,
     "tools/files/media.py": 2,
     "tools/tool.py": 1,
 }
 """A tool's defect must not kill the run; neither must a strategy or a function of the user's, an MCP server, or a
-damaged PDF."""
+damaged PDF. What a permission callback raised is raised again once the run has ended."""
 
 
 def name(path: Path) -> str:
@@ -303,6 +304,7 @@ def test_the_version_needs_no_flags_and_a_start_with_flags_no_typer() -> None:
     [
         ("prunecli.launch", set()),
         ("prunecli.headless", set()),
+        ("prunecli.library", set()),
         ("prunecli.providers.messages_api", set()),
         ("prunecli.runtime", set()),
         ("prunecli.tui.app", {"textual"}),
@@ -345,6 +347,7 @@ ONLY_IN = {
     "anthropic": "providers/",
     "mcp": "mcp/",
     "mcp_types": "mcp/",
+    "acp": "acp/",
     "textual": "tui/",
     "typer": "cli/",
     "tiktoken": "providers/tokenizer.py",

@@ -35,7 +35,7 @@ from prunecli.model.events import (
     SettingChanged,
     UserMessage,
 )
-from prunecli.model.messages import Text, tool_uses
+from prunecli.model.messages import Text
 from prunecli.model.notes import APPROVED, typed
 from prunecli.model.signals import SessionEvent
 from prunecli.presentation.completion import is_command
@@ -228,15 +228,12 @@ class EditorSession:
         return done
 
     def _reason(self, done: Done | None) -> StopReason:
-        if done is None:
-            return "end_turn"
-        if done.reason != "finished":
-            return "cancelled" if done.reason == "interrupted" else "max_turn_requests"
+        if done is None or done.reason == "interrupted":
+            return "end_turn" if done is None else "cancelled"
         items = self.runtime.session.context.items
         last = items[-1].event if items else None
-        if isinstance(last, AssistantMessage) and not tool_uses(last.content):
-            return _STOPPED.get(last.stop_reason, "end_turn")
-        return "end_turn"
+        stopped = last.stop_reason if isinstance(last, AssistantMessage) else ""
+        return _STOPPED.get(stopped, "end_turn" if done.reason == "finished" else "max_turn_requests")
 
     async def close(self) -> None:
         """Stop the turn, record how it ended, and close the session."""

@@ -33,7 +33,7 @@ class StdioTransport:
         self._writer.start()
 
     async def send(self, message: Message) -> None:
-        """Write a message. Raises ConnectionError if nobody reads any more."""
+        """Write a message. If nobody reads any more, it is dropped, and `receive` ends."""
         data = json.dumps(message, separators=(",", ":"), default=str).encode() + b"\n"
         written: asyncio.Future[None] = self._loop.create_future()
         self._waiting.put((data, written))
@@ -88,32 +88,26 @@ class StdioTransport:
         return message
 
     async def _refuse(self, code: int, why: str, id_: str | int | None = None) -> None:
-        try:
-            await self.send({"jsonrpc": "2.0", "id": id_, "error": {"code": code, "message": why}})
-        except ConnectionError:
-            self._broken.set()
+        await self.send({"jsonrpc": "2.0", "id": id_, "error": {"code": code, "message": why}})
 
     def _write(self) -> None:
         """The thread that writes: a slow editor must not hold up the event loop."""
-        failed: ConnectionError | None = None
+        failed = False
         while item := self._waiting.get():
             data, written = item
             left = memoryview(data)
             try:
                 while left and not failed:
                     left = left[os.write(self._target, left) :]
-            except OSError as error:
-                failed = ConnectionError(error.strerror or str(error))
+            except OSError:
+                failed = True
             try:
                 self._loop.call_soon_threadsafe(self._written, written, failed)
             except RuntimeError:
                 return  # the loop has ended
 
-    def _written(self, written: "asyncio.Future[None]", failed: ConnectionError | None) -> None:
+    def _written(self, written: "asyncio.Future[None]", failed: bool) -> None:
         if failed:
             self._broken.set()
         if not written.done():
-            if failed:
-                written.set_exception(failed)
-            else:
-                written.set_result(None)
+            written.set_result(None)

@@ -5,6 +5,7 @@ import os
 import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from inspect import isawaitable
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ class Editor:
     def __init__(self) -> None:
         self.updates: list[tuple[str, Any]] = []
         self.asked: list[Any] = []
-        self.answer: Callable[[Any, list[Any]], str | None] = lambda _call, options: options[0].option_id
+        self.answer: Callable[[Any, list[Any]], Any] = lambda _call, options: options[0].option_id
         self.changed = asyncio.Event()
 
     def on_connect(self, conn: Any) -> None:
@@ -39,7 +40,7 @@ class Editor:
         self.asked.append((session_id, tool_call, options))
         self.changed.set()
         chosen = self.answer(tool_call, options)
-        if asyncio.iscoroutine(chosen):
+        if isawaitable(chosen):
             chosen = await chosen
         if chosen is None:
             return RequestPermissionResponse(outcome=DeniedOutcome(outcome="cancelled"))
@@ -95,7 +96,7 @@ def environment(tmp_path: Path, base_url: str, key: str = KEY) -> dict[str, str]
         "PATH": os.environ["PATH"],
         "PRUNECLI_HOME": str(tmp_path / "data"),
         "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
-        "ANTHROPIC_BASE_URL": base_url,
+        **({"ANTHROPIC_BASE_URL": base_url} if base_url else {}),
         **keyed,
     }
 
@@ -126,8 +127,9 @@ async def editing(
             transport_kwargs={"stderr": stderr, "shutdown_timeout": 20, "limit": 50_000_000},
             use_unstable_protocol=True,
         ) as (connection, process):
-            await connection.initialize(protocol_version=1)
-            yield editor, connection, work
+            async with asyncio.timeout(20):
+                await connection.initialize(protocol_version=1)
+                yield editor, connection, work
     assert process.returncode == 0, errors.read_text()
     assert "Traceback" not in errors.read_text()
     for path in (tmp_path / "data" / "sessions").glob("*/*.jsonl"):

@@ -1,21 +1,7 @@
-"""prunecli as a library: the pruning engine on plain messages, and the agent in ten lines.
-
-    from prunecli.library import Pruner
-    pruner = Pruner("pi", window=200_000, prune_protect=20_000)
-    shorter = pruner.request(messages)      # before each request; earlier edits stay
-
-    from prunecli.library import ask
-    print(await ask("What does this project do?", trust=True))
-
-README.md shows both as whole programs.
-"""
+"""The pruning engine on plain messages in the form of Anthropic's API."""
 
 import json
-import logging
-import os
-from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 from prunecli.config import Config
 from prunecli.config.references import chosen
@@ -23,19 +9,12 @@ from prunecli.context.ledger import Ledger, ledger, prun_applied
 from prunecli.context.state import Context
 from prunecli.context.tokens import TokenCounter
 from prunecli.context.view import View
-from prunecli.errors import ConfigError
-from prunecli.launch_options import Launch
 from prunecli.model.events import Event, Record
-from prunecli.model.messages import Json, plain_text
-from prunecli.model.signals import SessionEvent
+from prunecli.model.messages import Json
 from prunecli.paths import PACKAGE
 from prunecli.providers.models import load_expectations
 from prunecli.providers.tokenizer import SHIPPED
-from prunecli.runtime.make import make_runtime
-from prunecli.runtime.notices import notice_of, opening_notices
 from prunecli.session.importers.anthropic_messages import START_MS, records_of
-
-LOGGER = logging.getLogger("prunecli")
 
 
 class Pruner:
@@ -104,46 +83,3 @@ def prune_messages(
 ) -> list[dict[str, Json]]:
     """Prune Anthropic messages once with a strategy. Arguments and errors as for `Pruner`."""
     return Pruner(strategy, window=window, counter=counter, **options).request(messages)
-
-
-async def ask(
-    prompt: str,
-    *,
-    cwd: Path | None = None,
-    trust: bool = False,
-    mode: str = "ask",
-    environ: Mapping[str, str] | None = None,
-    notice: Callable[[str], object] = LOGGER.warning,
-    **settings: Json,
-) -> str:
-    """Run the agent once with the default tools and return its final message.
-
-    Never asks the user: calls that `mode` (ask, edits, plan, auto) does not allow are denied. `notice` gets each
-    notice for the user; by default, the logger `prunecli` does. `settings` are configuration keys with `__` for the
-    dot, such as `model__name="opus"`. Raises PrunecliError.
-    """
-    sets = tuple(
-        f"{key.replace('__', '.')}={value if isinstance(value, str) else json.dumps(value)}"
-        for key, value in settings.items()
-    )
-    asked = Launch(headless=True, trust=trust, cwd=cwd, sets=sets, flags={"--permission-mode": mode})
-    runtime = make_runtime(asked, os.environ if environ is None else environ)
-
-    def tell(event: SessionEvent) -> None:
-        if line := notice_of(event, runtime):
-            notice(line)
-
-    try:
-        for line in opening_notices(runtime):
-            notice(line)
-        runtime.session.subscribe(tell)
-        done = await runtime.submit(prompt)
-        if done.note:
-            notice(done.note)
-        last: Any = runtime.session.context.items[-1].event
-        return plain_text(last.content)
-    finally:
-        await runtime.close()
-
-
-__all__ = ["ConfigError", "Pruner", "ask", "prune_messages"]

@@ -1,0 +1,177 @@
+"""The events of a run, as a program sees them: frozen values in a closed union."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+from prunecli.inspector.labels import prune_in_words, withheld_by
+from prunecli.model.events import (
+    AssistantMessage,
+    CompactionApplied,
+    EndReason,
+    PrunApplied,
+    PruneSource,
+    PrunReverted,
+    Record,
+    RunEnded,
+    ToolResult,
+)
+from prunecli.model.messages import ToolUse, Usage, plain_text, tool_uses
+from prunecli.model.signals import (
+    Notice,
+    RetryScheduled,
+    SessionEvent,
+    StreamDiscarded,
+    SummaryEnded,
+    SummaryStarted,
+    TextDelta,
+    ThinkingDelta,
+    ToolProgress,
+)
+from prunecli.runtime.notices import notice_of
+
+if TYPE_CHECKING:
+    from prunecli.runtime import Runtime
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """A whole answer of the model, after its deltas. `stop_reason` is the endpoint's, or "interrupted"."""
+
+    text: str
+    model: str
+    stop_reason: str
+    usage: Usage
+
+
+@dataclass(frozen=True, slots=True)
+class Pruned:
+    """A prune: `tokens` of `results` results leave the context. `text` says it in one line.
+
+    `source` is the model, a strategy or the user; `thinking_blocks` are those that the endpoint drops because of it.
+    """
+
+    source: PruneSource
+    strategy: str
+    tokens: int
+    results: int
+    thinking_blocks: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """Prunes were undone, or entries restored, by the numbers of their records."""
+
+    entries: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Compacted:
+    """The older part was summarized: the tokens of the context before and after."""
+
+    before: int
+    after: int
+    summary: str
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """The state after an answer or a prune: tokens of the next request and their limit, tokens withheld by pruning,
+    requests so far, and the bill in USD."""
+
+    context_tokens: int
+    window: int
+    pruned_tokens: int
+    requests: int
+    cost_usd: float
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """The end of a run, always the last event: why, the last answer, and a note if the reason is not obvious."""
+
+    reason: EndReason
+    text: str
+    note: str = ""
+
+
+AgentEvent: TypeAlias = (
+    TextDelta
+    | ThinkingDelta
+    | StreamDiscarded
+    | Message
+    | ToolUse
+    | ToolProgress
+    | ToolResult
+    | Pruned
+    | Restored
+    | Compacted
+    | Figures
+    | Notice
+    | Finished
+)
+"""What `Agent.run` yields. After `StreamDiscarded`, the deltas since the last `Message` are void: they come again."""
+
+
+class EventsOf:
+    """Makes the events of one session."""
+
+    def __init__(self, runtime: "Runtime") -> None:
+        self._runtime = runtime
+        self._summarizing = False
+
+    def of(self, event: SessionEvent) -> Iterator[AgentEvent]:
+        """The events for a record or a signal."""
+        match event:
+            case SummaryStarted() | SummaryEnded():
+                self._summarizing = isinstance(event, SummaryStarted)
+            case TextDelta() | ThinkingDelta() | StreamDiscarded() if not self._summarizing:
+                yield event
+            case ToolProgress() | Notice():
+                yield event
+            case RetryScheduled(_, seconds, reason):
+                yield Notice(f"{reason}; retrying in {seconds:.1f} s", "warning")
+            case Record():
+                yield from self._record(event)
+            case _:
+                if line := notice_of(event, self._runtime):
+                    yield Notice(line)
+
+    def _record(self, record: Record) -> Iterator[AgentEvent]:
+        event = record.event
+        match event:
+            case AssistantMessage():
+                yield Message(plain_text(event.content), event.model, event.stop_reason, event.usage)
+                yield from tool_uses(event.content)
+                yield self.figures()
+            case ToolResult():
+                yield event
+            case PrunApplied():
+                tokens = withheld_by(self._runtime.session.context, record.seq) or 0
+                yield Pruned(
+                    event.source,
+                    event.strategy or "",
+                    tokens,
+                    event.messages_removed,
+                    event.thinking_blocks,
+                    prune_in_words(event, tokens),
+                )
+                yield self.figures()
+            case PrunReverted(seqs):
+                yield Restored(seqs)
+                yield self.figures()
+            case CompactionApplied(summary=summary, tokens_before=before, tokens_after=after):
+                yield Compacted(before, after, summary)
+                yield self.figures()
+            case RunEnded():
+                pass  # `Finished` says it
+            case _:
+                if line := notice_of(record, self._runtime):
+                    yield Notice(line)
+
+    def figures(self) -> Figures:
+        """The figures now."""
+        status = self._runtime.status()
+        ledger, bill = status.ledger, status.bill
+        return Figures(ledger.context_tokens, ledger.window, ledger.pruned_tokens, bill.requests, bill.cost)
