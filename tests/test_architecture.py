@@ -354,8 +354,8 @@ def test_each_large_dependency_is_imported_in_one_place() -> None:
 
 DISTRIBUTIONS = {"markdown-it-py": "markdown_it", "pyyaml": "yaml", "tomli-w": "tomli_w"}
 """Distributions whose module has another name."""
-EXTRA = {"mcp", "mcp_types", "anyio", "pydantic"}
-"""Modules of the extra prunecli[mcp]: the SDK, and what its interface is made of."""
+EXTRA = {"mcp", "mcp_types", "anyio", "pydantic", "html_to_markdown"}
+"""Modules of the extras: prunecli[mcp] (the SDK, and what its interface is made of) and prunecli[web]."""
 
 
 def test_what_is_declared_is_imported_and_what_is_imported_is_declared() -> None:

@@ -129,7 +129,13 @@ def _fields(key: Key, options: type, prefix: Key = (), skip: Set[str] = frozense
         if is_mapping(item.type):
             name = (*name, EXAMPLES[(*key, *name)])
         default = UNSET.get(item.name, item.low or 0) if item.default is None else item.default
-        yield f"#{dotted(name)} = {in_toml(VALUES.get((*key, *name), default))}"
+        line = f"{dotted(name)} = {in_toml(VALUES.get((*key, *name), default))}"
+        yield from (f"#{part}" for part in (_wrapped(line) if isinstance(default, tuple) else [line]))
+
+
+def _wrapped(line: str) -> list[str]:
+    """A list of names on several lines if it is long."""
+    return wrap(line, WIDTH, break_long_words=False, break_on_hyphens=False)
 
 
 def _doc(doc: str, item: Any) -> str:

@@ -366,8 +366,8 @@ def summary_entry(record: Record, event: CompactionApplied) -> Entry:
 
 
 def call_argument(given: Mapping[str, Json]) -> tuple[str, str] | None:
-    """The first of path, command, pattern, query in a call's input, as (name, value), or None."""
-    for name in ("path", "command", "pattern", "query"):
+    """The first of path, command, pattern, query, url in a call's input, as (name, value), or None."""
+    for name in ("path", "command", "pattern", "query", "url"):
         if isinstance(given.get(name), str):
             return name, given[name]
     return None

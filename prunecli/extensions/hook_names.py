@@ -19,6 +19,8 @@ TOOLS: Mapping[str, str] = {
     "find": "Glob",
     "ls": "LS",
     "task": "Task",
+    "web_fetch": "WebFetch",
+    "web_search": "WebSearch",
 }
 """Our tools in Claude Code's spelling. All others keep their names."""
 

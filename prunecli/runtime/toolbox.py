@@ -13,6 +13,7 @@ from prunecli.model.touches import named
 from prunecli.runtime import session_state as standing
 from prunecli.runtime.choices import Choices
 from prunecli.runtime.setup import Setup
+from prunecli.runtime.web import web_of
 from prunecli.session.session import Session
 from prunecli.tools.bash import Bash, ConfinedBash
 from prunecli.tools.files.workspace import seen_from
@@ -103,4 +104,5 @@ def tool_context(
         servers=servers,
         run_task=tasks.run,
         recall_of=tasks.original,
+        web=web_of(choices().config, setup.environ),
     )

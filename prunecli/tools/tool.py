@@ -33,6 +33,8 @@ from prunecli.tools.processes.confinement import Confine, bare
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
+    from prunecli.tools.web.access import Web
+
 TRUNCATION_MARKER = "\n[OUTPUT TRUNCATED]"
 NO_OUTPUT = "(no output)"
 """Replaces an empty or blank output, because the endpoint rejects blank text."""
@@ -149,7 +151,8 @@ class ToolContext:
     processes, without keys; `progress` shows the last lines of output, `so_far` keeps all of it in case the call does
     not finish; `call_id` is the call's own; `run_task` and `recall_of` are None where there are no tasks, `servers`
     where none are configured; `pages` is None in older sessions, whose `recall` takes no lines; `confine` puts
-    commands into the sandbox, and `approved` means that the user allowed this very call.
+    commands into the sandbox; `web` says how pages are fetched, None: no private hosts, no proxy; `approved` means
+    that the user allowed this very call.
     """
 
     workspace: Path
@@ -168,6 +171,7 @@ class ToolContext:
     call_id: str = ""
     run_task: RunTask | None = None
     recall_of: RecallOf | None = None
+    web: "Web | None" = None
 
 
 class Tool(Protocol):
