@@ -10,6 +10,7 @@ from typing import Literal, TypeAlias
 
 from prunecli.context import render
 from prunecli.context.wire_calls import Ids, wire_ids
+from prunecli.model import searches
 from prunecli.model.edits import EditKind
 from prunecli.model.events import (
     AssistantMessage,
@@ -210,7 +211,7 @@ class Entry:
                 case ToolUse(_, name, given):
                     found.append(name + render.compact(given))
                 case _:
-                    pass
+                    found += searches.countable(block)
         return found
 
     @property
@@ -218,6 +219,7 @@ class Entry:
         """Everything in an answer that costs tokens except its thinking, as texts."""
         content = self.event.content if isinstance(self.event, AssistantMessage) else ()
         words = [block.text for block in content if isinstance(block, Text)]
+        words += [text for block in content for text in searches.countable(block)]
         return [*words, *(call.name + render.compact(call.input) for call in tool_uses(content))]
 
     @property

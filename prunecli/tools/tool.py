@@ -271,7 +271,10 @@ def schema(input_class: type) -> dict[str, Json]:
 
 
 def definition(tool: Tool) -> dict[str, Json]:
-    """The tool definition sent to the endpoint."""
+    """The tool definition sent to the endpoint; `server` is that of a tool which the endpoint runs itself."""
+    server: Mapping[str, Json] | None = getattr(tool, "server", None)
+    if server is not None:
+        return dict(server)
     return {"name": tool.name, "description": tool.description, "input_schema": schema(tool.Input)}
 
 
