@@ -247,6 +247,7 @@ def _total(usages: Sequence[Usage]) -> Usage:
         sum(usage.output_tokens for usage in usages),
         sum(usage.cache_read_input_tokens or 0 for usage in usages),
         sum(usage.cache_creation_input_tokens or 0 for usage in usages),
+        sum(usage.web_search_requests or 0 for usage in usages) or None,
     )
 
 

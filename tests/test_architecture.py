@@ -370,7 +370,7 @@ DISTRIBUTIONS = {"markdown-it-py": "markdown_it", "pyyaml": "yaml", "tomli-w": "
 """Distributions whose module has another name."""
 EXTRA = {
     *("mcp", "mcp_types", "anyio", "pydantic", "PIL", "pypdf", "acp"),
-    *("jsonschema", "jsonschema_specifications", "referencing"),
+    *("jsonschema", "jsonschema_specifications", "referencing", "html_to_markdown"),
 }
 """Modules of the extras: libraries, and what their interfaces are made of."""
 

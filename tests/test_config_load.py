@@ -35,6 +35,7 @@ def test_without_any_file_the_defaults_are_those_of_the_specification(here):
         "recall",
         "task",
         "mcp",
+        "web_fetch",
     )
     assert (config.tools.max_output_bytes, config.tools.bash_timeout) == (100_000, 120)
     assert (config.permissions.mode, config.sandbox.mode, config.model.cache_ttl) == ("ask", "auto", "5m")

@@ -8,15 +8,17 @@ from prunecli.context.state import Context
 from prunecli.context.validate import validate
 from prunecli.context.wire import Wire
 from prunecli.model.codec import canonical
-from prunecli.model.events import AssistantMessage, RequestSent
+from prunecli.model.events import AssistantMessage, RequestSent, SettingChanged
 from prunecli.model.messages import Json
 from prunecli.model.requests import (
     COMPACTION_BETA,
+    PREAMBLE,
     CacheTtl,
     Request,
     WireMessage,
     leads_with_summary,
 )
+from prunecli.model.searches import SEARCHES, offers_search
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +77,18 @@ def paused(context: Context) -> bool:
     """Whether the endpoint paused the model's turn; sending it back unchanged continues it."""
     last = context.items[-1].event if context.items else None
     return isinstance(last, AssistantMessage) and last.stop_reason == "pause_turn"
+
+
+def searches_change(context: Context, offered: bool) -> SettingChanged | None:
+    """The record that offers the endpoint's search from now on, or sends no trace of it; None if nothing changes.
+
+    Some models and endpoints reject the tool and its blocks. With the first model again, the first bytes return.
+    """
+    recorded = context.settings.get(PREAMBLE)
+    tools = recorded.get("tools") or () if isinstance(recorded, dict) else ()
+    if offered is (context.settings.get(SEARCHES) is not False) or not any(map(offers_search, tools)):
+        return None
+    return SettingChanged(SEARCHES, offered)
 
 
 def body_bytes(context: Context) -> int:

@@ -15,6 +15,7 @@ from prunecli.agent.assemble import (
     assemble,
     body_bytes,
     compaction_request,
+    searches_change,
     sent,
     summary_request,
 )
@@ -288,6 +289,8 @@ class Run:
         """
         places = ["named", "all"]
         while True:
+            if change := searches_change(self.session.context, self.policy().searches):
+                self.session.emit(change)
             if not self.policy().reads_summaries and (plain := summary_as_text(self._view(), NOT_READ)):
                 self.session.emit(plain)
             if self.policy().leaves_out and (stale := strip_stale(self._view())):

@@ -29,7 +29,8 @@ class Policy:
     `window` and `max_tokens` (the limit of an answer) are in tokens. `leaves_out`: prunecli removes and records
     thinking that a prune invalidated, instead of the endpoint dropping it. `binds`: the model binds its thinking to
     everything before it, so strategies wait for the end of a tool round. `compacts`: the endpoint writes summaries;
-    `reads_summaries`: it accepts those it wrote. `losing()`: pruning has cost more than it saved in this session.
+    `reads_summaries`: it accepts those it wrote; `searches`: it runs web searches. `losing()`: pruning has cost more
+    than it saved in this session.
 
     Nearing the limit, what costs least comes first: prunes that the gate allows, prunes instead of a compaction that
     is due, the compaction, and only where there is none, prunes at any price, which their reason then names.
@@ -49,6 +50,7 @@ class Policy:
     binds: bool = False
     compacts: bool = False
     reads_summaries: bool = False
+    searches: bool = True
     expectations: Expectations | None = None
     losing: Callable[[], bool] = bool
 

@@ -6,6 +6,7 @@ from datetime import datetime, tzinfo
 from prunecli.commands.command import Effect, Say, Table
 from prunecli.figures import money, share, short
 from prunecli.inspector.spending import Paid, Pruning
+from prunecli.providers.models import SEARCH_USD
 from prunecli.runtime import Runtime
 from prunecli.runtime.balance import payments
 
@@ -33,6 +34,8 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     newest = responses[: -MOST_ROWS - 1 : -1]
     rows += [_row(_when(one, runtime.setup.zone), str(one.seq), [one]) for one in newest]
     note = _note(runtime.balance.now, responses, len(context.prune_history.fetches))
+    if searches := sum(one.usage.web_search_requests or 0 for one in responses):
+        note += f"\nWeb searches by the endpoint: {searches}, {money(searches * SEARCH_USD)}."
     note += "".join(f"\n{line}" for line in runtime.subagents.lines())
     if (lost := context.unseen.cost_of_edits()).blocks:
         note += f"\nPruning cost {lost}."

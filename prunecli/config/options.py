@@ -122,6 +122,24 @@ class ModelFacts(Section):
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Web(Section):
+    """What web_fetch may reach."""
+
+    private: Annotated[
+        tuple[str, ...],
+        'Hosts on this machine or its network that web_fetch may reach, such as ["localhost:8000"]; without a port,'
+        " all ports. Each host is asked about all the same. Not allowed in project files.",
+    ] = ()
+
+    def __post_init__(self) -> None:
+        if self.private:
+            from prunecli.tools.web.address import problem  # deferred: few configurations name hosts
+
+            if wrong := next(filter(None, map(problem, self.private)), ""):
+                raise ValueError(f"private: {wrong}")
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Tools(Section):
     """The model's tools and their limits."""
 
@@ -130,7 +148,7 @@ class Tools(Section):
         "Enabled tools; phi-core's names (read_file, write_file, edit_file, search, list_files) work too.",
     ] = (
         *("bash", "read", "write", "edit", "grep", "find", "ls", "prun", "recall"),
-        *("task", "todo", "ask", "jobs", "mcp"),
+        *("task", "todo", "ask", "jobs", "web_fetch", "mcp"),
     )
     max_output_bytes: Annotated[Count, "Maximum bytes of one tool result."] = 100_000
     bash_timeout: Annotated[float, (0.1, 86_400), "Timeout of a command in seconds."] = 120.0
@@ -138,6 +156,7 @@ class Tools(Section):
         bool,
         "Save files before changes, for /rewind. Without git, only files that edit and write change.",
     ] = True
+    web: Annotated[Web, "Web pages."] = Web()
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -256,7 +275,7 @@ class Sandbox(Section):
             if not (path.startswith(("/", "~/")) or path == "~") or ".." in path.split("/"):
                 raise ValueError(f"writable: expected a path that starts with / or ~/, got {path!r}")
         if isinstance(self.network, tuple):
-            from prunecli.sandbox.hosts import problem  # deferred: few configurations name hosts
+            from prunecli.hosts import problem  # deferred: few configurations name hosts
 
             if wrong := next(filter(None, map(problem, self.network)), ""):
                 raise ValueError(f"network: {wrong}")

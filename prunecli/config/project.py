@@ -21,6 +21,7 @@ USER_ONLY: Mapping[Key, str] = {
     ("model", "endpoint"): "it decides who gets the key",
     ("model", "allow_http"): "it lets the key travel unencrypted",
     ("permissions", "allow"): "it allows calls",
+    ("tools", "web", "private"): "it opens this machine's network to the model",
     ("sandbox", "writable"): "it opens folders to commands",
     ("mcp",): "it names programs to run; a project's servers are in .mcp.json",
     ("ui", "keys"): "it could rebind the key that allows a call",

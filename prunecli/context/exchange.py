@@ -11,6 +11,7 @@ from typing import Literal, TypeAlias
 from prunecli.context import render
 from prunecli.context.media import image_tokens
 from prunecli.context.wire_calls import Ids, wire_ids
+from prunecli.model import searches
 from prunecli.model.edits import EditKind
 from prunecli.model.events import (
     AssistantMessage,
@@ -228,7 +229,7 @@ class Entry:
                 case ToolUse(_, name, given):
                     found.append(name + render.compact(given))
                 case _:
-                    pass
+                    found += searches.countable(block)
         return found
 
     @property
@@ -236,6 +237,7 @@ class Entry:
         """Everything in an answer that costs tokens except its thinking, as texts."""
         content = self.event.content if isinstance(self.event, AssistantMessage) else ()
         words = [block.text for block in content if isinstance(block, Text)]
+        words += [text for block in content for text in searches.countable(block)]
         return [*words, *(call.name + render.compact(call.input) for call in tool_uses(content))]
 
     @property
@@ -374,8 +376,8 @@ def summary_entry(record: Record, event: CompactionApplied) -> Entry:
 
 
 def call_argument(given: Mapping[str, Json]) -> tuple[str, str] | None:
-    """The first of path, command, pattern, query in a call's input, as (name, value), or None."""
-    for name in ("path", "command", "pattern", "query"):
+    """The first of path, command, pattern, query, url in a call's input, as (name, value), or None."""
+    for name in ("path", "command", "pattern", "query", "url"):
         if isinstance(given.get(name), str):
             return name, given[name]
     return None

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from prunecli.context import render
+from prunecli.context.paired import paired
 from prunecli.context.wire_calls import wire_ids
 from prunecli.model.edits import Edit
 from prunecli.model.events import (
@@ -29,6 +30,7 @@ from prunecli.model.events import (
 )
 from prunecli.model.messages import ToolUse, tool_uses
 from prunecli.model.requests import WireMessage
+from prunecli.model.searches import SEARCHES
 
 _OUTSIDE = (SettingChanged, SessionStarted, RequestSent, AttemptBilled, RunEnded, FilesSaved)
 
@@ -37,7 +39,8 @@ def project(records: Sequence[Record]) -> tuple[WireMessage, ...]:
     """The messages that result from these records."""
     branch = _branch(records)
     edits, ids = _live_edits(branch), _call_ids(branch)
-    out = _Messages()
+    settings = {one.event.key: one.event.value for one in records if isinstance(one.event, SettingChanged)}
+    out = _Messages(as_text=settings.get(SEARCHES) is False)
     for number, record in enumerate(_visible(branch)):
         event = record.event
         if isinstance(event, UserMessage):
@@ -234,7 +237,8 @@ def _assistant(
 class _Messages:
     """Messages under construction: results come first, neighbors of one role are merged."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, as_text: bool) -> None:
+        self._as_text = as_text
         self._built: list[tuple[str, list[tuple[int, bytes]], list[tuple[int, bytes]]]] = []
 
     def user(self, seq: int, blocks: Iterable[bytes]) -> None:
@@ -267,16 +271,13 @@ class _Messages:
 
     def done(self) -> tuple[WireMessage, ...]:
         messages = []
-        for role, first, rest in self._built:
+        for number, (role, first, rest) in enumerate(self._built, 1):
             pieces = [*first, *rest]
-            wire_role = "assistant" if role == "assistant" else "user"
-            messages.append(
-                WireMessage.of(
-                    "assistant" if wire_role == "assistant" else "user",
-                    tuple(block for _, block in pieces),
-                    tuple(seq for seq, _ in pieces),
-                )
-            )
+            blocks, seqs = tuple(block for _, block in pieces), tuple(seq for seq, _ in pieces)
+            if role == "assistant":
+                last = number == len(self._built)
+                blocks = paired(blocks, last=last, as_text=self._as_text)
+            messages.append(WireMessage.of("assistant" if role == "assistant" else "user", blocks, seqs))
         return tuple(messages)
 
     def _last(self, role: str) -> tuple[str, list[tuple[int, bytes]], list[tuple[int, bytes]]]:

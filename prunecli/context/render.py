@@ -58,6 +58,8 @@ def _text(words: str) -> bytes:
 def block(value: Block, ids: Ids = MappingProxyType({})) -> bytes | None:
     """The block's canonical bytes; None if it can't be sent: blank text or unsigned thinking."""
     match value:
+        case Text(words, citations) if citations and words.strip():
+            return canonical(block_to_json(value))
         case Text(words):
             return _text(words) if words.strip() else None
         case Thinking(thinking, signature):
@@ -147,8 +149,13 @@ def blocks(content: tuple[Block, ...], lost: str = LOST) -> tuple[bytes, ...]:
     """The blocks of user or tool content that are sent; the text `lost` if none of them can be."""
     if is_lost(content):
         return (text(lost),)
-    said = (block(value) for value in content if not is_out_of_place(value, answer=False))
+    said = (block(_uncited(value)) for value in content if not is_out_of_place(value, answer=False))
     return tuple(piece for piece in said if piece is not None)
+
+
+def _uncited(value: Block) -> Block:
+    """A text without its citations, which only answers may have."""
+    return Text(value.text) if isinstance(value, Text) and value.citations else value
 
 
 def assistant(content: tuple[Block, ...], ids: Ids, *, stripped: bool = False) -> tuple[bytes, ...]:

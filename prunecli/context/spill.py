@@ -49,7 +49,7 @@ def kind_of(call: ToolUse, touches: Touches | None) -> Kind | None:
 
     Those are answers about the context itself (recall, prun) and windows of a file that the call chose.
     """
-    if touches is None or touches.calls:
+    if touches is None or touches.calls or touches.fetches:
         return "other"
     if touches.is_nothing:
         return "bash" if call.name == JOBS else None

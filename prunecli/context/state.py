@@ -54,6 +54,7 @@ from prunecli.model.events import (
 )
 from prunecli.model.messages import Json
 from prunecli.model.requests import PREAMBLE, Preamble, WireMessage
+from prunecli.model.searches import SEARCHES, preamble_of
 
 RESTORED = "restored by undo"  # stops strategies for a while, but not the user
 
@@ -104,7 +105,7 @@ class Context:
         self.beside: list[Entry] = []
         self._words: dict[int, list[Entry]] = {}
         self._signed: set[int] = set()
-        self.wire = Wire(partial(shown, self))
+        self.wire = Wire(partial(shown, self), lambda: self.settings.get(SEARCHES) is False)
         self.memo = Memo()
         for part in (self.thoughts, self.unseen, self.counts):
             part.clear()
@@ -278,8 +279,10 @@ class Context:
         self.settings[key] = value
         if key == "model.name":
             self.counts.model(str(value))
-        if key == PREAMBLE and isinstance(value, dict):
-            self.preamble = Preamble.of(tuple(value.get("system") or ()), tuple(value.get("tools") or ()))
+        if key == SEARCHES:
+            self.wire.searches_changed()
+        if key in (PREAMBLE, SEARCHES) and isinstance(recorded := self.settings.get(PREAMBLE), dict):
+            self.preamble = preamble_of(recorded, searches=self.settings.get(SEARCHES) is not False)
             self._preamble_digest = self.preamble.digest()
             self.counts.preamble(self.preamble)
             self.thoughts.changed(PREAMBLE_PLACE, at, self._preamble_digest)

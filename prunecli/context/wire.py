@@ -12,6 +12,7 @@ from typing import TypeAlias
 
 from prunecli.context import render
 from prunecli.context.exchange import Entry, Exchange
+from prunecli.context.paired import has_searches, paired, waits
 from prunecli.model.requests import Role, WireMessage, link
 
 Source: TypeAlias = tuple[bytes, ...] | Entry
@@ -49,8 +50,10 @@ class _Group:
     exchange: Exchange | None = None
     message: WireMessage | None = None
     opening: bool = False
+    searches: bool = False
+    waits: bool = False
 
-    def build(self) -> WireMessage:
+    def build(self, *, last: bool, as_text: bool) -> WireMessage:
         if self.message is None:
             open_calls = self.exchange.unanswered if self.exchange else ()
             derived: list[Piece] = (
@@ -63,17 +66,25 @@ class _Group:
                 made = source.wire if isinstance(source, Entry) else source
                 seqs += [seq] * len(made)
                 blocks += made
+            if self.role == "assistant":
+                self.searches = has_searches(blocks)
+                self.waits = self.searches and waits(blocks)
+                blocks = list(paired(blocks, last=last, as_text=as_text))
             message = WireMessage.of(self.role, tuple(blocks), tuple(seqs))
-            if derived:
+            if derived or self.waits:
                 return message
             self.message = message
         return self.message
 
 
 class Wire:
-    """The messages of the working context. `show` gives an item's content under its present edits."""
+    """The messages of the working context.
 
-    def __init__(self, show: Callable[[Entry], Shown]) -> None:
+    `show` gives an item's content under its present edits; `as_text` tells whether searches are sent as text.
+    """
+
+    def __init__(self, show: Callable[[Entry], Shown], as_text: Callable[[], bool] = lambda: False) -> None:
+        self._as_text = as_text
         self._show = show
         self._items: list[Entry] = []
         self._groups: list[_Group] = []
@@ -110,6 +121,8 @@ class Wire:
         kept = next(bounds)
         self._touch(at)
         self._groups = old[:at]
+        if self._groups and self._groups[-1].waits:
+            self._touch(at - 1)
         if self._groups and self._groups[-1].blocks and self._groups[-1].blocks[-1][0] >= start:
             self._touch(at - 1)
             last = self._groups[-1]
@@ -131,14 +144,23 @@ class Wire:
 
     def messages(self, start: int = 0) -> tuple[WireMessage, ...]:
         """All messages from index `start` on; an open call gets a derived "interrupted" result."""
-        return tuple(group.build() for group in self._groups[start:])
+        return tuple(self._build(at) for at in range(start, len(self._groups)))
+
+    def _build(self, at: int) -> WireMessage:
+        return self._groups[at].build(last=at == len(self._groups) - 1, as_text=self._as_text())
+
+    def searches_changed(self) -> None:
+        """Make the messages with searches, or with citations of them, anew."""
+        for at, group in enumerate(self._groups):
+            if group.role == "assistant":
+                self._touch(at)
 
     def digest(self, preamble: bytes) -> bytes:
         """The end of the hash chain that starts with the preamble's digest."""
         if not self._chain or self._chain[0] != preamble:
             self._chain = [preamble]
-        for group in self._groups[len(self._chain) - 1 :]:
-            self._chain.append(link(self._chain[-1], group.build()))
+        for at in range(len(self._chain) - 1, len(self._groups)):
+            self._chain.append(link(self._chain[-1], self._build(at)))
         return self._chain[-1]
 
     def digests(self, preamble: bytes) -> tuple[bytes, ...]:
@@ -154,7 +176,7 @@ class Wire:
 
     def seq_at(self, message: int, block: int) -> int | None:
         """The entry shown by a block of a message; None if there is no such block."""
-        seqs = self._groups[message].build().seqs if message < len(self._groups) else ()
+        seqs = self._build(message).seqs if message < len(self._groups) else ()
         return seqs[block] if block < len(seqs) else None
 
     def item_at(self, group: int) -> int:
@@ -163,8 +185,8 @@ class Wire:
 
     def bytes_between(self, start: int, end: int) -> int:
         """Canonical bytes of the messages from index `start` to before index `end`."""
-        for group in self._groups[len(self._ends) - 1 :]:
-            self._ends.append(self._ends[-1] + len(group.build().canonical))
+        for at in range(len(self._ends) - 1, len(self._groups)):
+            self._ends.append(self._ends[-1] + len(self._build(at).canonical))
         last = len(self._ends) - 1
         return self._ends[min(end, last)] - self._ends[min(start, last)] if start < end else 0
 
@@ -195,6 +217,8 @@ class Wire:
                 opening = _Group("user", index, opening=True)
                 opening.blocks.append((index, (self._items[index].seq, (render.text(render.CONTINUES),))))
                 self._groups.append(opening)
+            if self._groups and self._groups[-1].waits:
+                self._touch(len(self._groups) - 1)
             self._groups.append(_Group(role, index))
         return self._groups[-1]
 

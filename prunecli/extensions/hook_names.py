@@ -20,6 +20,8 @@ TOOLS: Mapping[str, str] = {
     "ls": "LS",
     "task": "Task",
     "todo": "TodoWrite",
+    "web_fetch": "WebFetch",
+    "web_search": "WebSearch",
 }
 """Our tools in Claude Code's spelling. All others keep their names."""
 

@@ -86,8 +86,9 @@ def canonical_string(text: str) -> bytes:
 def block_to_json(block: Block) -> dict[str, Json]:
     """The block as the log keeps it: Anthropic's shape plus an image's size and a blob's reference."""
     match block:
-        case Text(text):
-            return {"type": "text", "text": text}
+        case Text(text, citations):
+            cited = {"citations": [dict(one) for one in citations]} if citations else {}
+            return {"type": "text", "text": text, **cited}
         case ToolUse(id_, name, input_):
             return {"type": "tool_use", "id": id_, "name": name, "input": input_}
         case Thinking(thinking, signature):
@@ -112,7 +113,7 @@ def block_from_json(value: Mapping[str, Json]) -> Block:
     try:
         match value.get("type"):
             case "text":
-                return Text(string(value["text"]))
+                return Text(string(value["text"]), _citations(value.get("citations")))
             case "tool_use":
                 return ToolUse(string(value["id"]), string(value["name"]), mapping(value["input"]))
             case "thinking":
@@ -150,6 +151,12 @@ def _is_pdf(source: Json) -> bool:
     return known and source["type"] == "base64" and source["media_type"] == PDF
 
 
+def _citations(value: Json) -> tuple[Mapping[str, Json], ...]:
+    """The citations of a text; () unless all are objects."""
+    usable = isinstance(value, list) and all(isinstance(item, dict) for item in value)
+    return tuple(map(mapping, value)) if usable else ()
+
+
 def _size(value: Json) -> int:
     """A size, 0 if invalid; it is only used for display and estimates."""
     return value if type(value) is int and 0 <= value < 10**12 else 0
@@ -184,15 +191,18 @@ def mapping(value: Json) -> dict[str, Json]:
     return clean
 
 
-def usage_to_json(usage: Usage) -> dict[str, int]:
-    """The usage in the API's names; unreported cache fields are omitted."""
+def usage_to_json(usage: Usage) -> dict[str, Json]:
+    """The usage in the API's names; unreported fields are omitted."""
     pairs = {
         "input_tokens": usage.input_tokens,
         "output_tokens": usage.output_tokens,
         "cache_read_input_tokens": usage.cache_read_input_tokens,
         "cache_creation_input_tokens": usage.cache_creation_input_tokens,
     }
-    return {key: count for key, count in pairs.items() if count is not None}
+    found: dict[str, Json] = {key: count for key, count in pairs.items() if count is not None}
+    if usage.web_search_requests is not None:
+        found["server_tool_use"] = {"web_search_requests": usage.web_search_requests}
+    return found
 
 
 def usage_from_json(value: Mapping[str, Json]) -> Usage:
@@ -207,7 +217,15 @@ def usage_from_json(value: Mapping[str, Json]) -> Usage:
         count("output_tokens") or 0,
         count("cache_read_input_tokens"),
         count("cache_creation_input_tokens"),
+        searches_of(value),
     )
+
+
+def searches_of(usage: Mapping[str, Json]) -> int | None:
+    """The billed searches in a usage as the API reports it, None if it reports none."""
+    tools = usage.get("server_tool_use")
+    found = tools.get("web_search_requests") if isinstance(tools, Mapping) else None
+    return found if type(found) is int and found >= 0 else None
 
 
 def strict_loads(data: bytes | str, levels: int = MAX_DEPTH) -> Json:

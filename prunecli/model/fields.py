@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from prunecli.model.codec import content_from_json, mapping, well_formed, well_formed_json
+from prunecli.model.codec import content_from_json, mapping, searches_of, well_formed, well_formed_json
 from prunecli.model.messages import Block, Json, Usage
 from prunecli.model.requests import PREAMBLE
 from prunecli.model.touches import Touches
@@ -121,10 +121,19 @@ def touches(payload: Mapping[str, Json]) -> Touches | None:
     return Touches(**{key: texts(given, key) for key in Touches.__slots__})
 
 
+USAGE_TOKENS = (
+    "input_tokens",
+    "output_tokens",
+    "cache_read_input_tokens",
+    "cache_creation_input_tokens",
+)
+"""The counts of a usage that are plain numbers."""
+
+
 def usage(payload: Mapping[str, Json]) -> Usage:
     """The usage in the API's names; absent cache fields stay unknown."""
     given = part(payload, "usage")
-    found = {key: None if given.get(key) is None else whole(given, key) for key in Usage.__slots__}
+    found = {key: None if given.get(key) is None else whole(given, key) for key in USAGE_TOKENS}
     if wrong := next((key for key, count in found.items() if count is not None and count < 0), None):
         raise ValueError(f"{wrong}: {found[wrong]} is negative")
     return Usage(
@@ -132,6 +141,7 @@ def usage(payload: Mapping[str, Json]) -> Usage:
         found["output_tokens"] or 0,
         found["cache_read_input_tokens"],
         found["cache_creation_input_tokens"],
+        searches_of(given),
     )
 
 

@@ -19,9 +19,10 @@ INVALID_INPUT = "__invalid_json__"
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """Text by the user, the model or a tool."""
+    """Text by the user, the model or a tool. `citations` are those of an answer, as the endpoint sent them."""
 
     text: str
+    citations: tuple[Mapping[str, Json], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,12 +92,14 @@ Block: TypeAlias = Text | Thinking | RedactedThinking | ToolUse | Image | Docume
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens of one request as reported; the cache fields are None if not reported."""
+    """Tokens of one request as reported; the cache fields are None if not reported. `web_search_requests` are the
+    endpoint's own searches, each of which is billed."""
 
     input_tokens: int = 0
     output_tokens: int = 0
     cache_read_input_tokens: int | None = None
     cache_creation_input_tokens: int | None = None
+    web_search_requests: int | None = None
 
     @property
     def prompt_tokens(self) -> int:
@@ -112,6 +115,7 @@ class Usage:
             self.output_tokens + other.output_tokens,
             _sum(self.cache_read_input_tokens, other.cache_read_input_tokens),
             _sum(self.cache_creation_input_tokens, other.cache_creation_input_tokens),
+            _sum(self.web_search_requests, other.web_search_requests),
         )
 
 

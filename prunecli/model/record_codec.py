@@ -12,6 +12,7 @@ from prunecli.model import fields
 from prunecli.model.codec import (
     MAX_DEPTH,
     content_to_json,
+    searches_of,
     strict_loads,
     usage_to_json,
 )
@@ -44,7 +45,7 @@ from prunecli.model.events import (
     Unknown,
     UserMessage,
 )
-from prunecli.model.messages import Json, Usage
+from prunecli.model.messages import Json
 from prunecli.model.touches import Touches
 
 _ASCII = json.JSONEncoder(ensure_ascii=True, separators=(",", ":"), allow_nan=False)
@@ -276,14 +277,14 @@ _KEYS: dict[str, frozenset[str]] = {
     kind.__name__: frozenset(kind.__slots__) for kind in get_args(Event) if kind is not Unknown
 }
 _BLOCK_KEYS: dict[Json, frozenset[str]] = {
-    "text": frozenset(("type", "text")),
+    "text": frozenset(("type", "text", "citations")),
     "tool_use": frozenset(("type", "id", "name", "input")),
     "thinking": frozenset(("type", "thinking", "signature")),
     "redacted_thinking": frozenset(("type", "data")),
     "image": frozenset(("type", "source", "width", "height")),
     "blob": frozenset(("type", "sha256", "bytes", "media_type")),
 }
-_USAGE_KEYS = frozenset(Usage.__slots__)
+_USAGE_KEYS = frozenset((*fields.USAGE_TOKENS, "server_tool_use"))
 _EDIT_KEYS = frozenset(Edit.__slots__)
 _TOUCHES_KEYS = frozenset(Touches.__slots__)
 _ATTACHED_KEYS = frozenset(Attached.__slots__)
@@ -308,9 +309,19 @@ def _unknown(kind: str, payload: Mapping[str, Json]) -> dict[str, Json] | None:
         parts = value if isinstance(value, list) else [value] if isinstance(value, dict) else []
         for part in parts:
             kept = of_parts or _BLOCK_KEYS.get(part.get("type"))
-            if kept and not part.keys() <= kept:
+            if kept and not (part.keys() <= kept and _fits(part)):
                 found[key] = value
     return found or None
+
+
+def _fits(part: Mapping[str, Json]) -> bool:
+    """Whether a text's citations and a usage's searches, if any, are such as `Text` and `Usage` can hold."""
+    cited, tools = part.get("citations", [{}]), part.get("server_tool_use", part)
+    citations = isinstance(cited, list) and bool(cited) and all(isinstance(one, dict) for one in cited)
+    searches = tools is part or (
+        isinstance(tools, dict) and len(tools) == 1 and searches_of(part) is not None
+    )
+    return citations and searches
 
 
 def event_type(event: Event) -> str:

@@ -30,6 +30,10 @@ JOBS = "jobs"
 COMPACTION = "compaction"
 """The field that requests a summary by the endpoint, and the type of its block."""
 
+SEARCH = "web_search"
+"""The endpoint's own tool, and the name under which it may be omitted."""
+_SEARCH_TYPE = b'"type":"web_search_'
+
 COMPACTION_BETA = "compact-2026-09-04"
 """The beta feature for both, also needed by each later request that carries the block."""
 
@@ -141,6 +145,7 @@ class Request:
             "output_config": bool(self.effort),
             "context_management": self.context_management is not None,
             COMPACTION: self.compaction is not None or leads_with_summary(self.messages),
+            SEARCH: any(_SEARCH_TYPE in tool for tool in self.preamble.tools),
         }
         return frozenset(found.union(name for name, there in given.items() if there))
 

@@ -1,7 +1,8 @@
 """The touches of a call: the files that it reads and changes, the folders that it searches, the commands that it
-runs, the tools of MCP servers that it calls. A tool declares them for each call and `ToolStarted` records them.
-Permissions, snapshots and strategies depend on it, never on the names of tools or arguments. `named` derives it for
-records without it (older versions, imported sessions); it is the only place that knows tools by name.
+runs, the tools of MCP servers that it calls, the hosts that it fetches from. A tool declares them for each call and
+`ToolStarted` records them. Permissions, snapshots and strategies depend on it, never on the names of tools or
+arguments. `named` derives it for records without it (older versions, imported sessions); it is the only place that
+knows tools by name.
 """
 
 from collections.abc import Mapping
@@ -18,7 +19,8 @@ class Touches:
     that are created, changed or deleted; one that is also in `reads` keeps what the call does not replace.
     `searches`: folders whose names are shown and, if the call reads too, the contents of the files below. `runs`:
     commands for bash. `outside`: why they shall run outside the sandbox, if they shall. `calls`: tools of MCP servers
-    as `server:tool`, which may do anything. A call without any of these changes only the working context.
+    as `server:tool`, which may do anything. `fetches`: web hosts that it sends a request to, in ASCII, with the port
+    unless it is the usual one. A call without any of these changes only the working context.
     """
 
     reads: tuple[str, ...] = ()
@@ -27,17 +29,19 @@ class Touches:
     runs: tuple[str, ...] = ()
     outside: tuple[str, ...] = ()
     calls: tuple[str, ...] = ()
+    fetches: tuple[str, ...] = ()
 
     @property
     def is_nothing(self) -> bool:
         """Whether it touches nothing outside the context."""
-        return not (self.reads or self.changes or self.searches or self.runs or self.calls)
+        return not (self.reads or self.changes or self.searches or self.runs or self.calls or self.fetches)
 
     @property
     def file(self) -> str:
         """The one file it reads or changes; "" for a search, a command, no file or several files."""
         files = {*self.reads, *self.changes}
-        return files.pop() if len(files) == 1 and not (self.searches or self.runs or self.calls) else ""
+        beside = self.searches or self.runs or self.calls or self.fetches
+        return files.pop() if len(files) == 1 and not beside else ""
 
     def to_json(self) -> dict[str, Json]:
         """Its object in a record, without empty fields."""

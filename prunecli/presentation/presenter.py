@@ -50,6 +50,7 @@ from prunecli.presentation import entries as shown
 from prunecli.presentation import outcomes
 from prunecli.presentation.marks import Marks, label
 from prunecli.presentation.outcomes import Summarize
+from prunecli.presentation.searches import answered, result_of, search_of
 from prunecli.presentation.streaming import NOTHING, Streaming
 from prunecli.presentation.summaries import Summarizing
 from prunecli.presentation.transcript_changes import Add, Anew, Board, Change, Tail
@@ -252,6 +253,15 @@ class Presenter:
                 if name == TASK:
                     self._tasks[slot] = id_
                 return [change]
+            case _ if search := search_of(block):
+                id_, entry = search
+                change = self._streaming.show(part, entry, "") if part else self._add(entry)
+                self._calls[id_] = part.slot if part else len(self.board.entries) - 1, seq
+                return [change]
+            case _ if result := result_of(block):
+                slot = self._calls.pop(result[0], (-1, -1))[0]
+                entry = answered(self.board.entries[slot] if slot >= 0 else None, result[1])
+                return [self.board.put(slot, entry) if slot >= 0 else self._add(entry, seq)]
             case _:
                 return [self.board.put(part.slot, NOTHING)] if part else []
         if part is None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from prunecli.agent.execute import Asked
 from prunecli.agent.permissions.rule_words import covers
+from prunecli.errors import ToolError
 from prunecli.model.messages import Json
 from prunecli.model.touches import Touches
 from prunecli.presentation.entries import Diff
@@ -15,6 +16,7 @@ from prunecli.presentation.outcomes import sentence
 from prunecli.sanitize import one_line, visible
 from prunecli.tools.ask import Inquiry, Reply
 from prunecli.tools.files.workspace import seen_from, seen_in
+from prunecli.tools.web.address import parsed
 
 NO_NEWLINE = "\\ No newline at end of file"
 """The marker below a last line without a line feed, as in any diff."""
@@ -61,6 +63,8 @@ def sheet_of(
         text = "\n".join(
             filter(None, [*map(one_line, asked.touches.calls), _fields(arguments) if arguments else ""])
         )
+    elif asked.touches and asked.touches.fetches:
+        text = _url(given)
     else:
         text = _path_line(given) + _flaw(asked.call.input, read) if diff else _fields(given)
     return Sheet(
@@ -80,6 +84,8 @@ def _title(asked: Asked, is_missing: Callable[[str], bool]) -> str:
         return "Run this command outside the sandbox?" if touches.outside else "Run this command?"
     if touches.calls:
         return "Call this MCP tool?"
+    if touches.fetches:
+        return "Fetch this page?"
     if touches.changes:
         if len(touches.changes) > 1:
             return "Change these files?"
@@ -94,6 +100,14 @@ def _seen(given: Mapping[str, Json], cwd: Path) -> Mapping[str, Json]:
     if not isinstance(path, str) or ".." in path.split("/"):
         return given
     return {**given, "path": seen_from(path, cwd)}
+
+
+def _url(given: Mapping[str, Json]) -> str:
+    """Return the URL as it is requested: with look-alike letters of a host as punycode."""
+    try:
+        return parsed(str(given.get("url"))).url
+    except ToolError:
+        return _fields(given)
 
 
 def _path_line(given: object) -> str:

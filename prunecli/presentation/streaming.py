@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from prunecli.figures import short
-from prunecli.model.messages import Block, Text, Thinking, ToolUse
+from prunecli.model.messages import Block, Opaque, Text, Thinking, ToolUse
 from prunecli.presentation import entries as shown
 from prunecli.presentation.transcript_changes import Board, Change, Feed, Finish
 
@@ -111,6 +111,8 @@ class Streaming:
 def _same(part: Growing, block: Block) -> bool:
     match block:
         case ToolUse(id_):
+            return part.kind == "call" and part.id == id_
+        case Opaque({"type": "server_tool_use", "id": id_}):
             return part.kind == "call" and part.id == id_
         case Text():
             return part.kind == "text"

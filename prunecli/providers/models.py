@@ -178,6 +178,10 @@ def expectations_of(places: Places) -> Expectations:
     return load_expectations(places.shipped_data, places.expectations_file)
 
 
+SEARCH_USD = 0.01
+"""What Anthropic bills for each search of its web_search tool, whichever the model: $10 for 1,000."""
+
+
 def cost(usage: Usage, info: ModelInfo, ttl: CacheTtl, prompt_tokens: int | None = None) -> float | None:
     """The cost of a request in US dollars, with its cache written for `ttl`; None if a price is unknown.
 
@@ -199,7 +203,7 @@ def cost(usage: Usage, info: ModelInfo, ttl: CacheTtl, prompt_tokens: int | None
         if tokens and price is None:
             return None
         total += tokens * (price or 0.0)
-    return total / _MILLION
+    return total / _MILLION + (usage.web_search_requests or 0) * SEARCH_USD
 
 
 def cache_prices(prices: Prices, ttl: CacheTtl) -> tuple[float | None, float | None]:

@@ -6,7 +6,7 @@ keeps its meaning, but is less convenient or costs more.
 
 import re
 
-from prunecli.model.requests import COMPACTION, COMPACTION_BETA
+from prunecli.model.requests import COMPACTION, COMPACTION_BETA, SEARCH
 
 BLOCK_BINDING = "thinking.block_binding"
 DISPLAY = "thinking.display"
@@ -31,7 +31,8 @@ _REFUSED = re.compile(
     r"|additional ?properties|(?:unknown|unrecogni[sz]ed|unexpected|unsupported|invalid|illegal)"
     r" (?:\w+ )?(?:field|parameter|param|argument|key|property|keyword|name|value|option|beta)"
     r"|(?:is|are) not (?:permitted|allowed|supported|recogni[sz]ed|known)|does(?: not|n't) support"
-    r"|no such (?:field|parameter)|input tag 'compaction' [^.]*does not match",
+    r"|no such (?:field|parameter)|input tag '(?:compaction|(?:web_search|server_tool)_\w+)' [^.]*does not match"
+    r"|web search is(?: not|n't) (?:enabled|available)",
     re.IGNORECASE,
 )
 _A_VALUE = re.compile(r"supported (?:values|levels)|input should be|use effort", re.IGNORECASE)
@@ -42,6 +43,7 @@ _FIELDS = tuple(
         (BLOCK_BINDING, r"block_binding|prefix_mismatch_behavior"),
         (CONTEXT_MANAGEMENT, r"context_management"),
         (COMPACTION, r"\bcompaction\b"),
+        (SEARCH, r"\bweb[_ ]search"),
         (EFFORT, r"output_config|\beffort\b|reasoning effort"),
         (DISPLAY, r"\bthinking\b.*\bdisplay\b|\bdisplay\b.*\bthinking\b"),
         (CACHE_TTL, r"cache_control\S*\bttl\b|\bttl\b"),

@@ -6,11 +6,13 @@ finished blocks count: an incomplete tool input never becomes a call, and an inc
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from prunecli.model.codec import (
     MAX_DEPTH,
     nests_deeper,
+    searches_of,
     strict_loads,
     usage_from_json,
     well_formed,
@@ -27,6 +29,7 @@ from prunecli.model.messages import (
     ToolUse,
 )
 from prunecli.model.requests import COMPACTION
+from prunecli.model.searches import USE
 from prunecli.providers.provider import Begun, Response, StreamEvent, TextDelta, ThinkingDelta, ToolCallDelta
 
 MAX_RESPONSE_CHARS = 32_000_000
@@ -55,6 +58,7 @@ class _OpenBlock:
         self.tool_name = tool_name
         self.pieces: list[str] = []
         self.signature: list[str] = []
+        self.citations: list[Mapping[str, Json]] = []
         self.half = ""
         self.closed = False
 
@@ -81,7 +85,7 @@ class _OpenBlock:
                 return [TextDelta(piece)]
             case "thinking":
                 return [ThinkingDelta(piece)]
-            case "tool_use":
+            case "tool_use" | "server_tool_use":
                 return [ToolCallDelta(self.tool_id, self.tool_name, piece)]
             case _:
                 return []
@@ -104,6 +108,7 @@ class Assembly:
         self._stop_reason = ""
         self._usage: dict[str, int] = {}
         self._summarizing: dict[str, int] = {}
+        self._searched: int | None = None
         self._transformations: tuple[Mapping[str, Json], ...] | None = None
         self._thinking_tokens: int | None = None
         self._applied_edits: tuple[Mapping[str, Json], ...] | None = None
@@ -134,17 +139,20 @@ class Assembly:
                 self._model = _string(message.get("model"))
                 self._merge_usage(message.get("usage"))
                 self._transformed(message.get("input_transformations"))
-                return [Begun(usage_from_json(self._usage))] if self._usage else []
+                return [self._begun()] if self._usage else []
             case "message_delta":
                 reason = _object(event.get("delta")).get("stop_reason")
                 self._stop_reason = _string(reason) or self._stop_reason
                 self._merge_usage(event.get("usage"))
                 self._transformed(event.get("input_transformations"))
                 self._edited(event.get("context_management"))
-                return [Begun(usage_from_json(self._usage))] if event.get("usage") else []
+                return [self._begun()] if event.get("usage") else []
             case "message_stop":
                 self.complete = True
         return []
+
+    def _begun(self) -> Begun:
+        return Begun(replace(usage_from_json(self._usage), web_search_requests=self._searched))
 
     def response(self) -> Response:
         """The whole response. Raises ValueError before `message_stop`."""
@@ -157,7 +165,9 @@ class Assembly:
         return Response(
             content,
             self._stop_reason or ("tool_use" if calls else "end_turn"),
-            usage_from_json(_sum(self._usage, self._summarizing)),
+            replace(
+                usage_from_json(_sum(self._usage, self._summarizing)), web_search_requests=self._searched
+            ),
             self._model,
             self._request_id,
             self._transformations,
@@ -169,12 +179,13 @@ class Assembly:
         if not isinstance(head.get("type"), str):
             raise ValueError("a content block without a type")
         is_call = head["type"] == "tool_use"
-        tool_id = self._free_id(_string(head.get("id"))) if is_call else ""
+        is_servers = head["type"] == USE and bool(head.get("id"))
+        tool_id = self._free_id(_string(head.get("id"))) if is_call else _string(head.get("id"))
         tool_name = _NOT_IN_A_NAME.sub("_", _string(head.get("name")))[:_MAX_NAME] or "unnamed"
         made = _OpenBlock(head, tool_id, tool_name)
         self._blocks.append(made)
         self._by_index[_index(index)] = made
-        if is_call:
+        if is_call or is_servers:
             return [ToolCallDelta(tool_id, tool_name)]
         made.signature.append(_string(head.get("signature")))
         first = head.get(made.kind) if made.kind in ("text", "thinking") else None
@@ -191,6 +202,9 @@ class Assembly:
 
     def _delta(self, index: Json, delta: Mapping[str, Json]) -> list[StreamEvent]:
         kind = delta.get("type")
+        if kind == "citations_delta" and (cited := self._by_index.get(_index(index))):
+            cited.citations += filter(None, [_clean(delta.get("citation"))])
+            return []
         if not isinstance(kind, str) or kind not in _DELTA_FIELDS:
             return []
         field = _DELTA_FIELDS[kind]
@@ -228,6 +242,8 @@ class Assembly:
         for key, count in usage.items():
             if type(count) is int and count >= 0:
                 self._usage[key] = max(count, self._usage.get(key, 0))
+        if (searched := searches_of(usage)) is not None:
+            self._searched = max(searched, self._searched or 0)
         if isinstance(passes := usage.get("iterations"), list):
             self._summarizing = _summarizing(passes)
         details = usage.get("output_tokens_details")
@@ -253,7 +269,7 @@ class Assembly:
         match made.kind:
             case "text":
                 text = made.whole_text()
-                return Text(text) if text else None
+                return Text(text, tuple(made.citations)) if text else None
             case "thinking":
                 signature = "".join(made.signature)
                 thinking = made.whole_text()

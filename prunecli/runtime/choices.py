@@ -14,7 +14,7 @@ from prunecli.context.expectations import KINDS, Caps, Expectations
 from prunecli.context.strategy import Chosen
 from prunecli.model.claude import claude_version, is_bound, reads_summaries
 from prunecli.model.messages import Json, Usage
-from prunecli.model.requests import COMPACTION, CacheTtl
+from prunecli.model.requests import COMPACTION, SEARCH, CacheTtl
 from prunecli.providers.models import ModelInfo, cache_prices, cost
 from prunecli.providers.optional_fields import (
     CACHE_CONTROL,
@@ -168,6 +168,7 @@ class Choices:
             binds=is_bound(settings.name),
             compacts=is_bound(settings.name) and COMPACTION not in self.refused,
             reads_summaries=reads_summaries(settings.name) and COMPACTION not in self.refused,
+            searches=SEARCH not in self.refused,
             expectations=self.expectations,
             losing=self.losing,
         )

@@ -43,6 +43,7 @@ def _difference(whole: Usage, part: Usage) -> Usage:
         whole.output_tokens - part.output_tokens,
         (whole.cache_read_input_tokens or 0) - (part.cache_read_input_tokens or 0),
         (whole.cache_creation_input_tokens or 0) - (part.cache_creation_input_tokens or 0),
+        (whole.web_search_requests or 0) - (part.web_search_requests or 0),
     )
 
 
@@ -54,6 +55,7 @@ def totals(digest: Digest) -> Usage:
         sum(one.output_tokens for one in used),
         sum(one.cache_read_input_tokens or 0 for one in used),
         sum(one.cache_creation_input_tokens or 0 for one in used),
+        sum(one.web_search_requests or 0 for one in used),
     )
 
 
@@ -76,6 +78,7 @@ def row_of(one: Listed, costs: Costs) -> dict[str, Any]:
         "output_tokens": usage.output_tokens,
         "cache_read_input_tokens": usage.cache_read_input_tokens,
         "cache_creation_input_tokens": usage.cache_creation_input_tokens,
+        "web_search_requests": usage.web_search_requests,
         "cost_usd": round(costs.of_session(digest), 6),
         "first_prompt": digest.first,
         "last_prompt": digest.last,

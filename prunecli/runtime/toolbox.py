@@ -13,6 +13,7 @@ from prunecli.model.touches import named
 from prunecli.runtime import session_state as standing
 from prunecli.runtime.choices import Choices
 from prunecli.runtime.setup import Setup
+from prunecli.runtime.web import web_of
 from prunecli.session.session import Session
 from prunecli.tools.bash import Bash, ConfinedBash, ConfinedMovableBash, MovableBash
 from prunecli.tools.files.workspace import seen_from
@@ -119,4 +120,5 @@ def tool_context(
         added=setup.added.paths,
         media=choices().media,
         ask=ask,
+        web=web_of(choices().config, setup.environ),
     )

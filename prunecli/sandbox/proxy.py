@@ -16,7 +16,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from prunecli.sandbox.hosts import is_allowed, is_public, normal
+from prunecli.hosts import is_allowed, is_public, normal
 from prunecli.sandbox.layout import INTERPRETER
 
 LISTEN = """

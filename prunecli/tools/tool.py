@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
     from prunecli.tools.ask import AskUser
     from prunecli.tools.processes.moving import Jobs
+    from prunecli.tools.web.access import Web
 
 TRUNCATION_MARKER = "\n[OUTPUT TRUNCATED]"
 NO_OUTPUT = "(no output)"
@@ -155,7 +156,7 @@ class ToolContext:
     where there are no tasks, `servers` where none are configured; `pages` is None in older sessions, whose `recall`
     takes no lines; `confine` puts commands into the sandbox, and `approved` means that the user allowed this very
     call; `jobs` is None where commands cannot go on in the background, `ask` where nobody can be asked; `media` says
-    which files the model can see.
+    which files the model can see; `web` says how pages are fetched, None: no private hosts, no proxy.
     """
 
     workspace: Path
@@ -178,6 +179,7 @@ class ToolContext:
     added: tuple[Path, ...] = ()
     media: Media = Media()
     ask: "AskUser | None" = None
+    web: "Web | None" = None
 
 
 class Tool(Protocol):
@@ -277,7 +279,10 @@ def schema(input_class: type) -> dict[str, Json]:
 
 
 def definition(tool: Tool) -> dict[str, Json]:
-    """The tool definition sent to the endpoint."""
+    """The tool definition sent to the endpoint; `server` is that of a tool which the endpoint runs itself."""
+    server: Mapping[str, Json] | None = getattr(tool, "server", None)
+    if server is not None:
+        return dict(server)
     return {"name": tool.name, "description": tool.description, "input_schema": schema(tool.Input)}
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from prunecli.sandbox.hosts import is_allowed, is_public, problem
+from prunecli.hosts import is_allowed, is_public, problem
 from prunecli.sandbox.proxy import Proxy
 from tests.sandbox.confining import boxed, needs_bubblewrap
 from tests.tools.calling import Caller
@@ -90,7 +90,19 @@ def test_a_host_name_is_an_entry(pattern: str) -> None:
             "fd00:ec2::254",
             "::ffff:127.0.0.1",
         ),
-        *("64:ff9b::7f00:1", "2002:7f00:1::", "ff02::1", "192.0.0.192", "198.18.0.1", "nonsense", ""),
+        *(
+            "64:ff9b::7f00:1",
+            "64:ff9b:1::a00:1",
+            "2002:7f00:1::",
+            "::7f00:1",
+            "::ffff:0:7f00:1",
+            "fec0::1",
+            "ff02::1",
+            "192.0.0.192",
+            "198.18.0.1",
+            "nonsense",
+            "",
+        ),
     ],
 )
 def test_addresses_that_are_not_public_are_refused(address: str) -> None:

@@ -10,9 +10,11 @@ from prunecli.model.codec import well_formed
 from prunecli.model.shell import Doubt, Line, parse
 from prunecli.model.touches import Touches
 
-Effect = Literal["read", "edit", "run", "context", "unknown"]
-"""The effect of a part: read or change files, run a command, change only the working context, or anything."""
+Effect = Literal["read", "edit", "run", "fetch", "context", "unknown"]
+"""The effect of a part: read or change files, run a command, send a request to a web host, change only the working
+context, or anything."""
 REMOTE = "an MCP server can do anything"
+NEW_HOST = "no rule allows fetching from {}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +24,7 @@ class Call:
     `places` are the paths it reads or changes, `searched` the folders it searches for contents. For a command, `text`
     is the line, `line` its parsed commands (None if the parser is unsure), `readings` what they read (empty unless
     harmless), `doubt` says why it is not harmless, and `outside` why it asks to leave the sandbox. For a call of a
-    server's tool, `target` is `server:tool`.
+    server's tool, `target` is `server:tool`; for a request, `host` is its host.
     """
 
     effect: Effect
@@ -35,6 +37,7 @@ class Call:
     doubt: str = ""
     outside: str | None = None
     target: str = ""
+    host: str = ""
 
     @property
     def is_harmless(self) -> bool:
@@ -66,6 +69,8 @@ def parts_of(
         places = tuple(dict.fromkeys((*searched, *_places(read, around))))
         parts.append(Call("read", tool_name, places, searched if read else ()))
     parts += [Call("unknown", tool_name, doubt=REMOTE, target=well_formed(one)) for one in touches.calls]
+    hosts = map(well_formed, touches.fetches)
+    parts += [Call("fetch", tool_name, doubt=NEW_HOST.format(host), host=host) for host in hosts]
     return tuple(parts) or (Call("context", tool_name),)
 
 

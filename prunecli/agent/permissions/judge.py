@@ -37,7 +37,7 @@ def judge(
     readable: tuple[str, ...] = (),
     added: tuple[Path, ...] = (),
 ) -> Verdict:
-    """Judge one call by the files and commands that its tool declares (None: it may do anything).
+    """Judge one call by the files, commands and hosts that its tool declares (None: it may do anything).
 
     `workspace` and `cwd` are absolute; `home` stands for `~` (default: the account's); `secrets` are prunecli's own
     files and folders with credentials. `not_read` are inputs unknown to the tool; a command with any is not harmless.
@@ -99,7 +99,7 @@ def _parsed(texts: tuple[str, ...]) -> tuple[Rule, ...]:
 
 
 def _above_ceiling(call: Call, mode: Mode, trusted: bool) -> Verdict | None:
-    """Deny a call that does more than read in an untrusted directory or in plan mode."""
+    """Deny a call that does more than read in an untrusted directory or in plan mode, which may fetch pages."""
     if call.effect in ("read", "context"):
         return None
     if not trusted:
@@ -107,7 +107,7 @@ def _above_ceiling(call: Call, mode: Mode, trusted: bool) -> Verdict | None:
             "deny",
             "this directory is not trusted, so tools can only read; run `prunecli trust`, or use --trust once",
         )
-    if mode == "plan" and not call.is_harmless:
+    if mode == "plan" and not call.is_harmless and call.effect != "fetch":
         why = f": {call.doubt}" if call.doubt else ""
         return Verdict("deny", f"plan mode is read-only{why}; Shift+Tab to change the mode")
     return None
@@ -118,7 +118,7 @@ def _by_mode(call: Call, mode: Mode, allow: tuple[Rule, ...], around: Surroundin
         return Verdict("allow", "auto mode allows everything that no rule denies", granted=True)
     if call.is_harmless:
         return Verdict("allow", "the command only reads")
-    if call.effect in ("run", "unknown"):
+    if call.effect in ("run", "fetch", "unknown"):
         return Verdict("ask", call.doubt, offered_rule(call, allow, around))
     if call.effect == "edit":
         return _edit_by_mode(call, mode, offered_rule(call, allow, around), around)

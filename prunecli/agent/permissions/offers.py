@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from prunecli.agent.permissions.calls import Call
 from prunecli.agent.permissions.places import Place, lies_in, real_path
 from prunecli.agent.permissions.rule_checks import allowing_rule, uncovered
-from prunecli.agent.permissions.rules import Rule, parse_rule
+from prunecli.agent.permissions.rules import FETCH, Rule, parse_rule
 from prunecli.agent.permissions.surroundings import Surroundings
 from prunecli.errors import ConfigError
 from prunecli.model.shell import Line
@@ -36,6 +36,8 @@ def offered_rule(call: Call, rules: Sequence[Rule], around: Surroundings) -> str
 def _text(call: Call, rules: Sequence[Rule], around: Surroundings) -> str:
     if call.target:
         return "" if "*" in call.target else f"mcp({call.target})"
+    if call.effect == "fetch":
+        return f"{FETCH}({call.host})"
     if call.effect == "unknown":
         return call.tool
     if call.effect == "run":

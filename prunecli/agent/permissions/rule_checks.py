@@ -73,6 +73,8 @@ def naming_rule(call: Call, rules: Sequence[Rule], around: Surroundings) -> tupl
 def _names(rule: Rule, call: Call, around: Surroundings) -> bool | None:
     if call.target:
         return _names_target(rule, call)
+    if call.host:
+        return _names_host(rule, call)
     if call.text is not None and rule.pattern is not None:
         return _path_in_line(rule, rule.pattern, call, around)
     if not rule.names(call.effect, call.tool):
@@ -89,6 +91,10 @@ def _names(rule: Rule, call: Call, around: Surroundings) -> bool | None:
     if True in answers or None in answers:
         return True if True in answers else None
     return _around_search(rule.pattern or "", call, around)
+
+
+def _names_host(rule: Rule, call: Call) -> bool:
+    return rule.names(call.effect, call.tool) and (rule.is_bare or rule.names_host(call.host))
 
 
 def _names_target(rule: Rule, call: Call) -> bool:
@@ -208,6 +214,8 @@ def allowing_rule(call: Call, rules: Sequence[Rule], around: Surroundings) -> st
     """The text of the allow rules that together cover the whole call, or ""."""
     if call.target:
         return next((rule.text for rule in rules if _names_target(rule, call)), "")
+    if call.host:
+        return next((rule.text for rule in rules if _names_host(rule, call)), "")
     named = [rule for rule in rules if rule.names(call.effect, call.tool)]
     if call.text is not None:
         return _rule_for_line(call, named, around)

@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 from prunecli.agent.permissions.globs import TooMany, expand
-from prunecli.agent.permissions.rules import Rule, parse_rule
+from prunecli.agent.permissions.rules import FETCH, Rule, parse_rule
 
 _MOST_EXAMPLES = 2
 _EXCEPT = "except options that execute or write, secrets and paths outside"
@@ -15,6 +15,8 @@ def covers(text: str, workspace: Path) -> str:
     rule = parse_rule(text)
     if rule.line is not None:
         return _of_command(rule, text, workspace)
+    if rule.tool == FETCH and rule.target:
+        return f"every page of {rule.target}"
     if rule.pattern is None:
         return f"every call of {rule.tool}" if rule.is_bare else ""
     if rule.pattern.endswith("/**"):

@@ -10,6 +10,7 @@
 | `bash(python3 tests/*)` | a word may be a path with wildcards, which match within one folder |
 | `read(~/.ssh/**)`, `edit(src/**)` | paths, see path_patterns.py |
 | `mcp`, `mcp(github:*)`, `mcp(github:create_issue)` | calls of MCP servers; `*` stands for any characters |
+| `web_fetch(docs.python.org)`, `web_fetch(*.python.org)` | requests to a host, or to every host below it |
 """
 
 import re
@@ -19,11 +20,16 @@ from functools import lru_cache
 from prunecli.agent.permissions import path_patterns
 from prunecli.agent.permissions.globs import component_regex
 from prunecli.errors import ConfigError
+from prunecli.hosts import is_allowed
+from prunecli.hosts import problem as host_problem
 from prunecli.model.shell import Doubt, Glob, Line, parse
 from prunecli.tools.registry import names
 
+FETCH = "web_fetch"
+PORT = re.compile(r":\d{1,5}$")
+ADDRESS = re.compile(r"\d{1,3}(?:\.\d{1,3}){3}|\[[0-9a-f:.]+\]")
 _FORM = re.compile(r"(?P<tool>\*|[A-Za-z_][\w.-]*)(?:\((?P<body>.*)\))?", re.DOTALL)
-_SPEAKS_FOR = {"read": "read", "edit": "edit", "run": "bash"}
+_SPEAKS_FOR = {"read": "read", "edit": "edit", "run": "bash", "fetch": FETCH}
 """The rule name that matches every call with this effect, by any tool."""
 _HINT = "write it like bash(git status), bash(npm run test:*), edit(src/**), read(~/.ssh/**), write or *"
 
@@ -74,7 +80,8 @@ _MAX_BETWEEN = 50
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One rule, parsed. `line` and `prefix` belong to a bash rule, `pattern` to one with a path, `target` to mcp."""
+    """One rule, parsed. `line` and `prefix` belong to a bash rule, `pattern` to one with a path, `target` to
+    mcp and web_fetch."""
 
     text: str
     tool: str
@@ -91,6 +98,14 @@ class Rule:
     def names(self, effect: str, tool_name: str) -> bool:
         """Whether it can apply to a part of a call with this effect, by this tool."""
         return self.tool in ("*", tool_name.lower(), _SPEAKS_FOR.get(effect))
+
+    def names_host(self, host: str) -> bool:
+        """Whether it names this host; one without a port names every port."""
+        name, _, port = host.rpartition(":") if PORT.search(host) else (host, "", "")
+        wanted, _, of_port = (
+            self.target.rpartition(":") if PORT.search(self.target) else (self.target, "", "")
+        )
+        return of_port in ("", port) and (wanted in ("", "*", name) or is_allowed(name, (wanted,)))
 
     def names_call(self, target: str) -> bool:
         """Whether it names this `server:tool`; names are compared exactly, `*` stands for any characters."""
@@ -117,6 +132,8 @@ def parse_rule(text: str) -> Rule:
                 "write it like mcp(github:create_issue) or mcp(github:*)",
             )
         return Rule(text, tool, target=body.strip())
+    if tool == FETCH:
+        return _fetch_rule(text, body.strip())
     if tool == "bash":
         return _bash_rule(text, body.strip())
     if tool not in names():
@@ -141,6 +158,18 @@ def _bash_rule(text: str, body: str) -> Rule:
     if prefix and len(line.commands) > 1:
         raise _wrong(text, "a prefix must be a single command")
     return Rule(text, "bash", line, prefix)
+
+
+def _fetch_rule(text: str, body: str) -> Rule:
+    """A rule for a host, also as Claude Code writes it: `web_fetch(domain:docs.python.org)`."""
+    host = body.removeprefix("domain:").lower()
+    if host == "*":
+        return Rule(text, FETCH)
+    name = PORT.sub("", host)
+    wrong = host_problem(name)
+    if wrong and not ADDRESS.fullmatch(name):
+        raise _wrong(text, wrong, "write it like web_fetch(docs.python.org) or web_fetch(*.python.org)")
+    return Rule(text, FETCH, target=host)
 
 
 def _wrong(text: str, why: str, hint: str = _HINT) -> ConfigError:

@@ -9,7 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from prunecli.context.spill import held_words
 from prunecli.model.events import AssistantMessage, Record
-from prunecli.model.messages import Json, Text, Thinking, ToolUse
+from prunecli.model.messages import Json, Opaque, Text, Thinking, ToolUse
+from prunecli.model.searches import is_result, is_use
 from prunecli.sanitize import one_line, source
 from prunecli.session.exporters.report import Reported, Story, argument, placeholder, story, task_words
 
@@ -105,6 +106,9 @@ def _response(report: Reported) -> Iterator[str]:
                 yield ""
                 if not _is_told(given):
                     yield from _fenced(json.dumps(given, ensure_ascii=False, indent=1), "json")
+            case Opaque() if word := placeholder(block):
+                yield _heading(word) if is_use(block) or is_result(block) else word
+                yield ""
             case _ if word := placeholder(block):
                 yield word
                 yield ""

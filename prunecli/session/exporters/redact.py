@@ -97,8 +97,8 @@ class _Redactor:
     def block(self, block: Block) -> Block:
         """A block without secrets. Changed thinking loses its signature, which no longer matches."""
         match block:
-            case Text(text):
-                return Text(self.text(text))
+            case Text(text, citations):
+                return Text(self.text(text), tuple(self.json(dict(one)) for one in citations))
             case Thinking(thinking, signature):
                 clean = self.text(thinking)
                 return Thinking(clean, signature if clean == thinking else "")

@@ -18,6 +18,7 @@ from prunecli.model.events import (
 )
 from prunecli.model.messages import Block, Document, Image, Json, Opaque
 from prunecli.model.notes import typed
+from prunecli.model.searches import in_words, is_result, is_use
 from prunecli.sanitize import one_line
 from prunecli.session.importers.origin import IMPORTED
 
@@ -136,6 +137,8 @@ def placeholder(block: Block) -> str:
         return f"[image, {block.media_type}]"
     if isinstance(block, Document):
         return f"[document, {block.media_type}]"
+    if isinstance(block, Opaque) and (is_use(block) or is_result(block)):
+        return one_line("; ".join(in_words(block.json).split("\n")))
     if isinstance(block, Opaque):
         return f"[{str(block.json.get('type') or 'block')[:40]}]"
     return ""

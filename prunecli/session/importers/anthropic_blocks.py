@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from prunecli.model.codec import block_from_json, mapping, string
 from prunecli.model.messages import Block, Json, Opaque, RedactedThinking, Text, Thinking
+from prunecli.model.searches import RESULT, USE
 from prunecli.session.importers.transcript import Transcript, part, picture, words
 
 
@@ -51,8 +52,8 @@ def _said(block: dict[str, Json], transcript: Transcript) -> Iterator[Block]:
 
 def _answered(block: dict[str, Json], transcript: Transcript) -> Iterator[Block]:
     kind = block.get("type")
-    if kind == "text":
-        yield Text(string(block["text"]))
+    if kind in ("text", USE, RESULT):
+        yield block_from_json(block)
     elif kind == "thinking":
         text = block["thinking"] if "thinking" in block else block.get("text") or ""
         yield Thinking(string(text), string(block.get("signature") or ""))

@@ -1,6 +1,7 @@
-"""Which hosts the network list names, and which addresses are refused whatever their name. Pure.
+"""The hosts that a list or rule names, and the addresses that are refused whatever their name. Pure.
 
-A name is matched exactly, or by `*.example.com`, which names every host below example.com but not example.com itself.
+The sandbox's proxy and the web tools share these rules. A name is matched exactly, or by `*.example.com`, which names
+every host below example.com but not example.com itself.
 """
 
 import ipaddress
@@ -14,18 +15,21 @@ _NOT_GLOBAL = tuple(
         "100.64.0.0/10",
         "192.0.0.0/24",
         "192.88.99.0/24",
-        "64:ff9b::/96",
-        "64:ff9b:1::/48",
         "2002::/16",
+        "3fff::/20",
     )
 )
 """Carrier, protocol and translated ranges: what they lead to can't be told from the address."""
+_GLOBAL_UNICAST = ipaddress.ip_network("2000::/3")
+"""All IPv6 addresses given out so far. Outside are NAT64, IPv4-compatible and site-local ones, among others."""
+_LOCAL_ENDINGS = ("localhost", "local", "internal", "localdomain", "lan", "home.arpa")
+"""Last parts of names that lead to this machine or its network wherever they are resolved."""
 
 
 def problem(pattern: str) -> str:
     """What is wrong with an entry of the list, or ""."""
     name = pattern.lower().removeprefix("*.")
-    if _is_address(name):
+    if is_address(name):
         return f"expected a host name, got the address {pattern!r}"
     if not _NAME.fullmatch(name) or len(name) > 253:
         return f'expected a host name such as "pypi.org" or "*.example.com", got {pattern!r}'
@@ -37,7 +41,7 @@ def problem(pattern: str) -> str:
 def normal(host: str) -> str:
     """The host as it is compared: lower case, without the dot that ends a full name; "" if it is not a host name."""
     name = host.lower().removesuffix(".")
-    return name if len(name) <= 253 and _NAME.fullmatch(name) and not _is_address(name) else ""
+    return name if len(name) <= 253 and _NAME.fullmatch(name) and not is_address(name) else ""
 
 
 def is_allowed(host: str, patterns: tuple[str, ...]) -> bool:
@@ -58,15 +62,22 @@ def is_public(address: str) -> bool:
     return (
         found.is_global
         and not found.is_multicast
+        and (found.version == 4 or found in _GLOBAL_UNICAST)
         and not any(found in network for network in _NOT_GLOBAL if network.version == found.version)
     )
+
+
+def is_local_name(name: str) -> bool:
+    """Whether a host name can only lead to this machine or its network: `localhost`, `printer.local`, `intranet`."""
+    name = name.lower().removesuffix(".")
+    return "." not in name or any(name.endswith(f".{ending}") for ending in _LOCAL_ENDINGS)
 
 
 def _names(pattern: str, name: str) -> bool:
     return name.endswith(pattern[1:]) if pattern.startswith("*.") else name == pattern
 
 
-def _is_address(name: str) -> bool:
+def is_address(name: str) -> bool:
     """Whether a resolver would take it for an address: also in the forms of inet_aton (0x7f.1, 2130706433)."""
     last = name.rpartition(".")[2]
     return last.isdigit() or re.fullmatch(r"0x[0-9a-f]*", last) is not None or ":" in name

@@ -1,0 +1,1 @@
+"""Fetches web pages: addresses and what they may lead to, the download, and its text."""

@@ -1,0 +1,49 @@
+"""How pages are fetched, as the runtime decides it: imported with every tool, so it imports nothing itself."""
+
+import asyncio
+import socket
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    import httpx2
+
+Resolve: TypeAlias = Callable[[str, int], Awaitable[Sequence[str]]]
+"""(host, port) -> its addresses. Raises OSError."""
+Transport: TypeAlias = "Callable[[str, str], httpx2.AsyncBaseTransport]"
+"""(proxy or "", file of certificates or "") -> a transport."""
+
+
+async def _resolve(host: str, port: int) -> Sequence[str]:
+    found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys(str(address[0]) for *_, address in found))
+
+
+def _direct(_: str) -> tuple[str, str]:
+    return "", ""
+
+
+def _transport(proxy: str, ca_file: str) -> "httpx2.AsyncBaseTransport":
+    import ssl
+
+    import httpx2
+
+    verify = ssl.create_default_context(cafile=ca_file) if ca_file else True
+    return httpx2.AsyncHTTPTransport(verify=verify, trust_env=False, proxy=proxy or None)
+
+
+@dataclass(frozen=True, slots=True)
+class Web:
+    """How pages are fetched.
+
+    `private` are hosts that need not be public; `route` gives the proxy and the file of certificates for a URL, each
+    "" for none. One download takes at most `seconds` and keeps at most `most` bytes.
+    """
+
+    private: tuple[str, ...] = ()
+    route: Callable[[str], tuple[str, str]] = _direct
+    resolve: Resolve = _resolve
+    transport: Transport = _transport
+    seconds: float = 30.0
+    most: int = 5_000_000
