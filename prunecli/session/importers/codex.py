@@ -43,7 +43,7 @@ def is_codex(row: Row) -> bool:
 
 def read(found: Rows) -> Imported:
     """Read the conversation from a file's rows."""
-    reader = _Reader(Transcript(_origin(found.rows)))
+    reader = Reader(Transcript(_origin(found.rows)))
     reader.to.damaged += found.damaged
     for row in found.rows:
         try:
@@ -68,7 +68,7 @@ def _origin(rows: Iterable[Row]) -> Origin:
     return Origin("codex", session, "", cwd, model, started)
 
 
-class _Reader:
+class Reader:
     """Turns records into events. `_content` collects the current response."""
 
     def __init__(self, to: Transcript) -> None:

@@ -13,7 +13,16 @@ from prunecli.model.events import AssistantMessage
 from prunecli.model.messages import Block, Json, Text, Thinking, ToolUse, Usage
 from prunecli.session.importers.json_rows import Row, Rows
 from prunecli.session.importers.origin import Imported, Origin
-from prunecli.session.importers.transcript import MALFORMED, Transcript, count, milliseconds, part, why, words
+from prunecli.session.importers.transcript import (
+    MALFORMED,
+    Transcript,
+    count,
+    milliseconds,
+    part,
+    picture,
+    why,
+    words,
+)
 
 _SHELL = re.compile(
     r"I ran the following shell command:\n```sh\n(.*?)\n```\n+"
@@ -113,6 +122,9 @@ def _said(content: Json, to: Transcript) -> list[Block]:
     for one in content:
         if isinstance(one.get("text"), str):
             found.append(Text(string(one["text"])))
+        elif "inlineData" in one:
+            data = part(one["inlineData"])
+            found.append(picture(data.get("mimeType"), data.get("data"), to))
         elif "functionCall" not in one and "functionResponse" not in one:
             to.skip(f"{next(iter(one), 'empty')} parts")
     return found
