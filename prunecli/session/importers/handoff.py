@@ -122,22 +122,23 @@ def kept(records: Iterable[Record]) -> dict[str, int]:
     }
 
 
+def _counted(number: int, what: str) -> str:
+    """A number with its plural, or singular."""
+    return f"{number} {what.replace('and', 'or').replace('s ', ' ').removesuffix('s') if number == 1 else what}"
+
+
 def _note(agent: str, source: Source, saved: Saved) -> str:
     """One line: where the session comes from, what it holds and what was left out."""
     if not saved.made:
         return f"Opened the earlier import of this session; it has not changed in {agent} since"
-    counts = ", ".join(
-        f"{number} {what.removesuffix('s') if number == 1 else what}"
-        for what, number in kept(source.records).items()
-        if number
-    )
+    counts = ", ".join(_counted(number, what) for what, number in kept(source.records).items() if number)
     grown = f" (it has grown since the import {saved.outgrown}, which stays)" if saved.outgrown else ""
     said = {what: n for what, n in source.imported.left_out.items() if _CONVERSATION.match(what)}
     out = sorted(said.items(), key=lambda one: -one[1])
     parts = [f"{number} {what}" for what, number in out[:_MOST_KINDS]]
     parts += [f"{rest} others"] if (rest := sum(number for _, number in out[_MOST_KINDS:])) else []
     if own := sum(source.imported.left_out.values()) - sum(said.values()):
-        parts.append(f"{own} records of the program itself")
+        parts.append(f"{_counted(own, 'records')} of the program itself")
     if branches := source.imported.branch_count:
         parts.append(f"{branches} other branch{'es' * (branches != 1)}")
     if source.notices:
