@@ -9,6 +9,9 @@ import zlib
 from pathlib import Path
 from typing import Any
 
+from prunecli.model.claude import is_bound
+from prunecli.model.events import AssistantMessage, Record, ToolResult, UserMessage
+from prunecli.model.messages import Image, plain_text, tool_uses
 from tests.endpoint import Call, Reply, Thinking
 from tests.endpoint.script import Item
 from tests.endpoint.signatures import Origin, sign
@@ -16,6 +19,8 @@ from tests.endpoint.signatures import Origin, sign
 PROMPTS = ("Read the notes.", "Run the check.", "Look at the picture.")
 NOTES = "Line one of the notes.\nThe color is teal.\n"
 CHECK = "echo checked 42"
+BEGUN = "I do it."
+DONE = "Done with this turn."
 TITLE = "A short title"
 
 
@@ -71,23 +76,72 @@ def call_of(kind: str, argument: str, tools: dict[str, dict[str, Any]]) -> tuple
 
 
 def thought(text: str, model: str) -> Thinking:
-    """Thinking that is bound to another conversation than any that prunecli sends."""
-    return Thinking(text, sign(text, Origin(prefix="ab" * 32, model=model, chars=len(text))))
+    """Thinking that newer models bind to another conversation than any that prunecli sends."""
+    prefix = "ab" * 32 if is_bound(model) else ""
+    return Thinking(text, sign(text, Origin(prefix=prefix, model=model, chars=len(text) if prefix else 0)))
 
 
 def claude_answers(cwd: Path) -> Any:
     """The script of a server of the Messages API."""
 
     def answer(request: Any, index: int) -> Item:
-        content = request["messages"][-1]["content"]
-        blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
+        messages = request["messages"]
+        answered = [at for at, message in enumerate(messages) if message["role"] == "assistant"]
+        blocks: list[Any] = []
+        for message in messages[answered[-1] + 1 if answered else 0 :]:
+            content = message["content"]
+            blocks += [{"type": "text", "text": content}] if isinstance(content, str) else content
         tools = {tool["name"]: tool.get("input_schema", {}) for tool in request.get("tools", ())}
         if any(block["type"] == "tool_result" for block in blocks):
-            return Reply([thought(f"It is done, says answer {index}.", request["model"]), "Done with this turn."])
+            return Reply([thought(f"It is done, says answer {index}.", request["model"]), DONE])
         text = "\n".join(block.get("text", "") for block in blocks)
         found = wanted(text, cwd) if tools else None
         if found is None:
             return Reply(TITLE)
-        return Reply([thought(f"To be done, says answer {index}.", request["model"]), "I do it.", Call(*call_of(*found, tools))])
+        thinking = thought(f"To be done, says answer {index}.", request["model"])
+        return Reply([thinking, BEGUN, Call(*call_of(*found, tools))])
 
     return answer
+
+
+# What an import of the three turns has to hold -----------------------------------------------------------------
+
+
+def typed(records: list[Record]) -> list[str]:
+    """The prompts, without the quotes that `opencode run` puts around its words and without the name of a file."""
+    events = (record.event for record in records)
+    prompts = (
+        plain_text(one.content) for one in events if isinstance(one, UserMessage) and one.origin == "import"
+    )
+    return [text.removesuffix(" @picture.png").strip('"') for text in prompts]
+
+
+def check_equal(records: list[Record], cwd: str) -> None:
+    """Check that prompts, calls, results, answers and images are those of the scene."""
+    events = [record.event for record in records]
+    assert typed(records) == list(PROMPTS)
+    answers = [event for event in events if isinstance(event, AssistantMessage)]
+    assert [plain_text(answer.content).strip() for answer in answers] == [BEGUN, DONE] * 3
+    calls = [call for answer in answers for call in tool_uses(answer.content)]
+    given = [str(call.input.get("command") or call.input.get("path")) for call in calls]
+    assert given in (
+        [f"{cwd}/notes.txt", CHECK, f"{cwd}/picture.png"],
+        ["cat notes.txt", CHECK, f"{cwd}/picture.png"],
+    )
+    results = [event for event in events if isinstance(event, ToolResult)]
+    assert [result.tool_use_id for result in results] == [call.id for call in calls]
+    assert not any(result.is_error for result in results)
+    texts = [plain_text(result.content) for result in results]
+    assert "Line one of the notes." in texts[0]
+    assert "The color is teal." in texts[0]
+    assert "checked 42" in texts[1]
+    images = [one for one in results[2].content if isinstance(one, Image)]
+    attached = [
+        block
+        for event in events
+        if isinstance(event, UserMessage)
+        for block in event.content
+        if isinstance(block, Image)
+    ]
+    assert [image.data for image in images] == [picture_data()]
+    assert all(image.data == picture_data() for image in attached)
