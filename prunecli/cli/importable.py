@@ -1,9 +1,8 @@
 """The sessions of other agents that `prunecli sessions import` offers: those of this directory, newest first."""
 
 import json
-import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import typer
@@ -44,8 +43,8 @@ class Importable:
             title_of(word.partition(":")[0])  # an unknown agent is named as such, not as a missing file
         return find(word, self._environ, self._cwd).path if is_agent(word) else Path(word)
 
-    def choose(self, *, as_json: bool) -> list[Path]:
-        """Print the list. In a terminal, ask for numbers and return those sessions; otherwise nothing."""
+    def choose(self, *, as_json: bool, ask: Callable[[str], str] | None) -> list[Path]:
+        """Print the list, ask for numbers and return those sessions. Without `ask` (no terminal), only print it."""
         problems: list[str] = []
         found: list[tuple[str, Listed]] = []
         with working(lambda: f"looking for sessions, {len(found)} found"):
@@ -65,23 +64,24 @@ class Importable:
         if not found:
             names = ", ".join(map(title_of, self._agents))
             typer.echo(visible(f"no sessions of {names} in {self._cwd}"))
-        elif sys.stdin.isatty() and sys.stdout.isatty():
-            return self._asked([one for _, one in found])
+        elif ask is not None:
+            return _asked([one for _, one in found], ask)
         else:
             typer.echo("import one with: prunecli sessions import @AGENT:ID")
         return []
 
-    def _asked(self, found: Sequence[Listed]) -> list[Path]:
-        """Ask for numbers until all are valid; none cancels."""
-        while True:
-            try:
-                words = input("numbers to import, or Enter to cancel: ").replace(",", " ").split()
-            except EOFError:
-                return []
-            wrong = [word for word in words if not (word.isdecimal() and 1 <= int(word) <= len(found))]
-            if not wrong:
-                return [found[int(word) - 1].path for word in words]
-            typer.echo(visible(f"not a number from 1 to {len(found)}: {wrong[0]}"))
+
+def _asked(found: Sequence[Listed], ask: Callable[[str], str]) -> list[Path]:
+    """Ask for numbers until all are valid; none cancels."""
+    while True:
+        try:
+            words = ask("numbers to import, or Enter to cancel: ").replace(",", " ").split()
+        except EOFError:
+            return []
+        wrong = [word for word in words if not (word.isdecimal() and 1 <= int(word) <= len(found))]
+        if not wrong:
+            return [found[int(word) - 1].path for word in words]
+        typer.echo(visible(f"not a number from 1 to {len(found)}: {wrong[0]}"))
 
 
 def _row(agent: str, one: Listed) -> dict[str, object]:

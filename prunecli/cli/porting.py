@@ -2,6 +2,7 @@
 
 import json
 import os
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -45,7 +46,8 @@ def import_(
     offered = Importable(os.environ, working_directory())
     paths = offered.paths_of(files or [])
     if paths is None:
-        paths = offered.choose(as_json=as_json)
+        terminal = sys.stdin.isatty() and sys.stdout.isatty()
+        paths = offered.choose(as_json=as_json, ask=input if terminal else None)
     store = Store(Places.of(os.environ).sessions)
     rows: list[dict[str, Any]] = []
     failed = 0

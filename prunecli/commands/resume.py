@@ -21,7 +21,7 @@ _MOST_CHOICES = 30
 
 
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
-    """Resume a session: /resume ID; --fork opens a copy, --view opens it read-only; @claude lists Claude Code's."""
+    """Resume a session: /resume ID; --fork copies it, --view is read-only; @claude, @codex … list theirs."""
     if runtime.running:
         return [Say("The agent is working. Esc to stop it.", "warning")]
     if arguments:
