@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections import Counter
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,7 +12,6 @@ from prunecli.cli import completions
 from prunecli.cli.working import working
 from prunecli.errors import PrunecliError, SessionError
 from prunecli.launch import complain, working_directory
-from prunecli.model.events import AssistantMessage, Record, ToolResult, UserMessage
 from prunecli.paths import Places
 from prunecli.sanitize import one_line, visible
 from prunecli.session.store import Store, random_bytes
@@ -26,7 +25,14 @@ _ALWAYS = ("prompts", "responses", "results")
 
 
 def import_(
-    files: Annotated[list[Path], typer.Argument(help="Session files of other agents; may be gzipped.")],
+    files: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help="Session files of other agents, maybe gzipped, or @AGENT:ID. Without one, or with @AGENT alone, "
+            "lists the sessions of this directory to choose from.",
+            show_default=False,
+        ),
+    ] = None,
     branches: Annotated[
         bool, typer.Option("--branches", help="Import other branches too, as forks.")
     ] = False,
@@ -34,12 +40,18 @@ def import_(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON list.")] = False,
 ) -> None:
     """Import sessions from Claude Code, pi, Codex, OpenCode, Gemini CLI, agent-session/1 or messages files."""
+    from prunecli.cli.importable import Importable
     from prunecli.session.importers.store_import import save
 
+    offered = Importable(os.environ, working_directory())
+    paths = offered.paths_of(files or [])
+    if paths is None:
+        terminal = sys.stdin.isatty() and sys.stdout.isatty()
+        paths = offered.choose(as_json=as_json, ask=input if terminal else None)
     store = Store(Places.of(os.environ).sessions)
     rows: list[dict[str, Any]] = []
     failed = 0
-    for path in files:
+    for path in paths:
         try:
             with working(f"importing {one_line(path.name)}"):
                 source = _read(path)
@@ -51,7 +63,7 @@ def import_(
         rows.append(_row(path, source, saved))
         if not as_json:
             typer.echo(visible(_told(rows[-1])))
-    if as_json:
+    if as_json and paths:
         typer.echo(json.dumps(rows, indent=1))
     if failed:
         raise typer.Exit(failed)
@@ -110,14 +122,17 @@ def _read(path: Path) -> "Source":
 
 
 def _row(path: Path, source: "Source", saved: "tuple[Saved, ...]") -> dict[str, Any]:
+    from prunecli.session.importers.handoff import kept
+
     main, *others = saved
     return {
         "file": str(path),
         "id": main.id,
         "path": str(main.path),
         "new": main.made,
+        "outgrown": main.outgrown,
         "source": source.imported.origin.to_json(),
-        "kept": _kept(source.records),
+        "kept": kept(source.records),
         "left_out": dict(source.imported.left_out),
         "damaged": list(source.notices),
         "branches": source.imported.branch_count,
@@ -125,24 +140,12 @@ def _row(path: Path, source: "Source", saved: "tuple[Saved, ...]") -> dict[str, 
     }
 
 
-_OTHERS = ("command", "attachment")
-
-
-def _kept(records: list[Record]) -> dict[str, int]:
-    kinds = Counter(type(record.event) for record in records)
-    written = sum(isinstance(one.event, UserMessage) and one.event.origin in _OTHERS for one in records)
-    return {
-        "prompts": kinds[UserMessage] - written,
-        "responses": kinds[AssistantMessage],
-        "results": kinds[ToolResult],
-        "commands and notices": written,
-    }
-
-
 def _told(row: dict[str, Any]) -> str:
     """The report on one file."""
     kept = ", ".join(f"{number} {what}" for what, number in row["kept"].items() if number or what in _ALWAYS)
     done = "imported" if row["new"] else "already imported (--again makes another copy):"
+    if row["outgrown"]:
+        done = f"changed since the import {row['outgrown']}, which stays; imported"
     lines = [f"{done} {row['id']}  {row['source']['kind']}: {kept}"]
     beside = [what for what in row["left_out"] if what.startswith("subagent files")]
     lines += [f"  not imported: {row['left_out'][what]} {what}" for what in beside]

@@ -81,12 +81,13 @@ class Choose:
 
 @dataclass(frozen=True, slots=True)
 class PickSession:
-    """Let the user browse all sessions and open one.
+    """Let the user browse all sessions and open one; with `agent`, such as @claude, those of another agent.
 
     `choose` returns a short list for front ends without a screen; it reads the session folder and raises nothing.
     """
 
     choose: Callable[[], Choose]
+    agent: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,6 +195,13 @@ class InThread:
 
 
 @dataclass(frozen=True, slots=True)
+class RunLine:
+    """Run another command line, such as the next step after slow work."""
+
+    line: str
+
+
+@dataclass(frozen=True, slots=True)
 class Quit:
     """Exit the program."""
 
@@ -218,6 +226,7 @@ Effect: TypeAlias = (
     | FillPrompt
     | RewindNow
     | InThread
+    | RunLine
     | Quit
 )
 RunCommand: TypeAlias = Callable[[Runtime, str], Sequence[Effect]]

@@ -3,19 +3,33 @@
 from collections.abc import Sequence
 from datetime import datetime, tzinfo
 
-from prunecli.commands.command import Choice, Choose, Effect, PickSession, Say, switched
+from prunecli.commands.command import (
+    Choice,
+    Choose,
+    Effect,
+    InThread,
+    PickSession,
+    RunLine,
+    Say,
+    switched,
+)
 from prunecli.errors import SessionLocked, SessionNotFound
 from prunecli.runtime import Runtime
+from prunecli.session.importers.agents import AGENTS, is_agent, title_of
+
+_MOST_CHOICES = 30
 
 
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
-    """Resume a session: /resume ID; --fork opens a copy, --view opens it read-only."""
+    """Resume a session: /resume ID; --fork copies it, --view is read-only; @claude, @codex … list theirs."""
     if runtime.running:
         return [Say("The agent is working. Esc to stop it.", "warning")]
     if arguments:
         wanted, _, how = arguments.rpartition(" ")
         if how not in ("--fork", "--view"):
             wanted, how = arguments, ""
+        if is_agent(wanted):
+            return _of_agent(runtime, wanted, how)
         path, unheard = runtime.store.find(wanted), runtime.status().waiting
         try:
             runtime.resume(path, writable=how != "--view", fork=how == "--fork")
@@ -27,6 +41,48 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     if all(path == runtime.session.path for path in runtime.store.paths()):
         return [Say("No earlier sessions.")]
     return [PickSession(lambda: _choose(runtime))]
+
+
+def words(runtime: Runtime, before: str) -> Sequence[tuple[str, str]]:
+    """The agents whose sessions can be resumed, for completion."""
+    return [] if before else [(agent, f"sessions of {title_of(agent)}") for agent in AGENTS]
+
+
+def _of_agent(runtime: Runtime, wanted: str, how: str) -> Sequence[Effect]:
+    """Let the user choose a session of another agent, or import the one that is named, then resume it."""
+    setup = runtime.setup
+    agent, _, given = wanted.partition(":")
+    if not given:
+        return [PickSession(lambda: _choose_of(runtime, agent), agent)]
+
+    def work() -> Sequence[Effect]:
+        from prunecli.session.importers.handoff import find, hand_over  # deferred: the importers take 0.2 s
+
+        found = find(wanted, setup.environ, setup.cwd)
+        done = hand_over(found.path, agent, runtime.store, setup.cwd)
+        return [RunLine(f"/resume {done.path.stem} {how}".strip()), Say(done.note)]
+
+    return [InThread(f"Importing a session of {title_of(agent)}", work)]
+
+
+def _choose_of(runtime: Runtime, agent: str) -> Choose:
+    """The newest sessions of another agent, as a list of lines."""
+    from prunecli.session.importers.finding import listed
+    from prunecli.session.importers.handoff import facts_of
+
+    setup, problems = runtime.setup, list[str]()
+    found = list(listed(agent, setup.environ, setup.cwd, problems))
+    now = setup.clock()
+    choices = tuple(
+        Choice(f"{agent}:{one.id}", one.label, facts_of(one, now)) for one in found[:_MOST_CHOICES]
+    )
+    newest = f", the newest {_MOST_CHOICES} of {len(found)}" if len(found) > _MOST_CHOICES else ""
+    title = (
+        f"Sessions of {title_of(agent)} in this directory{newest}"
+        if found
+        else f"No sessions of {agent} here"
+    )
+    return Choose(title, "resume", choices, about="\n".join(f"Cannot read {one}" for one in problems))
 
 
 def _local(milliseconds: int, zone: tzinfo | None) -> datetime:

@@ -18,6 +18,7 @@ from prunecli.commands.command import (
     Quit,
     Reconfigured,
     RewindNow,
+    RunLine,
     Say,
     SetMouse,
     SetTheme,
@@ -65,6 +66,8 @@ class CurrentActivity:
                 case InThread(words, work):
                     talk.out(f"{ours(words)} ...")
                     self._guarded(work)
+                case RunLine(line):
+                    self.command(line)
                 case Quit():
                     talk.leaving = True
                 case PickSession(choose):

@@ -16,7 +16,7 @@ from prunecli.agent.trust import TrustStore
 from prunecli.config import Config, load
 from prunecli.config.credentials import connection_for, keys_of, lacks_key, provider_for
 from prunecli.config.references import import_own
-from prunecli.errors import ConfigError, SessionLocked, UsageError
+from prunecli.errors import ConfigError, SessionLocked, SessionNotFound, UsageError
 from prunecli.launch_options import PICKER, Launch
 from prunecli.paths import Places
 from prunecli.providers.models import ModelTable
@@ -28,6 +28,7 @@ from prunecli.runtime.mcp_servers import PROJECT_FILE
 from prunecli.runtime.pruning_log import PruningLog
 from prunecli.runtime.runtime import Runtime
 from prunecli.runtime.setup import Added, MakeWalls, Setup
+from prunecli.session.importers.agents import AGENTS, is_agent
 from prunecli.tools.processes.environment import child_environment
 
 if TYPE_CHECKING:
@@ -194,10 +195,11 @@ def _open(runtime: Runtime, asked: Launch) -> None:
         runtime.opening.append("/resume")
     elif asked.resume:
         wanted, at = _copied_until(asked.resume) if asked.fork else (asked.resume, None)
-        if at is None:
-            _open_path(runtime, asked, runtime.store.find(wanted))
-        else:
-            runtime.open_session(runtime.store.find(wanted), fork=True, at=at, fork_id=asked.session_id)
+        path = _file_of(runtime, wanted, headless=asked.headless)
+        if path is not None and at is None:
+            _open_path(runtime, asked, path)
+        elif path is not None:
+            runtime.open_session(path, fork=True, at=at, fork_id=asked.session_id)
     elif asked.session_id:
         runtime.new_session(asked.session_id)
     if not runtime.gatekeeper.trusted:
@@ -206,6 +208,30 @@ def _open(runtime: Runtime, asked: Launch) -> None:
         runtime.notices += runtime.hooking.notices(headless=asked.headless)
         if runtime.hooking.pending:
             runtime.opening.append("/hooks approve")
+
+
+def _file_of(runtime: Runtime, wanted: str, *, headless: bool) -> Path | None:
+    """The file of the session that `--resume` names. One of another agent is imported; None if the user is to choose
+    it on the screen."""
+    if not is_agent(wanted):
+        try:
+            return runtime.store.find(wanted)
+        except SessionNotFound as error:
+            if not wanted.startswith("@"):
+                raise
+            message = f"--resume: no agent and no session named {wanted!r}"
+            raise UsageError(message, f"the agents are {', '.join(AGENTS)}") from error
+    from prunecli.session.importers import handoff  # deferred: the importers take 0.2 s
+
+    setup, agent = runtime.setup, wanted.partition(":")[0]
+    if agent == wanted and not headless:
+        handoff.check_some(agent, setup.environ, setup.cwd)
+        runtime.opening.append(f"/resume {agent}")
+        return None
+    found = handoff.find(wanted, setup.environ, setup.cwd)
+    done = handoff.hand_over(found.path, agent, runtime.store, setup.cwd)
+    runtime.notices.append(done.note)
+    return done.path
 
 
 def _open_path(runtime: Runtime, asked: Launch, path: Path) -> None:

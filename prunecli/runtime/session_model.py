@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from prunecli.config import Config
 from prunecli.providers.models import ModelInfo
+from prunecli.session.importers.origin import IMPORTED
 from prunecli.session.session import Session
 
 
@@ -22,14 +23,15 @@ class SessionModel:
     def resumed(self, session: Session, config: Config) -> None:
         """Take the model of a resumed session. A notice names a model that cannot be kept.
 
-        The demo model is not kept, because it only replaces a model without a key. Neither is an unknown model (of a
-        session imported from another agent), unless the endpoint is the user's own.
+        The demo model is not kept, because it only replaces a model without a key. Neither is an unknown model,
+        unless the endpoint is the user's own and the session is not imported from another agent.
         """
         context, self.kept = session.context, ""
         name = (context.started.model if context.started else "") or context.last_model
         if config.model.name == "demo" or name in ("", "demo") or context.settings.get("model.name"):
             return
-        if self._info_of(name).context_window or config.model.base_url:
+        own = config.model.base_url and IMPORTED not in context.settings
+        if self._info_of(name).context_window or own:
             self.kept = name
         elif not self.asked:
             answers = self._info_of(config.model.name).name

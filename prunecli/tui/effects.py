@@ -20,6 +20,7 @@ from prunecli.commands.command import (
     Quit,
     Reconfigured,
     RewindNow,
+    RunLine,
     Say,
     SetMouse,
     SetTheme,
@@ -81,7 +82,7 @@ class Effects:
                     self._dress(effect)
                 case EditFile(path, then):
                     port.run(self._edit(path, then), "editor")
-                case GoOn() | CompactNow() | RewindNow():
+                case GoOn() | CompactNow() | RewindNow() | RunLine():
                     self._work(effect)
                 case FillPrompt(text):
                     port.prompt.fill(text)
@@ -96,8 +97,8 @@ class Effects:
                 case _:
                     assert_never(effect)
 
-    def _work(self, effect: GoOn | CompactNow | RewindNow) -> None:
-        """Start work that takes time and that Esc stops."""
+    def _work(self, effect: GoOn | CompactNow | RewindNow | RunLine) -> None:
+        """Start work that takes time and that Esc stops, or another command."""
         runs = self._runs
         match effect:
             case GoOn():
@@ -106,6 +107,8 @@ class Effects:
                 runs.compact(focus)
             case RewindNow():
                 runs.rewind(effect)
+            case RunLine(line):
+                self.run(line)
 
     def _dress(self, effect: SetTheme | SetMouse | Reconfigured) -> None:
         """Change the theme, the mouse or the keys."""
@@ -133,10 +136,10 @@ class Effects:
                 self._choose(effect)
             case AskSecret():
                 self._ask_secret(effect)
-            case PickSession():
-                from prunecli.tui.session_picker import SessionPicker
+            case PickSession(_, agent):
+                from prunecli.tui.session_picker import picker_of
 
-                SessionPicker(self._runtime, self._port).begin()
+                picker_of(agent, self._runtime, self._port).begin()
 
     def _copy(self, text: str, what: str) -> None:
         """Copy by OSC 52, which works over ssh too and writes no file."""

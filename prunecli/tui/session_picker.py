@@ -1,7 +1,7 @@
 """The session picker: reads and changes sessions for the list, in threads, so that no key waits for the disk."""
 
 import asyncio
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,8 +21,23 @@ SHOW_SECONDS = 0.1
 """Seconds between updates of the list while a search runs."""
 
 
+def picker_of(agent: str, runtime: Runtime, port: Port) -> "SessionPicker":
+    """The picker for sessions of prunecli, or of another agent such as @claude."""
+    if not agent:
+        return SessionPicker(runtime, port)
+    from prunecli.tui.handoff_picker import HandoffPicker
+
+    return HandoffPicker(agent, runtime, port)
+
+
 class SessionPicker:
-    """Opens the list of sessions, and then the chosen session."""
+    """Opens the list of sessions, and then the chosen session.
+
+    `whose` precedes "in this directory" in the title; `ours`: sessions can be copied, renamed, removed and searched.
+    """
+
+    whose = "Sessions"
+    ours = True
 
     def __init__(self, runtime: Runtime, port: Port) -> None:
         self._runtime = runtime
@@ -34,7 +49,8 @@ class SessionPicker:
         from prunecli.tui.screens.sessions import SessionsScreen
 
         setup = self._runtime.setup
-        screen = SessionsScreen(self, setup.cwd, Costs.of(setup.places), setup.clock)
+        costs = Costs.of(setup.places) if self.ours else None
+        screen = SessionsScreen(self, setup.cwd, costs, setup.clock)
         self._port.push_screen(screen, self._chosen)
 
     def _chosen(self, chosen: "Chosen | None") -> None:
@@ -55,10 +71,25 @@ class SessionPicker:
         found: list[Listed] = []
 
         def read() -> None:
-            found.extend(one for one in self._runtime.store.listed(cwd) if not one.is_task)
+            for one in self.sessions(cwd):
+                if state["stop"]:
+                    return
+                found.append(one)
 
-        await self._while(asyncio.to_thread(read), lambda: show(list(found)))
+        state = {"stop": 0}
+        try:
+            await self._while(asyncio.to_thread(read), lambda: show(list(found)))
+        finally:
+            state["stop"] = 1  # the list was closed, or the other directories are wanted
         show(sorted(found, key=lambda one: (one.changed, one.id), reverse=True))
+
+    def sessions(self, cwd: Path | None) -> Iterable[Listed]:
+        """The sessions of a directory, or all, newest first; called in a thread."""
+        return (one for one in self._runtime.store.listed(cwd) if not one.is_task)
+
+    def note(self) -> str:
+        """What the list could not read, or ""."""
+        return ""
 
     async def search(
         self, among: Sequence[Listed], query: str, show: Callable[[Sequence[Hit], float], None]

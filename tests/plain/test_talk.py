@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from prunecli.errors import ConnectionLost
+from prunecli.launch_options import Launch
 from prunecli.model.messages import ToolUse
 from prunecli.model.notes import APPROVED
 from prunecli.model.signals import (
@@ -26,6 +27,8 @@ from prunecli.providers.scripted import Scripted, calls, fails, says
 from prunecli.runtime import Runtime
 from prunecli.runtime.guide import Guide
 from tests.serving import as_json, serving
+from prunecli.runtime.make import make_runtime
+from tests.session.importers import stores
 from tests.starting import start
 
 RUN = ToolUse("t1", "bash", {"command": "make install"})
@@ -270,6 +273,21 @@ def test_a_long_session_is_read_to_its_end(tmp_path: Path, runner: asyncio.Runne
     printed = talked(runner, again, f"/resume {path.stem}")
     assert "> prompt 29" in printed
     assert len(again.session.context.items) == 60
+
+
+def test_sessions_of_another_agent_are_a_numbered_list(tmp_path: Path, runner: asyncio.Runner) -> None:
+    environ, cwd = stores.environment(tmp_path, "pi.jsonl", "codex.jsonl")
+    environ |= {"PRUNECLI_HOME": str(tmp_path / "data"), "PRUNECLI_SANDBOX": "off"}
+    runtime = make_runtime(Launch(trust=True, cwd=cwd, flags={"--model": "demo"}, resume="@codex"), environ)
+    printed = talked(runner, runtime, "1", "/resume @pi", "", "/resume @claude")
+    assert "Sessions of Codex in this directory" in printed
+    assert any(line.startswith("  1. Read the notes. - 3 prompts · 5.5K tokens · ") for line in printed)
+    assert "> Thank you, that is all." in printed
+    assert any(
+        "From Codex: 3 prompts, 5 responses, 2 results, 1 command or notice." in line for line in printed
+    )
+    assert "Sessions of pi in this directory" in printed
+    assert "No sessions of @claude here" in printed
 
 
 def reader() -> tuple[PlainReader, list[str], list[float]]:

@@ -132,7 +132,7 @@ def _transcript(origin: Origin, line: Line) -> tuple[Transcript, Places]:
     for row in line:
         if row.value.get("type") == "assistant":
             responses.setdefault(_response(row), []).append(row)
-    reader = _Reader(transcript, responses)
+    reader = Reader(transcript, responses)
     places = taken(transcript, line, reader.take)
     reader.commands.flush()
     return transcript, places
@@ -142,7 +142,7 @@ def _response(row: Row) -> str:
     return words(part(row.value.get("message")).get("id")) or f"row {row.line}"
 
 
-class _Reader:
+class Reader:
     """Turns the rows of one line into events."""
 
     def __init__(self, transcript: Transcript, responses: dict[str, list[Row]]) -> None:

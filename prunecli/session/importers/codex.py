@@ -33,6 +33,8 @@ _SHELL = re.compile(
     r"\s*<user_shell_command>\s*<command>\n?(.*?)\n?</command>\s*<result>\n?(.*?)\n?</result>", re.DOTALL
 )
 _NOTICE = re.compile(r"\s*<(turn_aborted|subagent_notification|skill|hook_prompt|user_action|goal_context)\b")
+_AROUND_IMAGE = re.compile(r"<image(?: name=[^>]*)?>|</image>")
+"""Codex puts these around an attached image."""
 _DATA_URL = re.compile(r"data:([a-z]+/[a-z.+-]+);base64,(.*)", re.DOTALL)
 
 
@@ -43,7 +45,7 @@ def is_codex(row: Row) -> bool:
 
 def read(found: Rows) -> Imported:
     """Read the conversation from a file's rows."""
-    reader = _Reader(Transcript(_origin(found.rows)))
+    reader = Reader(Transcript(_origin(found.rows)))
     reader.to.damaged += found.damaged
     for row in found.rows:
         try:
@@ -68,7 +70,7 @@ def _origin(rows: Iterable[Row]) -> Origin:
     return Origin("codex", session, "", cwd, model, started)
 
 
-class _Reader:
+class Reader:
     """Turns records into events. `_content` collects the current response."""
 
     def __init__(self, to: Transcript) -> None:
@@ -145,7 +147,10 @@ class _Reader:
             return
         self.flush()
         own: list[Block] = []
+        has_image = any(not isinstance(one, Text) for one in content)
         for one, by_hand in zip(content, typed, strict=True):
+            if isinstance(one, Text) and has_image and _AROUND_IMAGE.fullmatch(one.text.strip()):
+                continue
             if not isinstance(one, Text) or by_hand:
                 own.append(one)
             elif _OF_THE_PROGRAM.match(one.text):

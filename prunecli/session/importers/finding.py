@@ -3,71 +3,93 @@
 Nothing is written, and no link is followed out of those folders. A variable that moves an agent's folder is honored.
 """
 
-import json
 import os
 from collections.abc import Callable, Iterator, Mapping
 from hashlib import sha256
 from pathlib import Path
-from typing import NamedTuple
 
-from prunecli.errors import UsageError
-from prunecli.paths import Places, absolute
-from prunecli.session.importers.opencode_store import sessions_in_store
+from prunecli.regular import open_regular
+from prunecli.session.digest import Digest
+from prunecli.session.importers.agents import ENDS, KNOWN, agent_of, root_of
+from prunecli.session.importers.heads import head_of, head_of_whole
+from prunecli.session.importers.opencode_store import digests_in_store, sessions_in_store
+from prunecli.session.importers.same_folder import is_one_of, same_folders
+from prunecli.session.store import Listed
 
 MOST_FILES = 20_000
 """A folder is searched until so many files are found."""
 _DEEPEST = 8
-_HEAD_BYTES = 65_536
-_ENDS = (".jsonl", ".json", ".jsonl.gz", ".json.gz")
+_LONGEST_NAME = 4_096
 
 
-class _Agent(NamedTuple):
-    """Where an agent keeps its sessions: `folder` below the home folder, or `inner` below that of a variable."""
-
-    variable: str
-    folder: str
-    inner: str
-    is_session: Callable[[Path], bool]
-
-
-def _any(path: Path) -> bool:
-    return path.name.endswith(_ENDS)
-
-
-_AGENTS: Mapping[str, _Agent] = {
-    "claude": _Agent(
-        "CLAUDE_CONFIG_DIR",
-        ".claude/projects",
-        "projects",
-        lambda path: path.suffix == ".jsonl" and path.parent.name != "subagents",
-    ),
-    "codex": _Agent("CODEX_HOME", ".codex/sessions", "sessions", lambda path: path.suffix == ".jsonl"),
-    "pi": _Agent(
-        "PI_CODING_AGENT_DIR", ".pi/agent/sessions", "sessions", lambda path: path.suffix == ".jsonl"
-    ),
-    "gemini": _Agent("", ".gemini/tmp", "", lambda path: path.parent.name == "chats" and _any(path)),
-    "opencode": _Agent("XDG_DATA_HOME", ".local/share/opencode", "opencode", lambda _: False),
-}
-AGENTS = tuple(f"@{name}" for name in _AGENTS)
-"""The agents that can be named, such as @claude."""
-
-
-def sessions_of(agent: str, environ: Mapping[str, str], cwd: Path | None = None) -> list[Path]:
-    """The sessions of an agent such as `@claude`, newest first; only those of a directory if one is given.
+def sessions_of(agent: str, environ: Mapping[str, str]) -> list[Path]:
+    """The sessions of an agent such as `@claude`, newest first, of all directories.
 
     Each can be read by `read_source`. Raises UsageError for an agent that is not known.
     """
-    name = agent.removeprefix("@")
-    if name not in _AGENTS:
-        raise UsageError(f"no agent named {agent!r}", f"use {', '.join(AGENTS)}")
-    root = _root(_AGENTS[name], environ)
+    name, known = agent_of(agent)
     if name == "opencode":
-        found = [one for path in sorted(root.glob("opencode*.db")) for one in sessions_in_store(path, cwd)]
+        found = [one for path in _databases(environ) for one in sessions_in_store(path)]
         return [path for _, path in sorted(found, reverse=True)]
-    files = [path for path in files_below(root) if _AGENTS[name].is_session(path)]
-    if cwd is not None:
-        files = [path for path in files if _is_of(path, cwd)]
+    files = [path for path in files_below(root_of(known, environ)) if known.is_session(path)]
     return sorted(files, key=_changed, reverse=True)
+
+
+def listed(
+    agent: str, environ: Mapping[str, str], cwd: Path | None, problems: list[str], named: str = ""
+) -> Iterator[Listed]:
+    """The sessions of an agent with what a list shows, newest first: those of a directory, or all.
+
+    Sessions without a prompt and those of subagents are left out. `problems` gets a line for each file that cannot be
+    read. `named` is a part of the file's name. Raises UsageError for an agent that is not known.
+    """
+    name, _ = agent_of(agent)
+    folders = same_folders(cwd, environ.get("PWD", "")) if cwd else ()
+
+    def is_here(folder: str) -> bool:
+        return cwd is None or is_one_of(folder, folders)
+
+    if name == "opencode":
+        found_there = _in_databases(environ, is_here, problems)
+        yield from (one for one in found_there if named in one.id)
+        return
+    hashes = {sha256(os.fsencode(folder)).hexdigest() for folder in folders}
+    for path in sessions_of(agent, environ):
+        found: Digest | str | None
+        if named not in path.name:
+            continue
+        if name != "gemini":
+            found = head_of(path, name, is_here)
+        elif (folder := _gemini_folder(path)) and (not cwd or folder in hashes or is_here(folder)):
+            found = head_of_whole(path)
+        else:
+            continue
+        if isinstance(found, str):
+            problems.append(f"{path}: {found}")
+        elif found is not None and not found.task:
+            if name == "gemini":
+                found.cwd = found.cwd or (folder if folder.startswith("/") else str(cwd or ""))
+            yield _listed(path, found)
+
+
+def _listed(path: Path, found: Digest) -> Listed:
+    try:
+        status = path.stat()
+    except OSError:
+        return Listed(found.id, path, found.started, 0, found)
+    return Listed(found.id, path, status.st_mtime_ns // 1_000_000, status.st_size, found)
+
+
+def _in_databases(
+    environ: Mapping[str, str], is_here: Callable[[str], bool], problems: list[str]
+) -> Iterator[Listed]:
+    found: list[Listed] = []
+    for path in _databases(environ):
+        try:
+            found += digests_in_store(path, is_here)
+        except OSError as error:
+            problems.append(f"{path}: {error}")
+    yield from sorted(found, key=lambda one: one.changed, reverse=True)
 
 
 def files_below(folder: Path, most: int = MOST_FILES) -> Iterator[Path]:
@@ -86,12 +108,15 @@ def files_below(folder: Path, most: int = MOST_FILES) -> Iterator[Path]:
 
 def session_files(folder: Path) -> list[Path]:
     """The files below a folder that look like sessions by their names."""
-    return [path for path in files_below(folder) if _any(path)]
+    return [path for path in files_below(folder) if path.name.endswith(ENDS)]
 
 
-def _root(agent: _Agent, environ: Mapping[str, str]) -> Path:
-    moved = absolute(environ.get(agent.variable)) if agent.variable else None
-    return moved / agent.inner if moved else Places.of(environ).home / agent.folder
+def _databases(environ: Mapping[str, str]) -> list[Path]:
+    """OpenCode's databases: one for each release channel, or the one that a variable names."""
+    root = root_of(KNOWN["opencode"], environ)
+    if named := environ.get("OPENCODE_DB"):
+        return [root / named] if (root / named).is_file() else []
+    return sorted(root.glob("opencode*.db"))
 
 
 def _changed(path: Path) -> float:
@@ -101,17 +126,11 @@ def _changed(path: Path) -> float:
         return 0.0
 
 
-def _is_of(path: Path, cwd: Path) -> bool:
-    """Whether a session was held in this directory, by what its first lines say."""
+def _gemini_folder(path: Path) -> str:
+    """The directory of a Gemini CLI session, or the digest of its name, by the folder that it is in."""
+    project = path.parent.parent
     try:
-        with path.open("rb") as file:
-            head = file.read(_HEAD_BYTES)
-        root = path.parent.parent / ".project_root"
-        if root.is_file() and root.read_text("utf-8", "replace").strip() == str(cwd):
-            return True
+        with open_regular(project / ".project_root") as file:
+            return file.read(_LONGEST_NAME).decode("utf-8", "surrogateescape").strip()
     except OSError:
-        return False
-    named = json.dumps(str(cwd)), json.dumps(str(cwd), ensure_ascii=False)
-    told = {f'"cwd":{gap}{one}'.encode("utf-8", "replace") for gap in ("", " ") for one in named}
-    digest = sha256(str(cwd).encode("utf-8", "surrogateescape")).hexdigest().encode()
-    return any(one in head for one in told) or digest in head
+        return project.name

@@ -13,13 +13,26 @@ from prunecli.model.events import AssistantMessage
 from prunecli.model.messages import Block, Json, Text, Thinking, ToolUse, Usage
 from prunecli.session.importers.json_rows import Row, Rows
 from prunecli.session.importers.origin import Imported, Origin
-from prunecli.session.importers.transcript import MALFORMED, Transcript, count, milliseconds, part, why, words
+from prunecli.session.importers.transcript import (
+    MALFORMED,
+    Transcript,
+    count,
+    milliseconds,
+    part,
+    picture,
+    why,
+    words,
+)
 
 _SHELL = re.compile(
     r"I ran the following shell command:\n```sh\n(.*?)\n```\n+"
     r"This produced the following result:\n```\n(.*)\n?```\s*",
     re.DOTALL,
 )
+
+
+_FILES = "--- Content from referenced files ---"
+_FILES_END = "--- End of content ---"
 
 
 def is_gemini_cli(value: Json) -> bool:
@@ -83,27 +96,44 @@ def _take(message: Json, to: Transcript) -> None:
 
 
 def _asked(content: Json, to: Transcript, when: int | None) -> None:
-    """Add content in the user's role: results of calls, a shell command with its output, or typed text."""
-    for one in content if isinstance(content, list) else ():
-        if "functionResponse" in one:
-            _answered(part(one["functionResponse"]), to, when)
+    """Add content in the user's role: results of calls, a shell command with its output, or typed text.
+
+    Parts that follow a result, such as an image, belong to it. The contents of files that were named with @ are a
+    notice, so that they may be pruned.
+    """
+    results: list[list[Json]] = []
     typed: list[Block] = []
-    for block in _said(content, to):
-        if isinstance(block, Text) and block.text.startswith("<session_context>"):
-            to.skip("environment notes")
-        elif isinstance(block, Text) and (shell := _SHELL.fullmatch(block.text)):
-            to.command(f"!{shell[1]}", shell[2], when)
+    attached: list[Block] | None = None
+    for one in content if isinstance(content, list) else [{"text": string(content)}]:
+        if "functionResponse" in one:
+            results.append([one])
+        elif results and "inlineData" in one:
+            results[-1].append(one)
+        elif words(one.get("text")).strip() == _FILES:
+            attached = []
         else:
-            typed.append(block)
+            for block in _said([one], to):
+                if isinstance(block, Text) and block.text.startswith("<session_context>"):
+                    to.skip("environment notes")
+                elif isinstance(block, Text) and (shell := _SHELL.fullmatch(block.text)):
+                    to.command(f"!{shell[1]}", shell[2], when)
+                elif attached is None:
+                    typed += [block] if not isinstance(block, Text) or block.text.strip() else []
+                elif not (isinstance(block, Text) and block.text.strip() == _FILES_END):
+                    attached.append(block)
+    for result in results:
+        _answered(result, to, when)
     to.user(typed, when)
+    if attached:
+        to.notice("Files named in the prompt", attached, when)
 
 
-def _answered(given: Mapping[str, Json], to: Transcript, when: int | None) -> None:
+def _answered(given: Sequence[Json], to: Transcript, when: int | None) -> None:
     """Add the result of a call, unless the call itself has it, as in files of sessions that were not resumed."""
-    call = given.get("id")
-    if not to.has_result(call):
-        answer = part(given.get("response"))
-        to.result(call, (Text(_output([{"functionResponse": given}])),), when, is_error="error" in answer)
+    response = part(given[0]["functionResponse"])
+    if not to.has_result(response.get("id")):
+        failed = "error" in part(response.get("response"))
+        to.result(response.get("id"), _output(given, to), when, is_error=failed)
 
 
 def _said(content: Json, to: Transcript) -> list[Block]:
@@ -112,10 +142,18 @@ def _said(content: Json, to: Transcript) -> list[Block]:
     found: list[Block] = []
     for one in content:
         if isinstance(one.get("text"), str):
-            found.append(Text(string(one["text"])))
+            text = string(one["text"])
+            found.append(Thinking(text, "") if one.get("thought") is True else Text(text))
+        elif "inlineData" in one:
+            found.append(_picture(one["inlineData"], to))
         elif "functionCall" not in one and "functionResponse" not in one:
             to.skip(f"{next(iter(one), 'empty')} parts")
     return found
+
+
+def _picture(given: Json, to: Transcript) -> Block:
+    data = part(given)
+    return picture(data.get("mimeType"), data.get("data"), to)
 
 
 def _response(message: Json, to: Transcript, when: int | None) -> None:
@@ -131,13 +169,15 @@ def _response(message: Json, to: Transcript, when: int | None) -> None:
         uses.append(to.call(call.get("id"), call["name"], call.get("args") or {}))
     stop = "tool_use" if uses else "end_turn"
     usage = _usage(part(message.get("tokens")))
-    to.assistant(AssistantMessage((*found, *uses), words(message.get("model")), stop, usage), when)
+    to.assistant(
+        AssistantMessage((*found, *uses), words(message.get("model")) or to.origin.model, stop, usage), when
+    )
     for call in calls:
         failed = call.get("status") in ("error", "cancelled")
         if "result" not in call and call.get("status") == "success":
             continue  # its result is a separate message
-        result = _output(call.get("result"))
-        to.result(call.get("id"), (Text(result),), milliseconds(call.get("timestamp")), is_error=failed)
+        result = _output(call.get("result"), to)
+        to.result(call.get("id"), result, milliseconds(call.get("timestamp")), is_error=failed)
 
 
 def _calls_among(content: Json, known: Container[Json]) -> list[Mapping[str, Json]]:
@@ -146,17 +186,22 @@ def _calls_among(content: Json, known: Container[Json]) -> list[Mapping[str, Jso
     return [call for call in given if call and call.get("id") not in known]
 
 
-def _output(result: Json) -> str:
-    """A tool's output: the text of each function response."""
-    texts = []
+def _output(result: Json, to: Transcript) -> list[Block]:
+    """A tool's output: the text of each function response, and the images in or beside it."""
+    texts, images = list[str](), list[Block]()
     for one in result if isinstance(result, list) else ():
-        answer = part(part(part(one).get("functionResponse")).get("response"))
+        response = part(part(one).get("functionResponse"))
+        answer = part(response.get("response"))
         told = answer.get("output", answer.get("error"))
         if isinstance(told, str):
             texts.append(string(told))
         elif answer:
             texts.append(canonical(well_formed_json(answer)).decode())
-    return "\n".join(texts)
+        inner = response.get("parts")
+        for piece in (one, *(inner if isinstance(inner, list) else ())):
+            if "inlineData" in part(piece):
+                images.append(_picture(piece["inlineData"], to))
+    return [Text("\n".join(texts)), *images]
 
 
 def _usage(value: Json) -> Usage:

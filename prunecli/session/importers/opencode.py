@@ -31,13 +31,17 @@ def is_opencode(value: Json) -> bool:
     return isinstance(messages, list) and any(isinstance(part(one).get("parts"), list) for one in messages)
 
 
+def name_of(title: str) -> str:
+    """The name of a session with this title, "" for a title that OpenCode gives to any new one."""
+    return "" if title.startswith("New session - ") else title
+
+
 def read(value: Mapping[str, Json]) -> Imported:
     """Read the conversation from an export."""
     info = part(value.get("info"))
     started = milliseconds(part(info.get("time")).get("created")) or 0
     model = words(part(info.get("model")).get("id"))
-    name = words(info.get("title"))
-    name = "" if name.startswith("New session - ") else name
+    name = name_of(words(info.get("title")))
     reader = _Reader(
         Transcript(
             Origin("opencode", words(info.get("id")), name, words(info.get("directory")), model, started)

@@ -5,15 +5,32 @@ A session is named as if the database were a folder: `opencode.db/ses_123`.
 
 import json
 import sqlite3
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 from prunecli.errors import SessionCorrupt
 from prunecli.model.messages import Json
+from prunecli.session.digest import PROMPT_CHARS, Digest
+from prunecli.session.importers.opencode import name_of
+from prunecli.session.importers.transcript import count, part, words
+from prunecli.session.store import Listed
 
 _BEFORE_OPENING = 2.0
 """Seconds to wait for OpenCode while it writes."""
+_PROMPTS = """
+    SELECT group_concat(json_extract(part.data, '$.text'), char(10))
+    FROM message JOIN part ON part.message_id = message.id
+    WHERE message.session_id = ? AND json_valid(message.data) AND json_valid(part.data)
+    AND json_extract(message.data, '$.role') = 'user' AND json_extract(part.data, '$.type') = 'text'
+    AND json_extract(part.data, '$.synthetic') IS NOT 1
+    GROUP BY message.id ORDER BY message.time_created, message.id
+"""
+_ANSWER = """
+    SELECT data FROM message WHERE session_id = ? AND json_valid(data) AND json_extract(data, '$.role') = 'assistant'
+    ORDER BY time_created DESC, id DESC LIMIT 1
+"""
 
 
 def in_store(path: Path) -> bool:
@@ -21,20 +38,50 @@ def in_store(path: Path) -> bool:
     return path.parent.suffix == ".db" and path.parent.is_file()
 
 
-def sessions_in_store(store: Path, cwd: Path | None = None) -> list[tuple[int, Path]]:
+def sessions_in_store(store: Path) -> list[tuple[int, Path]]:
     """The sessions of a database with the times of their last changes; () for a file that is none.
 
-    Sessions of subagents are left out. Only those of a directory if one is given.
+    Sessions of subagents are left out.
     """
     query = "SELECT id, time_updated FROM session WHERE parent_id IS NULL"
-    given: tuple[str, ...] = ()
-    if cwd is not None:
-        query, given = f"{query} AND directory = ?", (str(cwd),)
     try:
         with closing(_opened(store)) as database:
-            return [(int(changed), store / str(name)) for name, changed in database.execute(query, given)]
+            return [(int(changed), store / str(name)) for name, changed in database.execute(query)]
     except (sqlite3.Error, ValueError, TypeError):
         return []
+
+
+def digests_in_store(store: Path, is_here: Callable[[str], bool]) -> list[Listed]:
+    """The sessions of the directories that `is_here` takes, with what a list shows. Raises OSError for a file that is
+    no database of OpenCode."""
+    query = "SELECT id, title, directory, time_created, time_updated FROM session WHERE parent_id IS NULL"
+    try:
+        with closing(_opened(store)) as database:
+            rows = [row for row in database.execute(query).fetchall() if is_here(str(row[2]))]
+            found = [(row, _digest(database, row)) for row in rows]
+    except (sqlite3.Error, ValueError, TypeError) as error:
+        raise OSError(f"not OpenCode's database: {error}") from error
+    return [
+        Listed(digest.id, store / digest.id, int(row[4]), 0, digest)
+        for row, digest in found
+        if digest.prompts
+    ]
+
+
+def _digest(database: sqlite3.Connection, row: tuple[Any, ...]) -> Digest:
+    name, title, directory, created = str(row[0]), str(row[1] or ""), str(row[2]), int(row[3])
+    digest = Digest(name, directory, name_of(title), started=created)
+    for (data,) in database.execute(_PROMPTS, (name,)):
+        text = str(data or "").strip()[:PROMPT_CHARS]
+        digest.first, digest.last = digest.first or text, text or digest.last
+        digest.prompts += 1
+    for (data,) in database.execute(_ANSWER, (name,)):
+        answer = _object(data)
+        told = part(answer.get("tokens"))
+        cache = part(told.get("cache"))
+        digest.context = count(told.get("input")) + count(cache.get("read")) + count(cache.get("write"))
+        digest.spent[words(answer.get("modelID"))] = [0] * 5
+    return digest
 
 
 def export_of(path: Path) -> Json:
@@ -56,8 +103,8 @@ def export_of(path: Path) -> Json:
     except sqlite3.Error as error:
         raise SessionCorrupt(path, 0, f"not OpenCode's database: {error}") from error
     parts_of: dict[str, list[Json]] = {}
-    for message, part, data in parts:
-        parts_of.setdefault(message, []).append({"id": part, **_object(data)})
+    for message, own, data in parts:
+        parts_of.setdefault(message, []).append({"id": own, **_object(data)})
     return {
         "info": {"id": name, "title": row[0], "directory": row[1], "time": {"created": row[2]}},
         "messages": [

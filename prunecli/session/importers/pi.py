@@ -90,10 +90,10 @@ def _nodes(rows: Sequence[Row]) -> list[Node]:
 def _transcript(origin: Origin, line: Line) -> tuple[Transcript, Places]:
     """The events of a line, and the last seq after each of its rows."""
     transcript = Transcript(origin)
-    return transcript, taken(transcript, line, _Reader(transcript).take)
+    return transcript, taken(transcript, line, Reader(transcript).take)
 
 
-class _Reader:
+class Reader:
     """Turns the entries of one line into events."""
 
     def __init__(self, transcript: Transcript) -> None:

@@ -1,6 +1,8 @@
 """Saves an imported conversation as a session in the store, ready to be resumed.
 
-The session id is derived from the original's, so that a second import finds the first instead of copying it.
+The session id is derived from the original's, so that a second import finds the first instead of copying it. An
+original that has grown since is imported as a session of its own, whose id depends on its content: the first import
+stays as it is, with all that was done in it.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -13,7 +15,9 @@ from prunecli.errors import PrunecliError
 from prunecli.model.events import Event, Record, SessionStarted, SettingChanged
 from prunecli.model.messages import Json
 from prunecli.model.record_codec import encode_record
+from prunecli.regular import open_regular
 from prunecli.session.blobs import Blobs
+from prunecli.session.digest import whole_record
 from prunecli.session.importers.origin import IMPORTED
 from prunecli.session.importers.source import Source
 from prunecli.session.store import UNFINISHED, Store, new_id
@@ -25,26 +29,39 @@ _BATCH = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Saved:
-    """A saved session. `made` is False if it existed before."""
+    """A saved session.
+
+    `made` is False if it existed before. `outgrown` is the earlier import of a session that has changed since, or "".
+    """
 
     id: str
     path: Path
     made: bool = True
+    outgrown: str = ""
 
 
 def save(
-    source: Source, store: Store, here: Path, *, branches: bool = False, again: bytes = b""
+    source: Source,
+    store: Store,
+    here: Path,
+    *,
+    branches: bool = False,
+    again: bytes = b"",
+    moved: bool = False,
 ) -> tuple[Saved, ...]:
     """Save the main line and, on request, each other branch as a fork of it.
 
-    A session belongs to its original directory, or to `here` if that does not exist on this machine. `again` (three
-    random bytes) makes another copy. Raises StorageFailed and OSError.
+    A session belongs to its original directory, or to `here` if it is `moved` or that directory does not exist on
+    this machine. `again` (three random bytes) makes another copy. Raises StorageFailed and OSError.
     """
-    main = _save(source, source.records, store, here, again, None)
+    cwd = Path(source.imported.origin.cwd)
+    if moved or not (source.imported.origin.cwd and cwd.is_dir()):
+        cwd = here
+    main = _save(source, source.records, store, cwd, again, None)
     made = [main]
     for branch in source.branches if branches else ():
         parent = {"id": main.id, "seq": branch.common}
-        made.append(_save(source, branch.records, store, here, again, parent))
+        made.append(_save(source, branch.records, store, cwd, again, parent))
     return tuple(made)
 
 
@@ -52,15 +69,18 @@ def _save(
     source: Source,
     records: Sequence[Record],
     store: Store,
-    here: Path,
+    cwd: Path,
     again: bytes,
     parent: dict[str, Json] | None,
 ) -> Saved:
-    origin = source.imported.origin
+    origin, outgrown = source.imported.origin, ""
     began = origin.started or (records[0].timestamp if records else 0)
+    content = _content_of(records)
     session_id = new_id(began, again or _fingerprint(source, records))
-    cwd = Path(origin.cwd) if origin.cwd and Path(origin.cwd).is_dir() else here
-    found = next(store.root.glob(f"*/{session_id}.jsonl"), None)
+    found = _file_of(store, session_id)
+    if found is not None and _imported_content(found) not in ("", content):
+        outgrown, session_id = found.stem, new_id(began, bytes.fromhex(content[:6]))
+        found = _file_of(store, session_id)
     if found is not None:
         return Saved(session_id, found, made=False)
     path = store.new_path(cwd, session_id)
@@ -68,12 +88,36 @@ def _save(
     own = records[0].event if source.native and records else None
     if isinstance(own, SessionStarted):
         started = replace(started, version=own.version, requires=own.requires, parent=parent or own.parent)
-    settings: list[Event] = [SettingChanged(IMPORTED, origin.to_json())]
+    settings: list[Event] = [SettingChanged(IMPORTED, {**origin.to_json(), "sha256": content})]
     if origin.name:
-        name = store.free_name(origin.name) if parent or again else origin.name
+        name = store.free_name(origin.name) if parent or again or outgrown else origin.name
         settings.append(SettingChanged("session.name", name))
     _write(path, list(_with_head(started, records, settings)))
-    return Saved(session_id, path)
+    return Saved(session_id, path, outgrown=outgrown)
+
+
+def _file_of(store: Store, session_id: str) -> Path | None:
+    return next(store.root.glob(f"*/{session_id}.jsonl"), None)
+
+
+def _content_of(records: Iterable[Record]) -> str:
+    """The digest of a conversation as it was read, to tell whether the original has changed."""
+    digest = sha256()
+    for record in records:
+        digest.update(encode_record(record))
+    return digest.hexdigest()
+
+
+def _imported_content(path: Path) -> str:
+    """The digest that an earlier import was saved with; "" if there is none or the file cannot be read."""
+    needle = f'"key":"{IMPORTED}"'.encode()
+    try:
+        with open_regular(path) as file:
+            record = next(filter(None, (whole_record(line) for line in file if needle in line)), None)
+    except OSError:
+        return ""
+    value = record.event.value if record and isinstance(record.event, SettingChanged) else None
+    return str(value.get("sha256") or "") if isinstance(value, dict) else ""
 
 
 def _with_head(

@@ -79,11 +79,16 @@ def details(row: Row, width: int) -> Content:
         before, found, after = hit.excerpt[: hit.at], hit.excerpt[hit.at : hit.end], hit.excerpt[hit.end :]
         marked = (one_line(before), (one_line(found), "bold $accent"), one_line(after))
         lines[1] = Content.assemble((f"{one_line(hit.who):>6} ", "$muted"), *marked)
-    facts = [", ".join(digest.spent), f"{digest.entries} entries", digest.cwd or "unknown directory"]
+    held = f"{digest.entries} entries" if digest.entries else _prompts(digest.prompts)
+    facts = [", ".join(digest.spent), held, digest.cwd or "unknown directory"]
     facts += [f"copy of {digest.parent}"] if digest.parent else []
     lines.append(Content.styled(clip(one_line(" · ".join(filter(None, facts))), width), "$muted"))
     lines.append(Content.styled(clip(one_line(listed.id), width), "$muted"))
     return Content("\n").join(lines)
+
+
+def _prompts(number: int) -> str:
+    return f"{number} prompt{'s' * (number != 1)}"
 
 
 def _said(label: str, text: str, width: int) -> Content:
@@ -117,8 +122,8 @@ class SessionRows(Widget):
         """The marked row."""
         return self.rows[self.at] if self.rows else None
 
-    def show(self, rows: Sequence[Row], costs: "Costs", now_ms: int, *, here: bool) -> None:
-        """Show other rows; the mark keeps its index if possible."""
+    def show(self, rows: Sequence[Row], costs: "Costs | None", now_ms: int, *, here: bool) -> None:
+        """Show other rows; the mark keeps its index if possible. Without `costs`, show the number of prompts."""
         self.rows, self._costs, self._now, self._here = rows, costs, now_ms, here
         self.at = max(0, min(self.at, len(rows) - 1))
         self.refresh()
@@ -146,13 +151,12 @@ class SessionRows(Widget):
 
     def _line(self, row: Row, width: int, *, marked: bool) -> Content:
         digest = row.listed.digest
-        cost = self._costs.of_session(digest) if self._costs else 0.0
         right = [
             age(self._now, row.listed.changed),
             short(digest.context) if digest.context else "",
-            money(cost),
+            money(self._costs.of_session(digest)) if self._costs else _prompts(digest.prompts),
         ]
-        figures = f"{right[0]:>10} {right[1]:>7} {right[2]:>8} "
+        figures = f"{right[0]:>10} {right[1]:>7} {right[2]:>{8 if self._costs else 11}} "
         room = width - len(figures) - 2
         if room < 16:
             figures, room = "", width - 2

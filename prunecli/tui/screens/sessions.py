@@ -36,6 +36,8 @@ HELPS = (
     "Enter · Alt+Enter copy · Tab · ^F ^N ^X",
 )
 """Key hints, longest first."""
+READING_HELPS = ("Enter to continue it here · Tab {other} · Esc close", "Enter · Tab {other} · Esc")
+"""Key hints for sessions of another agent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +46,7 @@ class Chosen:
 
     path: Path
     fork: bool = False
+    id: str = ""
 
 
 class Filter(Field, inherit_bindings=False):
@@ -74,7 +77,9 @@ class SessionsScreen(ModalScreen[Chosen | None]):
     inherit_bindings = False
     BINDINGS: ClassVar = []
 
-    def __init__(self, picker: "SessionPicker", cwd: Path, costs: "Costs", clock: Callable[[], int]) -> None:
+    def __init__(
+        self, picker: "SessionPicker", cwd: Path, costs: "Costs | None", clock: Callable[[], int]
+    ) -> None:
         super().__init__()
         self._picker = picker
         self._cwd = cwd
@@ -116,7 +121,7 @@ class SessionsScreen(ModalScreen[Chosen | None]):
 
         async def read() -> None:
             await self._picker.list(self._cwd if self._here else None, show)
-            self._note = ""
+            self._note = self._picker.note()
             self._fill()
             if self._in_words:
                 self._search()
@@ -156,7 +161,7 @@ class SessionsScreen(ModalScreen[Chosen | None]):
         self._label()
 
     def _label(self) -> None:
-        where = "Sessions in this directory" if self._here else "Sessions in all directories"
+        where = f"{self._picker.whose} in {'this directory' if self._here else 'all directories'}"
         count = "" if self._in_words else f"{len(self._rows.rows)} of {len(self._all)}"
         title = Content.assemble(
             (where, "bold"), ("   " + " · ".join(filter(None, [count, self._note])), "$muted")
@@ -175,7 +180,8 @@ class SessionsScreen(ModalScreen[Chosen | None]):
             words = f"Remove “{clip(one_line(row.listed.label), 24)}”? y to move it to {self._picker.trash}"
             return Content.styled(words, "$warning")
         other, how = "all" if self._here else "here", "filter" if self._in_words else "words"
-        forms = tuple(form.format(other=other, how=how) for form in HELPS)
+        helps = HELPS if self._picker.ours else READING_HELPS
+        forms = tuple(form.format(other=other, how=how) for form in helps)
         return fitted([Piece(forms)], (), self.size.width - 2)
 
     def on_resize(self) -> None:
@@ -205,14 +211,17 @@ class SessionsScreen(ModalScreen[Chosen | None]):
         steps = {"up": -1, "down": 1, "pageup": -page, "pagedown": page}
         deeds: dict[str, Callable[[], None]] = {
             "enter": lambda: self._open(fork=False),
-            "alt+enter": lambda: self._open(fork=True),
             "tab": self._toggle_directories,
-            "ctrl+f": self._toggle_words,
-            "ctrl+n": self._ask_name,
-            "ctrl+x": self._ask_removal,
             "escape": self._leave,
             "ctrl+c": self._leave,
         }
+        if self._picker.ours:
+            deeds |= {
+                "alt+enter": lambda: self._open(fork=True),
+                "ctrl+f": self._toggle_words,
+                "ctrl+n": self._ask_name,
+                "ctrl+x": self._ask_removal,
+            }
         if self._asking:
             self._answer(event)
         elif event.key in steps:
@@ -237,7 +246,7 @@ class SessionsScreen(ModalScreen[Chosen | None]):
 
     def _open(self, *, fork: bool) -> None:
         if row := self._rows.chosen:
-            self.dismiss(Chosen(row.listed.path, fork))
+            self.dismiss(Chosen(row.listed.path, fork, row.listed.id))
 
     def _toggle_directories(self) -> None:
         self._here = not self._here

@@ -4,14 +4,13 @@ import json
 import os
 import sqlite3
 from contextlib import closing
-from hashlib import sha256
 from pathlib import Path
 
 import pytest
 
 from prunecli.errors import SessionCorrupt, UsageError
 from prunecli.model.events import AssistantMessage, ToolResult
-from prunecli.session.importers.finding import files_below, session_files, sessions_of
+from prunecli.session.importers.finding import files_below, listed, session_files, sessions_of
 from prunecli.session.importers.source import read_source
 
 
@@ -43,20 +42,6 @@ def test_a_variable_moves_the_folder(tmp_path: Path) -> None:
     moved = put(tmp_path / "elsewhere/sessions/1.jsonl")
     environ = {"HOME": str(tmp_path), "CODEX_HOME": str(tmp_path / "elsewhere")}
     assert sessions_of("codex", environ) == [moved]
-
-
-def test_only_the_sessions_of_a_directory_are_found_if_one_is_given(tmp_path: Path) -> None:
-    environ, cwd = {"HOME": str(tmp_path)}, Path("/work/größe")
-    row = json.dumps({"type": "session_meta", "payload": {"cwd": str(cwd)}})
-    mine = put(tmp_path / ".codex/sessions/a.jsonl", f"{row}\n")
-    put(tmp_path / ".codex/sessions/b.jsonl", f"{row.replace('/work', '/other')}\n")
-    digest = sha256(str(cwd).encode()).hexdigest()
-    hashed = put(tmp_path / ".gemini/tmp/x/chats/session-1.jsonl", f'{{"projectHash":"{digest}"}}\n')
-    named = put(tmp_path / ".gemini/tmp/y/chats/session-2.jsonl")
-    put(tmp_path / ".gemini/tmp/y/.project_root", f"{cwd}\n")
-    put(tmp_path / ".gemini/tmp/z/chats/session-3.jsonl")
-    assert sessions_of("@codex", environ, cwd) == [mine]
-    assert set(sessions_of("@gemini", environ, cwd)) == {hashed, named}
 
 
 def test_an_unknown_agent_is_refused_with_those_that_are_known() -> None:
@@ -115,7 +100,7 @@ def test_sessions_in_opencodes_database_are_found_and_read(tmp_path: Path) -> No
     store = database(tmp_path / ".local/share/opencode/opencode.db")
     environ = {"HOME": str(tmp_path)}
     assert sessions_of("@opencode", environ) == [store / "ses_2", store / "ses_1"]
-    assert sessions_of("@opencode", environ, Path("/work/1")) == [store / "ses_1"]
+    assert [one.id for one in listed("@opencode", environ, Path("/work/1"), [])] == ["ses_1"]
     source = read_source(store / "ses_1")
     assert source.kind == "opencode"
     assert source.imported.origin.name == "A title"

@@ -1,0 +1,104 @@
+"""The sessions of other agents that `prunecli sessions import` offers: those of this directory, newest first."""
+
+import json
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import typer
+
+from prunecli.cli.working import working
+from prunecli.errors import UsageError
+from prunecli.sanitize import one_line, visible
+from prunecli.session.importers.agents import AGENTS, is_agent, title_of
+from prunecli.session.importers.finding import listed
+from prunecli.session.importers.handoff import facts_of, find
+from prunecli.session.store import Listed
+
+_LABEL = 60
+
+
+class Importable:
+    """Finds what the arguments name. `agents` are those that were named without a session, else all."""
+
+    def __init__(self, environ: Mapping[str, str], cwd: Path) -> None:
+        self._environ = environ
+        self._cwd = cwd
+        self._agents: Sequence[str] = AGENTS
+
+    def paths_of(self, given: Sequence[str]) -> list[Path] | None:
+        """The files and sessions that were named; None if the user is to choose. Raises PrunecliError."""
+        alone = [word for word in given if word in AGENTS]
+        if alone and len(alone) < len(given):
+            raise UsageError(
+                f"{alone[0]}: no session given", f"use {alone[0]}:ID or {alone[0]}:last beside files"
+            )
+        self._agents = alone or AGENTS
+        if alone or not given:
+            return None
+        return [self._path(word) for word in given]
+
+    def _path(self, word: str) -> Path:
+        if word.startswith("@") and not Path(word).exists():
+            title_of(word.partition(":")[0])  # an unknown agent is named as such, not as a missing file
+        return find(word, self._environ, self._cwd).path if is_agent(word) else Path(word)
+
+    def choose(self, *, as_json: bool, ask: Callable[[str], str] | None) -> list[Path]:
+        """Print the list, ask for numbers and return those sessions. Without `ask` (no terminal), only print it."""
+        problems: list[str] = []
+        found: list[tuple[str, Listed]] = []
+        with working(lambda: f"looking for sessions, {len(found)} found"):
+            for agent in self._agents:
+                found += ((agent, one) for one in listed(agent, self._environ, self._cwd, problems))
+        found.sort(key=lambda pair: pair[1].changed, reverse=True)
+        for problem in problems:
+            typer.echo(f"prunecli: cannot read {visible(one_line(problem))}", err=True)
+        if as_json:
+            typer.echo(json.dumps([_row(agent, one) for agent, one in found], indent=1))
+            return []
+        now = int(time.time() * 1000)
+        for number, (agent, one) in enumerate(found, 1):
+            label = one_line(one.label)[:_LABEL]
+            typer.echo(visible(f"{number:>4}  {title_of(agent)}: {label}  ({facts_of(one, now)})"))
+            typer.echo(visible(f"      {agent}:{one.id}"))
+        if not found:
+            names = ", ".join(map(title_of, self._agents))
+            typer.echo(visible(f"no sessions of {names} in {self._cwd}"))
+        elif ask is not None:
+            return _asked([one for _, one in found], ask)
+        else:
+            typer.echo("import one with: prunecli sessions import @AGENT:ID")
+        return []
+
+
+def _asked(found: Sequence[Listed], ask: Callable[[str], str]) -> list[Path]:
+    """Ask for numbers until all are valid; none cancels."""
+    while True:
+        try:
+            words = ask("numbers to import, or Enter to cancel: ").replace(",", " ").split()
+        except EOFError:
+            return []
+        wrong = [word for word in words if not (word.isdecimal() and 1 <= int(word) <= len(found))]
+        if not wrong:
+            return [found[int(word) - 1].path for word in words]
+        typer.echo(visible(f"not a number from 1 to {len(found)}: {wrong[0]}"))
+
+
+def _row(agent: str, one: Listed) -> dict[str, object]:
+    """A session as `sessions import --json` prints it: times in unix ms."""
+    digest = one.digest
+    return {
+        "agent": agent,
+        "id": one.id,
+        "name": digest.name,
+        "cwd": digest.cwd,
+        "started": digest.started,
+        "changed": one.changed,
+        "bytes": one.size,
+        "prompts": digest.prompts,
+        "context_tokens": digest.context,
+        "models": list(digest.spent),
+        "first_prompt": digest.first,
+        "last_prompt": digest.last,
+        "file": str(one.path),
+    }

@@ -1,0 +1,72 @@
+"""The agents whose sessions can be read, and where they keep them. Imports little, because starts wait for it."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from prunecli.errors import UsageError
+from prunecli.paths import Places, absolute
+
+ENDS = (".jsonl", ".json", ".jsonl.gz", ".json.gz")
+"""How the names of session files end."""
+
+
+class Agent(NamedTuple):
+    """Where an agent keeps its sessions: `folder` below the home folder, or `inner` below that of a variable."""
+
+    title: str
+    variable: str
+    folder: str
+    inner: str
+    is_session: Callable[[Path], bool]
+
+
+KNOWN: Mapping[str, Agent] = {
+    "claude": Agent(
+        "Claude Code",
+        "CLAUDE_CONFIG_DIR",
+        ".claude/projects",
+        "projects",
+        lambda path: path.suffix == ".jsonl" and path.parent.name != "subagents",
+    ),
+    "codex": Agent(
+        "Codex", "CODEX_HOME", ".codex/sessions", "sessions", lambda path: path.suffix == ".jsonl"
+    ),
+    "pi": Agent(
+        "pi", "PI_CODING_AGENT_DIR", ".pi/agent/sessions", "sessions", lambda path: path.suffix == ".jsonl"
+    ),
+    "gemini": Agent(
+        "Gemini CLI",
+        "GEMINI_CLI_HOME",
+        ".gemini/tmp",
+        ".gemini/tmp",
+        lambda path: path.parent.name == "chats" and path.name.endswith(ENDS),
+    ),
+    "opencode": Agent("OpenCode", "XDG_DATA_HOME", ".local/share/opencode", "opencode", lambda _: False),
+}
+AGENTS = tuple(f"@{name}" for name in KNOWN)
+"""The agents that can be named, such as @claude."""
+
+
+def is_agent(wanted: str) -> bool:
+    """Whether this names an agent, with or without a session: `@claude`, `@codex:last`."""
+    return wanted.partition(":")[0] in AGENTS
+
+
+def agent_of(agent: str) -> tuple[str, Agent]:
+    """The plain name of an agent such as `@claude`, and its row. Raises UsageError for one that is not known."""
+    name = agent.removeprefix("@")
+    if name not in KNOWN:
+        raise UsageError(f"no agent named {agent!r}", f"use {', '.join(AGENTS)}")
+    return name, KNOWN[name]
+
+
+def title_of(agent: str) -> str:
+    """The name of an agent such as `@claude` for people. Raises UsageError for one that is not known."""
+    return agent_of(agent)[1].title
+
+
+def root_of(agent: Agent, environ: Mapping[str, str]) -> Path:
+    """The folder below which an agent keeps its sessions."""
+    moved = absolute(environ.get(agent.variable))
+    return moved / agent.inner if moved else Places.of(environ).home / agent.folder

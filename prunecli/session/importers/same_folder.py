@@ -1,0 +1,71 @@
+"""Which folders count as one: the folder itself, however it is reached, and its place in other worktrees.
+
+Another agent may have been started through a link, or in another worktree of the same repository. Reads git's own
+small files instead of running git, so that listing sessions starts no program.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from prunecli.regular import open_regular
+
+_MOST_BYTES = 4_096
+_MOST_WORKTREES = 200
+
+
+def same_folders(cwd: Path, shown_as: str = "") -> tuple[Path, ...]:
+    """The folders whose sessions are those of `cwd`, itself first. `shown_as` is the shell's name for it ($PWD)."""
+    real = cwd.resolve()
+    found = [cwd, real]
+    if shown_as.startswith("/") and Path(shown_as).resolve() == real:
+        found.append(Path(shown_as))
+    for root, common in _repository(real):
+        inner = real.relative_to(root)
+        found += [other / inner for other in _worktrees(common)]
+    return tuple(dict.fromkeys(found))
+
+
+def is_one_of(folder: str, folders: tuple[Path, ...]) -> bool:
+    """Whether a recorded directory is one of these, directly or through a link."""
+    if not folder.startswith("/"):
+        return False
+    path = Path(folder)
+    try:
+        return path in folders or path.resolve() in folders
+    except (OSError, RuntimeError, ValueError):
+        return False
+
+
+def _repository(folder: Path) -> Iterator[tuple[Path, Path]]:
+    """The root of the worktree that a folder is in, and the repository's common git folder; none outside of one."""
+    for root in (folder, *folder.parents):
+        git = root / ".git"
+        if git.is_dir():
+            yield root, git
+            return
+        if git.is_file():
+            given = _line(git).removeprefix("gitdir:").strip()
+            own = (root / given).resolve() if given else git
+            common = _line(own / "commondir")
+            if common:
+                yield root, (own / common).resolve()
+            return
+
+
+def _worktrees(common: Path) -> Iterator[Path]:
+    """The roots of all worktrees of a repository."""
+    if common.name == ".git":
+        yield common.parent
+    for number, link in enumerate(sorted(common.glob("worktrees/*/gitdir"))):
+        if number == _MOST_WORKTREES:
+            return
+        if (told := _line(link)).startswith("/"):
+            yield Path(told).parent
+
+
+def _line(path: Path) -> str:
+    try:
+        with open_regular(path) as file:
+            return file.readline(_MOST_BYTES).decode("utf-8", "surrogateescape").strip()
+    except OSError:
+        return ""

@@ -1,0 +1,54 @@
+"""The session picker for another agent's sessions: reads them where that agent keeps them, and changes none."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from prunecli.runtime import Runtime
+from prunecli.sanitize import one_line
+from prunecli.session.importers.agents import title_of
+from prunecli.session.store import Listed
+from prunecli.tui.port import Port
+from prunecli.tui.session_picker import SessionPicker
+
+if TYPE_CHECKING:
+    from prunecli.tui.screens.sessions import Chosen
+
+READ_ONLY = "sessions of another agent are read-only"
+
+
+class HandoffPicker(SessionPicker):
+    """Lists the sessions of an agent such as @claude, and goes on with the chosen one."""
+
+    ours = False
+
+    def __init__(self, agent: str, runtime: Runtime, port: Port) -> None:
+        super().__init__(runtime, port)
+        self._agent = agent
+        self._problems: list[str] = []
+        self.whose = f"{title_of(agent)} sessions"
+
+    def sessions(self, cwd: Path | None) -> Iterable[Listed]:
+        """The sessions of a directory, or all, newest first; called in a thread."""
+        from prunecli.session.importers.finding import listed  # deferred: the importers take 0.2 s
+
+        self._problems = []
+        return listed(self._agent, self._runtime.setup.environ, cwd, self._problems)
+
+    def note(self) -> str:
+        """The files that could not be read."""
+        problems = self._problems
+        more = f" and {len(problems) - 1} more" if len(problems) > 1 else ""
+        return one_line(f"cannot read {problems[0]}{more}") if problems else ""
+
+    def _chosen(self, chosen: "Chosen | None") -> None:
+        if chosen is not None:
+            self._port.command(f"/resume {self._agent}:{chosen.id}")
+
+    def rename(self, path: Path, name: str) -> str:  # noqa: ARG002  # the base class's signature
+        """Refuse: the file belongs to the other agent."""
+        return READ_ONLY
+
+    def remove(self, path: Path) -> str:  # noqa: ARG002  # the base class's signature
+        """Refuse: the file belongs to the other agent."""
+        return READ_ONLY

@@ -1,0 +1,1 @@
+"""Other agents' programs, run against models on loopback."""
