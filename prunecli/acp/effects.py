@@ -22,6 +22,7 @@ from prunecli.commands.command import (
     Quit,
     Reconfigured,
     RewindNow,
+    RunLine,
     Say,
     SetMouse,
     SetTheme,
@@ -101,6 +102,8 @@ class Effects:
                     done = await self._runtime.submit(text)
                 case GoOn():
                     done = await self._runtime.go_on()
+                case RunLine(line):
+                    done = await self.command(line) or done
                 case CompactNow(focus):
                     if not await self._runtime.compact(focus):
                         self._say("Nothing to compact yet.")

@@ -5,12 +5,13 @@ sample-config.toml, `config show` and all error messages are derived from these 
 """
 
 from collections.abc import Mapping
-from dataclasses import Field, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from ipaddress import ip_address
-from typing import Annotated, Any, ClassVar, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 from urllib.parse import urlsplit
 
 from prunecli.bindings import problem as key_problem
+from prunecli.config.section import Section
 
 Ratio: TypeAlias = Annotated[float, (0, 1)]
 Count: TypeAlias = Annotated[int, (1, None)]
@@ -21,31 +22,6 @@ Price: TypeAlias = Annotated[float, (0, None)]
 
 THINKING_FLOOR = 1024
 """The endpoint rejects a smaller thinking budget."""
-
-
-class Section:
-    """Equality and `repr` for the classes below, written once.
-
-    A dataclass compiles its own for each class, which doubles the import time of this module, and every start waits
-    for it.
-    """
-
-    __slots__ = ()
-    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
-    """Set on every subclass, because each is a dataclass."""
-
-    def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and self._values() == other._values()
-
-    def __hash__(self) -> int:
-        return hash(type(self))  # a table inside is not hashable; equal values still have equal hashes
-
-    def __repr__(self) -> str:
-        names = (item.name for item in fields(self))
-        return f"{type(self).__name__}({', '.join(f'{n}={v!r}' for n, v in zip(names, self._values(), strict=True))})"
-
-    def _values(self) -> tuple[Any, ...]:
-        return tuple(getattr(self, item.name) for item in fields(self))
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

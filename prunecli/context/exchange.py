@@ -383,8 +383,10 @@ def call_argument(given: Mapping[str, Json]) -> tuple[str, str] | None:
     return None
 
 
-def why_held(entry: Entry, in_progress: Exchange | None) -> str:
+def why_held(entry: Entry | None, in_progress: Exchange | None) -> str:
     """Why an entry itself must not be changed, or "": it is of the open exchange, or what the user answered."""
+    if entry is None:
+        return ""
     if entry.kind == "result" and entry.call and entry.call.name == ASK and not entry.is_error:
         return "your answer"
     return "in progress" if entry.exchange and entry.exchange is in_progress else ""

@@ -77,8 +77,7 @@ class Context:
         self.prune_history = PruneHistory()
         self.thoughts = Thoughts(partial(thinks, self))
         self.unseen = Unseen(self)
-        self._lineage = Lineage()
-        self._preamble_digest = self.preamble.digest()
+        self._lineage, self._preamble_digest = Lineage(), self.preamble.digest()
         self._clear()
 
     def _clear(self) -> None:
@@ -168,8 +167,7 @@ class Context:
             return "kept by a compaction"
         if self.sheltered.get(seq, -1) >= self.turns:
             return RESTORED
-        entry = self.entries.get(seq)
-        return why_held(entry, self.in_progress) if entry else ""
+        return why_held(self.entries.get(seq), self.in_progress)
 
     def withheld_from(self, response: int) -> int:
         """Tokens that prunes kept out of the request of this response, with the thinking they cost."""

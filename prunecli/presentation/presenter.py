@@ -51,7 +51,7 @@ from prunecli.presentation import outcomes
 from prunecli.presentation.marks import Marks, label
 from prunecli.presentation.outcomes import Summarize
 from prunecli.presentation.searches import answered, result_of, search_of
-from prunecli.presentation.streaming import NOTHING, Streaming
+from prunecli.presentation.streaming import NOTHING, Growing, Streaming
 from prunecli.presentation.summaries import Summarizing
 from prunecli.presentation.transcript_changes import Add, Anew, Board, Change, Tail
 from prunecli.session.log import LOST_WORDS
@@ -246,18 +246,12 @@ class Presenter:
                 entry = shown.Thinking(words, folded=self._fold_thinking)
             case ToolUse(id_, name, given):
                 argument = outcomes.argument_of(name, given, self._summarize)
-                entry = shown.ToolCall(name, argument, shown.ToolState.WAITING)
-                change = self._streaming.show(part, entry, "") if part else self._add(entry)
-                slot = part.slot if part else len(self.board.entries) - 1
-                self._calls[id_] = slot, seq
+                change = self._called(id_, shown.ToolCall(name, argument, shown.ToolState.WAITING), part, seq)
                 if name == TASK:
-                    self._tasks[slot] = id_
+                    self._tasks[self._calls[id_][0]] = id_
                 return [change]
             case _ if search := search_of(block):
-                id_, entry = search
-                change = self._streaming.show(part, entry, "") if part else self._add(entry)
-                self._calls[id_] = part.slot if part else len(self.board.entries) - 1, seq
-                return [change]
+                return [self._called(*search, part, seq)]
             case _ if result := result_of(block):
                 slot = self._calls.pop(result[0], (-1, -1))[0]
                 entry = answered(self.board.entries[slot] if slot >= 0 else None, result[1])
@@ -269,9 +263,15 @@ class Presenter:
         self._belongs(part.slot, seq)
         return [self._streaming.show(part, entry, words)]
 
+    def _called(self, id_: str, entry: shown.Entry, part: Growing | None, seq: int) -> Change:
+        change = self._streaming.show(part, entry, "") if part else self._add(entry)
+        self._calls[id_] = part.slot if part else len(self.board.entries) - 1, seq
+        return change
+
     def _started(self, id_: str, name: str, given: Mapping[str, Json]) -> list[Change]:
-        argument = outcomes.argument_of(name, given, self._summarize)
-        entry = shown.ToolCall(name, argument, shown.ToolState.RUNNING)
+        entry = shown.ToolCall(
+            name, outcomes.argument_of(name, given, self._summarize), shown.ToolState.RUNNING
+        )
         if id_ in self._calls:
             return [self.board.put(self._calls[id_][0], entry)]
         added = self._add(entry)

@@ -142,9 +142,8 @@ class Runtime:
         clock = self.setup.clock
         session = Session.load(path, self.new_context(), writable=writable and not fork, clock=clock)
         if fork:
-            session = session.forked(
-                self.new_context(), self.store, self.setup.cwd, at=at, session_id=fork_id
-            )
+            where = self.store, self.setup.cwd
+            session = session.forked(self.new_context(), *where, at=at, session_id=fork_id)
         else:
             clear_half_done(session, self.setup)
         self.switch(session)
@@ -341,10 +340,8 @@ class Runtime:
 
     def status(self) -> Status:
         """The current figures."""
-        parts = self.session, self.mailbox, self.choices, self.gatekeeper
-        return standing.status(
-            *parts, self.balance, self.bill, self.running, self.sandbox.word, self.jobs.count
-        )
+        parts = self.session, self.mailbox, self.choices, self.gatekeeper, self.balance, self.bill
+        return standing.status(*parts, self.running, self.sandbox.word, self.jobs.count)
 
     def _warn(self, words: str) -> None:
         self.session.tell(Notice(words, "warning"))

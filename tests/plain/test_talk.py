@@ -26,8 +26,8 @@ from prunecli.providers.provider import TextDelta
 from prunecli.providers.scripted import Scripted, calls, fails, says
 from prunecli.runtime import Runtime
 from prunecli.runtime.guide import Guide
-from tests.serving import as_json, serving
 from prunecli.runtime.make import make_runtime
+from tests.serving import as_json, serving
 from tests.session.importers import stores
 from tests.starting import start
 

@@ -1,5 +1,6 @@
 """Commands in the background: started, read, waited for, stopped, told of, and ended with the program."""
 
+import asyncio
 import os
 import signal
 import subprocess

@@ -113,7 +113,8 @@ def kept(records: Iterable[Record]) -> dict[str, int]:
     """How many prompts, responses, results and texts of programs a conversation has."""
     found = list(records)
     kinds = Counter(type(record.event) for record in found)
-    written = sum(isinstance(one.event, UserMessage) and one.event.origin in ("command", "attachment") for one in found)
+    others = "command", "attachment"
+    written = sum(isinstance(one.event, UserMessage) and one.event.origin in others for one in found)
     return {
         "prompts": kinds[UserMessage] - written,
         "responses": kinds[AssistantMessage],
