@@ -65,6 +65,11 @@ def is_memory(text: str) -> bool:
     return text.startswith("# ") and len(text.strip().splitlines()) <= 1
 
 
+def as_command(text: str) -> str:
+    """The slash command that a prompt stands for, "" if it is for the model or the shell."""
+    return text if is_command(text) else f"/memory add {text[2:]}" if is_memory(text) else ""
+
+
 def command_offers(query: str, commands: Iterable[tuple[str, str, Sequence[str]]]) -> list[Offer]:
     """Return the matching commands (name, help, aliases); an alias leads to its command."""
     by_word: dict[str, tuple[str, str]] = {}

@@ -14,7 +14,7 @@ from prunecli.inspector.labels import withheld_by
 from prunecli.model.events import Pinned, PrunApplied, PrunReverted, Record, UserMessage
 from prunecli.model.signals import FileMoved
 from prunecli.presentation.activity import CurrentActivity
-from prunecli.presentation.completion import is_command, is_memory
+from prunecli.presentation.completion import as_command
 from prunecli.presentation.entries import Level
 from prunecli.presentation.outcomes import advice
 from prunecli.presentation.presenter import Presenter
@@ -242,10 +242,8 @@ class Conversation:
             self.frame.transcript.end()
         if self.runs.loading and text.split()[0] not in NEED_NO_SESSION:
             self.runs.queue(text, follow_up=follow_up)
-        elif is_command(text):
-            self.command(text)
-        elif is_memory(text):
-            self.command(f"/memory add {text[2:]}")
+        elif line := as_command(text):
+            self.command(line)
         elif text.startswith("!"):
             hidden = text.startswith("!!")
             if command := text.removeprefix("!!" if hidden else "!").strip():
