@@ -132,9 +132,16 @@ def _summary(report: UsageReport) -> list[str]:
         " · ".join(filter(None, [span, _many(sessions, "session"), _many(projects, "project")])),
         f"{_many(sums.requests, 'request')}: {short(sums.prompt)} prompt tokens, {share(sums.hit)} from the cache; "
         f"{short(sums.output)} output",
-        f"{_cost(sums)}; {_many(sums.prunes, 'prune')} kept ~{short(sums.withheld)} tokens out of requests, "
-        f"{saved(sums)} net",
+        f"{_cost(sums)}; {pruning_words(sums)}",
     ]
+
+
+def pruning_words(sums: Sums) -> str:
+    """What pruning did, in words."""
+    if not sums.withheld:
+        return "pruning kept nothing out of requests"
+    prunes = _many(sums.prunes, "prune")
+    return f"{prunes} kept ~{short(sums.withheld)} tokens out of requests, {saved(sums)} net"
 
 
 def _many(count: int, what: str) -> str:
@@ -147,7 +154,9 @@ def saved(sums: Sums) -> str:
 
 
 def _cost(sums: Sums) -> str:
-    return money(sums.cost) + (" + ?" if sums.unpriced else "")
+    if sums.requests and sums.unpriced == sums.requests:
+        return "$ ?"
+    return money(sums.cost) + ("+?" if sums.unpriced else "")
 
 
 def cells(sums: Sums) -> tuple[str, ...]:
@@ -187,7 +196,7 @@ def _short(name: str) -> str:
 def _notes(report: UsageReport) -> list[str]:
     found = []
     if report.total.unpriced:
-        found.append('"+ ?": some models have no known price; set [models."NAME"] prices in config.toml.')
+        found.append('"?": no known price; set [models."NAME"] prices in config.toml.')
     if report.tasks:
         found.append(
             f"{_many(report.tasks, 'task')} of subagents: on the bills of their sessions, counted once."

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import date, timedelta
 from html import escape
 
-from prunecli.cli.stats import cells, saved
+from prunecli.cli.stats import cells, pruning_words
 from prunecli.figures import money, share, short
 from prunecli.replay.page import head
 from prunecli.runtime.usage import Sums
@@ -48,10 +48,8 @@ def _page(report: UsageReport) -> Iterator[str]:
         f"{report.count:,} sessions: {short(sums.prompt)} prompt tokens, {share(sums.hit)} of them from the "
         f"cache, and {short(sums.output)} output tokens.</p>"
     )
-    yield (
-        f"<p class=answer>{sums.prunes:,} prunes kept ~{short(sums.withheld)} tokens out of requests and "
-        f"{saved(sums)} net.</p>"
-    )
+    words = pruning_words(sums)
+    yield f"<p class=answer>{words[0].upper()}{words[1:]}.</p>"
     if report.rows:
         yield from _plots(report)
     for title, parts in (

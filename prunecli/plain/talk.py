@@ -18,7 +18,7 @@ from prunecli.plain.activity import CurrentActivity
 from prunecli.plain.lines import Lines, TerminalLines, interruptible
 from prunecli.plain.reader import PlainReader
 from prunecli.presentation import prompt_history as history
-from prunecli.presentation.completion import is_command, is_memory
+from prunecli.presentation.completion import as_command
 from prunecli.presentation.entry_text import entry_lines, joined, sheet_lines, status_line
 from prunecli.presentation.presenter import Presenter, present_all
 from prunecli.presentation.questions import inquiry_lines, inquiry_reply, sheet_of
@@ -173,10 +173,8 @@ class Talk:
             return
         self.proposed = ""
         self._remember(line)
-        if is_command(line):
-            self._doing.command(line)
-        elif is_memory(line):
-            self._doing.command(f"/memory add {line[2:]}")
+        if command := as_command(line):
+            self._doing.command(command)
         elif line.startswith("!"):
             hidden = line.startswith("!!")
             self._shell(line.lstrip("!").strip(), show_model=not hidden)

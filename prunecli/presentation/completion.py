@@ -66,8 +66,8 @@ def is_memory(text: str) -> bool:
     return text.startswith("# ") and len(text.strip().splitlines()) <= 1
 
 
-def command_line(text: str) -> str:
-    """The slash command that a prompt is, "" for none; `# TEXT` is one that remembers the text."""
+def as_command(text: str) -> str:
+    """The slash command that a prompt stands for, "" if it is for the model or the shell."""
     return text if is_command(text) else f"/memory add {text[2:]}" if is_memory(text) else ""
 
 

@@ -128,8 +128,10 @@ class Pricing:
     zone: tzinfo | None = None
 
 
-def usage_of(records: Sequence[Record], pricing: Pricing) -> SessionUsage:
-    """What the session of these records used."""
+def usage_of(
+    records: Sequence[Record], pricing: Pricing, whole: Callable[[Record], Record] = lambda record: record
+) -> SessionUsage:
+    """What the session of these records used. `whole` gives a record its content that is stored beside the log."""
     started = next((one.event for one in records if isinstance(one.event, SessionStarted)), None)
     model = started.model if started else ""
     parent = started.parent if started and isinstance(started.parent, dict) else {}
@@ -156,7 +158,7 @@ def usage_of(records: Sequence[Record], pricing: Pricing) -> SessionUsage:
         )
 
     foreign = _foreign(records)
-    responses = _payments(records, pricing, price)
+    responses = _payments(records, pricing, price, whole)
     for one, effect in zip(responses, effects(responses, price, pricing.ttl_ms), strict=True):
         part = sums(one.timestamp, one.model, origin_of(one.seq))
         part.add(_of(one))
@@ -177,12 +179,16 @@ def usage_of(records: Sequence[Record], pricing: Pricing) -> SessionUsage:
 
 
 def _payments(
-    records: Sequence[Record], pricing: Pricing, price: Callable[[str, Usage], float | None]
+    records: Sequence[Record],
+    pricing: Pricing,
+    price: Callable[[str, Usage], float | None],
+    whole: Callable[[Record], Record],
 ) -> list[Paid]:
     """Every response with a usage. Folds the session only if something was kept out of a request."""
     if not any(map(_keeps_out, records)):
         return paid(records, price)
     context = pricing.context()
+    records = list(map(whole, records))
     for record in records:
         context.apply(record)
     return payments_of(records, context, price)

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from prunecli.errors import SessionError
 from prunecli.runtime.usage import Pricing, SessionUsage, Sums, UsageRow, total, usage_of
+from prunecli.session.blobs import Blobs
+from prunecli.session.loading import whole
 from prunecli.session.log import read_log
 
 if TYPE_CHECKING:
@@ -57,7 +59,8 @@ class UsageStore:
             loaded = read_log(path)
         except (OSError, SessionError):
             return None
-        found = usage_of(loaded.records, self._pricing)
+        blobs = Blobs(path.parent / "blobs")
+        found = usage_of(loaded.records, self._pricing, lambda record: whole(record, blobs))
         found.id, found.bad = found.id or path.stem, len(loaded.bad)
         return found
 

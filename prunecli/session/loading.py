@@ -53,10 +53,11 @@ def _from_message(records: list[Record], blobs: Blobs) -> list[Record]:
             break
     for at, record in enumerate(records):
         if isinstance(record.event, UserMessage | AssistantMessage):
-            return [_whole(one, blobs) for one in records[at:]]
+            return [whole(one, blobs) for one in records[at:]]
     return []
 
 
-def _whole(record: Record, blobs: Blobs) -> Record:
+def whole(record: Record, blobs: Blobs) -> Record:
+    """The record with what is stored beside the log."""
     event, _ = blobs.resolved(record.event)
     return record if event is record.event else Record(record.seq, record.timestamp, event)

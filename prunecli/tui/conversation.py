@@ -14,7 +14,7 @@ from prunecli.inspector.labels import withheld_by
 from prunecli.model.events import Pinned, PrunApplied, PrunReverted, Record, UserMessage
 from prunecli.model.signals import FileMoved, Notice
 from prunecli.presentation.activity import CurrentActivity
-from prunecli.presentation.completion import command_line
+from prunecli.presentation.completion import as_command
 from prunecli.presentation.entries import Level
 from prunecli.presentation.outcomes import advice
 from prunecli.presentation.presenter import Presenter
@@ -242,7 +242,7 @@ class Conversation:
             self.frame.transcript.end()
         if self.runs.loading and text.split()[0] not in NEED_NO_SESSION:
             self.runs.queue(text, follow_up=follow_up)
-        elif line := command_line(text):
+        elif line := as_command(text):
             self.command(line)
         elif text.startswith("!"):
             hidden = text.startswith("!!")
