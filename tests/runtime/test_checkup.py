@@ -93,7 +93,7 @@ def test_configured_mcp_servers_are_named_and_none_is_started(tmp_path: Path) ->
         "mcp.docs.enabled=false",
     )
     found = examined(tmp_path, sets=sets)["MCP servers"]
-    assert (found.state, found.said) == ("ok", "files, docs (off); /mcp shows their state")
+    assert (found.state, found.said) == ("ok", "docs (off), files; /mcp shows their state")
     assert not started.exists()
 
 
