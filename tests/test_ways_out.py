@@ -9,18 +9,24 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 from prunecli.__main__ import run as run_words
 from prunecli.agent.execute import Asked
+from prunecli.cli import app
 from prunecli.commands.command import Choice, Choose, Table
+from prunecli.context.state import Context
+from prunecli.context.tokens import Chars4
 from prunecli.errors import ConnectionLost
 from prunecli.headless import OutputFormat, run_headless
 from prunecli.model.codec import well_formed
-from prunecli.model.messages import ToolUse
+from prunecli.model.events import SessionStarted, SettingChanged, UserMessage
+from prunecli.model.messages import Text, ToolUse
 from prunecli.model.touches import Touches
 from prunecli.presentation.entry_text import choice_lines, entry_lines, sheet_lines, table_lines
 from prunecli.presentation.questions import sheet_of
 from prunecli.providers.scripted import calls, fails, says
+from prunecli.session.session import Session
 from tests.starting import start
 from tests.tui.transcript.test_hostile import acting, everywhere
 
@@ -169,3 +175,29 @@ def test_nothing_of_the_command_line_acts_on_the_terminal(
                 pass
             said = capsys.readouterr()
             assert foreign([said.out, said.err]) == set(), words
+
+
+@pytest.mark.parametrize(
+    "count", [pytest.param(60, id="short"), pytest.param(5_000, id="long", marks=pytest.mark.slow)]
+)
+def test_no_title_name_or_folder_of_a_listed_session_acts_on_the_terminal(tmp_path: Path, count: int) -> None:
+    """As an imported or edited log may hold them, with a copy and a task."""
+    environ = {"HOME": str(tmp_path), "PRUNECLI_HOME": str(tmp_path / "data"), "COLUMNS": "80"}
+    folder = tmp_path / "data" / "sessions" / "x"
+    drawn = [well_formed(text) for text in strings(count, 4)]
+    for number, text in enumerate(drawn):
+        parent = {"id": f"s{number - 1}", "seq": 1, **({"tool_use_id": text} if number % 3 else {})}
+        started = SessionStarted(f"s{number}", text, text, parent=parent if number % 2 else None)
+        session = Session(started, Context(Chars4()), path=folder / f"s{number}.jsonl")
+        session.emit(UserMessage((Text(text),)))
+        if number % 4 > 1:
+            session.emit(SettingChanged("session.name", text))
+        session.close()
+    runner = CliRunner(env=environ)
+    for words in (["list"], ["list", "--tree"], ["list", "--json"], ["search", "a"], ["show", "s1"]):
+        done = runner.invoke(app, ["sessions", *words])
+        assert done.exit_code == 0, done.output
+        assert done.output.count("\n") >= 1
+        assert foreign([done.output]) == set(), words
+    shown = runner.invoke(app, ["sessions", "list", "--tree"]).output
+    assert len(shown.splitlines()) == count, "each session stays on a line of its own"

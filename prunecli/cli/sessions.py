@@ -18,7 +18,7 @@ from prunecli.model.messages import plain_text, tool_uses
 from prunecli.model.record_codec import record_to_json
 from prunecli.paths import Places
 from prunecli.runtime.sessions import Costs, hit_row, line_of, row_of
-from prunecli.sanitize import visible
+from prunecli.sanitize import one_line, visible
 from prunecli.session.log import read_log
 from prunecli.session.session import Session
 from prunecli.session.session_files import remove, tasks_of
@@ -94,7 +94,7 @@ def search(
                 typer.echo(json.dumps(hit_row(hit)))
                 continue
             if hit.path != before:
-                typer.echo(visible(f"{hit.path.stem}  {titles[hit.path]}"))
+                typer.echo(visible(f"{hit.path.stem}  {one_line(titles[hit.path])}"))
             before = hit.path
             typer.echo(visible(f"  {hit.seq:>6} {hit.who}: {hit.excerpt}"))
     except KeyboardInterrupt:

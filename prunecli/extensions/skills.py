@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from prunecli.errors import ConfigError
-from prunecli.extensions.front_matter import flag, read_fields, text
+from prunecli.extensions.commands import rule_of
+from prunecli.extensions.front_matter import flag, items, read_fields, text
 from prunecli.extensions.places import Found, Owner
 from prunecli.sanitize import one_line
 
@@ -39,7 +40,8 @@ _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 class Skill:
     """One skill. `path` is its SKILL.md; `doubt` says which rule of the format it breaks, or is "".
 
-    `for_model`: the list for the model names it. `for_user`: the user can call it as `/NAME`.
+    `for_model`: the list for the model names it. `for_user`: the user can call it as `/NAME`; the
+    permission rules of `allowed-tools` (`rules`) then hold for that prompt.
     """
 
     name: str
@@ -49,6 +51,7 @@ class Skill:
     doubt: str = ""
     for_model: bool = True
     for_user: bool = True
+    rules: tuple[str, ...] = ()
 
     @property
     def folder(self) -> Path:
@@ -82,6 +85,7 @@ def skill_of(found: Found) -> Skill:
         "; ".join(doubts),
         for_model=not flag(fields, "disable-model-invocation"),
         for_user=text(fields, "user-invocable").lower() not in ("false", "no"),
+        rules=tuple(map(rule_of, items(fields, "allowed-tools"))),
     )
 
 

@@ -1,8 +1,8 @@
 """Custom commands of a runtime: which there are, and how one becomes a prompt.
 
 A command's shell commands are judged as the model's are, one after the other, before the prompt is sent. Its
-`allowed-tools` are allow rules until the run of its prompt ends; they overrule no deny rule, no ask rule, no plan
-mode and no missing trust.
+`allowed-tools`, and those of a skill that the user calls, are allow rules until the run of its prompt ends; they
+overrule no deny rule, no ask rule, no plan mode and no missing trust.
 """
 
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -62,7 +62,11 @@ class CustomCommands:
         command = self.find(word[1:]) if word.startswith("/") else None
         if command is None:
             skill = self._skill(word[1:]) if word.startswith("/") else None
-            yield skill.prompt(arguments.strip()) if skill else words
+            if skill is None:
+                yield words
+                return
+            with self._granted(skill):
+                yield skill.prompt(arguments.strip())
             return
         with self._granted(command), self._model(command):
             yield await self._text(command, arguments.strip())
@@ -71,7 +75,7 @@ class CustomCommands:
         self._host.session.tell(Notice(text, "warning"))
 
     @contextmanager
-    def _granted(self, command: CustomCommand) -> Iterator[None]:
+    def _granted(self, command: CustomCommand | Skill) -> Iterator[None]:
         keeper, rules = self._host.gatekeeper, []
         for rule in command.rules:
             try:

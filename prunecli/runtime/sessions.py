@@ -8,6 +8,7 @@ from prunecli.figures import short
 from prunecli.model.messages import Usage
 from prunecli.paths import Places
 from prunecli.providers.models import ModelTable, cost
+from prunecli.sanitize import one_line
 from prunecli.session.digest import LONG_PROMPT, Digest
 from prunecli.session.session_search import Hit
 from prunecli.session.store import Listed
@@ -90,7 +91,8 @@ def line_of(one: Listed, costs: Costs, mark: str = "") -> str:
     """A session as one line; `mark` precedes its label."""
     when = datetime.fromtimestamp(one.changed / 1000).astimezone().strftime("%Y-%m-%d %H:%M")
     tokens, spent = short(totals(one.digest).prompt_tokens), costs.of_session(one.digest)
-    return f"{one.id}  {when}  {tokens:>6}  ${spent:<8.2f}  {mark}{one.label}  ({one.cwd})"
+    label, cwd = one_line(one.label), one_line(one.cwd)
+    return f"{one.id}  {when}  {tokens:>6}  ${spent:<8.2f}  {mark}{label}  ({cwd})"
 
 
 def hit_row(hit: Hit) -> dict[str, Any]:

@@ -8,6 +8,12 @@ from typer.testing import CliRunner
 
 from prunecli import __version__
 from prunecli.cli import app
+from prunecli.context.state import Context
+from prunecli.context.tokens import Chars4
+from prunecli.errors import SessionReadOnly
+from prunecli.model.events import SessionStarted, UserMessage
+from prunecli.model.messages import Text
+from prunecli.session.session import Session
 from tests.cli.running import kept_session, prunecli, with_endpoint, work_of
 from tests.endpoint import Reply, serve
 
@@ -180,6 +186,48 @@ def test_login_keeps_the_key_in_a_file_of_the_users_own(environ: dict[str, str])
     assert "sk-ant" not in done.stdout
     key = next(Path(environ["HOME"]).rglob("key"))
     assert key.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_session_that_is_shown_is_not_called_read_only_each_time(environ: dict[str, str]) -> None:
+    path = kept_session(environ)
+    session = Session.load(path, Context(Chars4()), writable=False)
+    assert session.read_only == "read-only: opened to view"
+    with pytest.raises(SessionReadOnly, match="mine is read-only: opened to view") as refused:
+        session.emit(UserMessage((Text("more"),)))
+    assert "--fork" in refused.value.hint
+    done = prunecli(environ, "sessions", "show", "mine")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "read-only" not in done.stdout
+
+
+def test_tasks_are_listed_below_their_session_and_removed_with_it(environ: dict[str, str]) -> None:
+    path = kept_session(environ)
+    for number in (1, 2):
+        parent = {"id": "mine", "seq": 1, "tool_use_id": f"call{number}"}
+        name = f"mine-t{number}"
+        started = SessionStarted(name, str(work_of(environ)), "m", parent=parent)
+        task = Session(started, Context(Chars4()), path=path.with_name(f"{name}.jsonl"))
+        task.emit(UserMessage((Text(f"look at part {number}"),)))
+        task.close()
+    kept_session(environ, "mine-too", said="something else")
+    runner = CliRunner(env=environ)
+
+    def lines(*words: str) -> list[str]:
+        return runner.invoke(app, ["sessions", *words]).output.splitlines()
+
+    assert sorted(line.split()[0] for line in lines("list")) == ["mine", "mine-too"]
+    tree = [line for line in lines("list", "--tree") if "mine-too" not in line]
+    assert [line.split("  ")[0] for line in tree] == ["mine", "├ mine-t1", "└ mine-t2"]
+    assert "task: look at part 1" in tree[1]
+    rows = json.loads(runner.invoke(app, ["sessions", "list", "--json"]).output)
+    parents = {row["id"]: row["parent"] for row in rows}
+    assert parents["mine-t2"] == {"id": "mine", "seq": 1, "tool_use_id": "call2"}
+    assert parents["mine"] is None
+    asked = runner.invoke(app, ["sessions", "rm", "mine"], input="n\n")
+    assert "and its 2 tasks?" in asked.output
+    assert path.exists()
+    assert lines("rm", "mine", "-y") == ["deleted mine and its 2 tasks"]
+    assert sorted(one.name for one in path.parent.glob("*.jsonl")) == ["mine-too.jsonl"]
 
 
 def test_sessions_can_be_read_in_the_typer_runner(environ: dict[str, str]) -> None:

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from prunecli.commands.command import Choose, Effect, InThread, Say, run_line
-from prunecli.errors import PrunecliError
+from prunecli.commands.command import Choose, Effect, InThread, Say, Table, run_line
+from prunecli.errors import PrunecliError, ToolError
 from prunecli.launch_options import Launch
 from prunecli.model.messages import plain_text
 from prunecli.presentation.entry_text import choice_lines
@@ -120,6 +120,50 @@ async def test_a_server_runs_once_its_question_is_answered_and_not_after_it_chan
         await runtime.servers.close()
 
 
+async def test_the_table_shows_each_server_and_its_actions_change_its_state(tmp_path):
+    project(tmp_path, files=PROGRAM)
+    own(tmp_path, f"[mcp.mine]\ncommand = {sys.executable!r}\nargs = {PROGRAM['args']!r}\n")
+    runtime = runtime_in(tmp_path)
+    try:
+        runtime.servers.begin()
+        await until(lambda: states(runtime)["mine"] == "connected")
+
+        def table() -> dict[str, tuple[str, ...]]:
+            (shown,) = run_line(runtime, "/mcp")
+            assert isinstance(shown, Table)
+            assert shown.headings == ("server", "state", "transport", "tools", "tokens", "")
+            return {row[0]: row for row in shown.rows}
+
+        assert table()["mine"][1:4] == ("connected", "stdio", "7")
+        assert table()["mine"][4] not in ("", "0")
+        assert table()["files"][1:4] == ("needs approval", "stdio", "0")
+        facts, tools = run_line(runtime, "/mcp mine")
+        assert texts([facts]).startswith("mine: connected\nstdio, from ")
+        assert "echo" in [row[0] for row in tools.rows]
+        row = dict(next(iter(run_line(runtime, "/status"))).rows)["MCP servers"]
+        assert row == "files (needs approval), mine · /mcp"
+        assert texts(run_line(runtime, "/mcp disable mine")) == "mine is off in this session."
+        await until(lambda: table()["mine"][1] == "disabled")
+        assert table()["mine"][5] == "off in this session"
+        assert "mine (disabled)" in dict(next(iter(run_line(runtime, "/status"))).rows)["MCP servers"]
+        with pytest.raises(ToolError, match="off in this session"):
+            await runtime.servers.call("mine", "echo", {"text": "x"}, lambda _: None)
+        assert texts(run_line(runtime, "/mcp enable mine")) == "mine is on in this session."
+        await until(lambda: table()["mine"][1] == "connected")
+        assert texts(run_line(runtime, "/mcp reconnect mine")) == (
+            "Connecting to mine again. /mcp shows how it is."
+        )
+        await until(lambda: table()["mine"][1] == "connected")
+        output = await runtime.servers.call("mine", "echo", {"text": "back"}, lambda _: None)
+        assert plain_text(output.content) == "back"
+        for line in ("/mcp none", "/mcp reconnect none", "/mcp disable none", "/mcp enable"):
+            (error,) = run_line(runtime, line)
+            assert error.level == "error"
+            assert error.text.endswith("Servers: files, mine."), error.text
+    finally:
+        await runtime.servers.close()
+
+
 def test_an_answer_is_for_the_definition_that_was_shown(tmp_path):
     project(tmp_path, x={"command": "good"})
     runtime = runtime_in(tmp_path)
@@ -146,14 +190,14 @@ def test_no_leaves_it_off_and_asks_about_the_next(tmp_path):
     assert question(run_line(runtime, "/mcp approve a"))
 
 
-def test_an_approval_can_be_taken_back(tmp_path):
+async def test_an_approval_can_be_taken_back(tmp_path):
     project(tmp_path, x={"command": "a"})
     runtime = runtime_in(tmp_path)
     answer(runtime, question(run_line(runtime, "/mcp approve")), 0)
     assert texts(run_line(runtime, "/mcp approve x")) == "x needs no approval."
     assert texts(run_line(runtime, "/mcp revoke x")) == "x is off until you approve it again."
     assert texts(run_line(runtime, "/mcp revoke x")) == "x is not approved."
-    assert states(runtime) == {"x": "needs approval"}
+    await until(lambda: states(runtime) == {"x": "needs approval"})
     assert texts(run_line(runtime, "/mcp approve y")) == "y is not a server of this project."
 
 

@@ -84,6 +84,20 @@ def test_where_all_is_well_every_line_is_ok_but_for_the_sandbox(tmp_path: Path) 
     assert found["endpoint"].said == "https://api.anthropic.com answers, 2 models"
 
 
+def test_configured_mcp_servers_are_named_and_none_is_started(tmp_path: Path) -> None:
+    assert "MCP servers" not in examined(tmp_path)
+    started = tmp_path / "started"
+    sets = (
+        "mcp.files.command=touch",
+        f'mcp.files.args=["{started}"]',
+        "mcp.docs.url=https://example.com/mcp",
+        "mcp.docs.enabled=false",
+    )
+    found = examined(tmp_path, sets=sets)["MCP servers"]
+    assert (found.state, found.said) == ("ok", "docs (off), files; /mcp shows their state")
+    assert not started.exists()
+
+
 def test_without_a_key_it_says_how_to_add_one_and_asks_nobody(tmp_path: Path) -> None:
     found = examined(tmp_path, {})
     assert found["credentials"].state == "problem"

@@ -339,6 +339,36 @@ async def test_allowed_tools_hold_for_the_run_of_the_prompt_only(tmp_path: Path)
     assert sorted(os.listdir(runtime.setup.cwd)) == [".claude", "made0"]
 
 
+async def test_a_skills_allowed_tools_hold_for_the_prompt_that_calls_it_only(tmp_path: Path) -> None:
+    touch = [ToolUse(f"t{n}", "bash", {"command": f"touch made{n}"}) for n in range(3)]
+    script = [step for one in touch for step in (calls(one), says("Done."))]
+    runtime = start(tmp_path, script)
+    text = "---\nname: maker\ndescription: Makes.\nallowed-tools: Bash(touch:*) Read\n---\nTouch it."
+    put(runtime.setup.cwd / ".claude/skills/maker/SKILL.md", text)
+    asked = asking(runtime, "deny")
+    await runtime.submit("use the skill maker")
+    assert [one.call for one in asked] == [touch[0]], "the model's own use of it grants nothing"
+    await runtime.submit("/maker please")
+    assert len(asked) == 1
+    await runtime.submit("go on")
+    assert [one.call for one in asked] == [touch[0], touch[2]]
+    assert sorted(os.listdir(runtime.setup.cwd)) == [".claude", "made1"]
+
+
+@pytest.mark.parametrize("kind", ["deny", "plan"])
+async def test_a_skills_allowed_tools_overrule_no_deny_rule_and_no_plan_mode(
+    tmp_path: Path, kind: str
+) -> None:
+    sets = ('permissions.deny=["bash(touch *)"]',) if kind == "deny" else ()
+    touch = ToolUse("t", "bash", {"command": "touch made"})
+    runtime = start(tmp_path, [calls(touch), says("Done.")], sets=sets)
+    text = "---\nname: maker\ndescription: Makes.\nallowed-tools: Bash(touch:*)\n---\nTouch it."
+    put(runtime.setup.cwd / ".claude/skills/maker/SKILL.md", text)
+    runtime.gatekeeper.mode = "plan" if kind == "plan" else "ask"
+    await runtime.submit("/maker")
+    assert not (runtime.setup.cwd / "made").exists()
+
+
 async def test_a_commands_model_answers_its_run_and_then_the_sessions_again(tmp_path: Path) -> None:
     runtime = start(tmp_path, [says("Done."), says("Done.")])
     before = runtime.model_name
