@@ -27,7 +27,8 @@ class SessionGatekeeper:
     the PATH of commands, None for this process's. `claims` returns what an MCP server says of a tool `server:tool`,
     or ""; it is shown with a question, and decides nothing. `lent` are more allow rules while a custom command runs;
     `readable` are the real folders of skills, which may be read wherever they are. `kept` returns the rules kept for
-    the directory, which hold while it is trusted; `keep` keeps one more.
+    the directory, which hold while it is trusted; `keep` keeps one more. `own` are real folders of prunecli that may
+    always be read.
     """
 
     rules: Rules
@@ -45,6 +46,7 @@ class SessionGatekeeper:
     readable: tuple[str, ...] = ()
     kept: Callable[[], tuple[str, ...]] = tuple
     keep: Callable[[str], None] = field(default=lambda _: None)
+    own: tuple[str, ...] = ()
 
     @property
     def in_force(self) -> Rules:
@@ -73,7 +75,7 @@ class SessionGatekeeper:
             not_read=not_read,
             inside=self.inside() if touches and touches.runs and self.trusted else Inside(),
             search_path=self.search_path,
-            readable=self.readable,
+            readable=(*self.own, *self.readable),
         )
 
     async def ask(self, asked: Asked) -> Answer:

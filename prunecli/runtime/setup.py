@@ -1,5 +1,6 @@
 """Two values: the parts of a runtime, and the status it shows."""
 
+import os
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import tzinfo
@@ -82,6 +83,7 @@ def keeper_of(
         search_path=setup.child_env.get("PATH"),
         kept=lambda: rules.of(setup.cwd),
         keep=keep,
+        own=(os.path.realpath(setup.places.clipped),),
     )
 
 
