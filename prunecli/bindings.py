@@ -25,6 +25,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("newer", ("down",), "next prompt", "Prompt"),
     Action("search_history", ("ctrl+r",), "search your prompts", "Prompt"),
     Action("complete", ("tab",), "complete; on an empty prompt: transcript", "Prompt"),
+    Action("paste_image", ("ctrl+v",), "attach the image in the clipboard, or paste", "Prompt"),
     Action("edit", ("ctrl+g",), "edit the prompt in $EDITOR", "Prompt"),
     Action("take_back", ("alt+up",), "take back the last queued message", "Prompt"),
     Action("interrupt", ("escape",), "stop the agent; twice when idle: rewind", "Agent"),

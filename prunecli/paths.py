@@ -104,6 +104,11 @@ class Places:
         return (self.key_file, self.mcp_logins, self.trust_store, self.approvals_file, self.rules_file)
 
     @property
+    def clipped(self) -> Path:
+        """Images taken from the clipboard, until a session has them."""
+        return self.data / "clipboard"
+
+    @property
     def history_file(self) -> Path:
         """The history of typed prompts."""
         return self.data / "history.jsonl"

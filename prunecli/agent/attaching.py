@@ -17,6 +17,7 @@ from prunecli.errors import PromptBlocked
 from prunecli.model.codec import well_formed, well_formed_json
 from prunecli.model.events import Attached, ToolResult, UserMessage
 from prunecli.model.messages import Block, Document, Image, Json, Text, ToolUse, plain_text
+from prunecli.model.notes import ATTACHED
 from prunecli.model.signals import Notice
 from prunecli.tools.files.image import media_type_of
 from prunecli.tools.files.media import Media, document_of, image_of, is_media_name, text_of_pdf
@@ -102,7 +103,7 @@ async def _attachment(reading: Executor, wanted: _Wanted) -> Attachment | str:
     if output.is_error:
         return plain_text(output.content).strip().partition("\n")[0]
     details = well_formed_json(dict(output.details))
-    head = Text(f"[attached: {headline(well_formed(wanted.mention.label), output.content)}]")
+    head = Text(f"{ATTACHED}{headline(well_formed(wanted.mention.label), output.content)}]")
     attached = Attached(call.name, call.input, details)
     return Attachment(UserMessage((head, *output.content), "attachment", attached=attached), cut)
 
@@ -131,7 +132,7 @@ async def pictured(executor: Executor, given: Sequence[Block]) -> list[Attachmen
             raise PromptBlocked(
                 f"{kind} {number} was not attached: {error}", "send the prompt without it"
             ) from error
-        head = Text(f"[attached: {headline(f'{kind} {number}', [shown])}]")
+        head = Text(f"{ATTACHED}{headline(f'{kind} {number}', [shown])}]")
         found.append(Attachment(UserMessage((head, shown), "attachment")))
     return found
 

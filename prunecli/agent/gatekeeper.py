@@ -28,7 +28,7 @@ class SessionGatekeeper:
     or ""; it is shown with a question, and decides nothing. `lent` are more allow rules while a custom command runs;
     `readable` are the real folders of skills, which may be read wherever they are. `kept` returns the rules kept for
     the directory, which hold while it is trusted; `keep` keeps one more. `added` returns the folders that are part of
-    the workspace beside it.
+    the workspace beside it; `own` are real folders of prunecli that may always be read.
     """
 
     rules: Rules
@@ -47,6 +47,7 @@ class SessionGatekeeper:
     kept: Callable[[], tuple[str, ...]] = tuple
     keep: Callable[[str], None] = field(default=lambda _: None)
     added: Callable[[], tuple[Path, ...]] = tuple
+    own: tuple[str, ...] = ()
 
     @property
     def in_force(self) -> Rules:
@@ -75,7 +76,7 @@ class SessionGatekeeper:
             not_read=not_read,
             inside=self.inside() if touches and touches.runs and self.trusted else Inside(),
             search_path=self.search_path,
-            readable=self.readable,
+            readable=(*self.own, *self.readable),
             added=self.added(),
         )
 

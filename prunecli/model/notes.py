@@ -19,6 +19,8 @@ RESOURCE = "[resource]"
 """Begins the text of a resource that a prompt names by `@server:uri`."""
 NOTICE = "[notice] "
 """How the first text of a notice begins."""
+ATTACHED = "[attached: "
+"""How the first text of an attachment begins; its name and "]" follow."""
 GO_ON = "stop hook"
 """How the title of a notice begins that keeps the agent working."""
 

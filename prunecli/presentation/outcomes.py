@@ -11,6 +11,7 @@ from prunecli.context.spill import held_part, held_words
 from prunecli.figures import money, short
 from prunecli.model.events import ToolResult, UserMessage
 from prunecli.model.messages import INVALID_INPUT, Block, Document, Image, Json, Text, plain_text
+from prunecli.model.notes import ATTACHED
 from prunecli.presentation.entries import Diff, Notice, Origin, Output, Prompt, ToolCall, ToolState
 
 Summarize: TypeAlias = Callable[[str, Mapping[str, Json]], str]
@@ -141,7 +142,7 @@ def attached_entry(message: UserMessage, tokens: int | None, summarize: Summariz
     """The entry of an attachment: a line like that of the call that would have returned it."""
     read = message.attached
     if read is None:
-        label = plain_text(message.content[:1]).removeprefix("[attached: ").removesuffix("]")
+        label = plain_text(message.content[:1]).removeprefix(ATTACHED).removesuffix("]")
         return ToolCall("attached", label, ToolState.OK, tokens=tokens)
     result = ToolResult("", read.tool_name, message.content[1:], details=read.details, spilled=read.spilled)
     argument = argument_of(read.tool_name, read.input, summarize)

@@ -1,5 +1,6 @@
 """Two values: the parts of a runtime, and the status it shows."""
 
+import os
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import tzinfo
@@ -101,6 +102,7 @@ def keeper_of(
         kept=lambda: rules.of(setup.cwd),
         keep=keep,
         added=lambda: setup.added.paths,
+        own=(os.path.realpath(setup.places.clipped),),
     )
 
 

@@ -41,6 +41,7 @@ class Actions:
             "background": self._background,
             "cycle_mode": self._cycle_mode,
             "take_back": self._take_back,
+            "paste_image": lambda: port.run(self._paste_image(), "paste", exclusive=True),
             "edit": lambda: port.run(self._edit(), "editor", exclusive=True),
             "commands": self._open_palette,
             "show_keys": self._show_keys,
@@ -184,6 +185,28 @@ class Actions:
         from prunecli.tui.screens.keys import keys_screen
 
         self._port.push_screen(keys_screen(self._frame.keys, ACTIONS))
+
+    async def _paste_image(self) -> None:
+        """Attach the image in the clipboard; without one, paste what was last cut or copied in the prompt."""
+        from prunecli.runtime.clipboard import clipped
+
+        prompt, setup = self._frame.prompt, self._runtime.setup
+        try:
+            found = await clipped(self._program.environ, setup.cwd, setup.places.clipped)
+        except PrunecliError as error:
+            if self._frame.app.clipboard:
+                prompt.action_paste()
+            else:
+                self._port.complain(error)
+        except OSError as error:
+            self._port.say(f"Cannot keep the image: {error.filename}: {error.strerror}", Level.ERROR)
+        else:
+            if found:
+                prompt.clip(f'@"{found.path}"', f"{found.width}x{found.height}")
+            elif self._frame.app.clipboard:
+                prompt.action_paste()
+            else:
+                self._port.hint("No image in the clipboard")
 
     async def _edit(self) -> None:
         """Open the prompt in the user's editor."""

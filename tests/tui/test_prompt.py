@@ -13,6 +13,7 @@ from prunecli.presentation.completion import command_offers
 from prunecli.presentation.entries import Notice
 from prunecli.providers.scripted import Scripted, says
 from prunecli.tui.widgets.prompt import PLACEHOLDERS
+from tests.tools.files.test_image import png
 from tests.tui.showing_app import Shown, shown
 from tests.waiting import until
 
@@ -94,7 +95,7 @@ async def test_tab_completes_a_command_and_esc_closes_the_menu_until_something_e
         assert not s.frame.menu.is_open
 
 
-async def test_an_at_offers_files_and_puts_in_the_path_alone(tmp_path: Path) -> None:
+async def test_an_at_offers_files_and_mentions_the_chosen_one(tmp_path: Path) -> None:
     for name in ("src/parser.py", "src/lexer.py"):
         path = tmp_path / "work" / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -103,7 +104,7 @@ async def test_an_at_offers_files_and_puts_in_the_path_alone(tmp_path: Path) -> 
         await s.type("fix @pars")
         await s.until(lambda: s.frame.menu.chosen)
         await s.pilot.press("tab")
-        assert s.frame.prompt.text == "fix src/parser.py "
+        assert s.frame.prompt.text == "fix @src/parser.py "
         await s.type("@nosuch")
         await s.until_shown("No matches; ignored files are left out")
         await s.pilot.press("enter")
@@ -113,12 +114,12 @@ async def test_an_at_offers_files_and_puts_in_the_path_alone(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("typed", "sent"),
     [
-        ("fix @pars", "fix src/parser.py"),
-        ("(look at @src/le", "(look at src/lexer.py"),
+        ("fix @pars", "fix @src/parser.py"),
+        ("(look at @src/le", "(look at @src/lexer.py"),
         ("ask @zzz", "ask @zzz"),
     ],
 )
-async def test_a_mention_that_enter_sends_before_files_are_listed_becomes_the_path_too(
+async def test_a_mention_that_enter_sends_before_files_are_listed_becomes_the_whole_path_too(
     tmp_path: Path, typed: str, sent: str
 ) -> None:
     for name in ("src/parser.py", "src/lexer.py"):
@@ -142,7 +143,7 @@ async def test_a_mention_sent_to_the_working_agent_before_files_are_listed_becom
         await s.type(f"!until [ -e {gate} ]; do sleep 0.05; done", "enter")
         await s.until(lambda: s.conversation.runs.busy)
         s.press_at_once([*"look at @pars", "enter"])
-        await s.until_shown("↳ look at parser.py")
+        await s.until_shown("↳ look at @parser.py")
         gate.write_text("")
         await s.until_shown("ok")
         await s.idle()
@@ -163,6 +164,68 @@ async def test_a_large_paste_is_a_mark_that_is_deleted_whole_and_sent_whole(tmp_
         await s.pilot.press("enter")
         await s.idle()
         assert s.runtime.session.context.items[0].texts == [text]
+
+
+async def test_a_dropped_image_is_attached_and_shown_in_one_line(tmp_path: Path) -> None:
+    picture = tmp_path / "work/my shot.png"
+    picture.parent.mkdir()
+    picture.write_bytes(png(1024, 768))
+    async with shown(tmp_path, [says("a window")]) as s:
+        await paste(s, str(picture).replace(" ", "\\ "))
+        prompt = s.frame.prompt
+        assert prompt.text == '@"my shot.png" '
+        prompt._burst_until = 0.0
+        await s.type("what is it?", "enter")
+        await s.idle()
+        await s.until_shown("attached", "my shot.png", "1024x768")
+        assert [item.kind for item in s.runtime.session.context.items] == ["user", "command", "assistant"]
+
+
+async def test_an_image_that_cannot_be_attached_gives_the_prompt_back(tmp_path: Path) -> None:
+    (tmp_path / "work").mkdir()
+    (tmp_path / "work/cut.png").write_bytes(png(10, 10)[:-20])
+    async with shown(tmp_path, [says("never")]) as s:
+        await s.type("what is in @cut.png ?", "enter")
+        await s.until_shown("cut.png was not attached:", "cut short")
+        await s.until(lambda: s.frame.prompt.typed == "what is in @cut.png ?")
+        assert not s.runtime.session.context.items
+
+
+async def test_a_key_attaches_the_image_in_the_clipboard(tmp_path: Path) -> None:
+    (tmp_path / "shot.png").write_bytes(png(64, 48))
+    program = tmp_path / "bin/wl-paste"
+    program.parent.mkdir()
+    program.write_text(f"#!/bin/sh\ncat {tmp_path}/shot.png\n")
+    program.chmod(0o755)
+    environ = {"PATH": f"{program.parent}:/usr/bin:/bin", "WAYLAND_DISPLAY": "wayland-0"}
+    async with shown(tmp_path, [says("a dot")], environ=environ) as s:
+        prompt = s.frame.prompt
+        await s.type("what is ", "ctrl+v")
+        await s.until(lambda: prompt.text == "what is [Image #1, 64x48] ")
+        await s.type("here?", "enter")
+        await s.idle()
+        kept = s.runtime.setup.places.clipped
+        said, attached, _ = s.runtime.session.context.items
+        assert said.text == f'what is @"{next(kept.iterdir())}" here?'
+        assert attached.images == 1
+        await paste(s, "")  # what some terminals send for a clipboard with an image
+        await s.until(lambda: prompt.text == "[Image #1, 64x48] ")
+        await s.pilot.press("backspace", "backspace")
+        assert prompt.is_empty
+
+
+async def test_without_an_image_the_key_says_so_or_pastes_what_was_copied(tmp_path: Path) -> None:
+    program = tmp_path / "bin/xclip"
+    program.parent.mkdir()
+    program.write_text("#!/bin/sh\nexit 1\n")
+    program.chmod(0o755)
+    environ = {"PATH": f"{program.parent}:/usr/bin:/bin", "DISPLAY": ":0"}
+    async with shown(tmp_path, environ=environ) as s:
+        await s.pilot.press("ctrl+v")
+        await s.until_shown("No image in the clipboard")
+        s.app.copy_to_clipboard("words")
+        await s.pilot.press("ctrl+v")
+        await s.until(lambda: s.frame.prompt.text == "words")
 
 
 async def test_enter_that_comes_with_a_paste_sends_nothing(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ INLINE_LINES = 10
 INLINE_CHARS = 1_500
 """Maximum lines and characters of a paste shown in the prompt as text."""
 
-MARK = re.compile(r"\[Pasted #(\d+)[, ][^\[\]\n]*\]")
+MARK = re.compile(r"\[(?:Pasted|Image) #(\d+)[, ][^\[\]\n]*\]")
 _LINE_ENDS = re.compile("[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 """Characters that an editor treats as line ends and would replace by a line feed."""
 
@@ -41,10 +41,12 @@ class Pastes:
     def __init__(self) -> None:
         self.texts: dict[int, str] = {}
 
-    def mark(self, text: str) -> str:
-        """Store a text and return its mark."""
+    def mark(self, text: str, label: str = "") -> str:
+        """Store a text and return its mark, with this label in which {} is the number."""
         number = max(self.texts, default=0) + 1
         self.texts[number] = text
+        if label:
+            return f"[{label.format(number)}]"
         lines = text.count("\n") + (not text.endswith("\n"))
         size = f"{lines:,} lines" if lines > 1 else f"{len(text):,} characters"
         return f"[Pasted #{number}, {size}]"

@@ -7,6 +7,7 @@ from prunecli.figures import short
 from prunecli.inspector.labels import NUMBERED, PRUNED
 from prunecli.inspector.nodes import Node, Row
 from prunecli.inspector.ranking import Order
+from prunecli.model.notes import ATTACHED
 from prunecli.sanitize import one_line
 from prunecli.tui.transcript.rows import clip, width_of
 
@@ -104,7 +105,8 @@ def cells_of(node: Node, row: Row, why: str, *, wide: bool = True) -> Cells:
     """A node as a row of the tree, with shorter words unless `wide`."""
     kind, is_numbered = node.key.kind, node.key.seq >= 0
     fold = ("▾ " if row.is_open else "▸ ") if row.unfolds else "  "
-    mark = "❯ " if kind in ("turn", "prompt") and is_numbered and node.state != "summary" else ""
+    is_said = kind in ("turn", "prompt") and is_numbered and node.state != "summary"
+    mark = "❯ " if is_said and not node.label.startswith(ATTACHED) else ""
     cut = "✂ " if is_pruned(node) else ""
     what = "  " * row.depth + fold + mark + cut + one_line(node.label or "(empty)")
     is_named = kind in NUMBERED or not row.depth

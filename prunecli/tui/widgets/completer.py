@@ -37,7 +37,7 @@ class Completer:
         self._menu = menu
         self._commands = commands
         self._arguments = arguments
-        self._root = root
+        self.root = root
         self._resources = resources
         self._topic = self._query = ""
         self._shown_for = ("", "")
@@ -113,7 +113,7 @@ class Completer:
 
     async def _list(self) -> None:
         """List the files. Not canceled with its caller: each letter typed asks again."""
-        self._paths, self._whole = await asyncio.to_thread(files.listed, self._root)
+        self._paths, self._whole = await asyncio.to_thread(files.listed, self.root)
         self._good_until = time.monotonic() + FRESH_SECONDS
 
     def _open(self, offers: Sequence[completion.Offer], note: str = "") -> None:

@@ -89,7 +89,10 @@ class Editor(TextArea):
         event.stop()
         event.prevent_default()
         self._burst_until = event.time + BURST_SECONDS
-        text = unified(event.text)
+        self.received(unified(event.text))
+
+    def received(self, text: str) -> None:
+        """Insert a pasted text, or a mark for it."""
         if text:
             self.put(self.pastes.marked(text))
 

@@ -109,6 +109,23 @@ class Prompt(Editor):
         if self.question is not None:
             self.question.pasted(event.time)
 
+    def received(self, text: str) -> None:
+        """Insert a paste; images and PDF files dropped on the terminal are attached.
+
+        A terminal that pastes nothing may have an image in its clipboard.
+        """
+        if not text:
+            self.post_message(ActionAsked("paste_image"))
+            return
+        from prunecli.tui.prompting.dropped import as_mentions  # deferred, as no start needs it
+
+        root = self._completer.root if self._completer and not self.shell else None
+        super().received((as_mentions(text, root) if root else None) or text)
+
+    def clip(self, text: str, size: str) -> None:
+        """Insert a mark for an image from the clipboard, which stands for this mention."""
+        self.put(f"{self.pastes.mark(text, f'Image #{{}}, {size}')} ")
+
     def press(self, key: str, at: float | None = None) -> bool:
         """Handle a key pressed at this time; False if the editor should handle it."""
         self._look()

@@ -1,0 +1,106 @@
+"""The image in the clipboard: a helper program is asked for it, and its answer is checked."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from prunecli.errors import PrunecliError
+from prunecli.runtime.clipboard import KEPT_SECONDS, clipped, helpers
+from tests.tools.files.test_image import png
+
+
+@pytest.fixture(autouse=True)
+def work(tmp_path: Path) -> None:
+    (tmp_path / "work").mkdir()
+
+
+def helper(folder: Path, name: str, script: str) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    program = folder / name
+    program.write_text(f"#!/bin/sh\n{script}\n")
+    program.chmod(0o755)
+    return program
+
+
+def environment(folder: Path, **more: str) -> dict[str, str]:
+    return {"PATH": f"{folder}:/usr/bin:/bin", "WAYLAND_DISPLAY": "wayland-0", "DISPLAY": ":0", **more}
+
+
+@pytest.mark.parametrize(
+    ("name", "wanted"),
+    [
+        ("wl-paste", "--no-newline --type image/png"),
+        ("xclip", "-selection clipboard -t image/png -o"),
+        ("pngpaste", "-"),
+    ],
+)
+async def test_the_image_is_kept_as_a_file_of_its_owner(tmp_path: Path, name: str, wanted: str) -> None:
+    (tmp_path / "shot").write_bytes(png(64, 48))
+    bin_folder, folder = tmp_path / "bin", tmp_path / "data/clipboard"
+    helper(bin_folder, name, f'echo "$@" > {tmp_path}/asked; cat {tmp_path}/shot')
+    found = await clipped(environment(bin_folder), tmp_path / "work", folder)
+    assert found is not None
+    assert (found.path.read_bytes(), found.width, found.height) == (png(64, 48), 64, 48)
+    assert found.path.parent == folder
+    assert found.path.stat().st_mode & 0o777 == 0o600
+    assert folder.stat().st_mode & 0o777 == 0o700
+    assert (tmp_path / "asked").read_text().strip() == wanted
+
+
+async def test_the_image_of_a_mac_comes_as_hexadecimal_digits(tmp_path: Path) -> None:
+    helper(tmp_path / "bin", "osascript", f"echo '«data PNGf{png(6, 4).hex().upper()}»'")
+    found = await clipped(environment(tmp_path / "bin"), tmp_path / "work", tmp_path / "data")
+    assert found is not None
+    assert found.path.read_bytes() == png(6, 4)
+
+
+@pytest.mark.parametrize(
+    "script", ["exit 1", "echo text", ":", "head -c 100 /dev/zero", "printf '\\211PNG'; exit 1"]
+)
+async def test_without_an_image_there_is_none(tmp_path: Path, script: str) -> None:
+    helper(tmp_path / "bin", "xclip", script)
+    assert await clipped(environment(tmp_path / "bin"), tmp_path / "work", tmp_path / "data") is None
+    assert not (tmp_path / "data").exists()
+
+
+async def test_without_a_helper_the_way_out_is_named(tmp_path: Path) -> None:
+    env = {"PATH": str(tmp_path / "bin")}
+    with pytest.raises(PrunecliError, match="nothing here can read an image") as refused:
+        await clipped(env, tmp_path / "work", tmp_path / "data")
+    assert refused.value.hint == "install one of wl-paste, xclip, pngpaste"
+
+
+def test_a_helper_of_the_workspace_is_never_started(tmp_path: Path) -> None:
+    helper(tmp_path / "work/bin", "xclip", "echo pwned")
+    assert helpers({"PATH": f"{tmp_path}/work/bin", "DISPLAY": ":0"}, tmp_path / "work") == []
+
+
+def test_a_helper_is_asked_only_where_its_display_is(tmp_path: Path) -> None:
+    for name in ("wl-paste", "xclip"):
+        helper(tmp_path / "bin", name, ":")
+    path = str(tmp_path / "bin")
+    assert helpers({"PATH": path}, tmp_path / "work") == []
+    assert [Path(one[0]).name for one in helpers({"PATH": path, "DISPLAY": ":1"}, tmp_path / "work")] == [
+        "xclip"
+    ]
+
+
+async def test_credentials_are_not_given_to_the_helper(tmp_path: Path) -> None:
+    helper(tmp_path / "bin", "xclip", f"env > {tmp_path}/env; exit 1")
+    env = environment(tmp_path / "bin", ANTHROPIC_API_KEY="sk-ant-secret")
+    await clipped(env, tmp_path / "work", tmp_path / "data")
+    assert "sk-ant-secret" not in (tmp_path / "env").read_text()
+
+
+async def test_images_that_were_not_used_for_long_are_removed(tmp_path: Path) -> None:
+    (tmp_path / "shot").write_bytes(png(3, 3))
+    helper(tmp_path / "bin", "xclip", f"cat {tmp_path}/shot")
+    (tmp_path / "data").mkdir()
+    for name, age in (("old.png", KEPT_SECONDS + 60), ("new.png", 60)):
+        (tmp_path / "data" / name).write_bytes(b"x")
+        when = os.stat(tmp_path).st_mtime - age
+        os.utime(tmp_path / "data" / name, (when, when))
+    found = await clipped(environment(tmp_path / "bin"), tmp_path / "work", tmp_path / "data")
+    assert found is not None
+    assert sorted(one.name for one in (tmp_path / "data").iterdir()) == sorted(["new.png", found.path.name])
