@@ -35,7 +35,8 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
             case _:
                 first, lines = job.newest_lines()
                 rows = tuple((str(number), line) for number, line in enumerate(lines, first))
-                return [Table(f"Job {job.number}: {job.state}", ("line", job.command), rows, (0,), _WAYS)]
+                title, note = f"Job {job.number}: {job.state}", f"{job.command}\n{_WAYS}"
+                return [Table(title, ("line", "output"), rows, (0,), note)]
     except ToolError as error:
         raise UsageError(str(error), "/jobs lists them") from error
 

@@ -118,8 +118,9 @@ def _outcome(result: ToolResult) -> str:
         return f"+{details['added']} −{details['removed']}"
     if isinstance(job := details.get("job"), dict):
         return f"job {job.get('number')}"
-    if isinstance(answer := details.get("answer"), str):
-        return _brief(answer)
+    for key in ("answer", "job_state"):
+        if isinstance(details.get(key), str):
+            return _brief(details[key])
     if "exit_code" in details:
         return _command_outcome(details, text)
     if isinstance(promised := details.get("prun"), dict) and isinstance(promised.get("exchanges"), list):

@@ -10,7 +10,7 @@ from prunecli.errors import ToolError
 from prunecli.figures import duration
 from prunecli.model.messages import Json
 from prunecli.sanitize import one_line
-from prunecli.tools.bash import notes_of
+from prunecli.tools.bash import KEPT_BYTES, end_of, left_of, without_sandbox
 from prunecli.tools.files.shown import decoded, first_bytes, fitting_end
 from prunecli.tools.processes.background import Child, KeptOutput, stop_detached
 from prunecli.tools.processes.command import Ended, Moved
@@ -52,15 +52,21 @@ class Job:
         self._exited = asyncio.Event()
         self._ended: Ended | None = None
         self._ended_at = 0
-        self._note = ""
+        self._notes: list[str] = []
         self._read = 0
 
     @staticmethod
     def of(
-        moved: Moved, number: int, command: str, output: KeptOutput, who: str, clock: Callable[[], int]
+        moved: Moved,
+        number: int,
+        command: str,
+        output: KeptOutput,
+        began: int,
+        clock: Callable[[], int],
+        who: str,
     ) -> "Job":
         """A command that this program moved to the background. Call it in the event loop."""
-        job = Job(number, command, output, clock(), clock, who)
+        job = Job(number, command, output, began, clock, who)
         loop, descriptor = asyncio.get_running_loop(), moved.control.fileno()
 
         def exited() -> None:
@@ -82,11 +88,17 @@ class Job:
     async def ended(self) -> None:
         """Wait until its processes have ended, and leave its sandbox."""
         await self._exited.wait()
-        with suppress(OSError, ToolError):
-            self._note = await asyncio.to_thread(self.box.afterwards) if self.box else ""
+        ended = self.child.over if self.child and self.child.over else Ended(None)
+        if self.box is not None:
+            ended = without_sandbox(ended, self.box.program)
+            last = decoded(fitting_end(self.output.part(0).data, KEPT_BYTES)) if ended.exit_code else ""
+            blocked = self.box.explain(last) if last else ""
+            with suppress(OSError, ToolError):
+                blocked = f"{blocked}\n{await asyncio.to_thread(self.box.afterwards)}"
+            self._notes = [*left_of(ended), *(f"[{line}]" for line in blocked.split("\n") if line)]
         with suppress(OSError, ToolError):
             await self.rest.aclose()
-        self._is_over(self.child.over if self.child and self.child.over else Ended(None))
+        self._is_over(ended)
 
     def _is_over(self, ended: Ended) -> None:
         self._ended, self._ended_at = ended, self._clock()
@@ -103,6 +115,12 @@ class Job:
     def over(self) -> bool:
         """Whether it has ended."""
         return self.done.is_set()
+
+    @property
+    def has_exited(self) -> bool:
+        """Whether its processes have ended, though its sandbox may be there still."""
+        self.look()
+        return self.over or bool(self.child and self.child.over)
 
     # Ends ----------------------------------------------------------------------------------------------------
 
@@ -156,10 +174,7 @@ class Job:
         return f"{self._how(ended)} {took}"
 
     def _how(self, ended: Ended) -> str:
-        if ended.timed_out:
-            return "timed out"
-        notes = [note.strip("[]") for note in notes_of(ended, 0)]
-        return "; ".join(filter(None, [*(notes or ["exit code 0"]), self._note]))
+        return "timed out" if ended.timed_out else end_of(ended, 0).strip("[]") or "exit code 0"
 
     def line(self) -> str:
         """The job in one line."""
@@ -169,9 +184,10 @@ class Job:
         )
 
     def last_lines(self) -> str:
-        """Its last lines."""
+        """Its last lines, and what is to be said of its end."""
         part = self.output.part(0)
-        return "\n".join(decoded(fitting_end(part.data, LAST_BYTES)).splitlines()[-LAST_LINES:])
+        lines = decoded(fitting_end(part.data, LAST_BYTES)).splitlines()[-LAST_LINES:]
+        return "\n".join([*lines, *self._notes])
 
     def newest_lines(self) -> tuple[int, list[str]]:
         """The number of the first of its newest lines, and these."""
@@ -203,6 +219,7 @@ class Job:
         text += "" if not text or text.endswith("\n") else "\n"
         count = data.count(b"\n") + (not data.endswith(b"\n")) if data else 0
         shown = f"lines {first}-{first + count - 1}" if count else "no new output"
+        text += "".join(f"{note}\n" for note in self._notes) if over and not lines else ""
         more = f"[… {gap:,} bytes are no longer kept …]\n" if gap else ""
         output = text_output(f"{more}{text}[job {self.number}: {self.state} | {shown}]", {"bytes": len(data)})
         return output if kept.is_text else ToolOutput(output.content, False, output.details, raw=kept.raw)

@@ -36,6 +36,7 @@ MOST = 16
 FIRST_SECONDS = 1.0
 """A command that ends sooner is no job: its result is an ordinary one."""
 END_SECONDS = 4.0
+LINE_CHARS = 76
 LEFT_DAYS = 7
 """After so many days the output that a killed program left behind is deleted."""
 
@@ -65,7 +66,7 @@ class Jobs:
     @property
     def count(self) -> int:
         """How many run, those of tasks too."""
-        return sum(not job.over for job in self.all)
+        return sum(not job.has_exited for job in self.all)
 
     # To the background ---------------------------------------------------------------------------------------
 
@@ -75,7 +76,8 @@ class Jobs:
 
         if soon and self.count >= MOST:
             raise ToolError(f"{MOST} jobs are running: stop one first.")
-        moving = _Moving(self, KeptOutput(self._folder() / os.urandom(6).hex()))
+        output = KeptOutput(self._folder() / os.urandom(6).hex())
+        moving = _Moving(self, output, self._host.setup.clock())
         if soon:
             asyncio.get_running_loop().call_later(self.first_seconds, moving.ask)
         self._moving.append(moving)
@@ -97,13 +99,14 @@ class Jobs:
         return self._host.setup.places.jobs
 
     def begin(
-        self, moved: "Moved", command: str, output: "KeptOutput", box: "Confined", rest: AsyncExitStack
+        self, moving: "_Moving", moved: "Moved", command: str, box: "Confined", rest: AsyncExitStack
     ) -> "Job":
         """Take a command that goes on in the background."""
         from prunecli.runtime.job import Job
 
         number = 1 + max((self.records.last, *(job.number for job in self.all)))
-        job = Job.of(moved, number, command, output, self._host.who, self._host.setup.clock)
+        parts = number, command, moving.output, moving.begun, self._host.setup.clock
+        job = Job.of(moved, *parts, self._host.who)
         job.box, job.rest = box, rest
         self.all.append(job)
         task = asyncio.get_running_loop().create_task(self._follow(job))
@@ -114,8 +117,8 @@ class Jobs:
     async def _follow(self, job: "Job") -> None:
         """Wait for a job's end, then leave its sandbox and tell the user."""
         await job.ended()
-        how = one_line(f"Job {job.number} ended ({job.state}): {job.command}")
-        self._host.session.tell(Notice(how if len(how) <= 200 else how[:199] + "…"))
+        line = one_line(f"Job {job.number} ended: {job.state} · {job.command}")
+        self._host.session.tell(Notice(line if len(line) <= LINE_CHARS else line[: LINE_CHARS - 1] + "…"))
 
     # What the model hears ------------------------------------------------------------------------------------
 
@@ -181,7 +184,7 @@ class Jobs:
         over = job.over  # as it was before the output is read, which then is all
         output = await asyncio.to_thread(job.read, lines, context.limits.max_output_bytes)
         told: list[Json] = [number] if over else []
-        return replace(output, details={**output.details, "jobs_told": told})
+        return replace(output, details={**output.details, "job_state": job.state, "jobs_told": told})
 
     def _own(self, number: int) -> "Job":
         job = self._known(number)
@@ -230,9 +233,9 @@ class Jobs:
 class _Moving:
     """The way of one command to the background."""
 
-    def __init__(self, jobs: Jobs, output: "KeptOutput") -> None:
+    def __init__(self, jobs: Jobs, output: "KeptOutput", begun: int) -> None:
         self.asked: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self.output = output
+        self.output, self.begun = output, begun
         self._jobs = jobs
 
     def ask(self) -> None:
@@ -254,7 +257,7 @@ class _Moving:
         self, moved: "Moved", command: str, box: "Confined", rest: AsyncExitStack, printed: str
     ) -> "ToolOutput":
         """See `tools.processes.moving.Moving`."""
-        job = self._jobs.begin(moved, command, self.output, box, rest)
+        job = self._jobs.begin(self, moved, command, box, rest)
         return job.begun_output(printed)
 
     def close(self) -> None:

@@ -127,7 +127,7 @@ class Bash:
         if isinstance(over, ToolOutput):
             return over
         ended, blocked = over
-        notes = [*notes_of(ended, timeout), *blocked]
+        notes = [*_notes(ended, timeout), *blocked]
         if ended.exit_code and not shell.endswith("bash"):
             notes.insert(0, "[run by sh: bash was not found]")
         return _result(output, ended, notes, context.limits.max_output_bytes)
@@ -169,11 +169,7 @@ async def _run(
             printed = output.text(context.limits.max_output_bytes)[0]
             return moving.moved(ended, given.command, box, stack.pop_all(), printed)
         assert isinstance(ended, Ended)  # noqa: S101  # `run` moves nothing
-        if box.program:
-            theirs = (f"{box.program} ", f"{os.path.basename(box.program)} ")
-            ended = replace(
-                ended, left=tuple(name for name in ended.left if not f"{name} ".startswith(theirs))
-            )
+        ended = without_sandbox(ended, box.program)
         blocked = box.explain(output.text(KEPT_BYTES)[0]) if ended.exit_code else ""
         lines = [blocked, await asyncio.to_thread(box.afterwards)]
     return ended, [f"[{line}]" for line in lines if line]
@@ -236,8 +232,20 @@ def _result(output: HeadAndTail, ended: Ended, notes: list[str], limit: int) -> 
     return result if output.is_text else replace(result, raw=output.raw)
 
 
-def notes_of(ended: Ended, timeout: float) -> list[str]:
-    """The lines about how a command ended; none for exit code 0."""
+def without_sandbox(ended: Ended, program: str) -> Ended:
+    """The same without the processes of the sandbox `program`, "" for none."""
+    theirs = (f"{program} ", f"{os.path.basename(program)} ")
+    left = (name for name in ended.left if not program or not f"{name} ".startswith(theirs))
+    return replace(ended, left=tuple(left))
+
+
+def _notes(ended: Ended, timeout: float) -> list[str]:
+    end = end_of(ended, timeout)
+    return [*left_of(ended), *([end] if end else [])]
+
+
+def left_of(ended: Ended) -> list[str]:
+    """The lines about processes that a command left behind."""
     notes = []
     if ended.left:
         count = len(ended.left)
@@ -246,17 +254,20 @@ def notes_of(ended: Ended, timeout: float) -> list[str]:
     if ended.stuck:
         what = "1 process" if ended.stuck == 1 else f"{ended.stuck} processes"
         notes.append(f"[{what} could not be ended]")
-    if ended.timed_out:
-        notes.append(f"[timed out after {timeout:g} s]")
-    elif ended.exit_code is None:
-        notes.append("[ended from outside, exit code unknown]")
-    elif ended.exit_code < 0:
-        notes.append(f"[killed by {_signal_name(-ended.exit_code)}]")
-    elif ended.exit_code:
-        code = ended.exit_code
-        meaning = _EXPLAINED.get(code, f" ({_signal_name(code - 128)})" if 128 < code < 193 else "")
-        notes.append(f"[exit code {code}{meaning}]")
     return notes
+
+
+def end_of(ended: Ended, timeout: float) -> str:
+    """The line about how a command ended; "" for exit code 0."""
+    if ended.timed_out:
+        return f"[timed out after {timeout:g} s]"
+    if ended.exit_code is None:
+        return "[ended from outside, exit code unknown]"
+    if ended.exit_code < 0:
+        return f"[killed by {_signal_name(-ended.exit_code)}]"
+    code = ended.exit_code
+    meaning = _EXPLAINED.get(code, f" ({_signal_name(code - 128)})" if 128 < code < 193 else "")
+    return f"[exit code {code}{meaning}]" if code else ""
 
 
 def _signal_name(number: int) -> str:

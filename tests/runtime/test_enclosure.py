@@ -158,9 +158,10 @@ async def test_bash_takes_the_argument_only_where_a_sandbox_is_wanted(tmp_path: 
     def fields(runtime: Runtime) -> set[str]:
         return set(runtime.tools["bash"].Input.__dataclass_fields__)
 
-    assert fields(walled(tmp_path)[0]) == {"command", "timeout", "outside", "reason"}
-    assert fields(walled(tmp_path, sets=("sandbox.mode=off",))[0]) == {"command", "timeout"}
-    assert fields(start(tmp_path)) == {"command", "timeout"}
+    assert fields(walled(tmp_path)[0]) == {"command", "timeout", "outside", "reason", "background"}
+    bare = {"command", "timeout", "background"}
+    assert fields(walled(tmp_path, sets=("sandbox.mode=off",))[0]) == bare
+    assert fields(start(tmp_path)) == bare
 
 
 async def test_rules_about_files_are_walls_too(tmp_path: Path) -> None:

@@ -149,7 +149,7 @@ async def test_the_end_is_told_once_with_the_last_lines_and_to_the_user_at_once(
     runtime.session.subscribe(lambda event: said.append(event.text) if isinstance(event, Notice) else None)
     (runtime.setup.cwd / "go").touch()
     await until(lambda: said)
-    assert said[0].startswith("Job 1 ended (exit code 7 after ")
+    assert said[0].startswith("Job 1 ended: exit code 7 after ")
     assert not runtime.running, "it starts no run"
     assert notices(runtime) == []
     await runtime.submit("and?")
