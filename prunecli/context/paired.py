@@ -29,35 +29,46 @@ def paired(blocks: Sequence[bytes], *, last: bool, as_text: bool) -> tuple[bytes
     if not as_text and not has_searches(blocks):
         return tuple(blocks)
     values = [_value(block) for block in blocks]
-    uses = {value["id"] for value in values if value and value.get("type") == USE and "id" in value}
-    answered, seen = set[Any](), set[Any]()
-    for value in values:
-        if value and value.get("type") == USE:
-            seen.add(value.get("id"))
-        elif value and value.get("tool_use_id") in seen:
-            answered.add(value["tool_use_id"])
+    whole = _pairs(values)
     out = []
-    for block, value in zip(blocks, values, strict=True):
-        if value is None:
+    for at, (block, value) in enumerate(zip(blocks, values, strict=True)):
+        if value is None or (not as_text and (at in whole or value["type"] == "text")):
             out.append(block)
-        elif as_text:
-            out.append(render.text(value["text"] if value.get("type") == "text" else in_words(value)))
-        elif value.get("type") == USE:
-            good = value.get("id") in answered or last
-            out.append(block if good else render.text(f"{in_words(value)} {UNFINISHED}"))
-        elif value.get("type") == "text":
+        elif value["type"] == "text":
+            out.append(render.text(value["text"]))
+        elif value["type"] == USE and last and not as_text and at not in whole and _is_first(values, at):
             out.append(block)
+        elif value["type"] == USE and at not in whole:
+            out.append(render.text(f"{in_words(value)} {UNFINISHED}"))
         else:
-            good = value.get("tool_use_id") in answered and value["tool_use_id"] in uses
-            out.append(block if good else render.text(in_words(value)))
+            out.append(render.text(in_words(value)))
     return tuple(out)
+
+
+def _pairs(values: Sequence[dict[str, Any] | None]) -> set[int]:
+    """The places of calls with their results: each call has one, behind it."""
+    open_calls: dict[str, int] = {}
+    whole = set[int]()
+    for at, value in enumerate(values):
+        if value and value["type"] == USE and isinstance(value.get("id"), str) and _is_first(values, at):
+            open_calls[value["id"]] = at
+        elif value and value.get("tool_use_id") in open_calls:
+            whole |= {at, open_calls.pop(value["tool_use_id"])}
+    return whole
+
+
+def _is_first(values: Sequence[dict[str, Any] | None], at: int) -> bool:
+    """Whether no earlier call has the id of this one."""
+    one = values[at]
+    calls = (value for value in values[:at] if value and value["type"] == USE)
+    return one is not None and all(value.get("id") != one.get("id") for value in calls)
 
 
 def waits(blocks: Sequence[bytes]) -> bool:
     """Whether a call among these blocks has no result yet."""
-    values = [value for block in blocks if (value := _value(block))]
-    answered = {value.get("tool_use_id") for value in values}
-    return any(value.get("type") == USE and value.get("id") not in answered for value in values)
+    values = [_value(block) for block in blocks]
+    whole = _pairs(values)
+    return any(value and value["type"] == USE and at not in whole for at, value in enumerate(values))
 
 
 def _value(block: bytes) -> dict[str, Any] | None:

@@ -277,9 +277,8 @@ class Context:
         self.settings[key] = value
         if key == "model.name":
             self.counts.model(str(value))
-        if key == SEARCHES:
-            self.wire.searches_changed()
         if key in (PREAMBLE, SEARCHES) and isinstance(recorded := self.settings.get(PREAMBLE), dict):
+            self.wire.remake_answers()
             self.preamble = preamble_of(recorded, searches=self.settings.get(SEARCHES) is not False)
             self._preamble_digest = self.preamble.digest()
             self.counts.preamble(self.preamble)

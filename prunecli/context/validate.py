@@ -11,6 +11,7 @@ from typing import Any
 
 from prunecli.errors import InvalidRequest
 from prunecli.model.requests import COMPACTION, MAX_BODY_BYTES, Request, WireMessage
+from prunecli.model.searches import USE, is_result_type
 
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,128}")
 _MAX_MARKS = 4
@@ -60,6 +61,7 @@ def _check_messages(messages: Sequence[WireMessage], start: int) -> None:
             open_calls = []
         else:
             open_calls = _calls(blocks)
+            _check_searches(blocks, index, last=index == len(messages) - 1)
     if open_calls:
         raise InvalidRequest(f"messages.{len(messages) - 1}: calls without results: {', '.join(open_calls)}")
 
@@ -88,6 +90,20 @@ def _check_block(block: dict[str, Any], where: str, role: str) -> None:
 
 def _calls(blocks: list[dict[str, Any]]) -> list[str]:
     return [block["id"] for block in blocks if block.get("type") == "tool_use"]
+
+
+def _check_searches(blocks: list[dict[str, Any]], index: int, *, last: bool) -> None:
+    """Each call that the endpoint runs has its result in the same message; in the last one it may still wait."""
+    asked: list[str] = []
+    for at, block in enumerate(blocks):
+        if block.get("type") == USE:
+            asked.append(block["id"])
+        elif is_result_type(block.get("type")):
+            if block["tool_use_id"] not in asked:
+                raise InvalidRequest(f"messages.{index}.content.{at}: a search result without its call")
+            asked.remove(block["tool_use_id"])
+    if asked and not last:
+        raise InvalidRequest(f"messages.{index}: searches without results: {', '.join(asked)}")
 
 
 def _check_answers(blocks: list[dict[str, Any]], calls: list[str], index: int) -> None:

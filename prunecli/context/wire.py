@@ -149,8 +149,8 @@ class Wire:
     def _build(self, at: int) -> WireMessage:
         return self._groups[at].build(last=at == len(self._groups) - 1, as_text=self._as_text())
 
-    def searches_changed(self) -> None:
-        """Make the messages with searches, or with citations of them, anew."""
+    def remake_answers(self) -> None:
+        """Make the answers anew, because searches in them are now sent in another form."""
         for at, group in enumerate(self._groups):
             if group.role == "assistant":
                 self._touch(at)

@@ -30,8 +30,8 @@ def is_result(block: Block) -> bool:
 
 
 def is_result_type(kind: Json) -> bool:
-    """Whether this is the type of a server tool's result."""
-    return isinstance(kind, str) and kind.endswith("_tool_result")
+    """Whether this is the type of a result that answers a `server_tool_use`."""
+    return isinstance(kind, str) and kind.endswith("_tool_result") and kind != "mcp_tool_result"
 
 
 def query_of(value: Mapping[str, Json]) -> str:

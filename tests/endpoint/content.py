@@ -7,6 +7,7 @@ needs to know of each message.
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from tests.endpoint import searches
 from tests.endpoint.documents import check_document
 from tests.endpoint.images import Picture, check_image
 from tests.endpoint.render import RenderedBlock, render
@@ -32,7 +33,7 @@ _SERVER_BLOCKS = frozenset(
     f"{name}_tool_result"
     for name in ("web_search", "web_fetch", "code_execution", "bash_code_execution", "tool_search")
 ) | {"server_tool_use", "text_editor_code_execution_tool_result", "container_upload"}
-"""Blocks of tools that the service runs itself: taken as they come, prunecli has none of them."""
+"""Blocks of tools that the service runs itself: taken as they come, but for those of searches (searches.py)."""
 
 _OF_USER = frozenset({"text", "image", "document", "search_result", "tool_result", "compaction"})
 _OF_ASSISTANT = (
@@ -58,7 +59,8 @@ class Facts:
     (index in the content, tool use id); `leading` are the ids of the results that stand before everything else;
     `keys` are the keys of all blocks but thinking; `thinking` are the signed blocks; `marks` is (where, lifetime) of
     each breakpoint; `cites` is where a user's text carries citations, "" if nowhere; `summary` is what the signature
-    of a summary says, which has no key: what it stands for has.
+    of a summary says, which has no key: what it stands for has; `searching` are the blocks of a message with
+    searches.
     """
 
     role: str
@@ -75,6 +77,7 @@ class Facts:
     ends_with_space: bool = False
     cites: str = ""
     summary: Origin | None = None
+    searching: tuple[Mapping[str, Json], ...] = ()
 
     @property
     def thoughtful(self) -> bool:
@@ -113,6 +116,8 @@ class _Examination:
             "tool_use": self._call,
             "tool_result": self._result,
             "compaction": self._compacted,
+            searches.USE: lambda _, block, where: searches.check_use(block, where),
+            searches.RESULT: lambda _, block, where: searches.check_result(block, where),
         }
 
     def facts(self) -> Facts:
@@ -125,6 +130,7 @@ class _Examination:
         expect(content, list, "content")
         rendered = tuple(self._block(index, block, role) for index, block in enumerate(content))
         kinds = tuple(block["type"] for block in content)
+        searching = searches.USE in kinds or searches.RESULT in kinds
         first_other = next((index for index, kind in enumerate(kinds) if kind != "tool_result"), len(kinds))
         last = content[-1] if content else {}
         return Facts(
@@ -145,6 +151,7 @@ class _Examination:
             ends_with_space=last.get("type") == "text" and last["text"] != last["text"].rstrip(),
             cites=self._cites,
             summary=self._summary,
+            searching=tuple(content) if searching else (),
         )
 
     def _role(self) -> str:
@@ -168,7 +175,8 @@ class _Examination:
     def _block(self, index: int, block: Json, role: str) -> RenderedBlock:
         kind = block.get("type") if isinstance(block, dict) else None
         allowed = _OF_USER if role == "user" else _OF_ASSISTANT
-        if not isinstance(kind, str) or kind not in _OF_USER | _OF_ASSISTANT:
+        gone = {searches.USE, searches.RESULT} if "web_search" in self._rules.refused else set[str]()
+        if not isinstance(kind, str) or kind not in (_OF_USER | _OF_ASSISTANT) - gone:
             unknown_tag(block, _OF_USER | _OF_ASSISTANT, f"content.{index}")
         if kind not in allowed:
             other = "assistant" if role == "user" else "user"
@@ -193,6 +201,8 @@ class _Examination:
             raise RefusedError(where, "cache_control cannot be set for empty text blocks")
         if not block["text"].strip():
             raise RefusedError(f"content.{index}", BLANK if block["text"] else EMPTY)
+        if block.get("citations") and self._message["role"] == "assistant":
+            searches.check_citations(block["citations"], f"{where}.citations")
         if block.get("citations") and self._message["role"] == "user":
             self._cites = self._cites or f"{where}.citations"
 

@@ -10,6 +10,7 @@ from tests.endpoint.content import THINKING, Facts
 from tests.endpoint.documents import check_pages_together
 from tests.endpoint.images import Picture, check_images_together
 from tests.endpoint.rules import VERSION_2023, Model, Rules
+from tests.endpoint.searches import check_pairs
 from tests.endpoint.shape import Json, RefusedError
 from tests.endpoint.signatures import Origin
 
@@ -80,6 +81,12 @@ def check_messages(
         raise RefusedError("messages", 'first message must use the "user" role')
     _check_empty(facts)
     _check_pairs(facts)
+    for index, message in enumerate(facts):
+        if message.searching:
+            try:
+                check_pairs(message.searching, waits=goes_on and index == len(facts) - 1)
+            except RefusedError as problem:
+                raise problem.below(f"messages.{index}") from None
     _check_thinking(facts, replies)
     check_images_together(list(_pictures(facts)), rules)
     check_pages_together(list(_pictures(facts)), rules)

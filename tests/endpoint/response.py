@@ -177,7 +177,7 @@ def _behind(prefix: Prefix, block: Mapping[str, Json]) -> Prefix:
             return replace(prefix, previous=tag(block["signature"]))
         case "redacted_thinking":
             return replace(prefix, previous=tag(block["data"]))
-        case "text" | "tool_use":
+        case "text" | "tool_use" | "server_tool_use" | "web_search_tool_result":
             return prefix.after(render("assistant", block, "", 4))
     return prefix
 
@@ -208,7 +208,7 @@ def _wire(block: Block, origin: Origin, prompted: Prompted, reply: Reply) -> Wir
             opening: dict[str, Json] = {"type": "tool_use", "id": call_id, "name": name, "input": {}}
             return WireBlock(opening, deltas, {**opening, "input": dict(given)})
         case Raw():
-            return WireBlock(block.start, block.deltas, block.start)
+            return WireBlock(block.start, block.deltas, block.start if block.whole is None else block.whole)
 
 
 def _parts(text: str, reply: Reply) -> list[str]:

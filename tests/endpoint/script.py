@@ -48,10 +48,12 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Raw:
-    """A block given as the events carry it, such as one of an unknown type: the content_block and its deltas."""
+    """A block given as the events carry it, such as one of an unknown type: the content_block and its deltas. `whole`
+    is the block with them, None if they add nothing."""
 
     start: Mapping[str, Json]
     deltas: tuple[Mapping[str, Json], ...] = ()
+    whole: Mapping[str, Json] | None = None
 
 
 Block: TypeAlias = Text | Thinking | Redacted | Call | Raw

@@ -41,7 +41,7 @@ def check_tools(tools: Json, rules: Rules, marks: list[tuple[str, str]]) -> tupl
             where += ".custom"
             shape(tool, where, {"name": str, "input_schema": dict}, _TOOL)
             _schema(tool["input_schema"], f"{where}.input_schema")
-        elif not (isinstance(tool["type"], str) and _SERVER_TOOL.fullmatch(tool["type"])):
+        elif not _is_servers(tool["type"], rules):
             unknown_tag(tool, ("custom",), where)
         expect(tool.get("name"), str, f"{where}.name")
         pattern(tool["name"], NAME, f"{where}.name")
@@ -52,6 +52,12 @@ def check_tools(tools: Json, rules: Rules, marks: list[tuple[str, str]]) -> tupl
             marks.append((where, ttl))
         rendered.append(render("tool", tool, ttl, rules.chars_per_token))
     return tuple(rendered)
+
+
+def _is_servers(kind: Json, rules: Rules) -> bool:
+    """Whether the service, or the gateway in its place, has a tool of this type."""
+    known = isinstance(kind, str) and _SERVER_TOOL.fullmatch(kind)
+    return bool(known) and not (kind.startswith("web_search_") and "web_search" in rules.refused)
 
 
 def _schema(schema: dict[str, Json], where: str) -> None:

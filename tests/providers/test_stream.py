@@ -304,7 +304,11 @@ def test_a_block_of_an_unknown_kind_is_carried_along_with_its_input():
     head = {"type": "server_tool_use", "id": "s", "name": "web_search", "input": {}, "caller": {"a": [1]}}
     piece = {"type": "input_json_delta", "partial_json": '{"query": "x"}'}
     deltas, response = played(block(0, head, piece) + ending("pause_turn"))
-    assert (deltas, response.stop_reason) == ([], "pause_turn")
+    assert deltas == [
+        ToolCallDelta("s", "web_search"),
+        ToolCallDelta("s", "web_search", '{"query": "x"}'),
+    ]
+    assert response.stop_reason == "pause_turn"
     assert response.content == (Opaque({**head, "input": {"query": "x"}}),)
 
 
