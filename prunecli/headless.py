@@ -34,14 +34,13 @@ if TYPE_CHECKING:
     from prunecli.runtime.subagents import Child
 
 OutputFormat: TypeAlias = Literal["text", "json", "stream-json"]
-InputFormat: TypeAlias = Literal["text", "stream-json"]
 Write: TypeAlias = Callable[[str], None]
 
 EXIT_CODES = {"success": 0, "error": 1, "limit": 3, "interrupted": 130}
 EXIT_SESSION = 4
 EXIT_TERMINATED = 143
 NOTHING_TO_DO = "nothing to do: the last answer is complete; give a prompt to continue"
-_SUBTYPES = {"finished": "success", "limit": "limit", "interrupted": "interrupted", "error": "error"}
+SUBTYPES = {"finished": "success", "limit": "limit", "interrupted": "interrupted", "error": "error"}
 
 
 @dataclass(slots=True)
@@ -211,27 +210,20 @@ def _total(usages: Sequence[Usage]) -> Usage:
     )
 
 
-def user_turns(text: str, form: InputFormat) -> list[str]:
-    """The prompts on standard input. Raises PrunecliError with the line number of a malformed message."""
-    if form == "text":
-        return [text] if text.strip() else []
-    prompts: list[str] = []
-    for number, line in enumerate(text.split("\n"), 1):
-        if not line.strip():
-            continue
-        try:
-            value = strict_loads(line)
-            content = value["message"]["content"]
-            words = content if isinstance(content, str) else "\n".join(block["text"] for block in content)
-        except (ValueError, KeyError, TypeError) as error:
-            raise PrunecliError(
-                f"standard input: line {number}: not a stream-json user message ({error})",
-                'write one message per line: {"type":"user","message":{"role":"user","content":"…"}}',
-            ) from error
-        if not words.strip():
-            raise PrunecliError(f"standard input: line {number}: the message is empty", "add some text")
-        prompts.append(words)
-    return prompts
+def user_turn(line: str, number: int) -> str:
+    """The prompt in a line of stream-json. Raises PrunecliError that names the line by its number."""
+    try:
+        value = strict_loads(line)
+        content = value["message"]["content"]
+        words = content if isinstance(content, str) else "\n".join(block["text"] for block in content)
+    except (ValueError, KeyError, TypeError) as error:
+        raise PrunecliError(
+            f"standard input: line {number}: not a stream-json user message ({error})",
+            'write one message per line: {"type":"user","message":{"role":"user","content":"…"}}',
+        ) from error
+    if not words.strip():
+        raise PrunecliError(f"standard input: line {number}: the message is empty", "add some text")
+    return words
 
 
 async def run_headless(
@@ -269,7 +261,7 @@ async def run_headless(
     subtype, note, code = "interrupted", "", 130
     try:
         done = await task
-        subtype, note = _SUBTYPES[done.reason], done.note
+        subtype, note = SUBTYPES[done.reason], done.note
         code = EXIT_CODES[subtype]
     except asyncio.CancelledError:
         pass

@@ -83,17 +83,15 @@ def working_directory() -> Path:
 def _headless(asked: Launch, runtime: "Runtime") -> int:
     import asyncio
 
-    from prunecli.headless import run_headless, user_turns
+    from prunecli.headless import run_headless
 
-    piped = "" if sys.stdin is None or sys.stdin.isatty() else _piped()
-    if asked.input_format == "stream-json":
-        prompts = ([asked.prompt] if asked.prompt else []) + user_turns(piped, "stream-json")
-    else:
-        whole = "\n\n".join(part for part in (asked.prompt, piped.strip()) if part)
-        prompts = [whole] if whole else []
+    streams = asked.input_format == "stream-json" and sys.stdin is not None and not sys.stdin.isatty()
+    piped = "" if streams or sys.stdin is None or sys.stdin.isatty() else _piped()
+    whole = "\n\n".join(part for part in (asked.prompt, piped.strip()) if part)
+    prompts = [whole] if whole else []
     if any(not prompt.strip() for prompt in prompts):
         raise UsageError("the prompt is empty", "add it after -p, or pipe it in")
-    if not prompts and not (asked.continue_last or asked.resume):
+    if not prompts and not (asked.continue_last or asked.resume or streams):
         raise UsageError("no prompt", "add one after -p, or pipe it in")
 
     def out(line: str) -> None:
@@ -105,6 +103,14 @@ def _headless(asked: Launch, runtime: "Runtime") -> int:
 
     async def run() -> int:
         try:
+            if streams:
+                from prunecli.headless_stream import run_stream
+
+                form, source = asked.output_format, sys.stdin.fileno()
+                again = bool(asked.continue_last or asked.resume)
+                return await run_stream(
+                    runtime, asked.prompt, source, form=form, out=out, err=err, go_on=again
+                )
             return await run_headless(runtime, prompts, form=asked.output_format, out=out, err=err)
         finally:
             await runtime.close()
