@@ -16,9 +16,7 @@ from prunecli.agent.decide import Done, at_rest
 from prunecli.errors import OutputFailed, PrunecliError, SessionError
 from prunecli.model.codec import (
     block_to_json,
-    content_from_json,
     content_to_json,
-    strict_loads,
     usage_to_json,
 )
 from prunecli.model.events import (
@@ -30,7 +28,7 @@ from prunecli.model.events import (
     ToolResult,
     UserMessage,
 )
-from prunecli.model.messages import Block, Document, Image, Json, Text, ToolUse, Usage, plain_text, tool_uses
+from prunecli.model.messages import Block, Json, ToolUse, Usage, plain_text, tool_uses
 from prunecli.model.signals import RetryScheduled, SessionEvent, SummaryStarted
 from prunecli.presentation.partial_messages import PartialMessages
 from prunecli.runtime import Runtime
@@ -44,17 +42,16 @@ if TYPE_CHECKING:
     from prunecli.runtime.subagents import Child
 
 OutputFormat: TypeAlias = Literal["text", "json", "stream-json"]
-InputFormat: TypeAlias = Literal["text", "stream-json"]
 Write: TypeAlias = Callable[[str], None]
 
 EXIT_CODES = {"success": 0, "error": 1, "limit": 3, "interrupted": 130}
 EXIT_SESSION = 4
 EXIT_TERMINATED = 143
 NOTHING_TO_DO = "nothing to do: the last answer is complete; give a prompt to continue"
-_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 NOTHING: Final = object()
 """Stands for no JSON, because null is JSON."""
-_SUBTYPES = {"finished": "success", "limit": "limit", "interrupted": "interrupted", "error": "error"}
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+SUBTYPES = {"finished": "success", "limit": "limit", "interrupted": "interrupted", "error": "error"}
 
 
 @dataclass(slots=True)
@@ -255,48 +252,12 @@ class Turn(NamedTuple):
     """A prompt with images or documents."""
 
     words: str
-    given: tuple[Block, ...]
-
-
-def user_turns(text: str, form: InputFormat) -> list[str | Turn]:
-    """The prompts on standard input. Raises PrunecliError with the line number of a malformed message."""
-    if form == "text":
-        return [text] if text.strip() else []
-    prompts: list[str | Turn] = []
-    for number, line in enumerate(text.split("\n"), 1):
-        if not line.strip():
-            continue
-        try:
-            value = strict_loads(line)
-            content = value["message"]["content"]
-            words, given = (content, ()) if isinstance(content, str) else _parts(content)
-        except (ValueError, KeyError, TypeError) as error:
-            raise PrunecliError(
-                f"standard input: line {number}: not a stream-json user message ({error})",
-                'write one message per line: {"type":"user","message":{"role":"user","content":"…"}}',
-            ) from error
-        if not (words.strip() or given):
-            raise PrunecliError(f"standard input: line {number}: the message is empty", "add some text")
-        prompts.append(Turn(words, given) if given else words)
-    return prompts
-
-
-def _parts(content: Json) -> tuple[str, tuple[Block, ...]]:
-    """The words of a content, and its images and documents. Raises ValueError for blocks of other kinds."""
-    blocks = content_from_json(content)
-    given = tuple(block for block in blocks if isinstance(block, Image | Document))
-    other = [block for block in blocks if not isinstance(block, Text | Image | Document)]
-    if other:
-        kind = str(block_to_json(other[0]).get("type"))[:40]
-        raise ValueError(
-            f"a block of type {kind!r} with this content can't be sent; use text, image or document"
-        )
-    return "\n".join(block.text for block in blocks if isinstance(block, Text)), given
+    given: tuple[Block, ...] = ()
 
 
 async def run_headless(
     runtime: Runtime,
-    prompts: Sequence[str | Turn],
+    prompts: Sequence[str],
     *,
     form: OutputFormat,
     out: Write,
@@ -333,7 +294,7 @@ async def run_headless(
         with _stopped_by_signals(task) as caught:
             printer.init()
             done = await task
-        subtype, note = _SUBTYPES[done.reason], done.note
+        subtype, note = SUBTYPES[done.reason], done.note
         code = EXIT_CODES[subtype]
     except asyncio.CancelledError:
         pass
@@ -364,17 +325,17 @@ def _stopped_by_signals(task: "asyncio.Future[Done]") -> Iterator[list[int]]:
         caught.append(number)
         task.cancel()
 
-    for number in _SIGNALS:
+    for number in SIGNALS:
         loop.add_signal_handler(number, stop, number)
     try:
         yield caught
     finally:
-        for number in _SIGNALS:
+        for number in SIGNALS:
             loop.remove_signal_handler(number)
 
 
 async def _runs(
-    runtime: Runtime, prompts: Sequence[str | Turn], printer: Printer, schema: "AnswerSchema | None"
+    runtime: Runtime, prompts: Sequence[str], printer: Printer, schema: "AnswerSchema | None"
 ) -> Done:
     if not prompts:
         take_back_cut(runtime)
@@ -384,15 +345,26 @@ async def _runs(
         return await runtime.go_on()
     done = Done("finished")
     for number, prompt in enumerate(prompts, 1):
-        if schema and number == len(prompts):
-            runtime.mailbox.notices.append(schema.notice)
-        words, given = prompt if isinstance(prompt, Turn) else (prompt, ())
-        done = await runtime.submit(words, given=given)
-        if done.reason != "finished":
+        last = number == len(prompts)
+        done = await answered(runtime, printer, Turn(prompt), schema if last else None)
+        if done.reason != "finished" and not last:
             unsaid = len(prompts) - number
-            left = f"{unsaid} more prompt{'s were' if unsaid > 1 else ' was'} not sent" if unsaid else ""
+            left = f"{unsaid} more prompt{'s were' if unsaid > 1 else ' was'} not sent"
             return replace(done, note="; ".join(filter(None, [done.note, left])))
-    return await _structured(runtime, printer, schema, done) if schema else done
+    return done
+
+
+async def answered(
+    runtime: Runtime, printer: "Printer", turn: Turn, schema: "AnswerSchema | None" = None
+) -> Done:
+    """Run a prompt. With `schema`, its answer must be JSON that is valid under it. Raises what `submit` raises, and
+    PrunecliError if the second answer is not valid either."""
+    if schema:
+        runtime.mailbox.notices.append(schema.notice)
+    done = await runtime.submit(turn.words, given=turn.given)
+    if schema is None or done.reason != "finished":
+        return done
+    return await _structured(runtime, printer, schema, done)
 
 
 async def _structured(runtime: Runtime, printer: Printer, schema: "AnswerSchema", done: Done) -> Done:

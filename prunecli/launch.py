@@ -93,19 +93,17 @@ def _schema(asked: Launch) -> "AnswerSchema | None":
 def _headless(asked: Launch, runtime: "Runtime", schema: "AnswerSchema | None") -> int:
     import asyncio
 
-    from prunecli.headless import run_headless, user_turns
+    from prunecli.headless import run_headless
 
-    piped = "" if sys.stdin is None or sys.stdin.isatty() else _piped()
-    if asked.input_format == "stream-json":
-        prompts = [*([asked.prompt] if asked.prompt else []), *user_turns(piped, "stream-json")]
-    else:
-        whole = "\n\n".join(part for part in (asked.prompt, piped.strip()) if part)
-        prompts = [whole] if whole else []
-    if any(isinstance(prompt, str) and not prompt.strip() for prompt in prompts):
+    streams = asked.input_format == "stream-json" and sys.stdin is not None and not sys.stdin.isatty()
+    piped = "" if streams or sys.stdin is None or sys.stdin.isatty() else _piped()
+    whole = "\n\n".join(part for part in (asked.prompt, piped.strip()) if part)
+    prompts = [whole] if whole else []
+    if any(not prompt.strip() for prompt in prompts):
         raise UsageError("the prompt is empty", "add it after -p, or pipe it in")
-    if not prompts and not (asked.continue_last or asked.resume):
+    if not prompts and not (asked.continue_last or asked.resume or streams):
         raise UsageError("no prompt", "add one after -p, or pipe it in")
-    if schema and not prompts:
+    if schema and not prompts and not streams:
         raise UsageError("--json-schema: no prompt to answer", "add one after -p, or pipe it in")
 
     def out(line: str) -> None:
@@ -118,6 +116,21 @@ def _headless(asked: Launch, runtime: "Runtime", schema: "AnswerSchema | None") 
     async def run() -> int:
         try:
             form, partial = asked.output_format, asked.partial_messages
+            if streams:
+                from prunecli.headless_stream import run_stream
+
+                source, again = sys.stdin.fileno(), bool(asked.continue_last or asked.resume)
+                return await run_stream(
+                    runtime,
+                    asked.prompt,
+                    source,
+                    form=form,
+                    out=out,
+                    err=err,
+                    go_on=again,
+                    schema=schema,
+                    partial=partial,
+                )
             return await run_headless(
                 runtime, prompts, form=form, out=out, err=err, schema=schema, partial=partial
             )

@@ -39,6 +39,7 @@ ASYNC_ALLOWED = (
     "commands",
     "tui",
     "headless.py",
+    "headless_stream.py",
     "plain",
     "acp",
     "input_lines.py",

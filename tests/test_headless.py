@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from prunecli.errors import ConnectionLost, PrunecliError, Unauthorized
-from prunecli.headless import NOTHING_TO_DO, OutputFormat, run_headless, user_turns
+from prunecli.headless import NOTHING_TO_DO, OutputFormat, run_headless, user_turn
 from prunecli.model.events import AssistantMessage, Pinned
 from prunecli.model.messages import Text, ToolUse, plain_text
 from prunecli.providers.scripted import Scripted, ScriptedProvider, calls, fails, says
@@ -148,18 +148,16 @@ async def test_an_untrusted_directory_is_read_only(tmp_path: Path) -> None:
     assert not (runtime.setup.cwd / "x").exists()
 
 
-def test_stream_json_input_is_one_message_a_line() -> None:
-    lines = '{"type":"user","message":{"role":"user","content":"one"}}\n\n' + json.dumps(
-        {"type": "user", "message": {"role": "user", "content": [{"type": "text", "text": "two"}]}}
-    )
-    assert user_turns(lines, "stream-json") == ["one", "two"]
-    assert user_turns("  \n", "text") == []
+def test_a_line_of_stream_json_input_is_a_message() -> None:
+    assert user_turn('{"type":"user","message":{"role":"user","content":"one"}}', 1) == "one"
+    blocks = [{"type": "text", "text": "two"}, {"type": "text", "text": "lines"}]
+    assert user_turn(json.dumps({"type": "user", "message": {"content": blocks}}), 1) == "two\nlines"
 
 
 @pytest.mark.parametrize("line", ["nonsense", "{}", '{"message":{"content":[{"type":"image"}]}}', "[]", "3"])
 def test_a_malformed_line_of_input_is_named(line: str) -> None:
     with pytest.raises(PrunecliError, match="line 2"):
-        user_turns('{"message":{"content":"x"}}\n' + line, "stream-json")
+        user_turn(line, 2)
 
 
 FORMS: list[OutputFormat] = ["text", "json", "stream-json"]
@@ -293,7 +291,7 @@ async def test_prompts_that_were_not_sent_are_counted(tmp_path: Path) -> None:
 def test_a_blank_message_of_stream_json_is_named(content: str) -> None:
     line = f'{{"type":"user","message":{{"role":"user","content":{content}}}}}'
     with pytest.raises(PrunecliError, match="line 2: the message is empty"):
-        user_turns('{"message":{"content":"x"}}\n' + line, "stream-json")
+        user_turn(line, 2)
 
 
 @pytest.mark.parametrize("words", [" ", "\n\t", "\u2003"])

@@ -44,6 +44,8 @@ from prunecli.runtime.notices import opening_notices
 from prunecli.sanitize import one_line
 
 TITLE_CHARS = 80
+REPLAYED = 200
+"""Updates of a replay in one go."""
 IMAGE_ONLY = "[image]"
 CONTINUE = "This session was interrupted. Send a prompt to continue."
 _STOPPED: dict[str, StopReason] = {
@@ -94,8 +96,10 @@ class EditorSession:
     async def replay(self) -> None:
         """Show the whole session again, and wait until the editor has it."""
         self.feed.begin()
-        for update in self.updates.replay():
+        for number, update in enumerate(self.updates.replay(), 1):
             self.feed.tell(update)
+            if number % REPLAYED == 0:
+                await self.feed.sent()  # other sessions go on meanwhile
         await self.feed.sent()
 
     def show_commands(self) -> None:

@@ -127,13 +127,11 @@ def _outcome(result: ToolResult) -> str:
         return counted(len(promised["exchanges"]), "exchange")  # the line of the prune itself says its tokens
     if result.is_error or "prun" in details:
         return _brief(text.split("\n", 1)[0])
-    for key, one in (("matches", "match"), ("paths", "path"), ("names", "name")):
+    for key, one in (("matches", "match"), ("paths", "path"), ("names", "name"), ("pages", "page")):
         if isinstance(details.get(key), int):
             return counted(details[key], one)
     if isinstance(details.get("width"), int):
         return f"{details['width']}x{details.get('height')}"
-    if isinstance(details.get("pages"), int):
-        return counted(details["pages"], "page")
     if isinstance(details.get("last_line"), int) and isinstance(details.get("first_line"), int):
         return counted(max(0, details["last_line"] - details["first_line"] + 1), "line")
     return _size(text)

@@ -269,9 +269,8 @@ class Presenter:
         return change
 
     def _started(self, id_: str, name: str, given: Mapping[str, Json]) -> list[Change]:
-        entry = shown.ToolCall(
-            name, outcomes.argument_of(name, given, self._summarize), shown.ToolState.RUNNING
-        )
+        argument = outcomes.argument_of(name, given, self._summarize)
+        entry = shown.ToolCall(name, argument, shown.ToolState.RUNNING)
         if id_ in self._calls:
             return [self.board.put(self._calls[id_][0], entry)]
         added = self._add(entry)

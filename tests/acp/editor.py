@@ -109,12 +109,19 @@ def words(*sets: str, trust: bool = True, model: str = OPUS) -> list[str]:
 
 @asynccontextmanager
 async def editing(
-    tmp_path: Path, base_url: str, *sets: str, trust: bool = True, key: str = KEY, model: str = OPUS
+    tmp_path: Path,
+    base_url: str,
+    *sets: str,
+    trust: bool = True,
+    key: str = KEY,
+    model: str = OPUS,
+    flags: tuple[str, ...] = (),
 ) -> AsyncIterator[tuple[Editor, Any, Path]]:
     """An editor, its connection to the program, and a folder to work in. Afterwards every log must verify."""
     work = project(tmp_path / "work")
     editor = Editor()
-    command = [sys.executable, *words(*sets, trust=trust, model=model)]
+    line = words(*sets, trust=trust, model=model)
+    command = [sys.executable, *line[:-1], *flags, line[-1]]
     env = environment(tmp_path, base_url, key)
     (tmp_path / "home").mkdir(exist_ok=True)
     errors = tmp_path / "stderr"
@@ -127,7 +134,7 @@ async def editing(
             transport_kwargs={"stderr": stderr, "shutdown_timeout": 20, "limit": 50_000_000},
             use_unstable_protocol=True,
         ) as (connection, process):
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(60):
                 await connection.initialize(protocol_version=1)
                 yield editor, connection, work
     assert process.returncode == 0, errors.read_text()

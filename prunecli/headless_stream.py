@@ -1,0 +1,269 @@
+"""`-p --input-format stream-json`: messages as they arrive, one run and one result for each, until the input ends.
+
+    {"type":"user","message":{"role":"user","content":"…"}}
+    {"type":"control_request","request_id":"1","request":{"subtype":"interrupt"}}
+
+A message that arrives during a run waits for its end. A control request is carried out at once and answered with a
+`control_response` (with `--output-format stream-json`): `interrupt` stops the run, `set_permission_mode` takes a
+`mode`, `set_model` a `model`.
+"""
+
+import asyncio
+import json
+import signal
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from prunecli.agent.decide import Done
+from prunecli.agent.permissions.verdict import MODES
+from prunecli.errors import OutputFailed, PrunecliError, SessionError, UsageError
+from prunecli.headless import (
+    EXIT_CODES,
+    EXIT_SESSION,
+    EXIT_TERMINATED,
+    NOTHING,
+    SIGNALS,
+    SUBTYPES,
+    OutputFormat,
+    Printer,
+    Turn,
+    Write,
+    answered,
+    run_headless,
+)
+from prunecli.input_lines import InputLines, LineTooLong
+from prunecli.model.codec import block_to_json, content_from_json, strict_loads
+from prunecli.model.messages import Block, Document, Image, Json, Text
+from prunecli.presentation.partial_messages import PartialMessages
+from prunecli.runtime import Runtime
+from prunecli.sanitize import one_line, visible
+
+if TYPE_CHECKING:
+    from prunecli.runtime.answer_schema import AnswerSchema
+
+
+async def run_stream(
+    runtime: Runtime,
+    first: str,
+    source: int,
+    *,
+    form: OutputFormat,
+    out: Write,
+    err: Write,
+    go_on: bool = False,
+    schema: "AnswerSchema | None" = None,
+    partial: bool = False,
+) -> int:
+    """Run `first`, if any, and then each message that arrives at the descriptor `source`.
+
+    Returns the exit code of the last run. Without any message, continue the session if `go_on`. With `schema`, each
+    answer must be JSON that is valid under it; `partial` is that of `run_headless`.
+
+    Raises PrunecliError for a line that is no message, after the runs of those before it, UsageError if there was
+    nothing to do, and OutputFailed.
+    """
+    streamed = _Streamed(runtime, first, InputLines(source), form, out, err, schema, partial=partial)
+    code = await streamed.run()
+    if code is not None:
+        return code
+    if not go_on:
+        raise UsageError("no prompt", "add one after -p, or pipe it in")
+    return await run_headless(runtime, (), form=form, out=out, err=err, partial=partial)
+
+
+class _Streamed:
+    def __init__(
+        self,
+        runtime: Runtime,
+        first: str,
+        lines: InputLines,
+        form: OutputFormat,
+        out: Write,
+        err: Write,
+        schema: "AnswerSchema | None",
+        *,
+        partial: bool,
+    ) -> None:
+        self._runtime = runtime
+        self._lines = lines
+        self._out = out
+        self._err = err
+        self._form = form
+        self._schema = schema
+        self._waiting: asyncio.Queue[Turn | PrunecliError | None] = asyncio.Queue()
+        if first:
+            self._waiting.put_nowait(Turn(first))
+        stream = PartialMessages(runtime.session.id, lambda: runtime.model_name) if partial else None
+        self._printer = Printer(runtime, form, self._write, err, stream=stream)
+        self._task: asyncio.Task[Done] | None = None
+        self._stopped = False
+        self._lost: OutputFailed | None = None
+        self._caught: list[int] = []
+
+    async def run(self) -> int | None:
+        """See `run_stream`; None if there was no message."""
+        loop, code = asyncio.get_running_loop(), None
+        for number in SIGNALS:
+            loop.add_signal_handler(number, self._signaled, number)
+        reading = asyncio.create_task(self._read())
+        leave = self._runtime.session.subscribe(self._printer.read)
+        self._runtime.on_task.append(self._printer.follow)
+        try:
+            while not self._over and (item := await self._waiting.get()) is not None:
+                if isinstance(item, PrunecliError):
+                    raise item
+                if code is None:
+                    self._printer.init()
+                code = await self._turn(item)
+        finally:
+            reading.cancel()
+            leave()
+            for number in SIGNALS:
+                loop.remove_signal_handler(number)
+        for line in await self._runtime.jobs.close():
+            self._printer.notice(line)
+        if self._lost:
+            raise self._lost
+        if self._caught:
+            return EXIT_TERMINATED if self._caught[-1] != signal.SIGINT else EXIT_CODES["interrupted"]
+        return code
+
+    @property
+    def _over(self) -> bool:
+        return bool(self._caught) or self._lost is not None
+
+    async def _turn(self, prompt: Turn) -> int:
+        """Run a prompt, print its result, and return the exit code."""
+        printer, loop = self._printer, asyncio.get_running_loop()
+        printer.turns, printer.text, printer.structured = 0, "", NOTHING
+        printer.usage.clear()
+        printer.denials.clear()
+        subtype, note, begun, self._stopped = "interrupted", "", loop.time(), False
+        task = self._task = asyncio.create_task(answered(self._runtime, printer, prompt, self._schema))
+        await asyncio.wait({task})
+        self._task = None
+        try:
+            done = task.result()
+            subtype, note = SUBTYPES[done.reason], done.note
+            code = EXIT_CODES[subtype]
+        except asyncio.CancelledError:
+            code = EXIT_CODES[subtype]
+        except PrunecliError as error:
+            subtype, note = "error", error.message
+            code = EXIT_SESSION if isinstance(error, SessionError) else 1
+            self._err(
+                f"prunecli: {visible(error.message)}" + (f"\n{visible(error.hint)}" if error.hint else "")
+            )
+        if note and subtype != "error":
+            self._err(f"prunecli: {note}")
+        printer.result(subtype, round((loop.time() - begun) * 1000), note)
+        return code
+
+    def _stop(self) -> None:
+        if self._task is not None and not self._stopped:
+            self._stopped = True
+            self._task.cancel()
+
+    def _signaled(self, number: int) -> None:
+        self._caught.append(number)
+        self._stop()
+        self._waiting.put_nowait(None)
+
+    def _write(self, line: str) -> None:
+        """Print a line. Once that fails, the run ends, and nothing more is printed."""
+        try:
+            if self._lost is None:
+                self._out(line)
+        except OutputFailed as error:
+            self._lost = error
+            self._stop()
+            self._waiting.put_nowait(None)
+
+    # Input ---------------------------------------------------------------------------------------------------
+
+    async def _read(self) -> None:
+        """Take each line as it arrives."""
+        number = 0
+        try:
+            while True:
+                number += 1
+                line = await self._lines.next()
+                if line is None:
+                    break
+                text = line.decode("utf-8", "replace")
+                if not text.strip():
+                    continue
+                if (asked := _control(text)) is not None:
+                    self._answer(asked)
+                else:
+                    self._waiting.put_nowait(user_turn(text, number))
+        except LineTooLong:
+            self._waiting.put_nowait(PrunecliError(f"standard input: line {number}: too long"))
+        except PrunecliError as error:
+            self._waiting.put_nowait(error)
+        self._waiting.put_nowait(None)
+
+    def _answer(self, asked: Mapping[str, Json]) -> None:
+        """Carry out a control request and answer it."""
+        response: dict[str, Any] = {"request_id": asked.get("request_id")}
+        request = asked.get("request")
+        try:
+            self._obey(request if isinstance(request, dict) else {})
+            response["subtype"] = "success"
+        except PrunecliError as error:
+            response |= {"subtype": "error", "error": error.message}
+        if self._form == "stream-json":
+            self._write(json.dumps({"type": "control_response", "response": response}))
+
+    def _obey(self, request: Mapping[str, Json]) -> None:
+        """Raises UsageError for a request that is unknown or can't be carried out."""
+        match request:
+            case {"subtype": "interrupt"}:
+                self._stop()
+            case {"subtype": "set_permission_mode", "mode": mode}:
+                known = next((one for one in MODES if one == mode), None)
+                if known is None:
+                    raise UsageError(f"no mode {one_line(str(mode))!r}: expected one of {', '.join(MODES)}")
+                self._runtime.gatekeeper.mode = known
+            case {"subtype": "set_model", "model": str(model)} if model.strip():
+                self._runtime.set_model(model)
+            case _:
+                raise UsageError(f"unknown control request {one_line(str(request.get('subtype')))!r}")
+
+
+def _control(text: str) -> Mapping[str, Json] | None:
+    """The control request in a line, if it is one."""
+    try:
+        value = strict_loads(text)
+    except ValueError:
+        return None
+    return value if isinstance(value, dict) and value.get("type") == "control_request" else None
+
+
+def user_turn(line: str, number: int) -> Turn:
+    """The prompt in a line of stream-json. Raises PrunecliError that names the line by its number."""
+    try:
+        value = strict_loads(line)
+        content = value["message"]["content"]
+        words, given = (content, ()) if isinstance(content, str) else _parts(content)
+    except (ValueError, KeyError, TypeError) as error:
+        raise PrunecliError(
+            f"standard input: line {number}: not a stream-json user message ({error})",
+            'write one message per line: {"type":"user","message":{"role":"user","content":"…"}}',
+        ) from error
+    if not (words.strip() or given):
+        raise PrunecliError(f"standard input: line {number}: the message is empty", "add some text")
+    return Turn(words, given)
+
+
+def _parts(content: Json) -> tuple[str, tuple[Block, ...]]:
+    """The words of a content, and its images and documents. Raises ValueError for blocks of other kinds."""
+    blocks = content_from_json(content)
+    given = tuple(block for block in blocks if isinstance(block, Image | Document))
+    other = [block for block in blocks if not isinstance(block, Text | Image | Document)]
+    if other:
+        kind = str(block_to_json(other[0]).get("type"))[:40]
+        raise ValueError(
+            f"a block of type {kind!r} with this content can't be sent; use text, image or document"
+        )
+    return "\n".join(block.text for block in blocks if isinstance(block, Text)), given
