@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from prunecli.errors import ConnectionLost, PrunecliError, Unauthorized
-from prunecli.headless import NOTHING_TO_DO, OutputFormat, run_headless, user_turn
+from prunecli.headless import NOTHING_TO_DO, OutputFormat, Turn, run_headless
+from prunecli.headless_stream import user_turn
 from prunecli.model.events import AssistantMessage, Pinned
 from prunecli.model.messages import Text, ToolUse, plain_text
 from prunecli.providers.scripted import Scripted, ScriptedProvider, calls, fails, says
@@ -149,9 +150,9 @@ async def test_an_untrusted_directory_is_read_only(tmp_path: Path) -> None:
 
 
 def test_a_line_of_stream_json_input_is_a_message() -> None:
-    assert user_turn('{"type":"user","message":{"role":"user","content":"one"}}', 1) == "one"
+    assert user_turn('{"type":"user","message":{"role":"user","content":"one"}}', 1) == Turn("one")
     blocks = [{"type": "text", "text": "two"}, {"type": "text", "text": "lines"}]
-    assert user_turn(json.dumps({"type": "user", "message": {"content": blocks}}), 1) == "two\nlines"
+    assert user_turn(json.dumps({"type": "user", "message": {"content": blocks}}), 1) == Turn("two\nlines")
 
 
 @pytest.mark.parametrize("line", ["nonsense", "{}", '{"message":{"content":[{"type":"image"}]}}', "[]", "3"])

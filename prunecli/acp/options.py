@@ -13,6 +13,7 @@ from acp.schema import (
 
 from prunecli.agent.permissions.verdict import MODES, Mode
 from prunecli.commands.command import Choose, Say, run_line
+from prunecli.commands.model import known
 from prunecli.errors import UsageError
 from prunecli.runtime import Runtime
 from prunecli.sanitize import one_line
@@ -61,10 +62,10 @@ def choose(runtime: Runtime, option: str, value: str) -> Sequence[Say]:
 
 def set_mode(runtime: Runtime, mode: str) -> None:
     """Use another mode. Raises UsageError."""
-    known = next((one for one in MODES if one == mode), None)
-    if known is None:
+    chosen = next((one for one in MODES if one == mode), None)
+    if chosen is None:
         raise UsageError(f"no mode {one_line(mode)!r}", f"choose one of {', '.join(MODES)}")
-    runtime.gatekeeper.mode = known
+    runtime.gatekeeper.mode = chosen
 
 
 def _current(runtime: Runtime, command: str) -> str:
@@ -73,7 +74,8 @@ def _current(runtime: Runtime, command: str) -> str:
 
 def _values(runtime: Runtime, command: str) -> list[tuple[str, str, str]]:
     """Value, name and description of what `/command` offers."""
-    offers = [effect for effect in run_line(runtime, f"/{command}") if isinstance(effect, Choose)]
+    effects = [known(runtime)] if command == "model" else run_line(runtime, f"/{command}")
+    offers = [effect for effect in effects if isinstance(effect, Choose)]
     listed = offers[0].choices if offers else ()
     values = [(one.value, one.label, one.detail) for one in listed if not one.value.startswith("--")]
     current = _current(runtime, command)

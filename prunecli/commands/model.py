@@ -35,12 +35,17 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     return [InThread("Asking the endpoint for its models", lambda: _asked(runtime))]
 
 
+def known(runtime: Runtime) -> Choose:
+    """The models to choose from, as far as known without a request."""
+    return _choose(runtime, runtime.offered.kept() or ())
+
+
 def _set(runtime: Runtime, name: str) -> Sequence[Effect]:
     thinking = thinking_cost(runtime, SettingChanged("model.name", name))
     info = runtime.set_model(name)
-    known = f"{short(info.context_window)} tokens" if info.context_window else "window unknown"
+    window = f"{short(info.context_window)} tokens" if info.context_window else "window unknown"
     back = " They return if you switch back." if thinking.startswith(" Drops") else ""
-    said = Say(f"Model: {info.name} ({known}). The next request starts with a cold cache.{thinking}{back}")
+    said = Say(f"Model: {info.name} ({window}). The next request starts with a cold cache.{thinking}{back}")
     return [said, *(Say(doubt, "warning") for doubt in _doubts(runtime, info))]
 
 

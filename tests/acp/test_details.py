@@ -142,12 +142,12 @@ async def test_a_prompt_of_a_canceled_turn_that_was_not_taken_is_dropped(tmp_pat
         session = await agent.new_session(cwd=str(work))
         first = asyncio.ensure_future(agent.prompt(session_id=session.session_id, prompt=say("talk")))
         await editor.until(editor.text)
-        second = asyncio.ensure_future(agent.prompt(session_id=session.session_id, prompt=say("wait")))
+        second = asyncio.ensure_future(agent.prompt(session_id=session.session_id, prompt=say("tarry")))
         await agent.set_session_mode(session_id=session.session_id, mode_id="ask")
         await agent.cancel(session_id=session.session_id)
         assert (await first).stop_reason == (await second).stop_reason == "cancelled"
         await agent.prompt(session_id=session.session_id, prompt=say("again"))
-        assert b'"wait"' not in endpoint.requests[-1].body
+        assert b'"tarry"' not in endpoint.requests[-1].body
 
 
 # Parts -------------------------------------------------------------------------------------------------------
