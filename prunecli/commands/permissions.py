@@ -34,7 +34,7 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
         f"{kind}: {', '.join(texts)}" for kind, texts in _rules(rules.allow, rules.ask, rules.deny) if texts
     ]
     if runtime.setup.added.paths:
-        lines.append(f"they hold in {in_words(runtime.setup)} too.")
+        lines.append(f"Also works in {in_words(runtime.setup)}, with the same rules.")
     if problem := runtime.project_rules.problem:
         lines.append(f"{problem}, so no rules of this project are in force.")
     if kept:
