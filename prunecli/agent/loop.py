@@ -85,8 +85,8 @@ class Run:
 
     `cost` converts usage to USD; `sleep` and `jitter` let tests control retries. `forgo(field)` records an optional
     field that the endpoint rejects; returns whether `model` omits it from then on. `complained` are the strategies'
-    problems that the user knows. `hooks` are asked at the steps, None without any. `purse` holds what was spent, also
-    by tasks of this run.
+    problems that the user knows. `answering(reported, asked)` is the model to bill for an answer. `hooks` are asked
+    at the steps, None without any. `purse` holds what was spent, also by tasks of this run.
     """
 
     session: Journal
@@ -102,6 +102,7 @@ class Run:
     cost: Callable[[Usage], float] = lambda _: 0.0
     forgo: Callable[[str], bool] = lambda _: False
     complained: set[str] = field(default_factory=set)
+    answering: Callable[[str, str], str] = lambda reported, asked: reported or asked
     hooks: Hooks | None = None
     purse: Purse = field(default_factory=Purse)
     _attempts: Attempts = field(init=False)
@@ -254,7 +255,7 @@ class Run:
         self.session.keep(
             AssistantMessage(
                 response.content,
-                response.model or request.model,
+                self.answering(response.model, request.model),
                 response.stop_reason,
                 response.usage,
                 response.request_id,
