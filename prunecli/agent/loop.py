@@ -86,8 +86,9 @@ class Run:
 
     `cost` converts usage to USD; `sleep` and `jitter` let tests control retries. `forgo(field)` records an optional
     field that the endpoint rejects; returns whether `model` omits it from then on. `complained` are the strategies'
-    problems that the user knows. `hooks` are asked at the steps, None without any. `purse` holds what was spent, also
-    by tasks of this run. `attach` reads what a message mentions, None if nothing is to be attached.
+    problems that the user knows. `answering(reported, asked)` is the model to bill for an answer. `hooks` are asked
+    at the steps, None without any. `purse` holds what was spent, also by tasks of this run. `attach` reads what a
+    message mentions, None if nothing is to be attached.
     """
 
     session: Journal
@@ -103,6 +104,7 @@ class Run:
     cost: Callable[[Usage], float] = lambda _: 0.0
     forgo: Callable[[str], bool] = lambda _: False
     complained: set[str] = field(default_factory=set)
+    answering: Callable[[str, str], str] = lambda reported, asked: reported or asked
     hooks: Hooks | None = None
     purse: Purse = field(default_factory=Purse)
     attach: Attach | None = None
@@ -256,7 +258,7 @@ class Run:
         self.session.keep(
             AssistantMessage(
                 response.content,
-                response.model or request.model,
+                self.answering(response.model, request.model),
                 response.stop_reason,
                 response.usage,
                 response.request_id,

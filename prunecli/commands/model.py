@@ -74,12 +74,14 @@ def _choose(runtime: Runtime, rows: Rows) -> Choose:
     names += [name for name in map(table.resolve, runtime.config.models) if name not in names]
     if runtime.model_name not in (*names, *MODEL_ALIASES):
         names.insert(0, runtime.model_name)
-    aliases = [one for one in MODEL_ALIASES if not windows or one == "demo" or table.resolve(one) in windows]
+    aliases = [one for one in MODEL_ALIASES if not windows or table.resolve(one) in windows]
     choices = [
         _choice(runtime, table.info(alias), windows, alias, f"{alias} → {table.resolve(alias)}")
         for alias in aliases
+        if alias != STAND_IN
     ]
-    choices += [_choice(runtime, table.info(name), windows, name, name) for name in names if name != "demo"]
+    names = [*(name for name in names if name != STAND_IN), STAND_IN]
+    choices += [_choice(runtime, table.info(name), windows, name, name) for name in names]
     return Choose("Model", "model", tuple(choices))
 
 
@@ -112,5 +114,4 @@ def _choice(runtime: Runtime, info: ModelInfo, windows: Mapping[str, int], name:
     detail = f"{short(window)} tokens · {price}" if window else f"window {_UNKNOWN} · {price}"
     if not window and not known:
         detail = _UNKNOWN
-    current = info.name == runtime.model_name and (name == label or info.name == "demo")
-    return Choice(name, label, detail, current)
+    return Choice(name, label, detail, info.name == runtime.model_name and name == label)

@@ -207,6 +207,12 @@ class Choices:
             ),
         )
 
+    def answering(self, reported: str, asked: str) -> str:
+        """The model to bill: the one that the endpoint reports, or the one asked for if the reported name says
+        nothing here. llama.cpp reports the path of its file."""
+        known = reported and (info := self.info_of(reported)) and (info.context_window or info.prices.input)
+        return reported if known else asked
+
     def price(self, model: str, usage: Usage) -> float:
         """The cost of a usage in USD, 0 without a known price."""
         return self.known_price(model, usage) or 0.0

@@ -36,6 +36,7 @@ SECONDS = 60.0
 STREAMING = "streaming"
 """The first question; if its answer is an error, no other is asked."""
 
+_MAX_SHOWN = 160
 _BUDGET = 1024
 _SYSTEM = "You answer in one word."
 _TOOL = {
@@ -111,7 +112,7 @@ async def probe(
                 tell(Finding(question.name, "problem", f"no answer in {seconds:.0f} s; asked no further"))
                 return
             except (ConnectionLost, Unauthorized) as error:
-                tell(Finding(question.name, "problem", error.message, error.hint))
+                tell(Finding(question.name, "problem", _brief(error), error.hint))
                 return
             tell(found)
             if question.name == STREAMING and found.state == "problem":
@@ -132,7 +133,7 @@ async def _finding(question: Question, provider: Provider, model: str, refusals:
         except FieldRefused as error:
             field = next((one for one in error.fields if one in request.optional_fields), "")
             if not field:
-                return Finding(question.name, "warning", f"no: {error.message}")
+                return Finding(question.name, "warning", f"no: {_brief(error)}")
             refusals.add(model, field)
             refused.append(field)
             request = _less(request, field)
@@ -141,7 +142,7 @@ async def _finding(question: Question, provider: Provider, model: str, refusals:
         except (ConnectionLost, Unauthorized):
             raise
         except ProviderError as error:
-            return Finding(question.name, "problem" if question.needed else "warning", f"no: {error.message}")
+            return Finding(question.name, "problem" if question.needed else "warning", f"no: {_brief(error)}")
         else:
             for field in request.optional_fields:
                 refusals.drop(model, field)
@@ -170,10 +171,15 @@ async def _count(provider: Provider, request: Request, seconds: float) -> Findin
     except TimeoutError:
         return Finding("count_tokens", "warning", f"no answer in {seconds:.0f} s")
     except PrunecliError as error:
-        return Finding("count_tokens", "warning", f"no: {error.message}")
+        return Finding("count_tokens", "warning", f"no: {_brief(error)}")
     return Finding(
         "count_tokens", "ok", f"yes, {tokens} tokens" if tokens else "no; prunecli does not need it"
     )
+
+
+def _brief(error: PrunecliError) -> str:
+    """The message, cut to what fits a line or two: gateways add what the user can't use."""
+    return error.message if len(error.message) <= _MAX_SHOWN else f"{error.message[: _MAX_SHOWN - 1]}…"
 
 
 def _less(request: Request, field: str) -> Request:

@@ -43,6 +43,7 @@ def run_of(host: Host) -> Run:
         cost=lambda usage: host.choices.price("", usage),
         forgo=lambda field: host.refusals.add(host.model_name, field),
         complained=host.balance.said,
+        answering=lambda reported, asked: host.choices.answering(reported, asked),
         purse=host.purse,
     )
 

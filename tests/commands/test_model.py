@@ -40,7 +40,7 @@ def test_it_lists_what_the_endpoint_offers_with_what_is_known_of_each(tmp_path: 
             tmp_path, served.address, "models.mine.context_window=9000", "models.mine.prices.input=1"
         )
         found = {one.value: one for one in choices_of(effects_of(runtime))}
-    assert list(found) == ["demo", "claude-opus-5", "qwen3:8b", "plain", "mine"]
+    assert list(found) == ["claude-opus-5", "qwen3:8b", "plain", "mine", "demo"]
     assert found["claude-opus-5"].detail == "1.0M tokens · $5/$25 per M"
     assert found["qwen3:8b"].detail == "32.8K tokens · price not known here"
     assert found["plain"].detail == "not known here"
@@ -88,7 +88,7 @@ def test_page_after_page_is_asked_for(tmp_path: Path) -> None:
 
     with serving(paged) as served:
         found = [one.value for one in choices_of(effects_of(at(tmp_path, served.address, "model.name=m0")))]
-    assert found == ["demo", *(f"m{number}" for number in range(9))]
+    assert found == [*(f"m{number}" for number in range(9)), "demo"]
 
 
 def test_a_list_that_never_ends_is_left(tmp_path: Path) -> None:
@@ -129,7 +129,7 @@ def test_names_that_a_terminal_can_t_show_are_left_out(tmp_path: Path) -> None:
     hostile = ["\x1b]0;x\x07", "a\nb", "\u202egnp.exe", " ", "x" * 201, 7, None, "", " lead", "good/one:1"]
     with serving(lambda *_: as_json({"data": [{"id": one} for one in hostile]})) as served:
         found = [one.value for one in choices_of(effects_of(at(tmp_path, served.address)))]
-    assert found == ["demo", "plain", "good/one:1"]
+    assert found == ["plain", "good/one:1", "demo"]
 
 
 def test_a_file_that_remembers_nonsense_is_asked_again(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from prunecli.model.messages import Text, Usage
 from prunecli.model.record_codec import encode_record
 from prunecli.model.requests import Request
 from prunecli.providers.models import ModelTable, cost
-from prunecli.providers.provider import Begun, StreamEvent, TextDelta
+from prunecli.providers.provider import Begun, Response, StreamEvent, TextDelta
 from prunecli.providers.scripted import Scripted, ScriptedProvider
 from prunecli.runtime.sessions import Costs
 from prunecli.session.digest import Digest
@@ -72,4 +73,39 @@ async def test_an_answer_that_is_stopped_is_billed_as_far_as_it_is_known(tmp_pat
     assert (answer.stop_reason, answer.usage) == ("interrupted", Usage(3, 1, 1_000, 200))
     assert runtime.bill.requests == 1
     assert runtime.bill.prompt_tokens == 1_203
+    await runtime.close()
+
+
+class Renaming(ScriptedProvider):
+    """An endpoint that reports another name than it was asked for."""
+
+    def __init__(self, script: list[Scripted], reported: str) -> None:
+        super().__init__(script)
+        self._reported = reported
+
+    async def stream(self, request: Request) -> AsyncIterator[StreamEvent]:
+        async for event in super().stream(request):
+            yield replace(event, model=self._reported) if isinstance(event, Response) else event
+
+
+@pytest.mark.parametrize(
+    ("reported", "billed"),
+    [
+        ("/models/smol.gguf", "mine"),  # llama.cpp reports its file
+        ("", "mine"),
+        ("deepseek-flash", "deepseek-flash"),  # DeepSeek maps other names to its own
+    ],
+)
+async def test_an_answer_under_a_name_that_says_nothing_is_billed_as_the_model_asked_for(
+    tmp_path: Path, reported: str, billed: str
+) -> None:
+    provider = Renaming([Scripted((Text("Done."),), usage=Usage(1_000_000, 0))], reported)
+    runtime = start(tmp_path, provider=provider, sets=["model.name=mine", "models.mine.prices.input=3"])
+    await runtime.submit("hello")
+    (message,) = [
+        record.event for record in runtime.session.records if isinstance(record.event, AssistantMessage)
+    ]
+    assert message.model == billed
+    expected = 3.0 if billed == "mine" else cost(Usage(1_000_000, 0), TABLE.info(billed), "5m")
+    assert runtime.bill.cost == pytest.approx(expected)
     await runtime.close()
