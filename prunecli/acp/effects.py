@@ -111,9 +111,10 @@ class Effects:
                     done = await self._in_thread(effect) or done
                 case Choose():
                     done = await self._choose(effect) or done
+                case EditFile(path, then):
+                    self._say(f"Open {path} in the editor" + (f", then type /{then}." if then else "."))
                 case (
-                    EditFile()
-                    | PickSession()
+                    PickSession()
                     | SwitchSession()
                     | RewindNow()
                     | SetTheme()

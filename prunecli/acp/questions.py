@@ -85,17 +85,19 @@ class Questions:
         return next((id_ for id_, _, _ in PLAN_ANSWERS if id_ == answer), "no")
 
     async def choose(self, choose: Choose) -> str:
-        """Ask for a choice and return its value; "" if none was made. The last choice of a grave one is the safe
-        one."""
+        """Ask for a choice and return its value; "" if none was made. The last choice of a grave one is the safe one,
+        and stands for no answer."""
         last = len(choose.choices) - 1
         options = [
             PermissionOption(
                 option_id=str(at),
                 name=one_line(f"{one.label}: {one.detail}" if one.detail else one.label),
-                kind="reject_once" if at == last else "allow_always" if choose.grave else "allow_once",
+                kind=("reject_once" if at == last else "allow_always") if choose.grave else "allow_once",
             )
             for at, one in enumerate(choose.choices)
         ]
+        if not choose.grave:
+            options.append(PermissionOption(option_id="cancel", name="Cancel", kind="reject_once"))
         about = [text_content("  \n".join(map(escaped, choose.about.split("\n"))))] if choose.about else []
         answer = await self._question(one_line(choose.title), [*about], options, "other")
         picked = [one.value for at, one in enumerate(choose.choices) if str(at) == answer]

@@ -10,7 +10,7 @@ from prunecli.sanitize import one_line, source, visible
 OURS = {"prunecli": {"notice": True}}
 """The `_meta` of a text by prunecli itself, so that a client can tell it from the model's."""
 _TICKS = re.compile("`{3,}")
-_SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~])")
+_SPECIAL = re.compile(r"([\\*_{}\[\]<>#|~])")
 
 
 def block(text: str) -> TextContentBlock:
@@ -51,7 +51,7 @@ def shown(text: str) -> str:
 
 
 def escaped(text: str) -> str:
-    """A line that Markdown shows as it is."""
+    """A line that Markdown shows as it is, but for code in backticks."""
     return _SPECIAL.sub(r"\\\1", one_line(text))
 
 

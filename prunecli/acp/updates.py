@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, assert_never
 
 from acp.schema import AgentPlanUpdate, ToolCallProgress, ToolCallStart, ToolCallStatus
 
-from prunecli.acp.calls import TODO, Calls, plan_of_todos, text_content
+from prunecli.acp.calls import TODO, Calls, kind_of, plan_of_todos, text_content
 from prunecli.acp.feed import Update
 from prunecli.acp.texts import fenced, noticed, prompted, said, thought
 from prunecli.figures import short
@@ -37,6 +37,7 @@ from prunecli.model.signals import (
     ToolCallDelta,
     ToolProgress,
 )
+from prunecli.model.touches import named
 from prunecli.presentation.presenter import STOPPED, present_of
 from prunecli.runtime.notices import notice_of
 from prunecli.sanitize import one_line
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
 
 AGAIN = "The answer broke off and starts again."
 NOT_FINISHED = "interrupted"
+_ANY: Mapping[str, Json] = {"path": ".", "command": ":"}
 
 
 @dataclass(slots=True)
@@ -224,7 +226,7 @@ class Updates:
         shown_id = id_ if id_ not in self._used else f"{id_}-{next(self._more)}"
         self._used.add(shown_id)
         self._open[id_] = _Open(shown_id, name)
-        kind = self._calls.view(name, {}).kind
+        kind = kind_of(name, named(name, _ANY))  # its input is still being written
         return ToolCallStart(
             session_update="tool_call",
             tool_call_id=shown_id,

@@ -62,6 +62,7 @@ async def test_a_turn_streams_thinking_text_and_calls(tmp_path: Path) -> None:
         assert editor.text() == "Step 0.Done."
         (call,) = editor.calls().values()
         assert (call["title"], call["kind"], call["status"]) == ("read 0.txt", "read", "completed")
+        assert (editor.of("tool_call")[0].kind, editor.of("tool_call")[0].status) == ("read", "pending")
         assert call["locations"][0]["path"] == str(work / "0.txt")
         assert "line of file 0" in call["content"][0]["content"]["text"]
         figures = editor.of("usage_update")[-1]
@@ -415,6 +416,11 @@ async def test_slash_commands_answer_as_text_and_prunes_are_notices(tmp_path: Pa
         assert "tokens" in await typed("/context")
         assert "No command named" in await typed("/prnue")
         assert "terminal" in await typed("/rewind")
+        assert "config.toml in the editor" in await typed("/config")
+        editor.answer = picks("reject_once")
+        assert await typed("/effort") == "", "nothing is chosen"
+        editor.answer = lambda _call, options: options[-2].option_id
+        assert "Effort: max" in await typed("/effort")
         assert "Plan mode" in await typed("/plan")
         assert editor.of("current_mode_update")[-1].current_mode_id == "plan"
         assert len(endpoint.requests) == 3

@@ -11,12 +11,7 @@ from prunecli.library import Agent, Figures, Finished, Notice, Pruned, TextDelta
 
 async def watch(folder: str, prompt: str, steering: str = "") -> None:
     """Run a prompt and print what happens."""
-    settings = {
-        "pruning__strategy": "pi",
-        "pruning__pi__prune_protect": 2_000,
-        "pruning__pi__prune_minimum": 1_000,
-    }
-    async with Agent(cwd=folder, trust=True, mode="edits", **settings) as agent:
+    async with Agent(cwd=folder, trust=True, mode="edits", pruning__strategy="pi") as agent:
         async for event in agent.run(prompt):
             match event:
                 case TextDelta(text):
