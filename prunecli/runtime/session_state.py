@@ -59,4 +59,4 @@ def original(context: Context, seq: int) -> tuple[Block, ...]:
     entry = context.entries.get(seq)
     if entry is None or entry.kind not in ("result", "command", "assistant"):
         raise ToolError(f"There is no tool result or answer numbered {seq}")
-    return tuple(getattr(entry.event, "content", ()))
+    return entry.content if entry.is_attached else tuple(getattr(entry.event, "content", ()))

@@ -241,16 +241,22 @@ async def test_a_later_read_supersedes_an_attachment(tmp_path: Path) -> None:
 
 async def test_a_long_attachment_is_cut_like_a_result(tmp_path: Path) -> None:
     sets = ("pruning.enabled=true", "pruning.spill.read=200")
-    async with Endpoint([done(), done()]) as endpoint, session(tmp_path, endpoint, *sets) as runtime:
+    seq = 3
+    script = [done(), Reply([Call("recall", {"entry": seq, "lines": "999-1000"})]), done()]
+    async with Endpoint(script) as endpoint, session(tmp_path, endpoint, *sets) as runtime:
         (tmp_path / "project/long.txt").write_text("".join(f"number {n}\n" for n in range(2000)))
         await runtime.submit("look at @long.txt")
-        ((seq, event),) = attached(runtime)
+        ((at, event),) = attached(runtime)
+        assert at == seq
         assert event.attached is not None
         assert event.attached.spilled is not None
         assert texts(endpoint)[2] == event.attached.spilled.shown
         assert "lines held back" in texts(endpoint)[2]
         assert len(texts(endpoint)[2]) < 2000
         assert runtime.session.context.entries[seq].held_tokens > 1000
+        await runtime.submit("what is in the middle?")
+        assert "number 998\nnumber 999\n" in str(sent(endpoint)[0]["content"][0]["text"])
+        assert not endpoint.rejected
 
 
 async def test_a_compaction_keeps_the_words_and_not_what_was_attached(tmp_path: Path) -> None:
@@ -303,6 +309,28 @@ async def test_a_copy_of_the_log_gives_the_same_request(tmp_path: Path) -> None:
         await runtime.submit("go on")
         assert not endpoint.rejected
         assert not any(dropped(endpoint))
+
+
+async def test_the_model_reads_images_and_pdf_files_itself(tmp_path: Path) -> None:
+    script = [
+        Reply(
+            [
+                Thinking("hm"),
+                Call("read", {"path": "shot.png"}),
+                Call("read", {"path": "paper.pdf"}),
+                Call("read", {"path": "paper.pdf", "offset": 2, "limit": 1}),
+            ]
+        ),
+        done(),
+    ]
+    async with Endpoint(script) as endpoint, session(tmp_path, endpoint) as runtime:
+        (tmp_path / "project/shot.png").write_bytes(png(20, 10))
+        (tmp_path / "project/paper.pdf").write_bytes(pdf("first page"))
+        await runtime.submit("look")
+        shown = [result["content"][0] for result in sent(endpoint)]
+        assert [block["type"] for block in shown] == ["image", "document", "text"]
+        assert shown[2]["text"].startswith("first page\n[lines 2-2 of")
+        assert not endpoint.rejected
 
 
 async def test_blocks_that_come_with_a_prompt_are_attached(tmp_path: Path) -> None:

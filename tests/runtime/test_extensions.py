@@ -238,7 +238,7 @@ async def test_a_command_is_offered_with_its_origin_and_becomes_a_prompt(tmp_pat
     assert rows["git:fix"] == "Fix $1 as in @notes.md. [issue] (user)"
     assert list(run_line(runtime, "/git:fix 12")) == [Submit("/git:fix 12")]
     await runtime.submit("/git:fix 12")
-    assert said(runtime) == ["Fix 12 as in notes.md."]
+    assert said(runtime) == ["Fix 12 as in @notes.md.", "[attached: notes.md]"]
 
 
 async def test_a_new_command_appears_and_none_shadows_one_of_prunecli(tmp_path: Path) -> None:

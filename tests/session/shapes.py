@@ -18,6 +18,7 @@ from prunecli.inspector.outline import Outline
 from prunecli.model.edits import Edit
 from prunecli.model.events import (
     AssistantMessage,
+    Attached,
     AttemptBilled,
     CompactionApplied,
     FilesSaved,
@@ -30,11 +31,22 @@ from prunecli.model.events import (
     RunEnded,
     SessionStarted,
     SettingChanged,
+    Spilled,
     ToolResult,
     ToolStarted,
     UserMessage,
 )
-from prunecli.model.messages import Image, Opaque, RedactedThinking, Text, Thinking, ToolUse, Usage
+from prunecli.model.messages import (
+    PDF,
+    Document,
+    Image,
+    Opaque,
+    RedactedThinking,
+    Text,
+    Thinking,
+    ToolUse,
+    Usage,
+)
 from prunecli.model.record_codec import record_to_json
 from prunecli.model.requests import PREAMBLE
 from prunecli.model.touches import Touches
@@ -95,6 +107,14 @@ def every_kind() -> list[Record]:
         Rewound(20),
         FilesSaved(TREE, "/w", "after"),
         UserMessage((Text("last"),)),
+        UserMessage(
+            (Text("[attached: a.txt]"), Text("one\ntwo\nthree")),
+            "attachment",
+            attached=Attached(
+                "read", {"path": "a.txt"}, {"path": "/w/a.txt", "lines": 3}, Spilled(5, "one\n[2 lines]")
+            ),
+        ),
+        UserMessage((Text("[attached: b.pdf]"), Document(PDF, "JVBERi0=", 2)), "attachment"),
     )
 
 

@@ -76,6 +76,9 @@ NAMED = {
     '"type":"UserMessage","content":[{"type":["x"]}]': (
         "malformed UserMessage: the block type is not a string: ['x']"
     ),
+    '"type":"UserMessage","content":[],"origin":"attachment","attached":{"tool_name":1,"input":{}}': (
+        "malformed UserMessage: tool_name: expected a text, got int"
+    ),
     '"type":"PrunApplied","source":"user","edits":[{"kind":"hide","seq":1}]': (
         "malformed PrunApplied: kind: unknown edit 'hide'"
     ),

@@ -7,7 +7,15 @@ from importlib import import_module
 from pathlib import Path
 
 from prunecli.errors import UsageError
-from prunecli.model.events import CompactionApplied, PrunApplied, PrunReverted, Record, ToolResult
+from prunecli.model.events import (
+    Attached,
+    CompactionApplied,
+    PrunApplied,
+    PrunReverted,
+    Record,
+    ToolResult,
+    UserMessage,
+)
 from prunecli.session.exporters.redact import redacted
 
 ENDINGS: Mapping[str, str] = {"markdown": ".md", "html": ".html", "pi": ".jsonl", "messages": ".json"}
@@ -50,12 +58,13 @@ def exported(
 
 
 def _whole(record: Record) -> Record:
-    event = record.event
-    return (
-        replace(record, event=replace(event, spilled=None, tokens=None))
-        if isinstance(event, ToolResult)
-        else record
-    )
+    match record.event:
+        case ToolResult() as event:
+            return replace(record, event=replace(event, spilled=None, tokens=None))
+        case UserMessage(attached=Attached() as attached) as event:
+            return replace(record, event=replace(event, attached=replace(attached, spilled=None)))
+        case _:
+            return record
 
 
 def write_new(path: Path, text: str, *, force: bool = False) -> None:

@@ -14,6 +14,7 @@ from prunecli.context.tokens import Chars4
 from prunecli.model.events import AssistantMessage, CompactionApplied, Record, ToolResult, UserMessage
 from prunecli.model.messages import (
     Block,
+    Document,
     Image,
     Json,
     RedactedThinking,
@@ -23,6 +24,7 @@ from prunecli.model.messages import (
     Usage,
     plain_text,
 )
+from prunecli.session.exporters.report import placeholder
 
 _WRITER = "prunecli"
 """Marks compactions whose summary the model saw in exactly this form."""
@@ -129,6 +131,8 @@ def _blocks(content: tuple[Block, ...]) -> list[dict[str, Json]]:
                 found.append({"type": "toolCall", "id": id_, "name": name, "arguments": given})
             case Image(media_type, data):
                 found.append({"type": "image", "data": data, "mimeType": media_type})
+            case Document():
+                found.append({"type": "text", "text": placeholder(block)})
             case _:
                 pass
     return found
