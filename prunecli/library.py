@@ -143,6 +143,8 @@ async def ask(
         last: Any = runtime.session.context.items[-1].event
         return plain_text(last.content)
     finally:
+        for line in await runtime.jobs.close():
+            notice(line)
         await runtime.close()
 
 
