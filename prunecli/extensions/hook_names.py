@@ -26,6 +26,7 @@ TOOLS: Mapping[str, str] = {
 """Our tools in Claude Code's spelling. All others keep their names."""
 
 _KEYS: Mapping[str, Mapping[str, str]] = {
+    "bash": {"background": "run_in_background"},
     "read": {"path": "file_path"},
     "write": {"path": "file_path"},
     "edit": {"path": "file_path"},

@@ -36,7 +36,7 @@ _THEIRS = {
     "LS": "ls",
 }
 """Claude Code's names of tools."""
-_OURS = frozenset({*_THEIRS.values(), "recall", "prun", "mcp"})
+_OURS = frozenset({*_THEIRS.values(), "recall", "prun", "mcp", "jobs", "ask"})
 
 
 @dataclass(frozen=True, slots=True)

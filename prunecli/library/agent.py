@@ -185,6 +185,10 @@ class Agent:
             self._stopped = True
             self._task.cancel()
 
+    async def stop_jobs(self) -> list[str]:
+        """Stop the commands in the background, as the end of `async with` does. Returns a line for each."""
+        return list(await self._runtime.jobs.close())
+
     def steer(self, text: str) -> None:
         """Give the running agent a message after its current tool calls. Raises UsageError if it is not running."""
         if self._task is None or self._task.done():
@@ -284,4 +288,6 @@ async def ask(
                     notice(note)
                 case _:
                     pass
+        for line in await agent.stop_jobs():
+            notice(line)
         return agent.text

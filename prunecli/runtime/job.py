@@ -20,7 +20,7 @@ from prunecli.tools.tool import TRUNCATION_MARKER, ToolOutput, text_output
 
 LAST_LINES, LAST_BYTES = 10, 2_000
 COMMAND_CHARS = 500
-SHOWN_LINES = 1_000
+SHOWN_LINES, SHOWN_BYTES = 1_000, 2_000
 NOTE_BYTES = 300
 _LINES = re.compile(r"(?:lines? )?(\d{1,12})(-(\d{1,12})?)?")
 
@@ -91,7 +91,7 @@ class Job:
         ended = self.child.over if self.child and self.child.over else Ended(None)
         if self.box is not None:
             ended = without_sandbox(ended, self.box.program)
-            last = decoded(fitting_end(self.output.part(0).data, KEPT_BYTES)) if ended.exit_code else ""
+            last = decoded(self.output.tail(KEPT_BYTES)) if ended.exit_code else ""
             blocked = self.box.explain(last) if last else ""
             with suppress(OSError, ToolError):
                 blocked = f"{blocked}\n{await asyncio.to_thread(self.box.afterwards)}"
@@ -185,15 +185,14 @@ class Job:
 
     def last_lines(self) -> str:
         """Its last lines, and what is to be said of its end."""
-        part = self.output.part(0)
-        lines = decoded(fitting_end(part.data, LAST_BYTES)).splitlines()[-LAST_LINES:]
+        lines = decoded(fitting_end(self.output.tail(LAST_BYTES), LAST_BYTES)).splitlines()[-LAST_LINES:]
         return "\n".join([*lines, *self._notes])
 
     def newest_lines(self) -> tuple[int, list[str]]:
-        """The number of the first of its newest lines, and these."""
+        """The number of the first of its newest lines, and these, without the ends of long ones."""
         part = self.output.part(0)
-        rows = [decoded(row).rstrip("\r\n") for row in _rows(part.data)]
-        newest = rows[-SHOWN_LINES:]
+        rows = _rows(part.data)
+        newest = [decoded(row[:SHOWN_BYTES]).rstrip("\r\n") for row in rows[-SHOWN_LINES:]]
         return part.first_line + len(rows) - len(newest), newest
 
     def begun_output(self, printed: str) -> ToolOutput:

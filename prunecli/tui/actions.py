@@ -8,6 +8,7 @@ from prunecli.agent.permissions.verdict import MODES, Mode
 from prunecli.bindings import ACTIONS
 from prunecli.errors import PrunecliError
 from prunecli.presentation.entries import Level
+from prunecli.presentation.outcomes import counted
 from prunecli.runtime import Runtime, outside
 from prunecli.tui.port import Port
 from prunecli.tui.program import Program
@@ -107,7 +108,9 @@ class Actions:
         elif self._runs.interrupt():
             port.hint(f"Stopping … {key} again to quit", "$warning")
         else:
-            port.hint(f"{key} again to quit", "$warning")
+            jobs = self._runtime.jobs.count
+            ends = f" · this ends {counted(jobs, 'job')}" if jobs else ""
+            port.hint(f"{key} again to quit{ends}", "$warning")
 
     def _leave(self) -> None:
         if not self._runs.busy or self._again("leave"):

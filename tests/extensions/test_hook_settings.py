@@ -144,6 +144,7 @@ def test_a_hook_has_a_short_name(command: str, name: str) -> None:
         ("write", {"path": "/b", "content": "x"}, {"file_path": "/b", "content": "x"}),
         ("edit", {"path": "sub/../a", "old_string": "x"}, {"file_path": "/project/a", "old_string": "x"}),
         ("bash", {"command": "ls", "timeout": 1.5}, {"command": "ls", "timeout": 1500}),
+        ("bash", {"command": "x", "background": True}, {"command": "x", "run_in_background": True}),
         ("grep", {"pattern": "x", "ignore_case": True}, {"pattern": "x", "-i": True}),
         ("find", {"pattern": "*.py", "path": "src"}, {"pattern": "*.py", "path": "/project/src"}),
         ("mcp_call", {"server": "s", "tool": "t", "arguments": {"path": "a"}}, {"path": "a"}),

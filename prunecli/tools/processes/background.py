@@ -69,15 +69,21 @@ class KeptOutput:
         whole = bytes(data) if stop is None else bytes(data[: max(0, stop - at)])
         return Part(whole, line + 1, max(at, 0), max(at, 0) + len(whole))
 
-    def last_line(self) -> str:
-        """The last line that is not blank, or ""."""
+    def tail(self, size: int) -> bytes:
+        """The last bytes, so many at most."""
+        data = b""
         for _, _, path in reversed(self._files()):
             with suppress(OSError), path.open("rb") as file:
-                file.seek(max(0, path.stat().st_size - _LAST))
-                lines = [line for line in decoded(file.read()).splitlines() if line.strip()]
-                if lines:
-                    return lines[-1]
-        return ""
+                file.seek(max(0, path.stat().st_size - size + len(data)))
+                data = file.read() + data
+            if len(data) >= size:
+                break
+        return data[-size:]
+
+    def last_line(self) -> str:
+        """The last line that is not blank, or ""."""
+        lines = [line for line in decoded(self.tail(_LAST)).splitlines() if line.strip()]
+        return lines[-1] if lines else ""
 
     def _files(self) -> list[tuple[int, int, Path]]:
         try:

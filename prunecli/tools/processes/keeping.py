@@ -56,8 +56,12 @@ class Kept:
 
     def end(self, status: int, timed_out: bool) -> None:
         """Note how the command ended."""
+        self.note("end", b"%d %d" % (status, timed_out))
+
+    def note(self, name: str, data: bytes) -> None:
+        """Create a file with this content, whole or not at all."""
         try:
-            posix.write(self.open("end.new"), b"%d %d" % (status, timed_out))
-            posix.rename(f"{self.folder}/end.new", f"{self.folder}/end")
+            posix.write(self.open(f"{name}.new"), data)
+            posix.rename(f"{self.folder}/{name}.new", f"{self.folder}/{name}")
         except OSError:
-            pass  # the program sees that this process is gone
+            pass  # the program sees when this process is gone

@@ -243,19 +243,25 @@ class Supervisor:
         self.keep(LAST_CHUNKS)
         kept.end(self.status, self.timed_out)
 
-    def background(self) -> None:
-        """Move the command to the background: read how from the program, and begin to keep its output."""
+    def background(self) -> bool:
+        """Move the command to the background: read how from the program, and begin to keep its output.
+
+        Returns whether that is possible; otherwise the command is to be ended."""
         order = b""
         while not order.endswith(b"\n"):
             byte = posix.read(self.control, 1)
             if not byte:
-                return  # the program died, as `watch` sees
+                return False  # the program died
             order += byte
         folder, cap, seconds, size, lines = order[:-1].decode("utf-8", "surrogateescape").split("\0")
         kept: type[Kept] = __import__("keeping").Kept  # few commands need it
-        self.kept = kept(folder, int(cap), int(size), int(lines))
+        try:
+            self.kept = kept(folder, int(cap), int(size), int(lines))
+        except OSError:
+            return False
         self.deadline = time.monotonic() + float(seconds) if float(seconds) else 0.0
         self.poll.register(self.reader, select.POLLIN)
+        return True
 
     def detach(self) -> None:
         """Let the command outlive the program."""
@@ -265,7 +271,7 @@ class Supervisor:
 
         self.detached = True
         if self.kept:
-            self.kept.open("detached")
+            self.kept.note("detached", b"")
         _signal.signal(TERM, ask)
 
     def reap(self) -> bool:
@@ -291,11 +297,9 @@ class Supervisor:
     def obey(self) -> bool:
         """Carry out the program's orders, or end everything if it died. Returns whether the command is over."""
         order = self.read()
-        if order == b"B":
-            self.background()
-        elif order == b"D":
+        if order == b"D":
             self.detach()
-        if order in (b"B", b"D") or (not order and self.detached):
+        if order == b"D" or (order == b"B" and self.background()) or (not order and self.detached):
             return False
         if order != b"S" or not self.soon_over():
             graces = {b"T": self.grace, b"S": SETTLE, b"": min(self.grace, 0.5)}
