@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from prunecli.sandbox.scan import Found, SecretScan
+from prunecli.sandbox.sockets import unix_sockets
 
 PROTECTED = (".git", ".prunecli", ".claude", ".mcp.json")
 """What starts programs in the workspace; always read-only, and not to be created."""
@@ -116,8 +117,8 @@ class Ground:
     """The inputs of a session's layouts: its folders, other paths to hide (`own`), and its secret files.
 
     `allows` says whether a rule allows reading a secret of the workspace, `denied` lists other paths that rules hide;
-    `unix_sockets` lists the system's. `needed`: what the start programs are read from; nothing hides it. `added` are
-    other folders that are part of the workspace, each with its secret files.
+    `unix_sockets(home)` lists the system's. `needed`: what the start programs are read from; nothing hides it.
+    `added` are other folders that are part of the workspace, each with its secret files.
     """
 
     workspace: str
@@ -128,7 +129,7 @@ class Ground:
     environ: Mapping[str, str]
     allows: Callable[[str], bool] = lambda _: False
     denied: Callable[[], Iterable[str]] = lambda: ()
-    unix_sockets: Callable[[], Iterable[str]] = lambda: unix_sockets()
+    unix_sockets: Callable[[str], Iterable[str]] = lambda home: unix_sockets(home)
     needed: tuple[str, ...] = _NEEDED
     added: Callable[[], tuple[tuple[str, SecretScan], ...]] = tuple
 
@@ -160,7 +161,7 @@ def layout_for(ground: Ground, *, git: bool, granted: bool = False) -> Layout:
     for path in (*_at_home(ground), *_SYSTEM, *ground.own, *ground.denied()):
         for real in _apart_from(os.path.realpath(path), (*roots, *ground.needed)):
             (hidden if os.path.isdir(real) else emptied).append(real)
-    hidden += [*secrets, *ground.unix_sockets(), *_named_sockets(ground.environ)]
+    hidden += [*secrets, *ground.unix_sockets(ground.home), *_named_sockets(ground.environ)]
     return Layout(
         writable=writable,
         readable=readable,
@@ -296,18 +297,6 @@ def _named_sockets(environ: Mapping[str, str]) -> Iterator[str]:
         path = path.removeprefix("path=").partition(",")[0].removeprefix("//")
         if os.path.isabs(path) and os.path.exists(path):
             yield os.path.realpath(path)
-
-
-def unix_sockets(table: str = "/proc/net/unix") -> Iterator[str]:
-    """The sockets of the system that have a path."""
-    try:
-        with open(table, encoding="utf-8", errors="surrogateescape") as file:
-            for line in file:
-                path = line.rstrip("\n").partition(" /")[2]
-                if path and os.path.lexists("/" + path):
-                    yield os.path.realpath("/" + path)
-    except OSError:
-        return
 
 
 def _outermost(paths: Iterable[str], shown: tuple[str, ...]) -> tuple[str, ...]:

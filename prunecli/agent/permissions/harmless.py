@@ -13,7 +13,15 @@ from pathlib import Path
 
 from prunecli.agent.permissions.git_reading import read_git
 from prunecli.agent.permissions.globs import TooMany, chooses_secrets, expand
-from prunecli.agent.permissions.harmless_commands import CHANGING, FORMS, RUNNING, Form, Words
+from prunecli.agent.permissions.harmless_commands import (
+    CHANGING,
+    FORMS,
+    INSTALLING,
+    PACKAGE_MANAGERS,
+    RUNNING,
+    Form,
+    Words,
+)
 from prunecli.agent.permissions.options import Given, check_counts, read_options
 from prunecli.agent.permissions.places import Unresolvable, real_path, resolve
 from prunecli.agent.permissions.surroundings import Reading, Surroundings
@@ -86,7 +94,7 @@ def read_command(words: Words, around: Surroundings, *, by_rule: bool = False) -
             raise Doubt("it would run outside the workspace")
         words = _expanded(words, around)
         if not is_listed(words[0]):
-            raise Doubt(_unlisted(words[0]))
+            raise Doubt(_unlisted(words))
         _check_programs(words, around)
         if words[0] == "git":
             return read_git(words, around, by_rule=by_rule)
@@ -98,10 +106,17 @@ def read_command(words: Words, around: Surroundings, *, by_rule: bool = False) -
         raise Doubt(f"it uses a path that can't be resolved ({error})") from None
 
 
-def _unlisted(program: str) -> str:
+def _unlisted(words: Words) -> str:
+    """Why a command needs approval that is in no list of harmless ones."""
+    program = words[0]
     name = program.rpartition("/")[2]
     if name in CHANGING:
         return f"`{program}` can change files"
+    if name in PACKAGE_MANAGERS and (len(words) == 1 or not words[1].startswith("-")):
+        command = " ".join((program, *words[1:2]))
+        if set(words[1:2]) <= INSTALLING and (len(words) > 1 or name == "yarn"):
+            return f"`{command}` installs packages, which can run scripts"
+        return f"`{command}` may do more than read"
     return f"`{program}` {'runs another program' if name in RUNNING else 'may do more than read'}"
 
 

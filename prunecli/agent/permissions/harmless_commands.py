@@ -267,6 +267,26 @@ CHANGING = frozenset(
     }
 )
 """Programs known to change files, for the reason of a question."""
+PACKAGE_MANAGERS = frozenset(
+    {
+        "npm",
+        "pnpm",
+        "yarn",
+        "bun",
+        "pip",
+        "pip3",
+        "uv",
+        "poetry",
+        "pdm",
+        "pipenv",
+        "cargo",
+        "gem",
+        "bundle",
+        "brew",
+    }
+)
+"""Programs whose first argument says what they do."""
+INSTALLING = frozenset({"add", "ci", "i", "install", "sync", "update", "upgrade", "up"})
 RUNNING = frozenset(
     {
         *("bash", "dash", "doas", "env", "exec", "fish", "ksh", "nice", "nohup", "npx", "parallel", "setsid"),

@@ -74,6 +74,13 @@ def test_each_mode_lets_pass_what_it_says(here: Scene, name: str) -> None:
         ("/bin/touch x", "`/bin/touch` can change files"),
         ("env A=1 make", "`env` runs another program"),
         ("sleep 3", "`sleep` may do more than read"),
+        ("npm install left-pad", "`npm install` installs packages, which can run scripts"),
+        ("yarn", "`yarn` installs packages, which can run scripts"),
+        ("pip install .", "`pip install` installs packages, which can run scripts"),
+        ("npm test", "`npm test` may do more than read"),
+        ("cargo build", "`cargo build` may do more than read"),
+        ("npm", "`npm` may do more than read"),
+        ("npm --prefix x i", "`npm` may do more than read"),
         ("../venv/bin/python -m pytest", "`../venv/bin/python` may do more than read"),
     ],
 )
