@@ -40,7 +40,7 @@ from prunecli.runtime import toolbox
 from prunecli.runtime.balance import Balance
 from prunecli.runtime.choices import Choices
 from prunecli.runtime.connections import Connections
-from prunecli.runtime.counting import Measuring, refold, soon, warm
+from prunecli.runtime.counting import chosen_in, interrupted, refold, soon, warm
 from prunecli.runtime.enclosure import Enclosure
 from prunecli.runtime.extensions import Extensions
 from prunecli.runtime.file_snapshots import FileSaver
@@ -126,7 +126,8 @@ class Runtime:
         """Resume the session of a file, or a copy of it (up to record `at`). Raises SessionError, OSError;
         the present session then stays."""
         clock = self.setup.clock
-        session = Session.load(path, self.new_context(), writable=writable and not fork, clock=clock)
+        context, shorten, writes = self.new_context(), self.shorten, writable and not fork
+        session = Session.load(path, context, writable=writes, clock=clock, shorten=shorten)
         if fork:
             session = session.forked(self.new_context(), self.store, self.setup.cwd, at=at)
         else:
@@ -168,7 +169,7 @@ class Runtime:
     def _watch(self, session: Session, bill: Bill | None = None) -> None:
         self.bill = self.billed(Bill(), session.records) if bill is None else bill
         session.subscribe(self._bill)
-        session.running.shorten = Measuring(session, lambda: self.choices).interrupted
+        session.running.shorten = self.shorten
 
     def _bill(self, event: SessionEvent) -> None:
         if isinstance(event, Record):
@@ -275,6 +276,10 @@ class Runtime:
         return context_of(self, self.subagents, self.servers.in_use, **how)
 
     # In force now --------------------------------------------------------------------------------------------
+
+    def shorten(self, event: Event, seq: int, context: Context) -> Event:
+        """Hold back a part of an interrupted call's output, also in a session that is being loaded."""
+        return interrupted(event, seq, context, chosen_in(context, self.choices, self.tools))
 
     @property
     def choices(self) -> Choices:

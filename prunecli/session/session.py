@@ -26,7 +26,7 @@ from prunecli.regular import open_regular
 from prunecli.session.blobs import Blobs
 from prunecli.session.completing import Clock, completed, next_timestamp, system_clock
 from prunecli.session.log import Loaded, at_end, complaints, quarantine, take_line
-from prunecli.session.running import RunningOutput
+from prunecli.session.running import RunningOutput, Shorten, whole
 from prunecli.session.store import UNFINISHED, Store, free_path, new_id, random_bytes
 from prunecli.session.writer import LogLost, LogWriter
 
@@ -127,7 +127,7 @@ class Session:
         StorageFailed, since nothing else may happen until then.
         """
         try:
-            self.emit(self.running.shorten(event, self.next_seq))
+            self.emit(self.running.shorten(event, self.next_seq, self.context))
         except StorageFailed:
             self._owed.append((self._clock(), event))
             raise
@@ -161,7 +161,7 @@ class Session:
         """Prepare a run: write owed events, and answer calls that started and never ended. Raises StorageFailed."""
         self._pay()
         for result in self.running.interrupted_calls(self.context.in_progress):
-            self.emit(self.running.shorten(result, self.next_seq))
+            self.emit(self.running.shorten(result, self.next_seq, self.context))
 
     def _pay(self) -> None:
         while self._owed:
@@ -250,11 +250,15 @@ class Session:
         writable: bool,
         clock: Clock = system_clock,
         open_log: Callable[[Path], LogWriter] = LogWriter,
+        shorten: Shorten = whole,
     ) -> "Session":
         """Load a session from its file. A writable one takes the lock and answers calls that a crash left open;
         otherwise nothing is written. Raises SessionCorrupt, SessionLocked and OSError."""
-        steps = Session.load_steps(path, context, writable=writable, clock=clock, open_log=open_log)
-        return _last(steps)
+        return _last(
+            Session.load_steps(
+                path, context, writable=writable, clock=clock, open_log=open_log, shorten=shorten
+            )
+        )
 
     @staticmethod
     def load_steps(
@@ -264,12 +268,14 @@ class Session:
         writable: bool,
         clock: Clock = system_clock,
         open_log: Callable[[Path], LogWriter] = LogWriter,
+        shorten: Shorten = whole,
     ) -> Steps:
         """Load in steps of a few milliseconds; the first one only takes the lock. Closing the generator releases
-        it."""
+        it. `shorten` decides what of the output of a call that a crash left open is sent, also in a copy."""
         session = Session(
             SessionStarted(path.stem, "", ""), context, path=path, clock=clock, open_log=open_log
         )
+        session.running.shorten = shorten
         session._log = open_log(path) if writable else None
         try:
             yield Step([])
@@ -326,6 +332,7 @@ class Session:
         path = store.new_path(cwd, started.id)
         begun = path.with_suffix(UNFINISHED)
         copy = Session(started, context, path=begun, clock=self._clock, open_log=self._open_log)
+        copy.running.shorten = self.running.shorten
         try:
             if records:
                 copy._append(started, records[0].timestamp, records[0].extra, 0)
@@ -370,7 +377,7 @@ class Session:
         """Record every open call, and an unfinished command of the user, as interrupted. Each may have partly run, is
         never run again, and keeps its output so far. `continuing` spares started tasks, which can go on."""
         for event in self.running.interrupted(self.context.in_progress, self.records, continuing=continuing):
-            self.emit(self.running.shorten(event, self.next_seq))
+            self.emit(self.running.shorten(event, self.next_seq, self.context))
 
 
 def _last(steps: Steps) -> Session:
