@@ -121,7 +121,9 @@ FLAGS = (
     Flag(("--max-turns",), "Stop after N turns.", "max_turns", "N", (), _at_least_one),
     Flag(("--max-cost",), "Stop at this cost, in US dollars.", "max_cost", "USD", (), _amount),
     Flag(("-c", "--continue"), "Continue the last session of this directory.", "continue_last"),
-    Flag(("-r", "--resume"), "Resume a session; without a value, pick one.", "resume", "ID"),
+    Flag(
+        ("-r", "--resume"), "Resume a session, or one of @claude, @codex ...; no value: pick.", "resume", "ID"
+    ),
     Flag(("--fork",), "Continue in a copy; -r ID@17 copies up to entry 17.", "fork"),
     Flag(("--session-id",), "Id of the new session or copy, such as a UUID.", "session_id", "ID", (), _id),
     Flag(("-n", "--name"), "Name of the session, as /rename gives it.", "name", "NAME", (), _name),

@@ -80,7 +80,7 @@ def _choose_of(runtime: Runtime, agent: str) -> Choose:
     title = (
         f"Sessions of {title_of(agent)} in this directory{newest}"
         if found
-        else f"No sessions of {agent} here"
+        else f"No sessions of {title_of(agent)} here"
     )
     return Choose(title, "resume", choices, about="\n".join(f"Cannot read {one}" for one in problems))
 

@@ -1,8 +1,8 @@
 """Count tokens in threads, so that neither the screen nor a request waits."""
 
 import asyncio
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 
 from prunecli.agent.execute import Measured
@@ -17,7 +17,9 @@ from prunecli.model.requests import PREAMBLE, takes
 from prunecli.model.touches import Touches, named
 from prunecli.providers.tokenizer import SHIPPED
 from prunecli.runtime.choices import Choices
+from prunecli.runtime.preamble import known_tools
 from prunecli.session.session import Session
+from prunecli.tools.tool import Tool
 
 LARGE_CHARS = 50_000
 """The most characters counted between two key presses; about 4 ms."""
@@ -45,6 +47,12 @@ def refold(session: Session, context: Context, tell: Sequence[Callable[[Session]
     session.context = context
     for reader in tell:
         reader(session)
+
+
+def chosen_in(context: Context, choices: Choices, tools: Mapping[str, Tool]) -> Choices:
+    """The choices for a session with this context, which may not be the present one."""
+    recall = "recall" in known_tools(context, tools)
+    return replace(choices, settings=context.settings, recall=recall)
 
 
 def teller(context: Context) -> Callable[[int], int | None]:
@@ -92,17 +100,18 @@ class Measuring:
             return Measured(None, cut)  # its own count, or an estimator that needs no record
         return Measured(result_tokens(result.content, counter.count))
 
-    def interrupted(self, event: Event, seq: int) -> Event:
-        """The result of an interrupted call as it is recorded; other events unchanged."""
-        exchange = self.session.context.in_progress
-        if exchange is None or not isinstance(event, ToolResult):
-            return event
-        calls = {call.id: call for call in exchange.calls}
-        if (call := calls.get(event.tool_use_id)) is None:
-            return event
-        touches, choices = exchange.started.get(call.id) or named(call.name, call.input), self.choices()
-        recall, lines = choices.recall, self._lines
-        return spill(event, call, touches, seq, choices.caps, self._counter, recall=recall, lines=lines)
+
+def interrupted(event: Event, seq: int, context: Context, choices: Choices) -> Event:
+    """The result of an interrupted call as it is recorded; other events unchanged."""
+    exchange = context.in_progress
+    if exchange is None or not isinstance(event, ToolResult):
+        return event
+    calls = {call.id: call for call in exchange.calls}
+    if (call := calls.get(event.tool_use_id)) is None:
+        return event
+    touches, counter = exchange.started.get(call.id) or named(call.name, call.input), context.counts.counter
+    lines = takes(context.settings.get(PREAMBLE), "recall", "lines")
+    return spill(event, call, touches, seq, choices.caps, counter, recall=choices.recall, lines=lines)
 
 
 def to_count(context: Context) -> list[Entry]:

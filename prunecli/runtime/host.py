@@ -11,6 +11,7 @@ from prunecli.agent.policy import Policy
 from prunecli.config import Config
 from prunecli.context.bill import Bill
 from prunecli.context.state import Context
+from prunecli.model.events import Event
 from prunecli.providers.models import ModelInfo
 from prunecli.providers.provider import Provider
 from prunecli.runtime.balance import Balance
@@ -63,6 +64,10 @@ class Host(Protocol):
     @property
     def choices(self) -> Choices:
         """Model settings and policy in force."""
+        ...
+
+    def shorten(self, event: Event, seq: int, context: Context) -> Event:
+        """Hold back a part of an interrupted call's output, also in a session that is being loaded."""
         ...
 
     @property

@@ -40,8 +40,9 @@ class Resuming:
         self._bill = Bill()
         self._session: Session | None = None
         self._read = 0
+        clock, shorten = runtime.setup.clock, runtime.shorten
         self._steps: Steps = Session.load_steps(
-            path, context, writable=writable and not fork, clock=runtime.setup.clock
+            path, context, writable=writable and not fork, clock=clock, shorten=shorten
         )
         next(self._steps)
 

@@ -41,7 +41,7 @@ from prunecli.runtime.added_folders import AddedFolders
 from prunecli.runtime.balance import Balance
 from prunecli.runtime.choices import Choices
 from prunecli.runtime.connections import Connections
-from prunecli.runtime.counting import Measuring, refold, soon, warm
+from prunecli.runtime.counting import chosen_in, interrupted, refold, soon, warm
 from prunecli.runtime.enclosure import Enclosure
 from prunecli.runtime.extensions import Extensions
 from prunecli.runtime.file_snapshots import FileSaver
@@ -140,7 +140,8 @@ class Runtime:
         """Resume the session of a file, or a copy of it (up to record `at`, with the id `fork_id` if given). Raises
         SessionError, OSError; the present session then stays."""
         clock = self.setup.clock
-        session = Session.load(path, self.new_context(), writable=writable and not fork, clock=clock)
+        context, shorten, writes = self.new_context(), self.shorten, writable and not fork
+        session = Session.load(path, context, writable=writes, clock=clock, shorten=shorten)
         if fork:
             where = self.store, self.setup.cwd
             session = session.forked(self.new_context(), *where, at=at, session_id=fork_id)
@@ -183,7 +184,7 @@ class Runtime:
     def _watch(self, session: Session, bill: Bill | None = None) -> None:
         self.bill = self.billed(Bill(), session.records) if bill is None else bill
         session.subscribe(self._bill)
-        session.running.shorten = Measuring(session, lambda: self.choices).interrupted
+        session.running.shorten = self.shorten
 
     def _bill(self, event: SessionEvent) -> None:
         if isinstance(event, Record):
@@ -302,6 +303,10 @@ class Runtime:
 
     # In force now --------------------------------------------------------------------------------------------
 
+    def shorten(self, event: Event, seq: int, context: Context) -> Event:
+        """Hold back a part of an interrupted call's output, also in a session that is being loaded."""
+        return interrupted(event, seq, context, chosen_in(context, self.choices, self.tools))
+
     @property
     def choices(self) -> Choices:
         """Model settings and policy in force."""
@@ -358,11 +363,6 @@ class Runtime:
         self.session_model.asked = ""
         self.emit(SettingChanged("model.name", name))
         return self.choices.model
-
-    def toggle_pruning(self) -> bool:
-        """Turn automatic pruning on or off for this session; existing prunes stay."""
-        self.emit(SettingChanged("pruning.enabled", not self.choices.pruning))
-        return self.choices.pruning
 
     def use_config(self, config: Config) -> None:
         """Use another configuration. A changed estimator folds the session again."""

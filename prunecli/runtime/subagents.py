@@ -182,7 +182,8 @@ class Subagents:
         if path is None or not path.exists():
             return None
         try:
-            return Session.load(path, self._host.new_context(), writable=True, clock=self._host.setup.clock)
+            host, clock = self._host, self._host.setup.clock
+            return Session.load(path, host.new_context(), writable=True, clock=clock, shorten=host.shorten)
         except (SessionCorrupt, OSError):
             return None  # the first record was not complete
 

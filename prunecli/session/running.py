@@ -16,6 +16,7 @@ from typing import TypeAlias
 
 from prunecli.context import render
 from prunecli.context.exchange import Exchange
+from prunecli.context.state import Context
 from prunecli.model.codec import strict_loads, well_formed
 from prunecli.model.events import AssistantMessage, Event, Record, RequestSent, ToolResult, UserMessage
 from prunecli.model.messages import Text, ToolUse
@@ -28,11 +29,12 @@ USER_COMMAND = "!"
 _MOST_BYTES = 4_000_000
 
 
-Shorten: TypeAlias = Callable[[Event, int], Event]
-"""(the event, its seq) -> the event to record."""
+Shorten: TypeAlias = Callable[[Event, int, Context], Event]
+"""(the event, its seq, the session's context) -> the event to record."""
 
 
-def _whole(event: Event, _: int) -> Event:
+def whole(event: Event, _: int, __: Context) -> Event:
+    """Return the event as it is."""
     return event
 
 
@@ -40,8 +42,7 @@ class RunningOutput:
     """The output of the running call. `key` is the call's id, or the user's command with its `!`.
 
     `since` is the seq of the last record when the call began. `shorten` decides what of an interrupted call's output
-    is sent. The file is best effort: if it cannot be written, the
-    text is kept in memory only.
+    is sent. The file is best effort: if it cannot be written, the text is kept in memory only.
     """
 
     def __init__(self, log: Path | None) -> None:
@@ -49,7 +50,7 @@ class RunningOutput:
         self.key = ""
         self.text = ""
         self.since = -1
-        self.shorten: Shorten = _whole
+        self.shorten: Shorten = whole
 
     @property
     def path(self) -> Path | None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Generator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TypeAlias
+from typing import TypeAlias, TypedDict, Unpack
 
 from prunecli.context import render
 from prunecli.context.state import Context
@@ -26,7 +26,7 @@ from prunecli.regular import open_regular
 from prunecli.session.blobs import Blobs
 from prunecli.session.completing import Clock, completed, next_timestamp, system_clock
 from prunecli.session.log import Loaded, at_end, complaints, quarantine, take_line
-from prunecli.session.running import RunningOutput
+from prunecli.session.running import RunningOutput, Shorten, whole
 from prunecli.session.store import UNFINISHED, Store, free_path, new_id, random_bytes
 from prunecli.session.writer import LogLost, LogWriter
 
@@ -46,6 +46,15 @@ class Step:
 
 
 Steps: TypeAlias = "Generator[Step, None, Session]"
+
+
+class Opening(TypedDict, total=False):
+    """How a session is loaded. `shorten` decides what of the output of a call that a crash left open is sent."""
+
+    clock: Clock
+    open_log: Callable[[Path], LogWriter]
+    shorten: Shorten
+
 
 KNOWN_FEATURES: frozenset[str] = frozenset()
 """The names in `requires` that this version understands."""
@@ -127,7 +136,7 @@ class Session:
         StorageFailed, since nothing else may happen until then.
         """
         try:
-            self.emit(self.running.shorten(event, self.next_seq))
+            self.emit(self.running.shorten(event, self.next_seq, self.context))
         except StorageFailed:
             self._owed.append((self._clock(), event))
             raise
@@ -161,7 +170,7 @@ class Session:
         """Prepare a run: write owed events, and answer calls that started and never ended. Raises StorageFailed."""
         self._pay()
         for result in self.running.interrupted_calls(self.context.in_progress):
-            self.emit(self.running.shorten(result, self.next_seq))
+            self.emit(self.running.shorten(result, self.next_seq, self.context))
 
     def _pay(self) -> None:
         while self._owed:
@@ -243,33 +252,19 @@ class Session:
     # Resuming ------------------------------------------------------------------------------------------------
 
     @staticmethod
-    def load(
-        path: Path,
-        context: Context,
-        *,
-        writable: bool,
-        clock: Clock = system_clock,
-        open_log: Callable[[Path], LogWriter] = LogWriter,
-    ) -> "Session":
+    def load(path: Path, context: Context, *, writable: bool, **how: Unpack[Opening]) -> "Session":
         """Load a session from its file. A writable one takes the lock and answers calls that a crash left open;
         otherwise nothing is written. Raises SessionCorrupt, SessionLocked and OSError."""
-        steps = Session.load_steps(path, context, writable=writable, clock=clock, open_log=open_log)
-        return _last(steps)
+        return _last(Session.load_steps(path, context, writable=writable, **how))
 
     @staticmethod
-    def load_steps(
-        path: Path,
-        context: Context,
-        *,
-        writable: bool,
-        clock: Clock = system_clock,
-        open_log: Callable[[Path], LogWriter] = LogWriter,
-    ) -> Steps:
+    def load_steps(path: Path, context: Context, *, writable: bool, **how: Unpack[Opening]) -> Steps:
         """Load in steps of a few milliseconds; the first one only takes the lock. Closing the generator releases
         it."""
-        session = Session(
-            SessionStarted(path.stem, "", ""), context, path=path, clock=clock, open_log=open_log
-        )
+        clock, open_log = how.get("clock", system_clock), how.get("open_log", LogWriter)
+        begun = SessionStarted(path.stem, "", "")
+        session = Session(begun, context, path=path, clock=clock, open_log=open_log)
+        session.running.shorten = how.get("shorten", whole)
         session._log = open_log(path) if writable else None
         try:
             yield Step([])
@@ -326,6 +321,7 @@ class Session:
         started = SessionStarted(new, str(cwd), self._started.model, parent=parent)
         begun = (path := store.new_path(cwd, new)).with_suffix(UNFINISHED)
         copy = Session(started, context, path=begun, clock=self._clock, open_log=self._open_log)
+        copy.running.shorten = self.running.shorten
         try:
             if records:
                 copy._append(started, records[0].timestamp, records[0].extra, 0)
@@ -370,7 +366,7 @@ class Session:
         """Record every open call, and an unfinished command of the user, as interrupted. Each may have partly run, is
         never run again, and keeps its output so far. `continuing` spares started tasks, which can go on."""
         for event in self.running.interrupted(self.context.in_progress, self.records, continuing=continuing):
-            self.emit(self.running.shorten(event, self.next_seq))
+            self.emit(self.running.shorten(event, self.next_seq, self.context))
 
 
 def _last(steps: Steps) -> Session:

@@ -39,7 +39,8 @@ class HandoffPicker(SessionPicker):
         """The files that could not be read."""
         problems = self._problems
         more = f" and {len(problems) - 1} more" if len(problems) > 1 else ""
-        return one_line(f"cannot read {problems[0]}{more}") if problems else ""
+        path, _, why = problems[0].partition(": ") if problems else ("", "", "")
+        return one_line(f"cannot read {Path(path).name}{more}: {why}") if problems else ""
 
     def _chosen(self, chosen: "Chosen | None") -> None:
         if chosen is not None:

@@ -69,6 +69,18 @@ async def test_a_session_is_continued_whole_and_the_first_request_is_accepted(
     assert any(notice.startswith("From ") for notice in runtime.notices)
 
 
+async def test_signatures_that_the_endpoint_did_not_write_are_left_out_after_one_refusal(
+    tmp_path: Path,
+) -> None:
+    environ, cwd = stores.environment(tmp_path, "pi.jsonl", recorded=stores.HANDOFF)
+    path = Path(environ["HOME"]) / ".pi/agent/sessions/--home-me-demo--/pi.jsonl"
+    path.write_text(path.read_text().replace('"thinkingSignature":"', '"thinkingSignature":"XXXX'))
+    async with Endpoint() as endpoint:
+        runtime, _ = await handed_over(endpoint, "@pi", Path(environ["HOME"]), cwd)
+    assert [request.refusal is None for request in endpoint.requests] == [False, True]
+    check_equal(imported_part(runtime.session.records), str(cwd))
+
+
 async def test_a_second_handoff_opens_the_first_import_with_what_was_done_since(tmp_path: Path) -> None:
     environ, cwd = stores.environment(tmp_path, "pi.jsonl", recorded=stores.HANDOFF)
     home = Path(environ["HOME"])

@@ -6,12 +6,16 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from prunecli.context.render import INTERRUPTED
-from prunecli.model.events import ToolResult
-from prunecli.model.messages import plain_text
-from prunecli.providers.scripted import ScriptedProvider, says
+from prunecli.model.events import AssistantMessage, ToolResult, ToolStarted, UserMessage
+from prunecli.model.messages import Text, ToolUse, plain_text
+from prunecli.providers.scripted import ScriptedProvider, calls, says
+from prunecli.runtime.resuming import Resuming
 from prunecli.session.log import read_log
 from prunecli.session.verify import verify_session
+from tests.session.points import sent
 from tests.starting import start
 from tests.waiting import wait_until
 
@@ -21,6 +25,7 @@ import asyncio, sys
 from pathlib import Path
 from prunecli.model.messages import ToolUse
 from prunecli.providers.scripted import calls
+from tests.session.points import sent
 from tests.starting import start
 
 command = "for n in 1 2 3; do echo line $n; done; sleep 1000"
@@ -49,3 +54,37 @@ def test_what_a_command_had_printed_survives_a_kill_of_the_program(tmp_path: Pat
     asyncio.run(runtime.close())
     assert verify_session(path, read_log(path)).clean
     assert list(tmp_path.rglob("*.running*")) == []
+
+
+LONG = "".join(f"line {number} of a long output that nobody reads twice\n" for number in range(300))
+
+
+@pytest.mark.parametrize("how", ["opened", "loaded in steps", "copied"])
+def test_recovered_output_is_cut_before_it_is_first_sent_like_any_result(tmp_path: Path, how: str) -> None:
+    before = start(tmp_path, [calls(ToolUse("t", "bash", {"command": "make"}))])
+    before.prepare()
+    before.emit(UserMessage((Text("go"),)))
+    before.emit(AssistantMessage((ToolUse("t", "bash", {"command": "make"}),), "m", "tool_use"))
+    before.emit(ToolStarted("t", "bash", {"command": "make"}))
+    before.session.hold("t", LONG)
+    path = before.session.path
+    assert path is not None
+    left = [file.read_bytes() for file in (path, path.with_suffix(".running"))]
+    asyncio.run(before.close())
+    path.write_bytes(left[0])  # as a kill leaves both
+    path.with_suffix(".running").write_bytes(left[1])
+    runtime = start(tmp_path)
+    if how == "loaded in steps":
+        resuming = Resuming(path, runtime.new_context(), runtime)
+        list(resuming.steps())
+        session = resuming.finish()
+    else:
+        session = runtime.open_session(path, fork=how == "copied")
+    [result] = [one.event for one in session.records if isinstance(one.event, ToolResult)]
+    assert plain_text(result.content) == f"{LONG}{INTERRUPTED}"
+    assert result.spilled is not None
+    assert len(result.spilled.shown) < len(LONG) // 2
+    body = sent(session.records)
+    assert len(str(body)) < len(LONG) // 2
+    assert "line 299" in str(body)
+    asyncio.run(runtime.close())

@@ -281,13 +281,13 @@ def test_sessions_of_another_agent_are_a_numbered_list(tmp_path: Path, runner: a
     runtime = make_runtime(Launch(trust=True, cwd=cwd, flags={"--model": "demo"}, resume="@codex"), environ)
     printed = talked(runner, runtime, "1", "/resume @pi", "", "/resume @claude")
     assert "Sessions of Codex in this directory" in printed
-    assert any(line.startswith("  1. Read the notes. - 3 prompts · 5.5K tokens · ") for line in printed)
+    assert any(line.startswith("  1. Read the notes. - 3 prompts - 5.5K tokens - ") for line in printed)
     assert "> Thank you, that is all." in printed
     assert any(
         "From Codex: 3 prompts, 5 responses, 2 results, 1 command or notice." in line for line in printed
     )
     assert "Sessions of pi in this directory" in printed
-    assert "No sessions of @claude here" in printed
+    assert "No sessions of Claude Code here" in printed
 
 
 def reader() -> tuple[PlainReader, list[str], list[float]]:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from prunecli.agent.policy import HELD
+from prunecli.commands.command import run_line
 from prunecli.model.events import Pinned, PrunApplied, SettingChanged, ToolResult
 from prunecli.model.messages import ToolUse, Usage
 from prunecli.providers.scripted import Scripted, calls, says
@@ -121,7 +122,7 @@ async def test_a_veto_of_everything_holds_until_the_next_message(tmp_path: Path,
 async def test_a_veto_of_the_models_own_prune_is_recorded_and_not_proposed_again(tmp_path: Path) -> None:
     script = [*reads(3), calls(ToolUse("p1", "prun", {"tokens": 1000})), says("Fine.")]
     at = begin(tmp_path, script, {"PrePrune": [group("echo 'I need it' >&2; exit 2")]})
-    at.runtime.toggle_pruning()
+    run_line(at.runtime, "/prune-toggle")
     await at.runtime.submit("go")
     await at.runtime.submit("free some tokens")
     (prune,) = events(at, PrunApplied)
@@ -138,7 +139,7 @@ async def test_a_veto_of_one_exchange_leaves_the_rest_of_the_models_prune(tmp_pa
     )
     script = [*reads(3), calls(ToolUse("p1", "prun", {"tokens": 100_000})), says("Fine.")]
     at = begin(tmp_path, script, {"PrePrune": [group(hook)]})
-    at.runtime.toggle_pruning()
+    run_line(at.runtime, "/prune-toggle")
     await at.runtime.submit("go")
     await at.runtime.submit("free some tokens")
     (prune,) = events(at, PrunApplied)

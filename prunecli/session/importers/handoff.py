@@ -125,9 +125,7 @@ def kept(records: Iterable[Record]) -> dict[str, int]:
 
 def _counted(number: int, what: str) -> str:
     """A number with its plural, or singular."""
-    return (
-        f"{number} {what.replace('and', 'or').replace('s ', ' ').removesuffix('s') if number == 1 else what}"
-    )
+    return f"{number} {what.replace(' and ', ' or ').replace('s ', ' ').removesuffix('s') if number == 1 else what}"
 
 
 def _note(agent: str, source: Source, saved: Saved) -> str:

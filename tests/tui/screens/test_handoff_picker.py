@@ -28,8 +28,8 @@ async def test_the_command_line_opens_the_list_and_enter_continues_the_marked_se
         )
         await s.until_shown("Enter to continue it here", "claude-sonnet-4-5")
         assert "remove" not in s.screen_text()
-        await s.type("", "ctrl+x", "ctrl+n", "ctrl+f", "y")
-        await s.until_shown("0 of 3")  # the y went into the filter
+        await s.type("", "ctrl+x", "ctrl+n", "ctrl+f", "@")
+        await s.until_shown("0 of 3")  # the last key went into the filter
         await s.type("", "backspace", "down", "enter")
         await s.until(lambda: s.runtime.session.name == "" and bool(s.runtime.session.records))
         await s.until_shown("From Claude Code: 4 prompts, 10 responses, 3 results", "Left out: 1 subagent")
@@ -55,7 +55,7 @@ async def test_a_damaged_file_is_named_in_the_list_and_a_wrong_id_on_the_screen(
     stores.put(tmp_path / "home/.pi/agent/sessions/x/odd.jsonl", b"not json\n")
     async with shown(tmp_path, runtime=runtime, size=(160, 48)) as s:
         await s.type("/resume @pi", "enter")
-        await s.until_shown("1 of 1", "cannot read", "odd.jsonl: no JSON")
+        await s.until_shown("1 of 1", "cannot read odd.jsonl: no JSON in its first lines")
         await s.type("", "escape")
         await s.until(lambda: not isinstance(s.app.screen, SessionsScreen))
         await s.type("/resume @pi:zzz", "enter")
