@@ -23,6 +23,12 @@ def money(usd: float) -> str:
     return f"${usd:.2f}" if usd >= 0.1 or usd < 0.00005 else f"${usd:.4f}"
 
 
+def counted(count: int, one: str) -> str:
+    """1 line, 2 lines, 3 matches."""
+    many = f"{one}es" if one.endswith(("s", "ch", "x")) else f"{one}s"
+    return f"{count:,} {one if count == 1 else many}"
+
+
 def age(milliseconds: int) -> str:
     """How long ago: now, 3m ago, 2h ago, 5d ago."""
     seconds = max(0, milliseconds) // 1000

@@ -34,8 +34,11 @@ def test_without_any_file_the_defaults_are_those_of_the_specification(here):
         "prun",
         "recall",
         "task",
-        "mcp",
+        "todo",
+        "ask",
+        "jobs",
         "web_fetch",
+        "mcp",
     )
     assert (config.tools.max_output_bytes, config.tools.bash_timeout) == (100_000, 120)
     assert (config.permissions.mode, config.sandbox.mode, config.model.cache_ttl) == ("ask", "auto", "5m")

@@ -16,11 +16,11 @@ from prunecli.context.spill import Cut
 from prunecli.errors import PromptBlocked
 from prunecli.model.codec import well_formed, well_formed_json
 from prunecli.model.events import Attached, ToolResult, UserMessage
-from prunecli.model.messages import Block, Document, Image, Json, Text, ToolUse, plain_text
+from prunecli.model.messages import Block, Document, Image, Json, Media, Text, ToolUse, plain_text
 from prunecli.model.notes import ATTACHED
 from prunecli.model.signals import Notice
 from prunecli.tools.files.image import media_type_of
-from prunecli.tools.files.media import Media, document_of, image_of, is_media_name, text_of_pdf
+from prunecli.tools.files.media import document_of, image_of, is_media_name, text_of_pdf
 from prunecli.tools.files.mentions import MAX_MENTIONS, Mention, mentions
 from prunecli.tools.ls import Ls
 from prunecli.tools.read import Read

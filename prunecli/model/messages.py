@@ -72,6 +72,21 @@ class Document:
 
 
 @dataclass(frozen=True, slots=True)
+class Media:
+    """What the session's model can be shown.
+
+    `vision`: images. `documents`: PDF files as they are. `edge` and `pixels` are the size beyond which the endpoint
+    makes an image smaller itself. `model` is its name, for messages.
+    """
+
+    vision: bool = True
+    documents: bool = False
+    edge: int = 1568
+    pixels: int = 1_150_000
+    model: str = "this model"
+
+
+@dataclass(frozen=True, slots=True)
 class Blob:
     """A reference to a text, an image or a document in `blobs/<sha256>` beside the log, and its length."""
 

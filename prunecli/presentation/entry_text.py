@@ -6,7 +6,7 @@ prunecli's own words are ASCII, for every screen reader and terminal; text from 
 from collections.abc import Iterable, Sequence
 
 from prunecli.commands.command import Choice, Choose, Table
-from prunecli.figures import money, share, short
+from prunecli.figures import counted, money, share, short
 from prunecli.presentation.entries import (
     Assistant,
     Diff,
@@ -17,7 +17,6 @@ from prunecli.presentation.entries import (
     ToolCall,
     ToolState,
 )
-from prunecli.presentation.outcomes import counted
 from prunecli.presentation.questions import Sheet
 from prunecli.runtime import Status
 from prunecli.sanitize import one_line, source, visible

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from prunecli.context.render import INTERRUPTED
 from prunecli.context.spill import held_part, held_words
-from prunecli.figures import money, short
+from prunecli.figures import counted, money, short
 from prunecli.model.events import ToolResult, UserMessage
 from prunecli.model.messages import INVALID_INPUT, Block, Document, Image, Json, Text, plain_text
 from prunecli.model.notes import ATTACHED
@@ -148,12 +148,6 @@ def attached_entry(message: UserMessage, tokens: int | None, summarize: Summariz
     return ToolCall(
         "attached", argument, ToolState.OK, outcome_of(result), tokens=tokens, body=body_of(result)
     )
-
-
-def counted(count: int, one: str) -> str:
-    """1 line, 2 lines, 3 matches."""
-    many = f"{one}es" if one.endswith(("s", "ch", "x")) else f"{one}s"
-    return f"{count:,} {one if count == 1 else many}"
 
 
 def _command_outcome(details: Mapping[str, Json], text: str) -> str:

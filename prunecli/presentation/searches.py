@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping
 
+from prunecli.figures import counted
 from prunecli.model.messages import Block, Json, Opaque
 from prunecli.model.searches import error_of, found_by, is_result, is_use, listing, query_of
 from prunecli.presentation.entries import Entry, Output, ToolCall, ToolState
-from prunecli.presentation.outcomes import counted
 
 
 def search_of(block: Block) -> tuple[str, ToolCall] | None:

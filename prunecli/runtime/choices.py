@@ -13,7 +13,7 @@ from prunecli.context.economics import Prices as CachePrices
 from prunecli.context.expectations import KINDS, Caps, Expectations
 from prunecli.context.strategy import Chosen
 from prunecli.model.claude import claude_version, is_bound, reads_summaries
-from prunecli.model.messages import Json, Usage
+from prunecli.model.messages import Json, Media, Usage
 from prunecli.model.requests import COMPACTION, SEARCH, CacheTtl
 from prunecli.providers.models import ModelInfo, cache_prices, cost
 from prunecli.providers.optional_fields import (
@@ -30,7 +30,6 @@ from prunecli.providers.thinking import (
     thinking_config,
     without,
 )
-from prunecli.tools.files.media import Media
 
 DEFAULT_MAX_TOKENS = 32_000
 """The limit of an answer in tokens, unless the configuration or model table sets a lower one."""

@@ -26,9 +26,8 @@ from typing import (
 
 from prunecli.context.prun import PrunPlan
 from prunecli.errors import ToolError
-from prunecli.model.messages import Block, Json, Text
+from prunecli.model.messages import Block, Json, Media, Text
 from prunecli.model.touches import Touches
-from prunecli.tools.files.media import Media
 from prunecli.tools.processes.confinement import Confine, bare
 
 if TYPE_CHECKING:

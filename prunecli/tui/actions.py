@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from prunecli.agent.permissions.verdict import MODES, Mode
 from prunecli.bindings import ACTIONS
 from prunecli.errors import PrunecliError
+from prunecli.figures import counted
 from prunecli.presentation.entries import Level
-from prunecli.presentation.outcomes import counted
 from prunecli.runtime import Runtime, outside
 from prunecli.tui.port import Port
 from prunecli.tui.program import Program

@@ -32,8 +32,8 @@ from prunecli.commands.command import (
     run_line,
 )
 from prunecli.errors import PrunecliError
+from prunecli.figures import counted
 from prunecli.presentation.entries import Level
-from prunecli.presentation.outcomes import counted
 from prunecli.runtime import Runtime, outside
 from prunecli.tui.asking import Asking
 from prunecli.tui.port import Port

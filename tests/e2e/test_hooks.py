@@ -157,7 +157,7 @@ async def test_a_veto_of_a_prune_costs_no_thinking(tmp_path: Path) -> None:
             runtime.session.subscribe(lambda event: said.append(getattr(event, "text", "")))
             await runtime.submit("look")
             await runtime.submit("and now?")
-            assert any("A hook keeps what would be pruned" in line for line in said)
+            assert any("A hook blocked a prune" in line for line in said)
             assert not [r for r in runtime.session.records if isinstance(r.event, Pinned)]
         assert endpoint.rejected == []
         assert set(dropped(endpoint)) == {0}

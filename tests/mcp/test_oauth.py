@@ -215,7 +215,7 @@ async def test_an_endless_answer_is_not_read(desk):
 async def test_a_server_that_asks_for_no_login_or_is_not_there_is_said(desk):
     await desk.log_in()
     desk.server.access.add("")
-    assert "asked for no login" in (await failure(desk.log_in())).message
+    assert "did not ask for a login" in (await failure(desk.log_in())).message
     gone = Definition("gone", "http", url="http://127.0.0.1:9/mcp")
     assert (await failure(log_in(gone, desk.login, desk.server.browse))).message.startswith(
         "gone: no connection"

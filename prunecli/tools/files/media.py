@@ -7,11 +7,10 @@ import binascii
 import io
 import os
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from prunecli.errors import ToolError
-from prunecli.model.messages import PDF, Document, Image
+from prunecli.model.messages import PDF, Document, Image, Media
 from prunecli.tools.files.image import MAX_BASE64, MAX_PIXELS, ImageHeader, header_of
 
 if TYPE_CHECKING:
@@ -33,21 +32,6 @@ _ORIENTATION = 0x0112
 _NEEDS_PILLOW = "pip install 'prunecli[images]'"
 _NEEDS_PYPDF = "pip install 'prunecli[pdf]'"
 _PAGE = re.compile(rb"/Type\s*/Page(?![a-zA-Z])")
-
-
-@dataclass(frozen=True, slots=True)
-class Media:
-    """What the session's model can be shown.
-
-    `vision`: images. `documents`: PDF files as they are. `edge` and `pixels` are the size beyond which the endpoint
-    makes an image smaller itself. `model` is its name, for messages.
-    """
-
-    vision: bool = True
-    documents: bool = False
-    edge: int = 1568
-    pixels: int = 1_150_000
-    model: str = "this model"
 
 
 def is_media_name(path: str) -> bool:

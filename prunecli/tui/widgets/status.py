@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING
 from textual.content import Content
 from textual.widget import Widget
 
-from prunecli.figures import duration, money, share, short
-from prunecli.presentation.outcomes import counted
+from prunecli.figures import counted, duration, money, share, short
 from prunecli.sanitize import one_line
 from prunecli.tui.widgets.fitting import Piece, fitted
 

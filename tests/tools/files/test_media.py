@@ -6,8 +6,9 @@ import io
 import pytest
 from PIL import Image as Pillow
 
+from prunecli.model.messages import Media
 from prunecli.tools.files.image import MAX_BASE64, header_of
-from prunecli.tools.files.media import MAX_DOCUMENT, Media, document_of, image_of, pages_in, text_of_pdf
+from prunecli.tools.files.media import MAX_DOCUMENT, document_of, image_of, pages_in, text_of_pdf
 from tests.tools.files.pdfs import pdf
 from tests.tools.files.test_image import png
 
