@@ -79,6 +79,10 @@ class Jobs:
         output = KeptOutput(self._folder() / os.urandom(6).hex())
         moving = _Moving(self, output, self._host.setup.clock())
         if soon:
+            try:
+                moving.make_folder()
+            except OSError as error:
+                raise ToolError(f"{error.filename}: {error.strerror}: no job can be kept there.") from error
             asyncio.get_running_loop().call_later(self.first_seconds, moving.ask)
         self._moving.append(moving)
         return moving
@@ -242,16 +246,17 @@ class _Moving:
         """Move the command, if the call is not over."""
         if not self.asked.done():
             try:
-                self._make_folder()
+                self.make_folder()
             except OSError:
                 return  # it stays in the foreground, with its time limit
             self.asked.set_result(None)
 
-    def _make_folder(self) -> None:
+    def make_folder(self) -> None:
+        """Make the folder for its output. Raises OSError."""
         folder = self.output.folder
         folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         _sweep(folder.parent)
-        folder.mkdir(mode=0o700)
+        folder.mkdir(mode=0o700, exist_ok=True)
 
     def moved(
         self, moved: "Moved", command: str, box: "Confined", rest: AsyncExitStack, printed: str
@@ -263,6 +268,8 @@ class _Moving:
     def close(self) -> None:
         """Forget it."""
         self.asked.cancel()
+        with suppress(OSError):
+            self.output.folder.rmdir()  # stays where a job keeps its output
         self._jobs.forget(self)
 
 

@@ -417,3 +417,16 @@ async def test_a_time_limit_holds_in_the_background_too(tmp_path: Path) -> None:
     await runtime.submit("go")
     assert results(runtime)[1].startswith("[job 1: timed out after ")
     await runtime.close()
+
+
+async def test_output_that_cannot_be_kept_is_an_error_and_an_unused_folder_goes(tmp_path: Path) -> None:
+    runtime = start(tmp_path, [begin("echo hi"), says("Ok."), begin("echo hi", "b2"), says("Ok.")], sets=AUTO)
+    folder = runtime.setup.places.jobs
+    await runtime.submit("go")
+    assert list(folder.iterdir()) == []
+    folder.rmdir()
+    folder.write_text("in the way")
+    await runtime.submit("again")
+    assert results(runtime)[0] == "hi\n"
+    assert results(runtime)[1].endswith("no job can be kept there.")
+    await runtime.close()
