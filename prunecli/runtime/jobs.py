@@ -240,6 +240,7 @@ class _Moving:
     def __init__(self, jobs: Jobs, output: "KeptOutput", begun: int) -> None:
         self.asked: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self.output, self.begun = output, begun
+        self._has_moved = False
         self._jobs = jobs
 
     def ask(self) -> None:
@@ -262,14 +263,16 @@ class _Moving:
         self, moved: "Moved", command: str, box: "Confined", rest: AsyncExitStack, printed: str
     ) -> "ToolOutput":
         """See `tools.processes.moving.Moving`."""
+        self._has_moved = True
         job = self._jobs.begin(self, moved, command, box, rest)
         return job.begun_output(printed)
 
     def close(self) -> None:
         """Forget it."""
         self.asked.cancel()
-        with suppress(OSError):
-            self.output.folder.rmdir()  # stays where a job keeps its output
+        if not self._has_moved:
+            with suppress(OSError):
+                self.output.folder.rmdir()
         self._jobs.forget(self)
 
 
