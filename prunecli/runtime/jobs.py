@@ -79,6 +79,10 @@ class Jobs:
         output = KeptOutput(self._folder() / os.urandom(6).hex())
         moving = _Moving(self, output, self._host.setup.clock())
         if soon:
+            try:
+                moving.make_folder()
+            except OSError as error:
+                raise ToolError(f"{error.filename}: {error.strerror}: no job can be kept there.") from error
             asyncio.get_running_loop().call_later(self.first_seconds, moving.ask)
         self._moving.append(moving)
         return moving
@@ -236,33 +240,39 @@ class _Moving:
     def __init__(self, jobs: Jobs, output: "KeptOutput", begun: int) -> None:
         self.asked: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self.output, self.begun = output, begun
+        self._has_moved = False
         self._jobs = jobs
 
     def ask(self) -> None:
         """Move the command, if the call is not over."""
         if not self.asked.done():
             try:
-                self._make_folder()
+                self.make_folder()
             except OSError:
                 return  # it stays in the foreground, with its time limit
             self.asked.set_result(None)
 
-    def _make_folder(self) -> None:
+    def make_folder(self) -> None:
+        """Make the folder for its output. Raises OSError."""
         folder = self.output.folder
         folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         _sweep(folder.parent)
-        folder.mkdir(mode=0o700)
+        folder.mkdir(mode=0o700, exist_ok=True)
 
     def moved(
         self, moved: "Moved", command: str, box: "Confined", rest: AsyncExitStack, printed: str
     ) -> "ToolOutput":
         """See `tools.processes.moving.Moving`."""
+        self._has_moved = True
         job = self._jobs.begin(self, moved, command, box, rest)
         return job.begun_output(printed)
 
     def close(self) -> None:
         """Forget it."""
         self.asked.cancel()
+        if not self._has_moved:
+            with suppress(OSError):
+                self.output.folder.rmdir()
         self._jobs.forget(self)
 
 

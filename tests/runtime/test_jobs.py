@@ -10,11 +10,14 @@ from typing import Any
 
 from prunecli.commands.command import Say, Table, run_line
 from prunecli.commands.jobs import words
+from prunecli.context.spill import kind_of
+from prunecli.context.view import View
 from prunecli.headless import run_headless
 from prunecli.model.events import ToolResult, UserMessage
 from prunecli.model.messages import ToolUse, plain_text
 from prunecli.model.notes import notice_parts
 from prunecli.model.signals import Notice, SessionEvent, ToolProgress
+from prunecli.model.touches import Touches
 from prunecli.providers.scripted import Scripted, ScriptedProvider, calls, says
 from prunecli.runtime import Runtime
 from prunecli.runtime.rewinding import points_of, rewind
@@ -416,4 +419,41 @@ async def test_a_time_limit_holds_in_the_background_too(tmp_path: Path) -> None:
     runtime = soon(start(tmp_path, script, sets=AUTO))
     await runtime.submit("go")
     assert results(runtime)[1].startswith("[job 1: timed out after ")
+    await runtime.close()
+
+
+async def test_output_that_cannot_be_kept_is_an_error_and_an_unused_folder_goes(tmp_path: Path) -> None:
+    runtime = start(tmp_path, [begin("echo hi"), says("Ok."), begin("echo hi", "b2"), says("Ok.")], sets=AUTO)
+    folder = runtime.setup.places.jobs
+    await runtime.submit("go")
+    assert list(folder.iterdir()) == []
+    folder.rmdir()
+    folder.write_text("in the way")
+    await runtime.submit("again")
+    assert results(runtime)[0] == "hi\n"
+    assert results(runtime)[1].endswith("no job can be kept there.")
+    await runtime.close()
+
+
+async def test_what_a_job_printed_is_held_back_and_recalled_like_the_output_of_a_command(
+    tmp_path: Path,
+) -> None:
+    script = [
+        begin("until [ -e go ]; do sleep 0.01; done; seq 100000; sleep 1000"),
+        says("Ok."),
+        jobs(job=1),
+        calls(ToolUse("r1", "recall", {"entry": 0, "lines": "50000-50001"})),
+        says("Seen."),
+    ]
+    runtime = soon(start(tmp_path, script, sets=AUTO))
+    await runtime.submit("go")
+    (runtime.setup.cwd / "go").touch()
+    await until(lambda: runtime.jobs.job(1).output.last_line() == "100000")
+    await runtime.submit("look")
+    events = [one.event for one in runtime.session.records if isinstance(one.event, ToolResult)]
+    assert events[1].spilled is not None
+    assert kind_of(ToolUse("j", "jobs", {"job": 1}), Touches()) == "bash"
+    assert kind_of(ToolUse("r", "recall", {"entry": 1}), Touches()) is None
+    view = View(runtime.session.context, 1_000_000)
+    assert [view.locked(entry) for entry in view.results] == ["", "", ""], "nothing keeps a strategy away"
     await runtime.close()

@@ -1,14 +1,12 @@
 """Each screen at two sizes and in a light theme, as it was looked at and kept."""
 
 from pathlib import Path
-from time import monotonic
 
 import pytest
 
 from prunecli.commands.command import Table
 from prunecli.model.messages import ToolUse
 from prunecli.providers.scripted import calls
-from prunecli.tui.inquiring import InquiryPanel
 from prunecli.tui.screens.table import TableScreen
 from prunecli.tui.widgets.permission import PermissionPanel
 from tests.tui.snapshots.conversation import conversation
@@ -64,23 +62,6 @@ async def test_the_question_before_an_edit(tmp_path: Path, look: Look) -> None:
         await s.until(lambda: not s.frame.query_one(PermissionPanel).has_class("-early"))
         s.frame.activity.end()
         assert not await difference(s, "permission", look)
-
-
-@every_look
-async def test_a_question_of_the_model(tmp_path: Path, look: Look) -> None:
-    options = [
-        {"label": "SQLite", "description": "one file, no server to run"},
-        {"label": "PostgreSQL", "description": "needs a server; for more than one writer at a time"},
-    ]
-    given = {"question": "Which databases shall it support?", "options": options, "multiple": True}
-    async with pictured(tmp_path, look, [calls(ToolUse("t9", "ask", given))], events=conversation()) as s:
-        await s.type("go", "enter")
-        await s.until(lambda: s.frame.query(InquiryPanel))
-        panel = s.frame.query_one(InquiryPanel)
-        await s.until(lambda: panel.answering.is_ready(monotonic()))
-        await s.pilot.press("enter", "down")
-        await s.until_shown("1 [x] SQLite", "Enter or a digit to choose")
-        assert not await difference(s, "inquiry", look)
 
 
 @every_look
