@@ -36,7 +36,8 @@ WORKING = Say("The agent is working. Esc to stop it.", "warning")
 class Table:
     """Rows under headings. Cells are plain text with formatted numbers; `right` lists right-aligned columns.
 
-    `note` appears below the rows; the plain interface shows `lines_note` instead where it is set.
+    `note` appears below the rows; the plain interface shows `lines_note` instead where it is set. `below` holds for
+    each row, if given, the rows that a screen unfolds below it.
     """
 
     title: str
@@ -45,6 +46,7 @@ class Table:
     right: tuple[int, ...] = ()
     note: str = ""
     lines_note: str = ""
+    below: "tuple[tuple[tuple[str, ...], ...], ...]" = ()
 
 
 @dataclass(frozen=True, slots=True)

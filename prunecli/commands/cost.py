@@ -1,45 +1,93 @@
-"""/cost: cost per model and per request, and the effect of pruning."""
+"""/cost: cost per model, per turn and per request, and the effect of pruning."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime, tzinfo
 
-from prunecli.commands.command import Effect, Say, Table
+from prunecli.commands.command import Effect as Effect_
+from prunecli.commands.command import Say, Table
+from prunecli.errors import UsageError
 from prunecli.figures import money, share, short
-from prunecli.inspector.spending import Paid, Pruning
+from prunecli.inspector.spending import Effect, Paid, Pruning, effects
+from prunecli.inspector.turns import Turn, turns
 from prunecli.providers.models import SEARCH_USD
 from prunecli.runtime import Runtime
 from prunecli.runtime.balance import payments
 
-_HEADINGS = ("", "entry", "input", "read", "write", "hit", "output", "cost", "pruned")
+_HEADINGS = ("", "entry", "input", "read", "write", "hit", "output", "cost", "pruned", "saved")
 """Token columns: uncached input, cache reads and writes, cache share, output, and tokens withheld by pruning."""
 
 UNKNOWN = "$ ?"
 MOST_ROWS = 1_000
-"""How many requests to list, newest first; `prunecli sessions audit` lists all."""
+"""How many requests and turns to list, newest first; `prunecli sessions audit` lists all."""
+_WORDS = 24
+_Entry = tuple[Paid, Effect | None]
 
 
-def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
-    """Show tokens and cost per model and request, and the net effect of pruning."""
-    context = runtime.session.context
-    responses = payments(runtime.session, runtime.choices)
+def words(runtime: Runtime, before: str) -> Sequence[tuple[str, str]]:
+    """The word that lists every request."""
+    return () if before else (("all", "every request"),)
+
+
+def run(runtime: Runtime, arguments: str) -> Sequence[Effect_]:
+    """Show cost per model and turn (N: requests of turn N), and the net effect of pruning."""
+    choices = runtime.choices
+    responses = payments(runtime.session, choices)
     if not responses:
         return [Say("No cost yet: no request has been answered.")]
+    found = list(effects(responses, choices.known_price, choices.ttl_ms))
+    bill = turns(runtime.session.records, responses, found)
+    entries: list[_Entry] = list(zip(responses, found, strict=True))
+    zone = runtime.setup.zone
+    if arguments and arguments != "all":
+        return [_of_turn(bill, arguments, zone)]
     models = list(dict.fromkeys(one.model for one in responses))
     rows = [
-        _row(model or "(no name)", "", [one for one in responses if one.model == model]) for model in models
+        _row(model or "(no name)", "", [one for one in entries if one[0].model == model]) for model in models
     ]
     if len(models) > 1:
-        rows.append(_row("all", "", responses))
+        rows.append(_row("all", "", entries))
     rows.append(("",) * len(_HEADINGS))
-    newest = responses[: -MOST_ROWS - 1 : -1]
-    rows += [_row(_when(one, runtime.setup.zone), str(one.seq), [one]) for one in newest]
-    note = _note(runtime.balance.now, responses, len(context.prune_history.fetches))
+    below: list[tuple[tuple[str, ...], ...]] = [()] * len(rows)
+    if arguments == "all":
+        rows += _requests(entries, zone)
+    else:
+        for turn in bill[: -MOST_ROWS - 1 : -1]:
+            of_turn = list(zip(turn.responses, turn.effects, strict=True))
+            rows.append(_row(_name(turn), "", of_turn))
+            below.append(tuple(_requests(of_turn, zone)))
+    note = _note(runtime.balance.now, responses, len(runtime.session.context.prune_history.fetches))
     if searches := sum(one.usage.web_search_requests or 0 for one in responses):
         note += f"\nWeb searches by the endpoint: {searches}, {money(searches * SEARCH_USD)}."
     note += "".join(f"\n{line}" for line in runtime.subagents.lines())
-    if (lost := context.unseen.cost_of_edits()).blocks:
+    if (lost := runtime.session.context.unseen.cost_of_edits()).blocks:
         note += f"\nPruning cost {lost}."
-    return [Table("Cost", _HEADINGS, tuple(rows), tuple(range(1, 9)), note)]
+    folded = arguments != "all"
+    lines_note = f"/cost N lists the requests of turn N, /cost all every request.\n{note}" if folded else ""
+    table = Table("Cost", _HEADINGS, tuple(rows), tuple(range(1, 10)), note, lines_note)
+    return [replace(table, below=tuple(below)) if folded else table]
+
+
+def _of_turn(bill: Sequence[Turn], word: str, zone: tzinfo | None) -> Effect_:
+    """The requests of the turn with this number. Raises UsageError for any other word."""
+    turn = next((turn for turn in bill if str(turn.number) == word), None)
+    if turn is None:
+        raise UsageError(f"no turn {word!r} has a cost", "/cost lists the turns, /cost all every request")
+    entries = list(zip(turn.responses, turn.effects, strict=True))
+    rows = (_row(_name(turn), "", entries), *_requests(entries, zone))
+    return Table(f"Cost of turn {turn.number}", _HEADINGS, rows, tuple(range(1, 10)))
+
+
+def _name(turn: Turn) -> str:
+    """The number and the beginning of a prompt."""
+    words = turn.words if len(turn.words) <= _WORDS else f"{turn.words[: _WORDS - 1].rstrip()}…"
+    return f"{turn.number} {words}" if turn.number else "before the first prompt"
+
+
+def _requests(entries: Sequence[_Entry], zone: tzinfo | None) -> list[tuple[str, ...]]:
+    """A row for each of the newest requests, newest first."""
+    newest = entries[: -MOST_ROWS - 1 : -1]
+    return [_row(_when(one[0], zone), str(one[0].seq), [one]) for one in newest]
 
 
 def net(balance: float) -> str:
@@ -47,7 +95,8 @@ def net(balance: float) -> str:
     return f"{'saved' if balance >= 0 else 'cost'} {money(abs(balance))} net"
 
 
-def _row(name: str, entry: str, responses: Sequence[Paid]) -> tuple[str, ...]:
+def _row(name: str, entry: str, entries: Sequence[_Entry]) -> tuple[str, ...]:
+    responses = [one for one, _ in entries]
     usages = [one.usage for one in responses]
     read = sum(usage.cache_read_input_tokens or 0 for usage in usages)
     written = sum(usage.cache_creation_input_tokens or 0 for usage in usages)
@@ -62,7 +111,16 @@ def _row(name: str, entry: str, responses: Sequence[Paid]) -> tuple[str, ...]:
         short(sum(usage.output_tokens for usage in usages)),
         _total(responses),
         f"~{short(sum(one.withheld for one in responses))}" if any(one.withheld for one in responses) else "",
+        _saved(entries),
     )
+
+
+def _saved(entries: Sequence[_Entry]) -> str:
+    """What pruning saved net, "" for nothing, "?" without a price."""
+    if any(effect is None for _, effect in entries):
+        return "?"
+    net = sum(effect.balance for _, effect in entries if effect)
+    return "" if not net else f"{'-' if net < 0 else ''}~{money(abs(net))}"
 
 
 def _total(responses: Sequence[Paid]) -> str:

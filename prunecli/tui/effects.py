@@ -184,8 +184,10 @@ class Effects:
 
     def _table(self, table: Table) -> None:
         from prunecli.tui.screens.table import TableScreen
+        from prunecli.tui.screens.unfolding import UnfoldingScreen
 
-        self._port.push_screen(TableScreen(table, self._port.prompt.put))
+        screen = UnfoldingScreen if any(table.below) else TableScreen
+        self._port.push_screen(screen(table, self._port.prompt.put))
 
     def _inspect(self) -> None:
         from prunecli.tui.screens.context import ContextScreen

@@ -8,6 +8,7 @@ from prunecli.figures import short
 from prunecli.model.edits import Edit
 from prunecli.model.events import AssistantMessage, PrunApplied, RequestSent, ToolResult, UserMessage
 from prunecli.model.messages import Text, ToolUse, Usage
+from prunecli.runtime import Runtime
 from tests.starting import start
 
 
@@ -44,7 +45,11 @@ def test_cost_lists_models_and_requests_and_says_unknown_prices(tmp_path: Path) 
     assert known[7] == "$0.0473"
     assert unknown[7] == "$ ?"
     assert everything[7] == "$0.0473 + ?"
-    assert [row[1] for row in table.rows[4:]] == ["6", "5", "2"]
+    assert [row[:2] for row in table.rows[4:]] == [("1 hello", "×3")]
+    assert [row[1] for row in table.below[4]] == ["6", "5", "2"]
+    every = run_line(runtime, "/cost all")[0]
+    assert isinstance(every, Table)
+    assert [row[1] for row in every.rows[4:]] == ["6", "5", "2"]
     assert "No known price for mystery" in table.note
     assert "prices unknown" in table.note
 
@@ -89,6 +94,33 @@ def test_a_bill_of_many_requests_lists_the_newest_and_sums_all(tmp_path: Path) -
     table = run_line(runtime, "/cost")[0]
     assert isinstance(table, Table)
     assert table.rows[0][1] == f"×{MOST_ROWS + 5}"
-    assert len(table.rows) == 2 + MOST_ROWS
-    assert table.rows[2][1] == str(runtime.session.records[-1].seq)
+    assert table.rows[2][:2] == ("before the first prompt", f"×{MOST_ROWS + 5}")
+    assert len(table.below[2]) == MOST_ROWS
+    assert table.below[2][0][1] == str(runtime.session.records[-1].seq)
     assert "lists all 1,005" in table.note
+
+
+def turns_of(tmp_path: Path) -> Runtime:
+    """Two prompts with two requests and one."""
+    runtime, model = start(tmp_path), "claude-sonnet-4-5"
+    for words, answers in (("fix the parser, and then all of its many tests", 2), ("go on", 1)):
+        runtime.emit(UserMessage((Text(words),)))
+        for _ in range(answers):
+            runtime.emit(AssistantMessage((Text("b"),), model, usage=Usage(1_000, 100, 9_000, 500)))
+    return runtime
+
+
+def test_cost_unfolds_by_turn_and_a_number_lists_its_requests(tmp_path: Path) -> None:
+    runtime = turns_of(tmp_path)
+    table = run_line(runtime, "/cost")[0]
+    assert isinstance(table, Table)
+    assert [row[:2] for row in table.rows[2:]] == [("2 go on", "×1"), ("1 fix the parser, and the…", "×2")]
+    assert [len(rows) for rows in table.below] == [0, 0, 1, 2]
+    assert table.lines_note.startswith("/cost N lists the requests of turn N")
+    one = run_line(runtime, "/cost 1")[0]
+    assert isinstance(one, Table)
+    assert (one.title, one.rows[1:]) == ("Cost of turn 1", table.below[3])
+    for word in ("3", "0", "x", "1.5"):
+        said = run_line(runtime, f"/cost {word}")[0]
+        assert isinstance(said, Say)
+        assert said.level == "error"

@@ -102,6 +102,16 @@ class Layout:
         row = bisect_right(self._starts, at) - 1
         return self._lines_of(self._table.rows[row])[at - self._starts[row]]
 
+    def row_at(self, line: int) -> int:
+        """The row that a line belongs to, -1 past the end."""
+        if not 0 <= line < len(self):
+            return -1
+        return line if self._starts is None else bisect_right(self._starts, line) - 1
+
+    def line_of(self, row: int) -> int:
+        """The first line of a row."""
+        return row if self._starts is None else self._starts[row]
+
     def _lines_of(self, row: Sequence[str]) -> list[Sequence[Piece]]:
         lines: list[Sequence[Piece]] = [(Piece(line),) for line in self._side_by_side(row)]
         for at in self.shape.below:

@@ -25,10 +25,11 @@ MOST_NOTE_ROWS = 4
 class Rows(ScrollView, can_focus=True):
     """The rows of a table under its headings."""
 
-    COMPONENT_CLASSES: ClassVar[set[str]] = {"rows--heading"}
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"rows--heading", "rows--marked"}
 
     def __init__(self, table: Table) -> None:
         super().__init__()
+        self.marked = -1
         self._take(table)
 
     def _take(self, table: Table) -> None:
@@ -65,6 +66,8 @@ class Rows(ScrollView, can_focus=True):
         pieces = self._layout.line(at)
         if 0 <= at - len(self._layout) < len(self._end):
             pieces = (Piece(self._end[at - len(self._layout)], muted=True),)
+        if self.marked >= 0 and self._layout.row_at(at) == self.marked:
+            style = self.get_component_rich_style("rows--marked")
         line = [Segment(text, muted if is_muted else style) for text, is_muted in pieces]
         return Strip(line).adjust_cell_length(width, style)
 
@@ -81,18 +84,23 @@ class TableScreen(ModalScreen[None]):
         Rows { height: auto; max-height: 100%; margin: 1 0 0 0; scrollbar-size-vertical: 1; }
         Rows { background: $panel; color: $foreground; }
         Rows .rows--heading { color: $muted; background: $panel; }
+        Rows .rows--marked { color: $foreground; background: $selection; }
         #note { height: auto; color: $muted; margin: 1 0 0 0; }
         #help { height: 1; color: $muted; }
     }
     """
     BINDINGS: ClassVar = []
 
-    def __init__(self, table: Table, typing: Callable[[str], object] | None = None) -> None:
+    HELP: ClassVar = "Up/Down to scroll · Esc to close"
+
+    def __init__(
+        self, table: Table, typing: Callable[[str], object] | None = None, rows: Rows | None = None
+    ) -> None:
         super().__init__()
         self._table = table
         self._typing = typing
         self._is_left = False
-        self._rows = Rows(table)
+        self._rows = rows or Rows(table)
 
     def compose(self) -> ComposeResult:
         """Lay out title, rows and note."""
@@ -101,13 +109,17 @@ class TableScreen(ModalScreen[None]):
             yield self._rows
             if self._table.note:
                 yield Static(Content(visible(self._table.note)), id="note")
-            yield Static(Content("Up/Down to scroll · Esc to close"), id="help")
+            yield Static(Content(self.HELP), id="help")
 
     def on_mount(self) -> None:
         """Give the rows the keys."""
         self._rows.focus()
 
     def on_resize(self) -> None:
+        """Fit the box to the screen."""
+        self.fit()
+
+    def fit(self) -> None:
         """Make the box as high as its rows, within the screen."""
         room = max(1, self.size.width - 2)
         note = note_lines(self._table.note, room)

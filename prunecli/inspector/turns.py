@@ -1,0 +1,46 @@
+"""The bill by turn: each response belongs to the newest prompt before it in the log, on whichever branch."""
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from prunecli.inspector.spending import Effect, Paid
+from prunecli.model.events import Record, UserMessage
+from prunecli.model.notes import typed
+
+WORDS_CHARS = 200
+
+
+@dataclass(slots=True)
+class Turn:
+    """A prompt with what it cost. `number` counts prompts from 1, 0 is what came before the first; `words` begin the
+    prompt. `effects` are those of pruning on each response, None where a price is unknown."""
+
+    number: int = 0
+    words: str = ""
+    responses: list[Paid] = field(default_factory=list)
+    effects: list[Effect | None] = field(default_factory=list)
+
+
+def turns(
+    records: Sequence[Record], responses: Sequence[Paid], effects: Sequence[Effect | None]
+) -> list[Turn]:
+    """The turns with a response, oldest first. Steering belongs to the turn that it steers."""
+    prompts = [record for record in records if _is_prompt(record)]
+    seqs = [record.seq for record in prompts]
+    found: dict[int, Turn] = {}
+    for one, effect in zip(responses, effects, strict=True):
+        number = bisect_right(seqs, one.seq)
+        turn = found.get(number)
+        if turn is None:
+            event = prompts[number - 1].event if number else None
+            words = typed(event)[:WORDS_CHARS] if isinstance(event, UserMessage) else ""
+            turn = found[number] = Turn(number, " ".join(words.split()))
+        turn.responses.append(one)
+        turn.effects.append(effect)
+    return [found[number] for number in sorted(found)]
+
+
+def _is_prompt(record: Record) -> bool:
+    event = record.event
+    return isinstance(event, UserMessage) and event.origin in ("prompt", "follow_up", "import")

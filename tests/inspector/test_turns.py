@@ -1,0 +1,55 @@
+"""The bill by turn: its parts add up to the whole."""
+
+from hypothesis import given, settings
+
+from prunecli.context.state import Context
+from prunecli.context.tokens import Chars4
+from prunecli.inspector.spending import effects, payments_of
+from prunecli.inspector.turns import turns
+from prunecli.model.events import AssistantMessage, Record, UserMessage
+from prunecli.model.messages import Text, Usage
+from tests.laws.logs import logs
+
+
+def price(_: str, usage: Usage) -> float:
+    return usage.prompt_tokens / 1e6
+
+
+@given(logs())
+@settings(max_examples=150, deadline=None)
+def test_each_response_is_in_one_turn_in_order(records: list[Record]) -> None:
+    context = Context(Chars4())
+    for record in records:
+        context.apply(record)
+    responses = payments_of(records, context, price)
+    changes = list(effects(responses, price, 300_000))
+    found = turns(records, responses, changes)
+    assert [one for turn in found for one in turn.responses] == responses
+    assert [one for turn in found for one in turn.effects] == changes
+    assert [turn.number for turn in found] == sorted({turn.number for turn in found})
+
+
+def test_steering_commands_and_notices_open_no_turn() -> None:
+    answer = AssistantMessage((Text("ok"),), "m", usage=Usage(10, 1))
+    events = [
+        answer,
+        UserMessage((Text("one\n  two"),)),
+        answer,
+        UserMessage((Text("no, that"),), "steering"),
+        answer,
+        UserMessage((Text("!ls"), Text("a")), "command"),
+        answer,
+        UserMessage((Text("next"),), "follow_up"),
+        answer,
+    ]
+    records = [Record(seq, 1_000 + seq, event) for seq, event in enumerate(events)]
+    context = Context(Chars4())
+    for record in records:
+        context.apply(record)
+    responses = payments_of(records, context, price)
+    found = turns(records, responses, list(effects(responses, price, 1)))
+    assert [(turn.number, turn.words, len(turn.responses)) for turn in found] == [
+        (0, "", 1),
+        (1, "one two", 3),
+        (2, "next", 1),
+    ]

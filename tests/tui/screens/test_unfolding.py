@@ -1,0 +1,56 @@
+"""A table whose rows unfold, by keys and by clicks."""
+
+from pathlib import Path
+
+import pytest
+
+from prunecli.commands.command import Table
+from prunecli.tui.screens.unfolding import UnfoldingRows, UnfoldingScreen
+from tests.tui.showing_app import Shown, shown
+
+ROWS = (("all", "9"), ("", ""), ("2 go on", "4"), ("1 fix it", "5"))
+BELOW = ((), (), (("10:00", "4"),), (("09:01", "3"), ("09:00", "2")))
+TABLE = Table("Cost", ("", "cost"), ROWS, (1,), "a note", below=BELOW)
+
+
+def lines(s: Shown) -> list[str]:
+    return [line.strip() for line in s.screen_text().splitlines()]
+
+
+@pytest.mark.parametrize("size", [(80, 24), (160, 48), (40, 16)])
+async def test_enter_unfolds_the_marked_row(tmp_path: Path, size: tuple[int, int]) -> None:
+    async with shown(tmp_path, size=size) as s:
+        s.app.push_screen(UnfoldingScreen(TABLE))
+        await s.until_shown("▸ 2 go on", "▸ 1 fix it")
+        await s.pilot.press("enter")
+        await s.until_shown("▾ 2 go on", "10:00")
+        await s.pilot.press("down", "space")
+        await s.until_shown("▾ 1 fix it", "09:00")
+        await s.pilot.press("up", "left")
+        await s.until(lambda: "10:00" not in s.screen_text())
+        await s.pilot.press("left", "right", "right")
+        await s.until_shown("10:00")
+        await s.pilot.press("escape")
+        await s.until(lambda: s.app.screen is s.frame)
+
+
+async def test_a_click_unfolds_a_row(tmp_path: Path) -> None:
+    async with shown(tmp_path) as s:
+        s.app.push_screen(UnfoldingScreen(TABLE))
+        await s.until_shown("▸ 1 fix it")
+        await s.pilot.click(UnfoldingRows, offset=(4, 4))
+        await s.until_shown("▾ 1 fix it", "09:00")
+        await s.pilot.click(UnfoldingRows, offset=(4, 1))
+        await s.until_shown("09:00")
+
+
+async def test_the_mark_stays_on_the_screen_in_a_long_table(tmp_path: Path) -> None:
+    rows = tuple((f"{at} prompt", "1") for at in range(60))
+    table = Table("Cost", ("", "cost"), rows, (1,), below=tuple(((f"at {at}", "1"),) for at in range(60)))
+    async with shown(tmp_path) as s:
+        s.app.push_screen(UnfoldingScreen(table))
+        await s.until_shown("▸ 0 prompt")
+        for _ in range(40):
+            await s.pilot.press("down")
+        await s.pilot.press("enter")
+        await s.until_shown("▾ 40 prompt")
