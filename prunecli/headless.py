@@ -30,14 +30,15 @@ from prunecli.model.events import (
 )
 from prunecli.model.messages import Block, Json, ToolUse, Usage, plain_text, tool_uses
 from prunecli.model.signals import RetryScheduled, SessionEvent, SummaryStarted
-from prunecli.presentation.partial_messages import PartialMessages
 from prunecli.runtime import Runtime
 from prunecli.runtime.notices import notice_of, opening_notices
 from prunecli.runtime.rewinding import take_back_cut
 from prunecli.sanitize import visible
+from prunecli.session.session import Session
 from prunecli.tools.tool import in_one_line
 
 if TYPE_CHECKING:
+    from prunecli.presentation.partial_messages import PartialMessages
     from prunecli.runtime.answer_schema import AnswerSchema
     from prunecli.runtime.subagents import Child
 
@@ -70,7 +71,7 @@ class Printer:
     usage: list[Usage] = field(default_factory=list)
     calls: dict[str, ToolUse] = field(default_factory=dict)
     denials: list[ToolUse] = field(default_factory=list)
-    stream: PartialMessages | None = None
+    stream: "PartialMessages | None" = None
     structured: Json = NOTHING
     parent: str | None = None
     """The call of the session that started the task whose events these are; None for the session's own."""
@@ -99,7 +100,7 @@ class Printer:
             self.out,
             self.err,
             denials=self.denials,
-            stream=PartialMessages(child.session.id, lambda: child.host.model_name) if self.stream else None,
+            stream=_stream(child.session, lambda: child.host.model_name) if self.stream else None,
             parent=child.call_id,
         )
         child.session.subscribe(inner.read_task)
@@ -282,7 +283,7 @@ async def run_headless(
             lost.append(error)
             task.cancel()
 
-    stream = PartialMessages(runtime.session.id, lambda: runtime.model_name) if partial else None
+    stream = _stream(runtime.session, lambda: runtime.model_name) if partial else None
     printer = Printer(runtime, form, write, err, stream=stream)
     unsubscribe = runtime.session.subscribe(printer.read)
     runtime.on_task.append(printer.follow)
@@ -314,6 +315,12 @@ async def run_headless(
     if any(number != signal.SIGINT for number in caught):
         return EXIT_TERMINATED
     return code
+
+
+def _stream(session: Session, model: Callable[[], str]) -> "PartialMessages":
+    from prunecli.presentation.partial_messages import PartialMessages  # deferred, as few runs print them
+
+    return PartialMessages(session.id, model)
 
 
 @contextmanager
