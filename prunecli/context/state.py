@@ -87,8 +87,7 @@ class Context:
         self.live_results: list[Entry] = []
         self.trimmed_results: list[Entry] = []
         self.user_turns: list[int] = []
-        self.turns = self.requests = 0
-        self.boundary = -1
+        self.turns, self.requests, self.boundary = 0, 0, -1
         self.pinned: set[int] = set()
         self.again: dict[int, int] = {}
         self.sheltered: dict[int, int] = {}
