@@ -33,8 +33,12 @@ class WebFetch:
     Input: ClassVar[type] = WebFetchInput
 
     def summary(self, given: Mapping[str, Json]) -> str:
-        """The URL."""
-        return in_one_line(given.get("url"))
+        """The URL; look-alike letters in it are shown as they are requested."""
+        url = in_one_line(given.get("url"))
+        try:
+            return url if url.isascii() else parsed(url).url
+        except ToolError:
+            return url
 
     def touches(self, given: WebFetchInput) -> Touches:
         """The host; nothing for a URL that will be refused without a request."""

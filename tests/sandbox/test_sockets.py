@@ -29,6 +29,6 @@ async def test_a_socket_in_the_home_folder_cannot_be_reached_by_its_relative_pat
         assert process.stdout is not None
         assert await process.stdout.readline() == b"ready\n"
         text, code = await box.run(KNOCK.format(folder / "agent.sock"))
-        await process.communicate()
+        await process.communicate(b"")
     assert "reached" not in text
     assert code != 0

@@ -49,6 +49,8 @@ def test_it_declares_its_host_and_shows_its_url(tmp_path: Path) -> None:
     assert tool.touches(WebFetchInput("HTTP://Example.com:8080/a")) == Touches(fetches=("example.com:8080",))
     assert not Touches(fetches=("a",)).is_nothing
     assert tool.summary({"url": "https://a.b/ c"}) == "https://a.b/ c"
+    assert tool.summary({"url": "https://b\u00fccher.example/"}) == "https://xn--bcher-kva.example/"
+    assert tool.summary({"url": "b\u00fccher"}) == "b\u00fccher"
     assert tool.summary({}) == ""
     assert schema(tool.Input)["required"] == ["url"]
     assert definition(tool)["name"] == "web_fetch"

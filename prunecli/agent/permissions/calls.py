@@ -14,7 +14,7 @@ Effect = Literal["read", "edit", "run", "fetch", "context", "unknown"]
 """The effect of a part: read or change files, run a command, send a request to a web host, change only the working
 context, or anything."""
 REMOTE = "an MCP server can do anything"
-NEW_HOST = "no rule allows fetching from {}"
+NEW_HOST = "it fetches from {}, which no rule allows yet"
 
 
 @dataclass(frozen=True, slots=True)
