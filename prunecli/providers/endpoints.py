@@ -1,8 +1,8 @@
 """The known endpoints that speak the Messages API: address, key, and what each one lacks.
 
-`[model] endpoint = "NAME"` selects one. The answers come from each vendor's documentation, read in November 2026, or
-from a server that was run; `prunecli doctor --probe` asks an endpoint itself. The table in README.md beside this file
-is made from these values.
+`[model] endpoint = "NAME"` selects one. The answers come from each vendor's documentation, read in November 2026,
+from vLLM's source, or from a server that was run; `prunecli doctor --probe` asks an endpoint itself. The table in
+README.md beside this file is made from these values.
 """
 
 import re
@@ -74,12 +74,12 @@ KNOWN: Mapping[str, Endpoint] = {
         Endpoint(
             "llamacpp", "llama.cpp", "http://127.0.0.1:8080", "LLAMA_API_KEY", "any; the server has one model",
             ("ignored", "yes", "model", "model", "ignored", "no", "yes"), needs_key=False, port=8080,
-            note="tools need --jinja and a model whose template has them; thinking has no signature", source="run",
+            note="tools need --jinja and a model whose template has them", source="run",
         ),
         Endpoint(
             "ollama", "Ollama", "http://127.0.0.1:11434", "OLLAMA_API_KEY", "qwen3-coder, gpt-oss:20b",
             ("no", "no", "model", "model", "?", "no", "yes"), bearer=True, needs_key=False, port=11434,
-            note="version 0.14 or newer; raise its context length, which starts small",
+            note="version 0.14 or newer; raise its context length; thinking budgets are not enforced",
         ),
         Endpoint(
             "lmstudio", "LM Studio", "http://127.0.0.1:1234", "LM_API_TOKEN", "openai/gpt-oss-20b",
@@ -88,7 +88,7 @@ KNOWN: Mapping[str, Endpoint] = {
         ),
         Endpoint(
             "vllm", "vLLM", "http://127.0.0.1:8000", "VLLM_API_KEY", "the name it was started with",
-            ("?", "yes", "model", "model", "?", "no", "?"), bearer=True, needs_key=False, port=8000,
+            ("ignored", "yes", "model", "model", "ignored", "no", "yes"), bearer=True, needs_key=False, port=8000,
             note="tools need --enable-auto-tool-choice and --tool-call-parser",
         ),
         Endpoint(
