@@ -350,3 +350,15 @@ def test_stop_and_resume_in_two_processes(tmp_path: Path) -> None:
         assert done.stdout == "Done.\n"
         assert len(endpoint.requests) == 2
         assert endpoint.rejected == []
+
+
+@pytest.mark.slow
+def test_programs_that_use_the_library_are_checked_strictly() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy", "--strict", str(EXAMPLES)],
+        cwd=EXAMPLES.parents[1],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout

@@ -46,6 +46,8 @@ from prunecli.sanitize import one_line
 TITLE_CHARS = 80
 REPLAYED = 200
 """Updates of a replay in one go."""
+LAST_SECONDS = 2.0
+"""How long the end of a session waits for an editor that does not read."""
 IMAGE_ONLY = "[image]"
 CONTINUE = "This session was interrupted. Send a prompt to continue."
 _STOPPED: dict[str, StopReason] = {
@@ -175,6 +177,7 @@ class EditorSession:
         else:
             self._steer(given)
         await asyncio.wait({turn})
+        await self.feed.sent()
         return "cancelled" if turn.cancelled() else turn.result()
 
     def cancel(self) -> None:
@@ -205,7 +208,6 @@ class EditorSession:
                 waiting.clear()  # of a prompt that was canceled or failed
             self._turn = None
             self.show_choices()
-            await self.feed.sent()
 
     async def _work(self, given: EditorPrompt) -> Done | None:
         runtime = self.runtime
@@ -246,7 +248,8 @@ class EditorSession:
         if turn is not None:
             await asyncio.wait({turn})
         self._leave()
-        with suppress(ConnectionError):
-            await self.feed.sent()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(LAST_SECONDS):
+                await self.feed.sent()
         await self.feed.close()
         await self.runtime.close()

@@ -144,6 +144,17 @@ def test_when_the_editor_goes_the_log_is_complete(tmp_path: Path, how: str) -> N
     assert verify_session(path, log).clean
 
 
+def test_an_editor_that_does_not_read_cannot_hold_up_the_end(tmp_path: Path) -> None:
+    script = [Reply([Thinking("x"), "A long answer. " * 40_000], chunk=4_000, faults=Stall(100))]
+    with serve(script) as endpoint, program(tmp_path, endpoint.base_url) as process:
+        running(process, tmp_path)
+        endpoint.blocking(endpoint.stall_reached())
+        os.kill(process.pid, signal.SIGTERM)
+        assert process.wait(30) == 143
+    (path,) = (tmp_path / "data" / "sessions").glob("*/*.jsonl")
+    assert read_log(path).records[-1].event == RunEnded("interrupted")
+
+
 def test_it_serves_files_as_streams_too(tmp_path: Path) -> None:
     given = tmp_path / "in"
     given.write_text('{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1}}\n')
