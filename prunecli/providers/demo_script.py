@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from prunecli.model.messages import Json, ToolUse
-from prunecli.model.notes import NOTICE, is_note
+from prunecli.model.notes import ATTACHED, NOTICE, is_note
 from prunecli.model.requests import Request, WireMessage
 
 WHO = "I am prunecli's demo model: a script, not a language model."
@@ -92,15 +92,15 @@ def scene_of(request: Request) -> Scene:
 
 
 def _words(message: WireMessage) -> str:
-    """The first text of the last user entry in a message that is no notice; a second one would be the output of a
-    `!cmd`."""
+    """The first text of the last user entry in a message that is no notice or attachment; a second one would be the
+    output of a `!cmd`."""
     entries: dict[int, str] = {}
     for index, block in enumerate(message.blocks if message.role == "user" else ()):
         value = json.loads(block)
         text = str(value.get("text", ""))
         if value.get("type") == "text" and not is_note(text) and not text.startswith(_NOT_WORDS):
             entries.setdefault(message.seqs[index] if index < len(message.seqs) else -1 - index, text)
-    said = [text for text in entries.values() if not text.startswith(NOTICE)]
+    said = [text for text in entries.values() if not text.startswith((NOTICE, ATTACHED))]
     return said[-1] if said else ""
 
 

@@ -147,10 +147,9 @@ async def test_words_after_the_output_of_a_command_are_heard() -> None:
     assert [call.name for call in tool_uses((await answer(request(both))).content)] == ["read"]
 
 
-async def test_a_notice_after_the_words_is_not_taken_for_them() -> None:
-    both = message(
-        "user", *({"type": "text", "text": text} for text in ("list", "[notice] MCP servers", "run true"))
-    )
+@pytest.mark.parametrize("head", ["[notice] MCP servers", "[attached: a.sh]"])
+async def test_a_notice_or_an_attachment_after_the_words_is_not_taken_for_them(head: str) -> None:
+    both = message("user", *({"type": "text", "text": text} for text in ("list", head, "run true")))
     both = type(both)(both.role, both.blocks, (1, 2, 2), both.canonical)
     assert [call.name for call in tool_uses((await answer(request(both))).content)] == ["ls"]
 
