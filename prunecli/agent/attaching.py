@@ -100,6 +100,8 @@ async def _attachment(reading: Executor, wanted: _Wanted) -> Attachment | str:
     """The attachment, or why there is none."""
     call = wanted.call
     output, cut = await reading.outcome(call)
+    if output.details.get("denied"):
+        return str(output.details.get("reason") or "you did not allow it")
     if output.is_error:
         return plain_text(output.content).strip().partition("\n")[0]
     details = well_formed_json(dict(output.details))
