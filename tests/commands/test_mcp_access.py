@@ -151,7 +151,7 @@ async def test_the_table_shows_each_server_and_its_actions_change_its_state(tmp_
         assert texts(run_line(runtime, "/mcp enable mine")) == "mine is on in this session."
         await until(lambda: table()["mine"][1] == "connected")
         assert texts(run_line(runtime, "/mcp reconnect mine")) == (
-            "Connecting to mine again. /mcp shows how it is."
+            "Connecting to mine again. /mcp shows its state."
         )
         await until(lambda: table()["mine"][1] == "connected")
         output = await runtime.servers.call("mine", "echo", {"text": "back"}, lambda _: None)
