@@ -58,8 +58,9 @@ class Digest:
 
     `spent` maps each model to [requests, input, output, cache read, cache written] in tokens, and searches if any;
     `spent_long` counts only prompts of more than LONG_PROMPT tokens. `context` is the prompt tokens of the last
-    request; `prompts` and `entries` are counts. `task` is the call of the parent that a task works on, "" for any other session. `id` is
-    empty if the file is not a session or its first record is damaged; the latter still has entries.
+    request; `prompts` and `entries` are counts. `task` is the call of the parent that a task works on, "" for any
+    other session. `id` is empty if the file is not a session or its first record is damaged; the latter still has
+    entries.
     """
 
     id: str = ""
