@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from typing import Any
 
 from prunecli.model.events import (
@@ -55,10 +56,11 @@ def is_task(event: Event) -> bool:
 class Digest:
     """The facts about a session. Times are in unix ms.
 
-    `spent` maps each model to [requests, input, output, cache read, cache written, searches], in tokens; `spent_long`
-    counts only prompts of more than LONG_PROMPT tokens. `context` is the prompt tokens of the last request; `prompts`
-    and `entries` are counts. `task` is the call of the parent that a task works on, "" for any other session. `id` is
-    empty if the file is not a session or its first record is damaged; the latter still has entries.
+    `spent` maps each model to [requests, input, output, cache read, cache written] in tokens, and searches if any;
+    `spent_long` counts only prompts of more than LONG_PROMPT tokens. `context` is the prompt tokens of the last
+    request; `prompts` and `entries` are counts. `task` is the call of the parent that a task works on, "" for any
+    other session. `id` is empty if the file is not a session or its first record is damaged; the latter still has
+    entries.
     """
 
     id: str = ""
@@ -137,11 +139,10 @@ class Digest:
             usage.output_tokens,
             usage.cache_read_input_tokens or 0,
             usage.cache_creation_input_tokens or 0,
-            usage.web_search_requests or 0,
+            *([usage.web_search_requests] if usage.web_search_requests else []),
         )
         for sums in (self.spent, self.spent_long)[: 1 + (usage.prompt_tokens > LONG_PROMPT)]:
-            before = sums.get(model, [0] * len(found))
-            sums[model] = [old + new for old, new in zip(before, found, strict=True)]
+            sums[model] = [old + new for old, new in zip_longest(sums.get(model, []), found, fillvalue=0)]
 
     def to_text(self) -> str:
         """The digest as one line of JSON."""

@@ -18,7 +18,7 @@ from prunecli.session.digest import Digest, begins_record, whole_record
 if TYPE_CHECKING:
     import sqlite3
 
-SCHEMA = 3
+SCHEMA = 2
 MARK_BYTES = 64
 BUSY_SECONDS = 0.5
 _CREATE = """
