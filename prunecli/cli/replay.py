@@ -137,7 +137,7 @@ def _fit(to: str, paths: Sequence[Path], make: "partial[Stage]") -> None:
         return
     write_new(Path(to), text + "\n", force=True)
     place = Places.of(os.environ).expectations_file
-    typer.echo(f"prunecli: wrote {to}; as {place} it is used in every session", err=True)
+    typer.echo(f"prunecli: wrote {to}. Save it as {place} to use it in every session", err=True)
 
 
 def _each(

@@ -67,7 +67,7 @@ def _answered(runtime: Runtime, rest: str) -> Sequence[Effect]:
     word, _, digest = rest.partition(" ")
     source = runtime.hooking.pending
     if word not in ("yes", "no") or source is None or digest != _digest(source):
-        return approval(runtime) or [Say("No hooks wait for an approval.")]
+        return approval(runtime) or [Say("No hooks are waiting for approval.")]
     if word == "no":
         runtime.hooking.refuse(source)
         return [Say(f"The hooks in {source.label} stay off."), *approval(runtime)]

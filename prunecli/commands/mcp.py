@@ -48,7 +48,7 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     match action:
         case "reconnect":
             servers.restart(wanted)
-            return [Say(f"Connecting to {wanted} again. /mcp shows how it is.")]
+            return [Say(f"Connecting to {wanted} again. /mcp shows its state.")]
         case "disable" | "enable":
             servers.switch(wanted, on=action == "enable")
             return [Say(f"{wanted} is {'on' if action == 'enable' else 'off'} in this session.")]
@@ -123,7 +123,7 @@ def approval_question(runtime: Runtime, name: str = "", after: str = "") -> Sequ
                     about="\n".join(lines),
                 )
             ]
-    return [] if name or after or found.waiting else [Say("No MCP server waits for an approval.")]
+    return [] if name or after or found.waiting else [Say("No MCP server is waiting for approval.")]
 
 
 def newly_waiting(runtime: Runtime) -> list[Effect]:
@@ -158,7 +158,7 @@ def _answered(runtime: Runtime, answer: str, said: str) -> Sequence[Effect]:
 def _revoke(runtime: Runtime, name: str) -> Sequence[Effect]:
     gone = McpDefinitions(runtime.setup.places, runtime.setup.cwd).revoke(name)
     runtime.servers.reload()
-    return [Say(f"{name} is off until you approve it again." if gone else f"{name} has no approval.")]
+    return [Say(f"{name} is off until you approve it again." if gone else f"{name} is not approved.")]
 
 
 # Logins ------------------------------------------------------------------------------------------------------

@@ -38,7 +38,7 @@ def _listed(runtime: Runtime) -> Sequence[Effect]:
         if any(one.for_model for one in skills.by_name.values())
         else "0"
     )
-    note = f"{total} tokens of names and descriptions in a session's prompt; a text is read when it is used"
+    note = f"{total} tokens of names and descriptions in the system prompt; a skill's text is read when used"
     return [*said, Table("Skills", ("skill", "tokens", "text", "folder", "description"), rows, (1, 2), note)]
 
 

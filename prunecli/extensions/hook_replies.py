@@ -86,7 +86,7 @@ def reply_of(hook: Hook, ran: Ran) -> Reply:
     except (ValueError, RecursionError) as error:
         return Reply(name, failure=f"its output is not valid JSON: {error}")
     except ToolError as error:
-        return Reply(name, failure=f"its output is not understood: {error}")
+        return Reply(name, failure=f"unexpected output: {error}")
 
 
 def _blocked(hook: Hook, why: str) -> Reply:
@@ -100,7 +100,7 @@ def _from_json(hook: Hook, value: Mapping[str, Any]) -> Reply:
     special = _typed(value, "hookSpecificOutput", dict, {})
     decided = _typed(special, "permissionDecision", str, "") or _typed(value, "decision", str, "")
     if decided and decided not in _DECISIONS:
-        raise ToolError(f"the decision {decided[:40]!r} is none of allow, deny, ask and block")
+        raise ToolError(f"the decision {decided[:40]!r} is unknown; use allow, deny, ask or block")
     why = _typed(special, "permissionDecisionReason", str, "") or _typed(value, "reason", str, "")
     decision, context = _DECISIONS.get(decided, ""), _typed(special, "additionalContext", str, "")
     if hook.event in FEEDBACK and decision == "deny":

@@ -69,7 +69,7 @@ async def run_hook(hook: Hook, given: Mapping[str, Json], *, cwd: Path, env: Map
     if end.timed_out:
         return ended(None, problem=f"no answer within {hook.timeout:g} s, so it was stopped")
     if end.exit_code is None:
-        return ended(None, problem="it ended in an unknown way")
+        return ended(None, problem="its exit status is unknown")
     return ended(end.exit_code, out.text(MAX_OUTPUT)[0], err.text(MAX_OUTPUT)[0])
 
 

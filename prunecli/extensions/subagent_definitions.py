@@ -64,8 +64,8 @@ class Definition:
 
 EXPLORE = Definition(
     "explore",
-    "looks around and answers questions about the project; read-only, on a small model",
-    "You look around in a project to answer a question about it. You only read: search broadly first, then read what "
+    "explores the project and answers questions about it; read-only, small model",
+    "You explore a project to answer a question about it. You only read: search broadly first, then read what "
     "matters, and stop once you know. Calls that do not depend on each other go in one message.",
     ("read", "grep", "find", "ls"),
     model=SMALL,
@@ -81,12 +81,14 @@ def parse(found: Found) -> Definition:
     where = one_line(str(found.path))
     name = text(fields, "name") or "-".join(found.parts)
     if not _NAME.fullmatch(name):
-        raise ConfigError(f"{where}: name: {one_line(name)[:60]!r} is not letters, digits, . _ and -")
+        raise ConfigError(
+            f"{where}: name: invalid name {one_line(name)[:60]!r}; use letters, digits, . _ and -"
+        )
     description = one_line(text(fields, "description"))
     if not description:
-        raise ConfigError(f"{where}: description: missing, so the model cannot know what it is for")
+        raise ConfigError(f"{where}: description: missing; the model needs it to choose this agent")
     if not body:
-        raise ConfigError(f"{where}: no text below the front matter, which is its system prompt")
+        raise ConfigError(f"{where}: no system prompt below the front matter")
     model = text(fields, "model") or INHERIT
     if not model.isprintable() or " " in model:
         raise ConfigError(f"{where}: model: {one_line(model)[:60]!r} is not a model")

@@ -96,7 +96,7 @@ def question(server: str, message: str, schema: Mapping[str, Json]) -> Elicitati
     properties = schema.get("properties")
     given = properties if isinstance(properties, Mapping) else {}
     if len(given) > MAX_FIELDS:
-        raise ValueError(f"a form of {len(given)} fields; at most {MAX_FIELDS} are asked")
+        raise ValueError(f"the form has {len(given)} fields; the limit is {MAX_FIELDS}")
     needed = schema.get("required")
     required = (
         frozenset(needed) if isinstance(needed, list) and all(isinstance(n, str) for n in needed) else ()

@@ -198,7 +198,7 @@ class Connection:
             if may_log_in(self._definition):
                 self._become("needs login", f"/mcp login {self._definition.name}")
             else:
-                self._become("failed", self._why or "its headers hold no valid credential (HTTP 401)")
+                self._become("failed", self._why or "the credentials in its headers were rejected (HTTP 401)")
         else:
             status = f" (HTTP {self._status})" if self._status else ""
             self._become("failed", self._why or f"{_words(error)}{status}")

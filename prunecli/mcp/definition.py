@@ -156,7 +156,7 @@ class Definition:
         if self.transport != "stdio" and not self.url:
             yield "url", "expected an https URL", ""
         if self.url if self.transport == "stdio" else local:
-            yield "url", "not both command and url", "command starts a server, url reaches one"
+            yield "url", "not both command and url", "use command to start a server, url to connect to one"
 
 
 def text_problem(key: str, text: str) -> str:
@@ -168,9 +168,9 @@ def text_problem(key: str, text: str) -> str:
         return "contains a character that no program can be given"
     table, _, name = key.partition(".")
     if table == "env" and not _VARIABLE_NAME.fullmatch(name):
-        return f"not the name of a variable: {name[:40]!r}"
+        return f"invalid variable name: {name[:40]!r}"
     if table == "headers" and not _HEADER_NAME.fullmatch(name):
-        return f"not the name of a header: {name[:40]!r}"
+        return f"invalid header name: {name[:40]!r}"
     if table == "headers" and not (text.isprintable() and text.isascii()):
         return f"{name}: expected printable ASCII"
     if table == "url" and text and not VARIABLE.search(text):
@@ -182,7 +182,7 @@ def name_problem(name: str) -> str:
     """Why this cannot name a server, or "". A name stands in rules, in the log and in the terminal."""
     if not name or len(name) > MAX_NAME or not _NAME.fullmatch(name) or name != name.strip():
         return (
-            f"not a server's name: {name[:40]!r} (letters, digits, - _ . and at most {MAX_NAME} characters)"
+            f"invalid server name: {name[:40]!r} (letters, digits, - _ . and at most {MAX_NAME} characters)"
         )
     return ""
 

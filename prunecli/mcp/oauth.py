@@ -113,7 +113,7 @@ async def log_in(
         status = await _ask(definition, provider)
     if "tokens" not in login.load():
         raise LoginFailed(
-            f"{definition.name}: the server asked for no login (status {status})",
+            f"{definition.name}: the server did not ask for a login (status {status})",
             "use /mcp reconnect to connect",
         )
 
@@ -245,9 +245,7 @@ class _Provider(OAuthClientProvider):
             outgoing = await anext(flow)
             while True:
                 if url_problem(str(outgoing.url.copy_with(query=None, fragment=None))):
-                    raise LoginFailed(
-                        f"{self._definition.name}: {outgoing.url.host} is not asked without https"
-                    )
+                    raise LoginFailed(f"{self._definition.name}: {outgoing.url.host} needs https")
                 response = yield outgoing
                 if outgoing is not request:
                     await _read(response)

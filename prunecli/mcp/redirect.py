@@ -96,7 +96,7 @@ class Redirect:
         method, _, rest = line.partition(" ")
         target = urlsplit(rest.rpartition(" ")[0])
         if method != "GET" or target.path != PATH:
-            return "404 Not Found", "Not found", "prunecli waits for a login here."
+            return "404 Not Found", "Not found", "prunecli is waiting for a login here."
         try:
             given = {name: values[0] for name, values in parse_qs(target.query, max_num_fields=20).items()}
         except ValueError:
@@ -112,5 +112,5 @@ class Redirect:
             else:
                 self._arrived.set_result(Code(given["code"], given["state"], given.get("iss")))
         if self._arrived.cancelled() or self._arrived.exception() is not None:
-            return "200 OK", "Not logged in", "You can close this page. prunecli says more."
+            return "200 OK", "Not logged in", "You can close this page. See prunecli for details."
         return "200 OK", "Done", "You can close this page and go back to prunecli."

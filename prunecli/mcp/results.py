@@ -115,7 +115,7 @@ def _image(data: str, kind: str) -> Block:
     try:
         header = header_of(base64.b64decode(data, validate=True))
     except (ValueError, binascii.Error) as error:
-        return Text(f"[an image that cannot be shown ({in_line(kind, 40)}): {error}]")
+        return Text(f"[an unreadable image ({in_line(kind, 40)}): {error}]")
     if max(header.width, header.height) > MAX_PIXELS:
         return Text(f"[an image of {header.width} x {header.height} pixels, too large]")
     return Image(header.media_type, data, header.width, header.height)

@@ -160,7 +160,7 @@ async def _read_messages(
                         log(f"not a message: {bytes(line)[:MAX_LOG_LINE].decode('utf-8', 'replace')}")
                     noise += len(bytes(line)) + _LINE_BYTES
                     if noise > MAX_NOISE:
-                        raise Flooded("writes to its standard output what is no message")
+                        raise Flooded("wrote something other than messages to its standard output")
                 else:
                     noise = 0
                     await incoming.send(message)
@@ -170,7 +170,7 @@ async def _read_messages(
     except Flooded as flood:
         lost(str(flood))
     except (OSError, ValueError) as error:
-        lost(f"its output cannot be read: {error}")
+        lost(f"cannot read its output: {error}")
     except (anyio.ClosedResourceError, anyio.BrokenResourceError):
         pass  # nobody reads any more
     finally:

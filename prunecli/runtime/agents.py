@@ -13,7 +13,7 @@ from prunecli.model.requests import PREAMBLE
 
 TITLE = "subagents"
 """The title of the notice that names them after the session began."""
-GONE = "There are no agents but explore now."
+GONE = "The only agent now is explore."
 
 
 class Agents:

@@ -5,13 +5,16 @@ session's system prompt or tools; notices tell the model of later changes.
 """
 
 import asyncio
+import os
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from functools import cached_property
 from time import monotonic
 from typing import TYPE_CHECKING
 
+from prunecli.agent.project_settings import down_to
 from prunecli.model.events import UserMessage
+from prunecli.model.requests import PREAMBLE
 from prunecli.model.signals import Notice
 
 if TYPE_CHECKING:
@@ -32,6 +35,7 @@ class Extensions:
     def __init__(self, host: "Host") -> None:
         self._host = host
         self._told = set[str]()
+        self._absent = frozenset[str]()
         self._offers: list[tuple[str, str]] = []
         self._offers_until = 0.0
         host.mailbox.news.append(self._due)
@@ -58,7 +62,30 @@ class Extensions:
 
     def _due(self) -> Sequence[UserMessage]:
         """The notices that are due now."""
-        return (*self.skills.due(), *self._nested.due())
+        skills = () if self.absent("skills") else self.skills.due()
+        exchanges = self._host.session.context.exchanges
+        used = "_nested" in vars(self) or any(one.results for one in exchanges)
+        return (*skills, *self._nested.due()) if used else skills
+
+    def absent(self, kind: str) -> bool:
+        """Whether the session began with this prompt and nothing of a kind ("skills", "agents") is there.
+
+        There is nothing to look at or to tell then: imports for it would be a tenth of the time to the first request.
+        """
+        return kind in self._absent
+
+    def _look_for_folders(self) -> None:
+        setup, places = self._host.setup, self._host.setup.places
+        if PREAMBLE in self._host.session.context.settings:
+            self._absent = frozenset()
+            return
+        project = down_to(setup.cwd) if self._host.gatekeeper.trusted else ()
+        bases = [places.config, places.home / ".claude"]
+        bases += [folder / hidden for folder in project for hidden in (".prunecli", ".claude")]
+        kinds = ("skills", "agents")
+        self._absent = frozenset(
+            kind for kind in kinds if not any(os.path.lexists(base / kind) for base in bases)
+        )
 
     @asynccontextmanager
     async def prompt(self, words: str) -> AsyncIterator[str]:
@@ -67,9 +94,11 @@ class Extensions:
         Looks at the folders again, at those of commands only if one may be called: reading them takes a fifth of the
         time to the first request. What a command grants holds until the context ends.
         """
+        self._look_for_folders()
         if not words.startswith("/"):
-            await asyncio.to_thread(self.skills.look)
-            self._tell(self.skills.problems)
+            if not self.absent("skills"):
+                await asyncio.to_thread(self.skills.look)
+                self._tell(self.skills.problems)
             yield words
             return
         self._tell(await asyncio.to_thread(self.look))

@@ -111,7 +111,7 @@ class Moments:
         context = self._runtime.session.context
         replies = await self._hooking.fire("PrePrune", **self._proposal(prunes))
         if why := blocked(replies):
-            self._say(f"A hook keeps what would be pruned: {why}")
+            self._say(f"A hook blocked a prune: {why}")
             asked = [
                 replace(_with(self._runtime, one, ()), reason=f"kept by a hook: {why}") for one in prunes
             ]
@@ -188,7 +188,7 @@ class Moments:
         if not said or self._hooking.stop is not None:
             return None
         if before >= MAX_STOPS:
-            self._say(f"Hooks kept the agent going {MAX_STOPS} times in a row; it stops now")
+            self._say(f"Hooks continued the run {MAX_STOPS} times in a row; it stops now")
             return None
         title = f"{GO_ON} {', '.join(one_line(one.name) for one in said)}"
         return notice(title, "\n".join(one.reason for one in said), kept=True)

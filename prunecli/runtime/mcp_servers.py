@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from prunecli.mcp.state import RemotePrompt, Server
 
 TITLE = "MCP servers"
-NONE_LEFT = "There are none any more."
+NONE_LEFT = "There are no MCP servers any more."
 OFF = "off in the configuration"
 PROJECT_FILE = ".mcp.json"
 HOW = "mcp_search finds their tools, mcp_call calls one."

@@ -82,7 +82,7 @@ class Runtime:
         self.setup, self.who, self.within = setup, who, within
         self.config = setup.config
         self.store = Store(setup.places.sessions)
-        self.mailbox, self.bill = Mailbox([lambda: self.subagents.due()]), Bill()
+        self.mailbox, self.bill = Mailbox([self._on_subagents]), Bill()
         self.run_limits = Limits()
         self.asker: Callable[[Asked], Awaitable[Answer]] = nobody
         self.notices, self.opening = list[str](), list[str]()
@@ -196,7 +196,8 @@ class Runtime:
         """
         if not words.strip() and not images:
             raise UsageError("the prompt is blank", "type a prompt")
-        self.subagents.give_up()
+        if self.session.context.in_progress:
+            self.subagents.give_up()
         async with self.extensions.prompt(words) if self.within is None else nullcontext(words) as words:
             changes = [Text(change)] if (change := self.prepare()) else []
             plan = [PLAN_NOTE] if (self.gatekeeper.mode, origin, self.who) == ("plan", "prompt", "") else []
@@ -265,7 +266,12 @@ class Runtime:
         return begin(*parts, window=window, trusted=trusted, more=self._listings)
 
     def _listings(self) -> tuple[str, ...]:
-        return self.extensions.skills.listing(), *self.subagents.listed()
+        absent = self.extensions.absent
+        skills = () if absent("skills") else (self.extensions.skills.listing(),)
+        return (*skills, *(() if absent("agents") else self.subagents.listed()))
+
+    def _on_subagents(self) -> Sequence[UserMessage]:
+        return () if self.extensions.absent("agents") else self.subagents.due()
 
     def tool_context(
         self, *, approved: bool = False, granted: bool = False, reads: bool = False

@@ -96,9 +96,7 @@ def answer(records: Sequence[Record], ended: str, problem: str, number: int) -> 
         case "finished":
             return f"{words or '(no answer)'}\n{handle}"
         case "interrupted":
-            head = (
-                "[interrupted by the user]" if words else "[interrupted by the user before it said anything]"
-            )
+            head = "[interrupted by the user]" if words else "[interrupted by the user before any output]"
         case "error":
             head = f"[the task failed: {one_line(problem)}]"
         case _:

@@ -20,9 +20,7 @@ class TaskInput:
 
     prompt: Annotated[str, "the complete task; the subagent cannot see this conversation"]
     description: Annotated[str, "3-5 words for the screen"]
-    agent: Annotated[str | None, "explore: looks around, read-only, cheap. Default: your tools and model"] = (
-        None
-    )
+    agent: Annotated[str | None, "explore: read-only search, cheap. Default: your tools and model"] = None
 
 
 class Task:

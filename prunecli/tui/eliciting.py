@@ -10,10 +10,10 @@ from prunecli.sanitize import one_line, source
 from prunecli.tui.port import Port
 from prunecli.tui.program import Program
 
-NO = "No, tell the server nothing"
+NO = "No, decline"
 _BULLET = "·"
-TYPE_IT = "Send the text typed below"
-_KEYS = ("Enter to answer, with a text where one is wanted · Esc for no", "Enter to answer · Esc for no")
+TYPE_IT = "Send the typed text"
+_KEYS = ("Enter to answer (type text if asked) · Esc to decline", "Enter to answer · Esc to decline")
 
 
 class Eliciting:
@@ -27,7 +27,7 @@ class Eliciting:
     async def ask(self, asked: Elicitation) -> Reply:
         """Ask all fields of a question, and return the answer."""
         async with self._turn:
-            self._program.notify_user("has a question of an MCP server")
+            self._program.notify_user("has a question from an MCP server")
             if asked.url or not asked.fields:
                 about = f"{asked.message}\n{asked.url}".strip()
                 return Reply("accept" if await self._agreed(asked.server, about) else "decline")
@@ -42,7 +42,7 @@ class Eliciting:
                         if given:
                             values[field.name] = field.value(given)
                         elif field.required:
-                            raise ValueError("an answer is needed")
+                            raise ValueError("an answer is required")
                         break
                     except ValueError as error:
                         problem = str(error)

@@ -66,7 +66,7 @@ def states(runtime: Runtime) -> dict[str, str]:
 def test_without_servers_a_start_asks_and_says_nothing(tmp_path):
     runtime = runtime_in(tmp_path)
     assert "/mcp approve" not in runtime.opening
-    assert texts(run_line(runtime, "/mcp approve")) == "No MCP server waits for an approval."
+    assert texts(run_line(runtime, "/mcp approve")) == "No MCP server is waiting for approval."
     assert texts(run_line(runtime, "/mcp")).startswith("No MCP servers. Add [mcp.NAME] to the config")
 
 
@@ -152,7 +152,7 @@ def test_an_approval_can_be_taken_back(tmp_path):
     answer(runtime, question(run_line(runtime, "/mcp approve")), 0)
     assert texts(run_line(runtime, "/mcp approve x")) == "x needs no approval."
     assert texts(run_line(runtime, "/mcp revoke x")) == "x is off until you approve it again."
-    assert texts(run_line(runtime, "/mcp revoke x")) == "x has no approval."
+    assert texts(run_line(runtime, "/mcp revoke x")) == "x is not approved."
     assert states(runtime) == {"x": "needs approval"}
     assert texts(run_line(runtime, "/mcp approve y")) == "y is not a server of this project."
 

@@ -57,8 +57,8 @@ def test_without_tools_it_has_all_but_those_denied(tmp_path: Path) -> None:
     ("text", "said"),
     [
         ("---\nname: a\n---\nx", "description: missing"),
-        ("---\nname: a\ndescription: d\n---\n", "no text below"),
-        ("---\nname: a b\ndescription: d\n---\nx", "name: 'a b'"),
+        ("---\nname: a\ndescription: d\n---\n", "no system prompt below"),
+        ("---\nname: a b\ndescription: d\n---\nx", "invalid name 'a b'"),
         ('---\nname: "a\\u001b[2J"\ndescription: d\n---\nx', "name: "),
         ("---\nname: a\ndescription: d\nmaxTurns: 0\n---\nx", "maxTurns: '0'"),
         ("---\nname: a\ndescription: d\nmaxTurns: many\n---\nx", "maxTurns: 'many'"),

@@ -27,7 +27,7 @@ def test_ordinary_names_are_fine(name):
 )
 def test_a_name_that_could_mislead_a_rule_or_a_terminal_is_refused(name):
     said = name_problem(name)
-    assert said.startswith("not a server's name")
+    assert said.startswith("invalid server name")
     assert said.isprintable()
 
 
@@ -69,12 +69,12 @@ def test_addresses_that_are_not(url):
             replace(LOCAL, args=("a\0",)),
             ".mcp.json: files.args: contains a character that no program can be given",
         ),
-        (replace(LOCAL, env={"A=B": "1"}), ".mcp.json: files.env: not the name of a variable: 'A=B'"),
+        (replace(LOCAL, env={"A=B": "1"}), ".mcp.json: files.env: invalid variable name: 'A=B'"),
         (replace(LOCAL, timeout=0), ".mcp.json: files.timeout: expected seconds above 0, got 0"),
         (replace(REMOTE, url=""), "hub.url: expected an https URL"),
-        (replace(REMOTE, headers={"A B": "1"}), "hub.headers: not the name of a header: 'A B'"),
+        (replace(REMOTE, headers={"A B": "1"}), "hub.headers: invalid header name: 'A B'"),
         (replace(REMOTE, headers={"A": "1\r\nB: 2"}), "hub.headers: A: expected printable ASCII"),
-        (replace(REMOTE, name="a/b"), "a/b: not a server's name"),
+        (replace(REMOTE, name="a/b"), "a/b: invalid server name"),
     ],
 )
 def test_an_error_names_file_server_and_key(definition, said):

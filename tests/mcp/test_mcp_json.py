@@ -87,7 +87,7 @@ def test_keys_of_others_are_ignored(key):
         ({"command": "a", "args": [1]}, ".mcp.json: x.args: expected a string"),
         ({"command": "a", "env": ["A"]}, ".mcp.json: x.env: expected an object of strings"),
         ({"command": "a", "env": {"A": 1}}, ".mcp.json: x.env.A: expected a string"),
-        ({"command": "a", "env": {"A B": "1"}}, ".mcp.json: x.env: not the name of a variable: 'A B'"),
+        ({"command": "a", "env": {"A B": "1"}}, ".mcp.json: x.env: invalid variable name: 'A B'"),
         ({"command": "a", "cwd": 5}, ".mcp.json: x.cwd: expected a string"),
         ({"command": "a", "timeout": "1"}, ".mcp.json: x.timeout: expected milliseconds"),
         ({"command": "a", "timeout": True}, ".mcp.json: x.timeout: expected milliseconds"),
@@ -125,7 +125,7 @@ def test_a_wrong_entry_is_named_and_costs_only_that_server(entry, message):
 
 @pytest.mark.parametrize("name", ["a/b", "a:b", "a\u001b[2J", "", "x" * 80])
 def test_a_name_that_could_mislead_is_refused(name):
-    assert said({"command": "x"}, name).startswith(".mcp.json: not a server's name")
+    assert said({"command": "x"}, name).startswith(".mcp.json: invalid server name")
 
 
 @pytest.mark.parametrize(

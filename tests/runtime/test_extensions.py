@@ -63,14 +63,24 @@ def asking(runtime: Runtime, kind: str = "once") -> list[Asked]:
 # Skills ------------------------------------------------------------------------------------------------------
 
 
-async def test_without_extensions_a_request_is_what_it_was_and_nothing_is_looked_at_before(
+async def test_without_extensions_a_request_is_what_it_was_and_nothing_is_imported(
     tmp_path: Path,
 ) -> None:
     runtime = start(tmp_path, [says("Hi.")])
-    assert not runtime.extensions.skills.looked
     await runtime.submit("hello")
+    assert [runtime.extensions.absent(kind) for kind in ("skills", "agents")] == [True, True]
+    assert not {"skills", "_nested"} & vars(runtime.extensions).keys()
+    assert "subagents" not in vars(runtime)
     assert "skill" not in system(runtime).lower()
     assert notices(runtime) == []
+
+
+async def test_a_skill_that_comes_after_the_first_prompt_is_told_with_the_next(tmp_path: Path) -> None:
+    runtime = start(tmp_path, [says("Hi."), says("I see.")])
+    await runtime.submit("hello")
+    skill(tmp_path / "home/.claude/skills", "pdf", "Reads PDFs.")
+    await runtime.submit("and now?")
+    assert any("pdf: Reads PDFs." in text for _, text in notices(runtime))
 
 
 async def test_skills_of_project_and_user_are_in_the_system_prompt_and_read_without_a_question(

@@ -244,7 +244,7 @@ async def test_a_stop_hook_that_is_never_content_is_overruled(tmp_path: Path) ->
     at = hooked(tmp_path, [says("Done.")] * 20, {"Stop": [group("echo more >&2; exit 2")]})
     assert (await at.runtime.submit("go")).reason == "finished"
     assert len(bodies(at)) == 9
-    assert "Hooks kept the agent going 8 times in a row; it stops now" in at.said
+    assert "Hooks continued the run 8 times in a row; it stops now" in at.said
 
 
 async def test_continue_false_ends_the_run_with_its_reason(tmp_path: Path) -> None:

@@ -70,7 +70,7 @@ async def test_a_definition_is_named_at_the_start_and_a_new_one_by_a_notice_once
     for file in agents(runtime).iterdir():
         file.unlink()
     await runtime.submit("five")
-    assert notices(runtime)[1:] == ["There are no agents but explore now."]
+    assert notices(runtime)[1:] == ["The only agent now is explore."]
     point = points_of(runtime)[-1].seq
     await rewind(runtime, point, conversation=True, files=False)
     await runtime.submit("six")

@@ -57,7 +57,7 @@ async def test_escape_declines_and_a_page_is_only_shown(tmp_path: Path) -> None:
             replies.append(await s.runtime.servers.asker(asked))
 
         s.conversation.run(ask(ASKED), "asked")
-        await ready(s, "No, tell the server nothing")
+        await ready(s, "No, decline")
         await s.pilot.press("escape")
         await s.until(lambda: replies == [Reply("decline")])
         s.conversation.run(
