@@ -6,6 +6,7 @@ An event that a reader has seen is in the file. Nothing here is asynchronous, so
 from collections.abc import Callable, Generator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TypeAlias
 
@@ -72,9 +73,7 @@ class Session:
         """Why nothing can be added, or ""."""
         self._too_new = False
         self._owed: list[tuple[int, Event]] = []
-        self._started = started
-        self._clock = clock
-        self._open_log = open_log
+        self._started, self._clock, self._open_log = started, clock, open_log
         self._log: LogWriter | None = None
         self._blobs = Blobs(path.parent / "blobs") if path else None
         self.running = RunningOutput(path)
@@ -254,11 +253,8 @@ class Session:
     ) -> "Session":
         """Load a session from its file. A writable one takes the lock and answers calls that a crash left open;
         otherwise nothing is written. Raises SessionCorrupt, SessionLocked and OSError."""
-        return _last(
-            Session.load_steps(
-                path, context, writable=writable, clock=clock, open_log=open_log, shorten=shorten
-            )
-        )
+        begin = partial(Session.load_steps, writable=writable, clock=clock)
+        return _last(begin(path, context, open_log=open_log, shorten=shorten))
 
     @staticmethod
     def load_steps(
@@ -272,9 +268,8 @@ class Session:
     ) -> Steps:
         """Load in steps of a few milliseconds; the first one only takes the lock. Closing the generator releases
         it. `shorten` decides what of the output of a call that a crash left open is sent, also in a copy."""
-        session = Session(
-            SessionStarted(path.stem, "", ""), context, path=path, clock=clock, open_log=open_log
-        )
+        empty = SessionStarted(path.stem, "", "")
+        session = Session(empty, context, path=path, clock=clock, open_log=open_log)
         session.running.shorten = shorten
         session._log = open_log(path) if writable else None
         try:
@@ -332,7 +327,6 @@ class Session:
         path = store.new_path(cwd, started.id)
         begun = path.with_suffix(UNFINISHED)
         copy = Session(started, context, path=begun, clock=self._clock, open_log=self._open_log)
-        copy.running.shorten = self.running.shorten
         try:
             if records:
                 copy._append(started, records[0].timestamp, records[0].extra, 0)
