@@ -25,7 +25,7 @@ const tip = html("div");
 tip.id = "tip";
 tip.hidden = true;
 document.body.append(tip);
-const LEFT = 44, BOTTOM = 18, TOP = 12;
+const LEFT = 52, BOTTOM = 18, TOP = 12;
 const frame = (width, height, count, most, label, step) => {
   const svg = make("svg", { viewBox: `0 0 ${width} ${height}`, role: "img" });
   const x = (at) => LEFT + ((width - LEFT - 8) * at) / Math.max(1, count - 1);
@@ -55,7 +55,7 @@ const hover = (parts, width, count, words) => {
     tip.textContent = words(at);
     tip.hidden = false;
     const left = event.pageX + 14 + tip.offsetWidth > document.documentElement.clientWidth;
-    tip.style.left = `${left ? event.pageX - 14 - tip.offsetWidth : event.pageX + 14}px`;
+    tip.style.left = `${left ? Math.max(4, event.pageX - 14 - tip.offsetWidth) : event.pageX + 14}px`;
     tip.style.top = `${event.pageY + 14}px`;
   });
   svg.addEventListener("pointerleave", () => {

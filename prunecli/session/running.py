@@ -78,6 +78,7 @@ class RunningOutput:
 
     def take_over(self, other: "RunningOutput", at: int | None) -> None:
         """Copy the other's output for a copy of the session, unless the copy ends at an earlier record."""
+        self.shorten = other.shorten
         if at is None:
             self.key, self.text, self.since = other.key, other.text, other.since
 

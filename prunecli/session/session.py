@@ -81,9 +81,7 @@ class Session:
         """Why nothing can be added, or ""."""
         self._too_new = False
         self._owed: list[tuple[int, Event]] = []
-        self._started = started
-        self._clock = clock
-        self._open_log = open_log
+        self._started, self._clock, self._open_log = started, clock, open_log
         self._log: LogWriter | None = None
         self._blobs = Blobs(path.parent / "blobs") if path else None
         self.running = RunningOutput(path)
@@ -321,7 +319,6 @@ class Session:
         started = SessionStarted(new, str(cwd), self._started.model, parent=parent)
         begun = (path := store.new_path(cwd, new)).with_suffix(UNFINISHED)
         copy = Session(started, context, path=begun, clock=self._clock, open_log=self._open_log)
-        copy.running.shorten = self.running.shorten
         try:
             if records:
                 copy._append(started, records[0].timestamp, records[0].extra, 0)
