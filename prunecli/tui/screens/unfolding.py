@@ -14,7 +14,7 @@ FOLDED, OPEN, PLAIN = "▸ ", "▾ ", "  "
 
 
 class UnfoldingRows(Rows):
-    """The rows of a table. The marked one is unfolded and folded by Enter, Space or a click."""
+    """The rows of a table. The marked one is unfolded and folded by Enter or a click, never by a key that types."""
 
     def __init__(self, table: Table) -> None:
         self._whole = table
@@ -74,7 +74,6 @@ class UnfoldingRows(Rows):
             "up": lambda: self._move(-1),
             "down": lambda: self._move(1),
             "enter": self._toggle,
-            "space": self._toggle,
             "right": lambda: None if is_open else self._toggle(),
             "left": lambda: self._toggle() if is_open else None,
         }

@@ -24,7 +24,7 @@ async def test_enter_unfolds_the_marked_row(tmp_path: Path, size: tuple[int, int
         await s.until_shown("▸ 2 go on", "▸ 1 fix it")
         await s.pilot.press("enter")
         await s.until_shown("▾ 2 go on", "10:00")
-        await s.pilot.press("down", "space")
+        await s.pilot.press("down", "enter")
         await s.until_shown("▾ 1 fix it", "09:00")
         await s.pilot.press("up", "left")
         await s.until(lambda: "10:00" not in s.screen_text())
