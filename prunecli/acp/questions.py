@@ -20,6 +20,7 @@ from prunecli.commands.command import Choose
 from prunecli.presentation.questions import Sheet, sheet_of
 from prunecli.runtime import Runtime, outside
 from prunecli.sanitize import one_line
+from prunecli.tools.ask import Inquiry, Reply
 
 Chosen: TypeAlias = str | None
 """The id of the chosen option; None if the editor took the question back."""
@@ -83,6 +84,22 @@ class Questions:
             "Carry out this plan?", [text_content(shown(plan))], options, "switch_mode"
         )
         return next((id_ for id_, _, _ in PLAN_ANSWERS if id_ == answer), "no")
+
+    async def inquire(self, inquiry: Inquiry) -> Reply:
+        """Ask what the model wants to know. One option can be chosen; words of one's own are a steering prompt."""
+        options = [
+            PermissionOption(
+                option_id=str(at),
+                name=one_line(f"{one.label}: {one.description}" if one.description else one.label),
+                kind="allow_once",
+            )
+            for at, one in enumerate(inquiry.options)
+        ]
+        options.append(PermissionOption(option_id="none", name="Don't answer", kind="reject_once"))
+        asks = f"{inquiry.who}: " if inquiry.who else ""
+        about = [text_content(escaped(inquiry.question))]
+        answer = await self._question(one_line(f"{asks}{inquiry.question}"), [*about], options, "other")
+        return Reply(tuple(at for at in range(len(inquiry.options)) if str(at) == answer))
 
     async def choose(self, choose: Choose) -> str:
         """Ask for a choice and return its value; "" if none was made. The last choice of a grave one is the safe one,

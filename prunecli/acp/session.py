@@ -76,6 +76,7 @@ class EditorSession:
         self._shown = runtime.gatekeeper.mode, runtime.model_name, runtime.choices.effort
         self._titled = ""
         runtime.asker = self.questions.permit
+        runtime.inquiries.asker = self.questions.inquire
         self._leave = runtime.session.subscribe(self._read)
 
     async def _send(self, update: Update) -> None:

@@ -491,3 +491,22 @@ async def test_a_session_needs_a_folder(tmp_path: Path, cwd: str) -> None:
 def test_the_editor_of_the_tests_knows_what_was_said() -> None:
     editor = Editor()
     assert (editor.text(), editor.notices(), editor.calls()) == ("", "", {})
+
+
+@pytest.mark.parametrize(("picked", "told"), [("1", "Tabs"), ("none", "declined"), (None, "declined")])
+async def test_a_question_of_the_model_is_answered_in_the_editor(
+    tmp_path: Path, picked: str | None, told: str
+) -> None:
+    ask = Call("ask", {"question": "Tabs or spaces?", "options": [{"label": "Spaces"}, {"label": "Tabs"}]})
+    async with (
+        Endpoint([Reply([Thinking("ask"), ask]), DONE]) as endpoint,
+        editing(tmp_path, endpoint.base_url) as (editor, agent, work),
+    ):
+        editor.answer = lambda _call, _options: picked
+        session = await agent.new_session(cwd=str(work))
+        done = await agent.prompt(session_id=session.session_id, prompt=say("indent it"))
+        ((_, asked, options),) = editor.asked
+        assert done.stop_reason == "end_turn"
+        assert asked.title == "Tabs or spaces?"
+        assert [one.name for one in options] == ["Spaces", "Tabs", "Don't answer"]
+        assert told in sent(endpoint)
