@@ -34,6 +34,9 @@ _STATES = {
     ToolState.INTERRUPTED: "interrupted",
 }
 
+_NO_CALLS = ("attached", "notice")
+"""What looks like a call on the screen, but is none: nothing was begun or done."""
+
 
 def ours(text: str) -> str:
     """Replace the program's non-ASCII characters with ASCII."""
@@ -68,6 +71,8 @@ def _call_lines(call: ToolCall, *, afterwards: bool) -> list[str]:
     if state is None:
         return []
     said = f": {ours(one_line(call.outcome))}" if call.outcome else ""
+    if call.name in _NO_CALLS:
+        return [f"[{name}] {argument}{said}"]
     took = f" ({call.duration_ms / 1000:.1f} s)" if call.duration_ms and call.duration_ms >= 1000 else ""
     about = f"{argument} - " if afterwards and argument else ""
     lines = [f"[{name}] {about}{state}{said}{took}"]

@@ -104,3 +104,11 @@ def test_the_state_is_one_line_of_ascii(tmp_path: Path) -> None:
     assert line.startswith("(mode ask, ")
     assert line.isascii()
     assert "untrusted: read-only" in status_line(start(tmp_path, trusted=False).status())
+
+
+@pytest.mark.parametrize(
+    ("name", "outcome", "line"),
+    [("attached", "2 lines", "[attached] calc.py: 2 lines"), ("notice", "", "[notice] calc.py")],
+)
+def test_what_is_no_call_is_not_said_to_be_done(name: str, outcome: str, line: str) -> None:
+    assert entry_lines(ToolCall(name, "calc.py", ToolState.OK, outcome)) == [line]
