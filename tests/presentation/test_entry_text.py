@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from prunecli.commands.command import Choice, Choose, Table
 from prunecli.presentation.entries import (
     Assistant,
