@@ -18,6 +18,9 @@ CacheTtl: TypeAlias = Literal["5m", "1h"]
 PREAMBLE = "request.preamble"
 """The setting that records system prompt and tool schemas, so the log alone can prove requests."""
 
+IMPORTED = "session.imported"
+"""The setting that stores an imported session's origin: `importers.origin.Origin.to_json`."""
+
 TASK = "task"
 """The tool whose calls run in sessions of their own. After a crash such a call is continued, not interrupted."""
 

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 
 from prunecli.config import Config
+from prunecli.model.requests import IMPORTED
 from prunecli.providers.models import ModelInfo
-from prunecli.session.importers.origin import IMPORTED
 from prunecli.session.session import Session
 
 

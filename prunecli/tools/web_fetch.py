@@ -2,16 +2,16 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from prunecli.errors import ToolError
 from prunecli.model.messages import Json
 from prunecli.model.touches import Touches
 from prunecli.tools.tool import ToolContext, ToolOutput, in_one_line, text_output
-from prunecli.tools.web.access import Web
-from prunecli.tools.web.address import Address, parsed
-from prunecli.tools.web.download import Download, download
-from prunecli.tools.web.page import blocks_of
+
+if TYPE_CHECKING:
+    from prunecli.tools.web.address import Address
+    from prunecli.tools.web.download import Download
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,21 +36,25 @@ class WebFetch:
         """The URL; look-alike letters in it are shown as they are requested."""
         url = in_one_line(given.get("url"))
         try:
-            return url if url.isascii() else parsed(url).url
+            return url if url.isascii() else _parsed(url).url
         except ToolError:
             return url
 
     def touches(self, given: WebFetchInput) -> Touches:
         """The host; nothing for a URL that will be refused without a request."""
         try:
-            return Touches(fetches=(parsed(given.url).site,))
+            return Touches(fetches=(_parsed(given.url).site,))
         except ToolError:
             return Touches()
 
     async def run(self, given: WebFetchInput, context: ToolContext) -> ToolOutput:
         """Fetch it. Raises ToolError for a URL that may not be fetched and for any failure of the server."""
+        from prunecli.tools.web.access import Web  # deferred: every start loads this tool, few sessions fetch
+        from prunecli.tools.web.download import download
+        from prunecli.tools.web.page import blocks_of
+
         web = context.web or Web()
-        address = parsed(given.url, web.private)
+        address = _parsed(given.url, web.private)
         context.progress(f"fetching from {address.site}")
         found = await download(address, web)
         if found.elsewhere is not None:
@@ -58,9 +62,15 @@ class WebFetch:
         return ToolOutput(await blocks_of(found), details=_details(found))
 
 
-def _elsewhere(asked: Address, to: Address) -> str:
+def _parsed(url: str, private: tuple[str, ...] = ()) -> "Address":
+    from prunecli.tools.web.address import parsed
+
+    return parsed(url, private)
+
+
+def _elsewhere(asked: "Address", to: "Address") -> str:
     return f"{asked.url} redirects to another host, so nothing was fetched. To get it, call web_fetch with {to.url}"
 
 
-def _details(found: Download) -> dict[str, Json]:
+def _details(found: "Download") -> dict[str, Json]:
     return {"url": found.address.url, "bytes": len(found.body), "truncated": found.cut}

@@ -18,9 +18,9 @@ from prunecli.model.events import (
 )
 from prunecli.model.messages import Block, Document, Image, Json, Opaque
 from prunecli.model.notes import typed
+from prunecli.model.requests import IMPORTED
 from prunecli.model.searches import in_words, is_result, is_use
 from prunecli.sanitize import one_line
-from prunecli.session.importers.origin import IMPORTED
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,9 +11,6 @@ Kind: TypeAlias = Literal[
     "session", "agent-session", "messages", "claude-code", "pi", "codex", "opencode", "gemini-cli"
 ]
 
-IMPORTED = "session.imported"
-"""The setting that stores an imported session's origin: `Origin.to_json`."""
-
 
 @dataclass(frozen=True, slots=True)
 class Origin:

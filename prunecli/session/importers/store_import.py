@@ -15,10 +15,10 @@ from prunecli.errors import PrunecliError
 from prunecli.model.events import Event, Record, SessionStarted, SettingChanged
 from prunecli.model.messages import Json
 from prunecli.model.record_codec import encode_record
+from prunecli.model.requests import IMPORTED
 from prunecli.regular import open_regular
 from prunecli.session.blobs import Blobs
 from prunecli.session.digest import whole_record
-from prunecli.session.importers.origin import IMPORTED
 from prunecli.session.importers.source import Source
 from prunecli.session.store import UNFINISHED, Store, new_id
 from prunecli.session.writer import LogWriter

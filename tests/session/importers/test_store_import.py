@@ -11,7 +11,7 @@ from prunecli.context.tokens import Chars4
 from prunecli.errors import StorageFailed
 from prunecli.model.events import SessionStarted, UserMessage
 from prunecli.model.messages import Text
-from prunecli.session.importers.origin import IMPORTED
+from prunecli.model.requests import IMPORTED
 from prunecli.session.importers.source import Source, read_source
 from prunecli.session.importers.store_import import Saved, save
 from prunecli.session.log import read_log
