@@ -210,7 +210,7 @@ async def test_cost_and_audit_name_what_had_no_answer(tmp_path: Path) -> None:
     await runtime.submit("go")
     provider.begins.append((LOST, [ThinkingDelta("hm")], None))
     await stopped(runtime, provider)
-    table = run_line(runtime, "/cost")[0]
+    table = run_line(runtime, "/cost all")[0]
     assert isinstance(table, Table)
     told = "\n".join(" ".join(row) for row in table.rows)
     assert " cut " in told

@@ -199,7 +199,7 @@ async def test_the_bill_of_a_session_includes_its_tasks(tmp_path: Path) -> None:
     own = [one.event for one in runtime.session.records if isinstance(one.event, AssistantMessage)]
     price = runtime.choices.price
     assert runtime.bill.cost == pytest.approx(sum(price(one.model, one.usage) for one in (*own, *billed)))
-    (cost,) = run_line(runtime, "/cost")
+    (cost,) = run_line(runtime, "/cost all")
     assert isinstance(cost, Table)
     assert "Task 1 (no agent, claude-opus-5-5): finished, 1 requests" in cost.note
     assert any(row[0].endswith(" task") for row in cost.rows)

@@ -59,10 +59,7 @@ def test_a_list_says_what_a_session_holds(store: Store, cwd: Path) -> None:
     assert (one.title, one.label) == ("fix the parser", "big fix")
     assert (digest.first, digest.last, digest.parent) == ("fix the parser\nplease", "and the lexer", "older")
     assert (digest.prompts, digest.entries, digest.context) == (2, 4, 500 + 1_000 + 50)
-    assert digest.spent == {
-        "claude-sonnet-5-5": [2, 600, 20, 2_000, 100, 0],
-        "claude-haiku-5": [1, 7, 3, 0, 0, 0],
-    }
+    assert digest.spent == {"claude-sonnet-5-5": [2, 600, 20, 2_000, 100], "claude-haiku-5": [1, 7, 3, 0, 0]}
 
 
 def test_without_a_name_the_first_line_of_the_first_prompt_is_the_title(store: Store, cwd: Path) -> None:
