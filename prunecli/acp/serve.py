@@ -5,8 +5,10 @@ import logging
 import os
 import signal
 from collections.abc import Mapping
+from typing import cast
 
-from acp import AgentSideConnection
+from acp import Agent
+from acp.agent.connection import AgentSideConnection
 
 from prunecli.acp.agent import EditorAgent
 from prunecli.acp.transport import StdioTransport
@@ -22,7 +24,7 @@ def serve(asked: Launch, environ: Mapping[str, str]) -> int:
     logging.basicConfig(level=logging.WARNING, handlers=[handler])
     target = os.dup(1)
     os.dup2(2, 1)
-    return asyncio.run(_serve(asked, environ, 0, target))
+    return asyncio.run(serve_on(asked, environ, 0, target))
 
 
 class _OneLine(logging.Formatter):
@@ -35,10 +37,13 @@ class _OneLine(logging.Formatter):
         return f"prunecli: {record.getMessage()}{why}".replace("\n", " ")
 
 
-async def _serve(asked: Launch, environ: Mapping[str, str], source: int, target: int) -> int:
+async def serve_on(asked: Launch, environ: Mapping[str, str], source: int, target: int) -> int:
+    """Serve an editor on two descriptors, and return the exit code. Takes the signals that end the program."""
     agent = EditorAgent(asked, environ)
     transport = StdioTransport(source, target)
-    connection = AgentSideConnection(agent, transport, listening=False, use_unstable_protocol=True)
+    # The library passes all that a request may have by keyword, of which the agent takes what it needs.
+    made = cast("Agent", agent)
+    connection = AgentSideConnection(made, transport, listening=False, use_unstable_protocol=True)
     loop, caught = asyncio.get_running_loop(), list[int]()
     listening = asyncio.ensure_future(connection.listen())
 

@@ -3,21 +3,28 @@
 import asyncio
 import os
 import sys
+from asyncio.streams import FlowControlMixin
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from inspect import isawaitable
 from pathlib import Path
 from typing import Any
 
 from acp import RequestError, spawn_agent_process, text_block
+from acp.client import ClientSideConnection
 from acp.schema import AllowedOutcome, DeniedOutcome, RequestPermissionResponse
 
+from prunecli.acp.serve import serve_on
+from prunecli.flags import read
 from prunecli.session.log import read_log
 from prunecli.session.verify import verify_session
 from tests.e2e.bound import OPUS, project
 
 QUIET = ("pruning.enabled=false", "model.thinking=2000")
 KEY = "sk-ant-test-0000000000"
+LIMIT = 50_000_000
+"""Bytes of one message."""
 
 
 class Editor:
@@ -116,32 +123,77 @@ async def editing(
     key: str = KEY,
     model: str = OPUS,
     flags: tuple[str, ...] = (),
+    alone: bool = False,
 ) -> AsyncIterator[tuple[Editor, Any, Path]]:
-    """An editor, its connection to the program, and a folder to work in. Afterwards every log must verify."""
+    """An editor, its connection to the program, and a folder to work in. Afterwards every log must verify.
+
+    The program runs in a process of its own if `alone`, otherwise in this one, which takes a tenth of the time.
+    """
     work = project(tmp_path / "work")
     editor = Editor()
     line = words(*sets, trust=trust, model=model)
-    command = [sys.executable, *line[:-1], *flags, line[-1]]
+    command = [*line[:-1], *flags, line[-1]]
     env = environment(tmp_path, base_url, key)
     (tmp_path / "home").mkdir(exist_ok=True)
-    errors = tmp_path / "stderr"
-    with errors.open("ab") as stderr:
-        async with spawn_agent_process(
-            lambda _: editor,  # type: ignore[arg-type,return-value]
-            *command,
-            env=env,
-            cwd=work,
-            transport_kwargs={"stderr": stderr, "shutdown_timeout": 20, "limit": 50_000_000},
-            use_unstable_protocol=True,
-        ) as (connection, process):
-            async with asyncio.timeout(60):
-                await connection.initialize(protocol_version=1)
-                yield editor, connection, work
-    assert process.returncode == 0, errors.read_text()
-    assert "Traceback" not in errors.read_text()
+    opened = (
+        _process(editor, command, env, work, tmp_path / "stderr")
+        if alone
+        else _here(editor, command, env, work)
+    )
+    async with opened as connection, asyncio.timeout(60):
+        await connection.initialize(protocol_version=1)
+        yield editor, connection, work
     for path in (tmp_path / "data" / "sessions").glob("*/*.jsonl"):
         report = verify_session(path, read_log(path))
         assert report.clean, report.lines
+
+
+@asynccontextmanager
+async def _process(
+    editor: Editor, command: list[str], env: dict[str, str], work: Path, errors: Path
+) -> AsyncIterator[Any]:
+    with errors.open("ab") as stderr:
+        async with spawn_agent_process(
+            lambda _: editor,  # type: ignore[arg-type,return-value]
+            sys.executable,
+            *command,
+            env=env,
+            cwd=work,
+            transport_kwargs={"stderr": stderr, "shutdown_timeout": 20, "limit": LIMIT},
+            use_unstable_protocol=True,
+        ) as (connection, process):
+            yield connection
+    _check(process.returncode, errors)
+
+
+def _check(code: int | None, errors: Path) -> None:
+    assert code == 0, errors.read_text()
+    assert "Traceback" not in errors.read_text()
+
+
+@asynccontextmanager
+async def _here(editor: Editor, command: list[str], env: dict[str, str], work: Path) -> AsyncIterator[Any]:
+    """The program's own `serve_on`, on two pipes."""
+    (source, to_agent), (from_agent, target) = os.pipe(), os.pipe()
+    asked = replace(read(command[2:]).launch, cwd=work)
+    serving = asyncio.create_task(serve_on(asked, env, source, target))
+    loop, reader = asyncio.get_running_loop(), asyncio.StreamReader(limit=LIMIT)
+    receiving, _ = await loop.connect_read_pipe(
+        lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(from_agent, "rb", 0)
+    )
+    sending, protocol = await loop.connect_write_pipe(FlowControlMixin, os.fdopen(to_agent, "wb", 0))
+    writer = asyncio.StreamWriter(sending, protocol, None, loop)
+    connection = ClientSideConnection(lambda _: editor, writer, reader, use_unstable_protocol=True)  # type: ignore[arg-type,return-value]
+    try:
+        yield connection
+    finally:
+        await connection.close()
+        sending.close()
+        async with asyncio.timeout(20):
+            assert await serving == 0
+        receiving.close()
+        for descriptor in (source, target):
+            os.close(descriptor)
 
 
 def say(text: str) -> list[Any]:

@@ -54,7 +54,10 @@ def sent(endpoint: Endpoint, number: int = -1) -> str:
 
 async def test_a_turn_streams_thinking_text_and_calls(tmp_path: Path) -> None:
     script = [step(0), DONE]
-    async with Endpoint(script) as endpoint, editing(tmp_path, endpoint.base_url) as (editor, agent, work):
+    async with (
+        Endpoint(script) as endpoint,
+        editing(tmp_path, endpoint.base_url, alone=True) as (editor, agent, work),
+    ):
         session = await agent.new_session(cwd=str(work))
         assert [mode.id for mode in session.modes.available_modes] == ["ask", "edits", "plan", "auto"]
         done = await agent.prompt(session_id=session.session_id, prompt=say("look"))
@@ -78,7 +81,7 @@ async def test_a_turn_streams_thinking_text_and_calls(tmp_path: Path) -> None:
 async def test_an_edit_is_asked_with_its_diff_and_made_when_allowed(tmp_path: Path) -> None:
     async with (
         Endpoint(edits(EDIT)) as endpoint,
-        editing(tmp_path, endpoint.base_url) as (editor, agent, work),
+        editing(tmp_path, endpoint.base_url, alone=True) as (editor, agent, work),
     ):
         session = await agent.new_session(cwd=str(work))
         await agent.prompt(session_id=session.session_id, prompt=say("change it"))
@@ -190,7 +193,7 @@ async def test_cancel_stops_the_answer_and_the_session_goes_on(tmp_path: Path) -
     script = [Reply([Thinking("x"), "A long answer. " * 20], faults=Stall(12)), DONE]
     async with (
         Endpoint(script) as endpoint,
-        editing(tmp_path, endpoint.base_url) as (editor, agent, work),
+        editing(tmp_path, endpoint.base_url, alone=True) as (editor, agent, work),
     ):
         session = await agent.new_session(cwd=str(work))
         running = asyncio.ensure_future(agent.prompt(session_id=session.session_id, prompt=say("talk")))
@@ -287,7 +290,7 @@ async def test_two_sessions_run_side_by_side(tmp_path: Path) -> None:
 
     async with (
         Endpoint(reply) as endpoint,
-        editing(tmp_path, endpoint.base_url) as (editor, agent, work),
+        editing(tmp_path, endpoint.base_url, alone=True) as (editor, agent, work),
     ):
         one, two = await asyncio.gather(agent.new_session(cwd=str(work)), agent.new_session(cwd=str(work)))
         await asyncio.gather(
