@@ -16,6 +16,7 @@ from prunecli.session.verify import verify_session
 from tests.acp.editor import environment
 from tests.e2e.bound import project
 from tests.endpoint import Call, HttpError, Reply, Stall, serve
+from tests.waiting import wait_until
 
 STREAMS = ("-p", "--input-format", "stream-json", "--output-format", "stream-json")
 
@@ -98,6 +99,7 @@ def test_an_interrupt_stops_the_run_and_the_next_message_goes_on(tmp_path: Path)
     with serve(script) as endpoint, program(tmp_path, endpoint.base_url) as process:
         put(process, "talk")
         until(process, "system")
+        wait_until(lambda: endpoint.requests)
         interrupt = {"type": "control_request", "request_id": "r1", "request": {"subtype": "interrupt"}}
         put(process, interrupt)
         answered = until(process, "control_response")[-1]
