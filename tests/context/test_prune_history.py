@@ -299,7 +299,7 @@ def cached(records: list[Record], shares: list[float]) -> list[Record]:
 
 
 @given(sessions(), st.lists(st.floats(0, 1), min_size=1, max_size=5))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 def test_the_figures_add_up(records: list[Record], shares: list[float]) -> None:
     records = cached(records, shares)
     context, asked = Context(Chars4()), Context(Chars4())

@@ -16,7 +16,7 @@ def price(_: str, usage: Usage) -> float:
 
 
 @given(logs())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_each_response_is_in_one_turn_in_order(records: list[Record]) -> None:
     context = Context(Chars4())
     for record in records:

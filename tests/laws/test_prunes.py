@@ -30,7 +30,7 @@ from prunecli.model.requests import WireMessage
 from tests.laws import checks
 from tests.laws.logs import sessions
 
-QUICK = settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+QUICK = settings(max_examples=70, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 NOTICED = settings(QUICK, max_examples=300, database=None, phases=[Phase.generate])
 """For a planted mistake: that it is found counts, not how small an example of it can be made."""
 LOGS, PARTS = 100_000, 20

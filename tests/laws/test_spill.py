@@ -52,7 +52,7 @@ NOTE = re.compile(
 
 
 @given(TEXTS, CALLS, st.integers(1, 120), st.booleans(), st.booleans(), st.sampled_from(COUNTERS))
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=150, deadline=None)
 def test_what_is_shown_is_a_part_and_the_rest_is_named(text, call, cap, failed, recall, counter) -> None:
     name, given_ = call
     use, touches = ToolUse("t1", name, given_), named(name, given_)

@@ -196,7 +196,7 @@ class Play:
 STEP = st.tuples(st.sampled_from((*STEPS, "call", "call", "answer")), st.integers(0, 50))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(st.lists(STEP, max_size=25))
 def test_what_no_longer_fits_is_what_the_endpoint_would_drop(steps: list[tuple[str, int]]) -> None:
     play = Play()
@@ -205,7 +205,7 @@ def test_what_no_longer_fits_is_what_the_endpoint_would_drop(steps: list[tuple[s
         assert sorted(play.context.unseen.dropped) == play.dropped(), what
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(
     st.lists(
         st.tuples(

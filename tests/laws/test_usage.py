@@ -61,7 +61,7 @@ def holds(records: list[Record], copied: int = -1) -> None:
 
 
 @given(logs())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_the_parts_of_any_session_add_up(records: list[Record]) -> None:
     holds(records)
 
