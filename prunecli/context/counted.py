@@ -111,10 +111,7 @@ class EntryTokens:
         if output:
             return Amount(exact=output)
         tokens = self.shown_tokens(entry, edit)
-        # An image costs what its size says, however many tokens a model's vocabulary makes of words.
-        images = min(entry.size[2], tokens) if edit is None else 0
-        rest = tokens - images
-        return Amount(0, images, rest) if entry.kind in WORDS else Amount(rest, images)
+        return Amount(words=tokens) if entry.kind in WORDS else Amount(tokens)
 
     def _spoken(self, entry: Entry, event: AssistantMessage, output: int) -> Amount:
         """Tokens of an answer without its thinking: the reported rest, or an estimate."""

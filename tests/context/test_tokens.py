@@ -2,10 +2,7 @@
 
 import pytest
 
-from prunecli.context.state import Context
-from prunecli.context.tokens import Amount, Chars4, Scale, from_words
-from prunecli.model.events import Record, SettingChanged, UserMessage
-from prunecli.model.messages import Image, Text
+from prunecli.context.tokens import Amount, Scale, from_words
 from prunecli.providers.tokenizer import SHIPPED
 
 
@@ -46,18 +43,3 @@ def test_how_results_count_is_known_once_enough_were_reported_and_not_of_another
     enough = few.grew(500, Amount(400))
     assert enough.knows_results
     assert not enough.for_model(1.5).knows_results
-
-
-def test_an_image_costs_what_its_size_says_whatever_a_model_makes_of_words() -> None:
-    context = Context(Chars4(), lambda _: 1.6)
-    shot = Image("image/png", "iVBORw0KGgo=", 900, 600)
-    for seq, event in enumerate(
-        (
-            SettingChanged("model.name", "m"),
-            UserMessage((Text("x" * 400), shot), "prompt"),
-            UserMessage((Text("[attached: shot.png]"), shot), "attachment"),
-        )
-    ):
-        context.apply(Record(seq, 1_700_000_000_000 + seq, event))
-    assert context.counts.told(context.entries[1]) == 160 + 720
-    assert context.counts.told(context.entries[2]) == 8 + 720
