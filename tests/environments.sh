@@ -13,10 +13,11 @@ while [ "$#" -gt 0 ] && [ "$1" != -- ]; do names+=("$1"); shift; done
 [ "$#" -eq 0 ] || shift
 [ "${#names[@]}" -gt 0 ] || names=(long short user busy)
 scratch=$(mktemp -d /tmp/pc.XXXXXX)
+home=/srv/${scratch##*/}  # of the other user: not below /tmp, which the sandbox hides
 busy=()
 tidy() {
   for one in "${busy[@]}"; do kill "$one" 2>/dev/null; done
-  rm -rf "$scratch"
+  rm -rf "$scratch" "$home"
 }
 trap tidy EXIT
 
@@ -37,11 +38,11 @@ in_short() (
 
 in_user() (
   [ "$(id -u)" = 0 ] || { echo "this is a user other than root already"; suite "$@"; exit; }
-  mkdir -p "$scratch/home" "$scratch/checkout"
+  mkdir -p "$home" "$scratch/checkout"
   git ls-files -z --cached --others --exclude-standard | tar -c --null -T - | tar -x -C "$scratch/checkout"
-  chmod 755 "$scratch" && chown -R nobody "$scratch/home" "$scratch/checkout"
+  chmod 755 "$scratch" && chown -R nobody "$home" "$scratch/checkout"
   cd "$scratch/checkout" || exit
-  setpriv --reuid nobody --clear-groups env -u TMPDIR HOME="$scratch/home" PATH=/usr/local/bin:/usr/bin:/bin bash -c '
+  setpriv --reuid nobody --clear-groups env -u TMPDIR HOME="$home" PATH=/usr/local/bin:/usr/bin:/bin bash -c '
     python3 -m venv .venv && .venv/bin/pip install -q -e ".[test]" && exec .venv/bin/python -m pytest -q -n 4 "$@"' user "$@"
 )
 

@@ -21,6 +21,7 @@ from prunecli.model.events import (
     SessionStarted,
     SettingChanged,
     ToolResult,
+    UserMessage,
 )
 from prunecli.model.messages import Usage
 
@@ -200,6 +201,8 @@ def _keeps_out(record: Record) -> bool:
             return True
         case ToolResult(spilled=spilled):
             return spilled is not None
+        case UserMessage(attached=attached):
+            return attached is not None and attached.spilled is not None
         case AssistantMessage(applied_edits=edits):
             return bool(edits)
         case _:

@@ -9,8 +9,16 @@ from prunecli.context.bill import Bill
 from prunecli.context.state import Context
 from prunecli.context.tokens import Chars4
 from prunecli.inspector.spending import balance, payments_of
-from prunecli.model.events import Record, SessionStarted
-from prunecli.model.messages import Usage
+from prunecli.model.events import (
+    AssistantMessage,
+    Attached,
+    Event,
+    Record,
+    SessionStarted,
+    Spilled,
+    UserMessage,
+)
+from prunecli.model.messages import Text, Usage
 from prunecli.runtime.usage import Pricing, SessionUsage, total, usage_of
 from prunecli.session.audit import audit
 from tests.laws.logs import logs, sessions
@@ -70,3 +78,15 @@ def test_the_parts_of_any_session_add_up(records: list[Record]) -> None:
 @settings(max_examples=60, deadline=None)
 def test_the_parts_of_a_copy_of_a_working_session_add_up(records: list[Record]) -> None:
     holds(records, copied=len(records) // 2)
+
+
+def test_what_was_held_back_of_an_attachment_is_counted_alike() -> None:
+    spilled = Spilled(7, "line\n[5 of 6 lines held back | recall 1]")
+    attached = Attached("read", {"path": "a.py"}, {}, spilled)
+    texts = Text("[attached: a.py]"), Text("line\n" * 6)
+    events: list[Event] = [
+        *(UserMessage((Text("w0"),)) for _ in range(6)),
+        UserMessage(texts, "attachment", attached=attached),
+        AssistantMessage((Text("ok"),), "m", "end_turn", Usage(5, 5)),
+    ]
+    holds([Record(seq, 1_700_000_000_000 + seq, event) for seq, event in enumerate(events)])
