@@ -51,8 +51,8 @@ EXIT_TERMINATED = 143
 NOTHING_TO_DO = "nothing to do: the last answer is complete; give a prompt to continue"
 NOTHING: Final = object()
 """Stands for no JSON, because null is JSON."""
-SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-SUBTYPES = {"finished": "success", "limit": "limit", "interrupted": "interrupted", "error": "error"}
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_SUBTYPES = {"finished": "success", "limit": "limit", "interrupted": "interrupted", "error": "error"}
 
 
 @dataclass(slots=True)
@@ -100,7 +100,7 @@ class Printer:
             self.out,
             self.err,
             denials=self.denials,
-            stream=_stream(child.session, lambda: child.host.model_name) if self.stream else None,
+            stream=stream_of(child.session, lambda: child.host.model_name) if self.stream else None,
             parent=child.call_id,
         )
         child.session.subscribe(inner.read_task)
@@ -283,61 +283,65 @@ async def run_headless(
             lost.append(error)
             task.cancel()
 
-    stream = _stream(runtime.session, lambda: runtime.model_name) if partial else None
+    stream = stream_of(runtime.session, lambda: runtime.model_name) if partial else None
     printer = Printer(runtime, form, write, err, stream=stream)
     unsubscribe = runtime.session.subscribe(printer.read)
     runtime.on_task.append(printer.follow)
     loop = asyncio.get_running_loop()
     task = asyncio.ensure_future(_runs(runtime, prompts, printer, schema))
     begun = loop.time()
-    subtype, note, code = "interrupted", "", 130
     try:
-        with _stopped_by_signals(task) as caught:
+        with at_signals(task.cancel) as caught:
             printer.init()
-            done = await task
-        subtype, note = SUBTYPES[done.reason], done.note
-        code = EXIT_CODES[subtype]
-    except asyncio.CancelledError:
-        pass
-    except PrunecliError as error:
-        subtype, note = "error", error.message
-        code = EXIT_SESSION if isinstance(error, SessionError) else 1
-        err(f"prunecli: {visible(error.message)}" + (f"\n{visible(error.hint)}" if error.hint else ""))
+            await asyncio.gather(task, return_exceptions=True)
     finally:
         unsubscribe()
+    subtype, note, code = ended(task, err)
     for line in await runtime.jobs.close():
         printer.notice(line)
-    if note and subtype != "error":
-        err(f"prunecli: {note}")
     printer.result(subtype, round((loop.time() - begun) * 1000), note)
     if lost:
         raise lost[0]
-    if any(number != signal.SIGINT for number in caught):
-        return EXIT_TERMINATED
-    return code
+    return EXIT_TERMINATED if any(number != signal.SIGINT for number in caught) else code
 
 
-def _stream(session: Session, model: Callable[[], str]) -> "PartialMessages":
+def ended(task: "asyncio.Future[Done]", err: Write) -> tuple[str, str, int]:
+    """How a run ended: the subtype of its result, a note, and the exit code. Tells the user what went wrong."""
+    try:
+        done = task.result()
+    except asyncio.CancelledError:
+        return "interrupted", "", EXIT_CODES["interrupted"]
+    except PrunecliError as error:
+        err(f"prunecli: {visible(error.message)}" + (f"\n{visible(error.hint)}" if error.hint else ""))
+        return "error", error.message, EXIT_SESSION if isinstance(error, SessionError) else 1
+    if done.note:
+        err(f"prunecli: {done.note}")
+    subtype = _SUBTYPES[done.reason]
+    return subtype, done.note, EXIT_CODES[subtype]
+
+
+def stream_of(session: Session, model: Callable[[], str]) -> "PartialMessages":
+    """The pieces of the messages of a session, for `--include-partial-messages`."""
     from prunecli.presentation.partial_messages import PartialMessages  # deferred, as few runs print them
 
     return PartialMessages(session.id, model)
 
 
 @contextmanager
-def _stopped_by_signals(task: "asyncio.Future[Done]") -> Iterator[list[int]]:
-    """Cancel the task at a signal that ends the program; gives the signals that came."""
+def at_signals(act: Callable[[], object]) -> Iterator[list[int]]:
+    """Call `act` at a signal that ends the program; gives the signals that came."""
     loop, caught = asyncio.get_running_loop(), list[int]()
 
-    def stop(number: int) -> None:
+    def take(number: int) -> None:
         caught.append(number)
-        task.cancel()
+        act()
 
-    for number in SIGNALS:
-        loop.add_signal_handler(number, stop, number)
+    for number in _SIGNALS:
+        loop.add_signal_handler(number, take, number)
     try:
         yield caught
     finally:
-        for number in SIGNALS:
+        for number in _SIGNALS:
             loop.remove_signal_handler(number)
 
 

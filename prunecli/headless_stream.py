@@ -16,27 +16,26 @@ from typing import TYPE_CHECKING, Any
 
 from prunecli.agent.decide import Done
 from prunecli.agent.permissions.verdict import MODES
-from prunecli.errors import OutputFailed, PrunecliError, SessionError, UsageError
+from prunecli.errors import OutputFailed, PrunecliError, UsageError
 from prunecli.headless import (
     EXIT_CODES,
-    EXIT_SESSION,
     EXIT_TERMINATED,
     NOTHING,
-    SIGNALS,
-    SUBTYPES,
     OutputFormat,
     Printer,
     Turn,
     Write,
     answered,
+    at_signals,
+    ended,
     run_headless,
+    stream_of,
 )
 from prunecli.input_lines import InputLines, LineTooLong
 from prunecli.model.codec import block_to_json, content_from_json, strict_loads
 from prunecli.model.messages import Block, Document, Image, Json, Text
-from prunecli.presentation.partial_messages import PartialMessages
 from prunecli.runtime import Runtime
-from prunecli.sanitize import one_line, visible
+from prunecli.sanitize import one_line
 
 if TYPE_CHECKING:
     from prunecli.runtime.answer_schema import AnswerSchema
@@ -93,7 +92,7 @@ class _Streamed:
         self._waiting: asyncio.Queue[Turn | PrunecliError | None] = asyncio.Queue()
         if first:
             self._waiting.put_nowait(Turn(first))
-        stream = PartialMessages(runtime.session.id, lambda: runtime.model_name) if partial else None
+        stream = stream_of(runtime.session, lambda: runtime.model_name) if partial else None
         self._printer = Printer(runtime, form, self._write, err, stream=stream)
         self._task: asyncio.Task[Done] | None = None
         self._stopped = False
@@ -102,24 +101,21 @@ class _Streamed:
 
     async def run(self) -> int | None:
         """See `run_stream`; None if there was no message."""
-        loop, code = asyncio.get_running_loop(), None
-        for number in SIGNALS:
-            loop.add_signal_handler(number, self._signaled, number)
+        code = None
         reading = asyncio.create_task(self._read())
         leave = self._runtime.session.subscribe(self._printer.read)
         self._runtime.on_task.append(self._printer.follow)
         try:
-            while not self._over and (item := await self._waiting.get()) is not None:
-                if isinstance(item, PrunecliError):
-                    raise item
-                if code is None:
-                    self._printer.init()
-                code = await self._turn(item)
+            with at_signals(self._end) as self._caught:
+                while not self._over and (item := await self._waiting.get()) is not None:
+                    if isinstance(item, PrunecliError):
+                        raise item
+                    if code is None:
+                        self._printer.init()
+                    code = await self._turn(item)
         finally:
             reading.cancel()
             leave()
-            for number in SIGNALS:
-                loop.remove_signal_handler(number)
         for line in await self._runtime.jobs.close():
             self._printer.notice(line)
         if self._lost:
@@ -138,24 +134,11 @@ class _Streamed:
         printer.turns, printer.text, printer.structured = 0, "", NOTHING
         printer.usage.clear()
         printer.denials.clear()
-        subtype, note, begun, self._stopped = "interrupted", "", loop.time(), False
+        begun, self._stopped = loop.time(), False
         task = self._task = asyncio.create_task(answered(self._runtime, printer, prompt, self._schema))
         await asyncio.wait({task})
         self._task = None
-        try:
-            done = task.result()
-            subtype, note = SUBTYPES[done.reason], done.note
-            code = EXIT_CODES[subtype]
-        except asyncio.CancelledError:
-            code = EXIT_CODES[subtype]
-        except PrunecliError as error:
-            subtype, note = "error", error.message
-            code = EXIT_SESSION if isinstance(error, SessionError) else 1
-            self._err(
-                f"prunecli: {visible(error.message)}" + (f"\n{visible(error.hint)}" if error.hint else "")
-            )
-        if note and subtype != "error":
-            self._err(f"prunecli: {note}")
+        subtype, note, code = ended(task, self._err)
         printer.result(subtype, round((loop.time() - begun) * 1000), note)
         return code
 
@@ -164,8 +147,7 @@ class _Streamed:
             self._stopped = True
             self._task.cancel()
 
-    def _signaled(self, number: int) -> None:
-        self._caught.append(number)
+    def _end(self) -> None:
         self._stop()
         self._waiting.put_nowait(None)
 

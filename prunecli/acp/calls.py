@@ -1,7 +1,7 @@
 """Tool calls as an editor shows them: kind, title, places, diffs and output."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
@@ -22,6 +22,7 @@ from prunecli.errors import ToolError
 from prunecli.model.events import ToolResult
 from prunecli.model.messages import Image, Json
 from prunecli.model.requests import TASK
+from prunecli.model.todos import TOOL, todos_of
 from prunecli.model.touches import Touches, named
 from prunecli.presentation.outcomes import argument_of, text_of
 from prunecli.runtime.toolbox import summaries
@@ -31,10 +32,8 @@ from prunecli.tools.tool import Tool, parse, touches_of
 Content: TypeAlias = list[ContentToolCallContent | FileEditToolCallContent | TerminalToolCallContent]
 
 MAX_TITLE = 300
-TODO = "todo"
 _MARKDOWN = (TASK, "ask", "web_fetch", "web_search")
 _FETCH = ("web_fetch", "web_search")
-_STATUSES = ("pending", "in_progress", "completed")
 _CUT = "… "
 """Begins the last line of a diff that was too long to keep."""
 
@@ -136,7 +135,7 @@ def kind_of(name: str, touches: Touches | None) -> ToolKind:
     """The kind of a call, by what it touches."""
     if name in _FETCH:
         return "fetch"
-    if name == TODO:
+    if name == TOOL:
         return "think"
     if touches is None or touches.calls:
         return "other"
@@ -166,22 +165,9 @@ def hunks(diff: str) -> list[tuple[str, str]]:
 
 def plan_of_todos(given: Mapping[str, Json]) -> list[PlanEntry] | None:
     """The entries of a to-do list, None if the input has none."""
-    rows = given.get("todos")
-    if not isinstance(rows, Sequence) or isinstance(rows, str):
+    if not isinstance(given.get("todos"), list | tuple):
         return None
-    entries = []
-    for row in rows:
-        text = row.get("content") if isinstance(row, Mapping) else None
-        if isinstance(text, str) and text.strip():
-            status = row.get("status")
-            entries.append(
-                PlanEntry(
-                    content=one_line(text),
-                    priority="medium",
-                    status=status if status in _STATUSES else "pending",
-                )
-            )
-    return entries
+    return [PlanEntry(content=one.content, priority="medium", status=one.status) for one in todos_of(given)]
 
 
 def text_content(text: str) -> ContentToolCallContent:

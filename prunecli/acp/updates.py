@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, assert_never
 
 from acp.schema import AgentPlanUpdate, ToolCallProgress, ToolCallStart, ToolCallStatus
 
-from prunecli.acp.calls import TODO, Calls, kind_of, plan_of_todos, text_content
+from prunecli.acp.calls import Calls, kind_of, plan_of_todos, text_content
 from prunecli.acp.feed import Update
 from prunecli.acp.texts import fenced, noticed, prompted, said, thought
 from prunecli.figures import short
@@ -37,6 +37,7 @@ from prunecli.model.signals import (
     ToolCallDelta,
     ToolProgress,
 )
+from prunecli.model.todos import TOOL
 from prunecli.model.touches import named
 from prunecli.presentation.presenter import STOPPED, present_of
 from prunecli.runtime.notices import notice_of
@@ -204,7 +205,7 @@ class Updates:
             content=view.content or None,
             raw_input=dict(use.input),
         )
-        if use.name == TODO and (entries := plan_of_todos(use.input)) is not None:
+        if use.name == TOOL and (entries := plan_of_todos(use.input)) is not None:
             yield AgentPlanUpdate(session_update="plan", entries=entries)
 
     def _result(self, event: ToolResult) -> Iterator[Update]:

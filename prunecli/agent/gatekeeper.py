@@ -27,8 +27,8 @@ class SessionGatekeeper:
     the PATH of commands, None for this process's. `claims` returns what an MCP server says of a tool `server:tool`,
     or ""; it is shown with a question, and decides nothing. `lent` are more allow rules while a custom command runs;
     `readable` are the real folders of skills, which may be read wherever they are. `kept` returns the rules kept for
-    the directory, which hold while it is trusted; `keep` keeps one more. `added` returns the folders that are part of
-    the workspace beside it; `own` are real folders of prunecli that may always be read.
+    the directory, which hold while it is trusted; `keep` keeps one more. `added` returns the added
+    folders, which count as workspace; `own` are prunecli's own folders, which may always be read.
     """
 
     rules: Rules

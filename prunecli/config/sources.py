@@ -122,7 +122,7 @@ def _with_address(layer: Layer, environ: Mapping[str, str]) -> Layer:
     try:
         address = KNOWN[name].address(environ) if name in KNOWN and name != DEFAULT else ""
     except ValueError as error:
-        raise layer.error(_ENDPOINT, str(error), "or set model.base_url beside it") from error
+        raise layer.error(_ENDPOINT, str(error), "or also set model.base_url") from error
     return layer.with_value(_ADDRESS, address, f"endpoint {name}")
 
 

@@ -46,7 +46,7 @@ class Entry:
     a turn of the user begins with it, which is not so for a notice or an attachment. For a result, `call` is the tool
     use it answers; for a `!cmd`, an equivalent bash call; for an attachment, the call that would return it (both are
     of kind `command`). `touches` is what that call touches, None if unknown; `origin` is the one result that a recall
-    or a `/restore` brought back. `is_sent` is false if nothing of it can be sent.
+    or a `/restore` brought back. `is_sent` is false if no part of it can be sent.
     """
 
     seq: int

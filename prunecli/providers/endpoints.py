@@ -28,9 +28,9 @@ class Endpoint:
     """One endpoint.
 
     `base_url` may name an environment variable in braces; `key_variable` is the variable of its key, which `bearer`
-    sends as `Authorization: Bearer` instead of `x-api-key`. Without `needs_key` it works without one. `models` shows
-    what its names look like; `port` is that of a local server, 0 for others; `note` is what else to know. `source`
-    is where the answers come from.
+    sends as `Authorization: Bearer` instead of `x-api-key`. Without `needs_key` it works without one. `models` is an
+    example of its model names, `port` the port of a local server (0 for others), `note` any other advice, and
+    `source` where this information comes from.
     """
 
     name: str

@@ -66,7 +66,7 @@ def fact(setup: Setup) -> tuple[str, ...]:
 
 
 def recorded(session: Session, setup: Setup) -> tuple[tuple[Path, ...], tuple[str, ...]]:
-    """The folders that a session was given and that are still trusted, and why others are not used."""
+    """The recorded folders of a session that are still trusted, and why the others are not used."""
     found, problems = list[Path](), list[str]()
     kept = session.context.settings.get(ADDED)
     for text in kept if isinstance(kept, list) else ():

@@ -1,7 +1,7 @@
 """The user's own changes of instruction files: `# text` adds a line, `/memory edit` opens $EDITOR.
 
-A file is written as the tools write: under its lock, atomically, with its encoding and line ends. Trust in the
-directory stays, because the user made the change, and the model is told by a notice.
+A file is written as the tools write: under its lock, atomically, with its encoding and line ends. The
+directory stays trusted, because the user made the change. A notice tells the model.
 """
 
 import os

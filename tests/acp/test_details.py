@@ -226,3 +226,11 @@ async def test_an_editor_that_is_gone_holds_nothing_up() -> None:
     feed.tell(said("b"))
     await asyncio.wait_for(feed.sent(), 10)
     await feed.close()
+
+
+def test_a_list_of_another_agent_is_a_plan_too() -> None:
+    rows = [{"step": "Look", "status": "completed"}, {"content": " ", "status": "pending"}, "x"]
+    entries = plan_of_todos({"todos": rows})
+    assert entries is not None
+    assert [(one.content, one.status) for one in entries] == [("Look", "completed")]
+    assert plan_of_todos({"todos": "x"}) is None

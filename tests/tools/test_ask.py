@@ -1,4 +1,4 @@
-"""ask: the question, what may be wrong with it, and what the model is told of the answer."""
+"""The tool ask: input checks, and how the model gets the answer."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""todo: what a list may hold, what the model is told of it, and what it costs."""
+"""The tool todo: input checks, its result, and its price in tokens."""
 
 import json
 

@@ -32,7 +32,7 @@ class _Reader(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class _Format:
-    """How one agent's lines are told apart by their bytes, and read by its importer."""
+    """Recognize the lines of one agent by their bytes, and read them with its importer."""
 
     reader: Callable[[Transcript], _Reader]
     is_prompt: Callable[[bytes], bool]
