@@ -291,11 +291,12 @@ class Run:
         """
         places = ["named", "all"]
         while True:
-            if change := searches_change(self.session.context, self.policy().searches):
+            policy = self.policy()
+            if change := searches_change(self.session.context, policy.searches):
                 self.session.emit(change)
-            if not self.policy().reads_summaries and (plain := summary_as_text(self._view(), NOT_READ)):
+            if not policy.reads_summaries and (plain := summary_as_text(self._view(), NOT_READ)):
                 self.session.emit(plain)
-            if self.policy().leaves_out and (stale := strip_stale(self._view())):
+            if policy.leaves_out and (stale := strip_stale(self._view())):
                 self.session.emit(stale)
             request = await make()
             try:

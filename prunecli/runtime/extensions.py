@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from prunecli.runtime.nested_instructions import NestedInstructions
     from prunecli.runtime.skills import Skills
     from prunecli.runtime.todo_list import TodoNotice
+    from prunecli.session.session import Session
 
 _MOST_LINES = 5
 _SLOW = 0.01
@@ -37,7 +38,7 @@ class Extensions:
     def __init__(self, host: "Host") -> None:
         self._host = host
         self._told = set[str]()
-        self._absent = frozenset[str]()
+        self._absent: tuple[Session | None, frozenset[str]] = None, frozenset()
         self._offers: list[tuple[str, str]] = []
         self._offers_until = 0.0
         self.mentioning = ""
@@ -91,20 +92,20 @@ class Extensions:
 
         There is nothing to look at or to tell then: imports for it would be a tenth of the time to the first request.
         """
-        return kind in self._absent
+        session, kinds = self._absent
+        return session is self._host.session and kind in kinds
 
     def _look_for_folders(self) -> None:
-        setup, places = self._host.setup, self._host.setup.places
-        if PREAMBLE in self._host.session.context.settings:
-            self._absent = frozenset()
+        setup, places, session = self._host.setup, self._host.setup.places, self._host.session
+        if PREAMBLE in session.context.settings:
+            self._absent = None, frozenset()
             return
         project = down_to(setup.cwd) if self._host.gatekeeper.trusted else ()
         bases = [places.config, places.home / ".claude"]
         bases += [folder / hidden for folder in project for hidden in (".prunecli", ".claude")]
         kinds = ("skills", "agents")
-        self._absent = frozenset(
-            kind for kind in kinds if not any(os.path.lexists(base / kind) for base in bases)
-        )
+        absent = (kind for kind in kinds if not any(os.path.lexists(base / kind) for base in bases))
+        self._absent = session, frozenset(absent)
 
     @asynccontextmanager
     async def prompt(self, words: str) -> AsyncIterator[str]:

@@ -28,9 +28,8 @@ if TYPE_CHECKING:
 
 
 def load_tools(enabled: Iterable[str], sandboxed: bool = False) -> dict[str, Tool]:
-    """Load tools by name, in the order given; `sandboxed`: bash can ask to run outside; with the tool
-    jobs, its commands can go on in the background. Raises ConfigError for an
-    unknown name."""
+    """Load tools by name, in the order given. `sandboxed`: bash can ask to run outside. With the tool jobs, its
+    commands can move to the background. Raises ConfigError for an unknown name."""
     tools: dict[str, Tool] = {}
     names = tuple(enabled)
     for name in names:
@@ -100,7 +99,8 @@ def tool_context(
     In a small window, one output takes a quarter of it at most (a byte for each token); otherwise a single result
     might never fit into a request.
     """
-    tools, window = choices().config.tools, choices().window
+    now = choices()
+    tools, window = now.config.tools, now.window
     env = setup.approved_env if approved else setup.child_env
     return ToolContext(
         setup.cwd,
@@ -110,7 +110,7 @@ def tool_context(
         ToolLimits(min(tools.max_output_bytes, window), tools.bash_timeout),
         plan_prun=lambda tokens, memo: choices().policy.plan(session.context, tokens, memo),
         recall=lambda seq: standing.original(session.context, seq),
-        pages=_pages(session, choices()),
+        pages=_pages(session, now),
         confine=confine,
         approved=approved,
         servers=servers,
@@ -118,7 +118,7 @@ def tool_context(
         recall_of=tasks.original,
         jobs=jobs,
         added=setup.added.paths,
-        media=choices().media,
+        media=now.media,
         ask=ask,
-        web=web_of(choices().config, setup.environ),
+        web=web_of(now.config, setup.environ),
     )

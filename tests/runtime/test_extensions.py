@@ -75,6 +75,14 @@ async def test_without_extensions_a_request_is_what_it_was_and_nothing_is_import
     assert notices(runtime) == []
 
 
+async def test_a_session_that_is_opened_later_is_not_taken_for_one_without_skills(tmp_path: Path) -> None:
+    runtime = start(tmp_path, [says("Hi.")])
+    await runtime.submit("hello")
+    assert runtime.extensions.absent("skills")
+    runtime.new_session()
+    assert not runtime.extensions.absent("skills")
+
+
 async def test_a_skill_that_comes_after_the_first_prompt_is_told_with_the_next(tmp_path: Path) -> None:
     runtime = start(tmp_path, [says("Hi."), says("I see.")])
     await runtime.submit("hello")
