@@ -74,10 +74,10 @@ class TrustStore:
         """
         real = self._real(directory)
         if real is None or not os.path.isdir(real):
-            raise ConfigError(
-                f"cannot trust {directory}: not a directory, or the trust store {self.path} lies in it",
-                "use --trust for this run",
+            inside = (
+                f"the trust store {self.path} is inside it" if os.path.isdir(directory) else "not a directory"
             )
+            raise ConfigError(f"cannot trust {directory}: {inside}", "use --trust for this run")
         with self._register.changing() as directories:
             directories[real] = digest(Path(real)) if seen is None else seen
         project_settings.keep(self._settings, Path(real))

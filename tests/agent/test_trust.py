@@ -102,7 +102,7 @@ def test_a_store_inside_of_the_directory_is_not_read(project: Path) -> None:
     assert inside.problem == ""
     assert not inside.is_trusted(project)
     assert inside.changed_since(project)
-    with pytest.raises(ConfigError, match="lies in it"):
+    with pytest.raises(ConfigError, match="is inside it"):
         inside.trust(project)
     linked = TrustStore(project.parent / "linked" / "trust.json")
     os.symlink(inside.path.parent, linked.path.parent)
