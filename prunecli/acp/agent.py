@@ -43,7 +43,7 @@ from prunecli.acp.prompts import Given, read_prompt
 from prunecli.acp.session import EditorSession
 from prunecli.acp.texts import noticed
 from prunecli.config import load
-from prunecli.config.credentials import connection_for
+from prunecli.config.credentials import misses_key
 from prunecli.errors import PrunecliError, SessionNotFound, Unauthorized
 from prunecli.launch_options import Launch
 from prunecli.paths import Places
@@ -116,8 +116,7 @@ class EditorAgent:
             config_file=asked.config_file,
             trusted=False,
         )
-        definition, connection = connection_for(config.model.name, config, self._environ, places)
-        return bool(connection.credentials) or not definition.needs_key(connection.base_url)
+        return not misses_key(config.model.name, config, self._environ, places)
 
     # Sessions ------------------------------------------------------------------------------------------------
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from prunecli.commands.command import Choice, Choose, Effect, InThread, Say
-from prunecli.config.credentials import connection_for, lacks_key, provider_for
+from prunecli.config.credentials import connection_for, lacks_key, misses_key, provider_for
 from prunecli.config.keys import nearest
 from prunecli.errors import PrunecliError
 from prunecli.figures import short
@@ -101,9 +101,7 @@ def _doubts(runtime: Runtime, info: ModelInfo) -> Iterator[str]:
         yield f"{info.name} does not support effort {choices.wanted_effort}: {taken}. Using its default."
     if info.assumed:
         yield f"{info.name} is newer than this version: window of {info.assumed} assumed, price unknown."
-    _, connection = connection_for(info.name, config, setup.environ, setup.places)
-    provider = config.providers.answering(info.name, config.model.provider)
-    if lacks_key(config, provider, connection.credentials):
+    if misses_key(info.name, config, setup.environ, setup.places):
         yield "No API key. /login to add one"
 
 

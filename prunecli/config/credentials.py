@@ -37,6 +37,12 @@ def lacks_key(config: Config, provider: str, key: Credentials) -> bool:
     return not key and (needs_key(config.model.base_url) or keys_of(config, provider).required)
 
 
+def misses_key(model: str, config: Config, environ: Mapping[str, str], places: Places) -> bool:
+    """Whether the endpoint of a model needs a key and there is none. Raises what `connection_for` raises."""
+    _, connection = connection_for(model, config, environ, places)
+    return lacks_key(config, config.providers.answering(model, config.model.provider), connection.credentials)
+
+
 def provider_for(model: str, config: Config, environ: Mapping[str, str], places: Places) -> Provider:
     """The provider of a model. Raises ConfigError, or UsageError for a malformed proxy variable."""
     definition, connection = connection_for(model, config, environ, places)

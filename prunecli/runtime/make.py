@@ -14,7 +14,7 @@ from prunecli.agent.permissions.verdict import Rules
 from prunecli.agent.project_settings import down_to, refused_links
 from prunecli.agent.trust import TrustStore
 from prunecli.config import Config, load
-from prunecli.config.credentials import connection_for, keys_of, lacks_key, provider_for
+from prunecli.config.credentials import keys_of, misses_key, provider_for
 from prunecli.config.references import import_own
 from prunecli.errors import ConfigError, SessionLocked, SessionNotFound, UsageError
 from prunecli.launch_options import PICKER, Launch
@@ -122,10 +122,7 @@ def _begin(runtime: Runtime, asked: Launch, waiting: Sequence[Path]) -> None:
 
 def _answering(config: Config, environ: Mapping[str, str], places: Places) -> Config:
     """The configuration, with the demo model if the model's endpoint needs a key and there is none."""
-    model = config.model
-    _, connection = connection_for(model.name, config, environ, places)
-    provider = config.providers.answering(model.name, model.provider)
-    if lacks_key(config, provider, connection.credentials):
+    if misses_key(config.model.name, config, environ, places):
         return config.with_value("model.name", STAND_IN, origin=NO_KEY)
     return config
 

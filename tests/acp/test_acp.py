@@ -366,6 +366,13 @@ async def test_without_a_key_the_editor_is_told_how_to_get_one(tmp_path: Path) -
         await agent.new_session(cwd=str(work))
 
 
+async def test_an_endpoint_that_wants_a_key_wants_it_from_an_editor_too(tmp_path: Path) -> None:
+    sets = "model.endpoint=openrouter", "model.base_url=http://127.0.0.1:9"
+    async with editing(tmp_path, "", *sets, key="") as (_, agent, _work):
+        with pytest.raises(RequestError, match="prunecli login"):
+            await agent.authenticate(method_id="api-key")
+
+
 async def test_a_key_that_the_endpoint_rejects_is_an_error_of_the_turn(tmp_path: Path) -> None:
     async with (
         Endpoint([HttpError(401), DONE]) as endpoint,
