@@ -10,6 +10,7 @@ import os
 import stat
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 from prunecli.errors import SessionError, SessionLocked, StorageFailed
@@ -149,6 +150,9 @@ class LogWriter:
     def close(self) -> None:
         """Release the lock. Safe to call twice."""
         if self._fd >= 0:
+            with suppress(OSError):
+                # Closing alone leaves it to a child being started, which has a copy of the descriptor for a moment.
+                fcntl.flock(self._fd, fcntl.LOCK_UN)
             os.close(self._fd)
             self._fd = -1
 

@@ -209,6 +209,22 @@ def test_a_second_writer_is_refused_and_told_who_holds_it(tmp_path: Path) -> Non
     LogWriter(path).close()
 
 
+@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="finds the descriptor in /proc")
+def test_a_closed_session_is_free_while_a_child_that_is_being_started_has_its_descriptor(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "s.jsonl"
+    first = LogWriter(path)
+    names = os.listdir("/proc/self/fd")
+    (held,) = [name for name in names if os.path.realpath(f"/proc/self/fd/{name}") == str(path.resolve())]
+    copy = os.dup(int(held))
+    try:
+        first.close()
+        LogWriter(path).close()
+    finally:
+        os.close(copy)
+
+
 HARD_TEXT = st.text(
     st.characters(codec="utf-8") | st.sampled_from("\u2028\u2029\x85\x0b\x0c\x1c\r\n\0\ufeff")
 )
