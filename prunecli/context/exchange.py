@@ -120,8 +120,10 @@ class Entry:
 
     @property
     def prunable(self) -> bool:
-        """Whether its text can be cleared or trimmed: a tool result, the output of a `!cmd`, or an attachment."""
-        return self.kind in ("result", "command")
+        """Whether it is a tool result, the output of a `!cmd`, an attachment, or a notice that may be cleared."""
+        if isinstance(self.event, UserMessage):
+            return self.kind == "command" and self.event.has_output
+        return self.kind == "result"
 
     def takes(self, kind: EditKind) -> bool:
         """Whether an edit of this kind can target it."""

@@ -20,7 +20,7 @@ def refile(context: "Fold", head: Entry) -> None:
     dropped = head.exchange is not None and context.dropped(head.exchange)
     if head.exchange:
         _file(context.live_exchanges, head.exchange, present=not dropped)
-    for entry in [head] if head.kind == "command" else head.exchange.results if head.exchange else []:
+    for entry in [head] if head.prunable else head.exchange.results if head.exchange else []:
         edit = context.text_edit(entry.seq)
         trimmed = edit is not None and edit.kind == "trim"
         _file(context.live_results, entry, present=not dropped and edit is None)

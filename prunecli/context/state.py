@@ -292,7 +292,7 @@ class Context:
         if entry.opens_turn:
             self.user_turns.append(entry.seq)
             self.turns += 1
-        if entry.kind == "command":
+        if entry.prunable:
             self.live_results.append(entry)
         if exchange := entry.exchange:
             self.exchanges.append(exchange)

@@ -10,6 +10,7 @@ from prunecli.context.tokens import Chars4
 from prunecli.model.edits import Edit
 from prunecli.model.events import CompactionApplied, Event, PrunApplied, Record, UserMessage
 from prunecli.model.messages import Text
+from prunecli.model.notes import notice
 from prunecli.model.record_codec import decode_record, encode_record
 from tests.laws.logs import logs
 
@@ -48,6 +49,18 @@ def test_a_repaired_summary_is_repaired_in_both() -> None:
     records = [Record(seq, 1_700_000_000_000 + seq, event) for seq, event in enumerate(events)]
     assert differing(records) == []
     assert folded(records).messages()[0].blocks == (render.text("mended"), render.text("two"))
+
+
+def test_nothing_clears_a_notice_that_is_kept() -> None:
+    events: list[Event] = [
+        UserMessage((Text("one"),)),
+        notice("instructions", "what holds now", kept=True),
+        PrunApplied("strategy", (Edit("clear", 1, None, "[cleared]"),), "opencode"),
+    ]
+    records = [Record(seq, 1_700_000_000_000 + seq, event) for seq, event in enumerate(events)]
+    assert differing(records) == []
+    assert folded(records).live_results == []
+    assert b"what holds now" in folded(records).messages()[0].canonical
 
 
 @pytest.mark.slow
