@@ -166,6 +166,8 @@ def read(file: File, known: Row | None = None) -> Row | None:
                 if place == 0 and not begins_record(line):
                     return Row(file, 0, b"", Digest())  # not a session file
                 digest.take(line)
+                if not line.endswith(b"\n"):
+                    return Row(file, 0, b"", digest)  # what is added next may belong to this line, so read all then
                 place += len(line)
                 mark = (mark + line)[-MARK_BYTES:]
     except OSError:

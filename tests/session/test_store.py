@@ -374,6 +374,15 @@ ACTS = st.lists(
 )
 
 
+def test_the_index_reads_again_a_last_line_that_had_no_end_when_it_grew(store: Store, cwd: Path) -> None:
+    path = session(store, cwd, "s0", [prompt("begin"), prompt("go on")])
+    path.write_bytes(path.read_bytes()[:-1])
+    store.list()
+    path.open("ab").write(lines([prompt("more")], 5))
+    anew = read(as_file(path))
+    assert [one.digest for one in store.list()] == [anew.digest if anew else None]
+
+
 @settings(deadline=None, max_examples=60)
 @given(ACTS)
 def test_the_index_always_says_what_a_new_one_would(tmp_path_factory: pytest.TempPathFactory, acts) -> None:
