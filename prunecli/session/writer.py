@@ -65,7 +65,9 @@ class LogWriter:
         self._fd, self._changed = _opened(path)
         self._identity = _identity(os.fstat(self._fd))
         self._end = os.fstat(self._fd).st_size
-        self._ended = 0  # the file is known to end with a whole line at this size, so appends need not read it
+        self._ended = (
+            0  # the file is known to end with a whole line at this size, so appends need not read it
+        )
         self._changed.append(
             path.parent
         )  # for an old file too: its creator may have died before the first commit
