@@ -81,11 +81,11 @@ class Connection:
                 offer = await offer_of(self._client, self._note)
             self._become("connected", offer.left_out, offer)
             await self._attend(self._client)
-            self._become("failed", self._why or "closed")
+            self._end(self._why or "closed")
         except TimeoutError:
             self._become("failed", f"no answer within {limit:g} seconds")
         except asyncio.CancelledError:
-            self._become("failed", self._why or "closed")
+            self._end(self._why or "closed")
             if not self._over.is_set():
                 raise
         except Exception as error:  # noqa: BLE001  # whatever a server makes the SDK raise ends this connection only
@@ -125,7 +125,7 @@ class Connection:
             return stdio_transport(argv, cwd=cwd, env=env, log=self._note, lost=self._lose)
         from prunecli.mcp.http import http_transport
 
-        return http_transport(definition, auth=self._world.auth(definition), refused=self._refused)
+        return http_transport(definition, auth=self._world.auth(definition), answered=self._answered)
 
     async def _attend(self, client: "Client") -> None:
         """Follow changes of the server's lists until the connection is over."""
@@ -192,16 +192,22 @@ class Connection:
         self._changed()
 
     def _fail(self, error: BaseException) -> None:
-        if self._status == 401:
-            from prunecli.mcp.oauth import may_log_in
+        status = f" (HTTP {self._status})" if self._status else ""
+        self._end(self._why or f"{_words(error)}{status}")
 
-            if may_log_in(self._definition):
-                self._become("needs login", f"/mcp login {self._definition.name}")
-            else:
-                self._become("failed", self._why or "the credentials in its headers were rejected (HTTP 401)")
+    def _end(self, why: str) -> None:
+        """The connection is over: for this reason, unless the server wants a login."""
+        if self._status != 401:
+            self._become("failed", why)
+        elif self._may_log_in():
+            self._become("needs login", f"/mcp login {self._definition.name}")
         else:
-            status = f" (HTTP {self._status})" if self._status else ""
-            self._become("failed", self._why or f"{_words(error)}{status}")
+            self._become("failed", "the credentials in its headers were rejected (HTTP 401)")
+
+    def _may_log_in(self) -> bool:
+        from prunecli.mcp.oauth import may_log_in
+
+        return may_log_in(self._definition)
 
     def _note(self, line: str) -> None:
         self._log.append(in_line(line, 500))
@@ -211,9 +217,10 @@ class Connection:
         self._why = self._why or in_line(why)
         self._over.set()
 
-    def _refused(self, status: int) -> None:
-        self._status = status
-        self._note(f"HTTP {status}")
+    def _answered(self, status: int) -> None:
+        self._status = status if status >= 400 else 0
+        if self._status:
+            self._note(f"HTTP {status}")
 
     async def _heard(self, message: Any) -> None:
         method = getattr(message, "method", "")
@@ -317,6 +324,8 @@ class Connection:
         words = _words(error)
         if lost or words == "Session terminated":
             self._lose(words)
+            if self._status == 401 and self._may_log_in():
+                return f"The server {name} no longer accepts the login: /mcp login {name} to log in again."
             return f"The connection to the server {name} was lost: {self._why}."
         return f"{name}: {words}"
 
