@@ -53,9 +53,11 @@ class World:
 
 
 class Connection:
-    """One server. `changed` is called after each change of `server`."""
+    """One server. `changed` is called after each change of `server`; `offer` is what it had the last time."""
 
-    def __init__(self, definition: Definition, world: World, changed: Callable[[], None]) -> None:
+    def __init__(
+        self, definition: Definition, world: World, changed: Callable[[], None], offer: Offer | None = None
+    ) -> None:
         self._definition = definition
         self._world = world
         self._changed = changed
@@ -67,7 +69,7 @@ class Connection:
         self._status = 0
         self._clocks: set[asyncio.Timeout] = set()
         self.settled = asyncio.Event()
-        self.server = Server(definition.name, definition.transport, definition.origin)
+        self.server = Server(definition.name, definition.transport, definition.origin, offer=offer or Offer())
 
     # Its life ------------------------------------------------------------------------------------------------
 
