@@ -1,7 +1,7 @@
 """The connection to one server: start or reach it, list what it offers, call it, and say how it is in one line.
 
 Everything here runs in the thread of the hub. `server` is a value that other threads may read at any time. Each wait
-has an end: for connecting and for a call the definition's time limit, which progress moves on up to `MAX_WAITS`
+has an end: for connecting and for a call the definition's time limit, which progress moves on a few
 times; for closing a few seconds. Results are not checked against the schemas of the server, because a pattern in one
 could hold up the whole program.
 """
@@ -16,10 +16,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from prunecli.errors import PrunecliError, ToolError
-from prunecli.mcp.asking import Elicit, Elicitation, question
+from prunecli.mcp.asking import Elicit, page, question
+from prunecli.mcp.calling import Clock, call_tool
 from prunecli.mcp.definition import Definition
 from prunecli.mcp.listing import offer_of
-from prunecli.mcp.results import in_line, output_of, text_of_prompt, text_of_resource
+from prunecli.mcp.results import in_line, text_of_prompt, text_of_resource
 from prunecli.mcp.state import Offer, Server, State
 from prunecli.model.messages import Block, Json
 from prunecli.tools.tool import ToolOutput
@@ -30,12 +31,9 @@ if TYPE_CHECKING:
     from mcp_types import ElicitResult, ErrorData
 
 LOG_LINES = 200
-MAX_WAITS = 10
-"""How often the time limit of a call may pass while the server reports progress."""
 CLOSE_SECONDS = 6.0
 RELIST_SECONDS = 0.2
 """A server that changes its lists often is asked once for all changes in this time."""
-_ROUNDS = 10
 
 T = TypeVar("T")
 
@@ -237,7 +235,7 @@ class Connection:
         name = self._definition.name
         try:
             if params.mode == "url":
-                asked = Elicitation(name, in_line(params.message, 1_000), url=in_line(params.url, 2_000))
+                asked = page(name, params.message, params.url)
             else:
                 schema = params.requested_schema
                 asked = question(
@@ -256,35 +254,8 @@ class Connection:
         self, tool: str, arguments: Mapping[str, Json], progress: Callable[[str], None]
     ) -> ToolOutput:
         """Call a tool. Raises ToolError if there is no result."""
-        from mcp_types import (
-            CallToolRequest,
-            CallToolRequestParams,
-            CallToolResult,
-            ErrorData,
-            InputRequiredResult,
-        )
-        from pydantic import TypeAdapter
-
-        answer_types: TypeAdapter[Any] = TypeAdapter(CallToolResult | InputRequiredResult)
-        responses: dict[str, Any] | None = None
-        state: str | None = None
         async with self._asking() as (client, clock):
-            for _ in range(_ROUNDS):
-                params = CallToolRequestParams(
-                    name=tool, arguments=dict(arguments), input_responses=responses, request_state=state
-                )
-                result = await client.session.send_request(
-                    CallToolRequest(params=params), answer_types, progress_callback=_reporter(clock, progress)
-                )
-                if not isinstance(result, InputRequiredResult):
-                    return output_of(result)
-                responses, state = {}, result.request_state
-                for key, wanted in (result.input_requests or {}).items():
-                    reply = await client.session.dispatch_input_request(_context(client, key), wanted)
-                    if isinstance(reply, ErrorData):
-                        raise ToolError(f"{self.server.name}: {in_line(reply.message)}")
-                    responses[key] = reply
-        raise ToolError(f"{self.server.name}:{tool} asked for input {_ROUNDS} times without a result.")
+            return await call_tool(client, self._definition.name, tool, arguments, clock.reporter(progress))
 
     async def read(self, uri: str, most: int) -> tuple[str, tuple[Block, ...]]:
         """The text and the images of a resource, at most `most` bytes of text. Raises ToolError."""
@@ -297,7 +268,7 @@ class Connection:
             return text_of_prompt((await client.get_prompt(name, dict(arguments))).messages)
 
     @asynccontextmanager
-    async def _asking(self) -> "AsyncIterator[tuple[Client, _Clock]]":
+    async def _asking(self) -> "AsyncIterator[tuple[Client, Clock]]":
         """A request: with a time limit, and with one line for whatever goes wrong."""
         name, limit = self.server.name, self._definition.timeout
         client = self._client
@@ -305,7 +276,7 @@ class Connection:
             raise ToolError(f"The server {name} is not connected: {self.server.why or self.server.state}.")
         try:
             async with asyncio.timeout(limit) as timeout:
-                clock = _Clock(timeout, limit)
+                clock = Clock(timeout, limit)
                 self._clocks.add(timeout)
                 try:
                     yield client, clock
@@ -345,35 +316,6 @@ class Connection:
             for clock, when in stopped:
                 if clock in self._clocks and when is not None:
                     clock.reschedule(when + loop.time() - begun)
-
-
-class _Clock:
-    """The time limit of one request, which progress moves on."""
-
-    def __init__(self, timeout: asyncio.Timeout, limit: float) -> None:
-        self._timeout = timeout
-        self._limit = limit
-        self._last = asyncio.get_running_loop().time() + limit * MAX_WAITS
-
-    def again(self) -> None:
-        """Begin the limit again."""
-        if self._timeout.when() is not None:
-            self._timeout.reschedule(min(asyncio.get_running_loop().time() + self._limit, self._last))
-
-
-def _reporter(clock: _Clock, progress: Callable[[str], None]) -> Any:
-    async def report(done: float, total: float | None, message: str | None) -> None:
-        clock.again()
-        share = f"{done:g} of {total:g}" if total else f"{done:g}"
-        progress(f"{share}  {in_line(message)}" if message else share)
-
-    return report
-
-
-def _context(client: "Client", key: str) -> Any:
-    from mcp.client import ClientRequestContext
-
-    return ClientRequestContext(session=client.session, request_id=key)
 
 
 def _words(error: BaseException) -> str:

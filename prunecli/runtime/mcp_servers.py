@@ -21,6 +21,7 @@ from prunecli.model.events import UserMessage
 from prunecli.model.messages import Block, Json, Text, plain_text
 from prunecli.model.notes import RESOURCE, notice, told
 from prunecli.model.requests import PREAMBLE, tool_names
+from prunecli.model.signals import Notice
 from prunecli.runtime.host import Host
 from prunecli.tools.tool import ToolOutput
 
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 TITLE = "MCP servers"
 NONE_LEFT = "There are no MCP servers any more."
 OFF = "off in the configuration"
+DECLINED = "The MCP server {} asked a question. Nobody can answer here, so its questions are declined."
 PROJECT_FILE = ".mcp.json"
 HOW = "mcp_search finds their tools, mcp_call calls one."
 START_SECONDS = 20.0
@@ -57,6 +59,7 @@ class RemoteServers:
         self._wanted: Sequence[Wanted] | None = None
         self._disabled: dict[str, bool] = {}
         self._begun_at = 0.0
+        self._declined: set[str] = set()
         self._lock = threading.Lock()
         runtime.mailbox.news.append(self.news)
         runtime.mailbox.complete = self.completed
@@ -259,9 +262,18 @@ class RemoteServers:
         from prunecli.mcp.asking import decline
 
         main, asker = self._main, self.asker
-        if asker is None or main is None or not main.is_running():
+        if main is None or not main.is_running():
+            return await decline(asked)
+        if asker is None:
+            main.call_soon_threadsafe(self._tell_declined, asked.server)
             return await decline(asked)
         return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(_answer(asker, asked), main))
+
+    def _tell_declined(self, server: str) -> None:
+        """Say once for each server that its questions are declined."""
+        if server not in self._declined:
+            self._declined.add(server)
+            self._runtime.session.tell(Notice(DECLINED.format(server), "warning"))
 
 
 async def _answer(asker: "Callable[[Elicitation], Awaitable[Reply]]", asked: "Elicitation") -> "Reply":
