@@ -154,6 +154,18 @@ def _ask(params: dict[str, Any]) -> Any:
     return reply.get("result") or reply["error"]["message"]
 
 
+def chooses() -> None:
+    """Asks on a form whose fields are all choices."""
+
+    def call(message: dict[str, Any]) -> None:
+        fields = {"color": {"type": "string", "enum": ["red", "green"]}, "sure": {"type": "boolean"}}
+        form = {"type": "object", "properties": fields, "required": ["color"]}
+        said = json.dumps(_ask({"message": "Which color?", "requestedSchema": form}), sort_keys=True)
+        answer(message, {"content": [{"type": "text", "text": said}]})
+
+    serve([TOOL], call)
+
+
 def opens() -> None:
     """Asks the user to open the page that the call names."""
 
