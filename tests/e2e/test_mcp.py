@@ -8,6 +8,8 @@ from pathlib import Path
 
 from prunecli.agent.execute import Answer, Asked
 from prunecli.commands.command import InThread, Say, Submit, run_line
+from prunecli.mcp.asking import Elicitation
+from prunecli.mcp.asking import Reply as ServerReply
 from prunecli.mcp.hub import Wanted
 from prunecli.model.events import ToolStarted, UserMessage
 from prunecli.model.messages import plain_text
@@ -128,6 +130,25 @@ async def test_a_question_that_nobody_can_answer_is_declined_and_that_is_said_on
         answers = [plain_text(runtime.session.context.entries[seq].event.content) for seq in results(runtime)]
         assert answers == ['{"action": "decline"}'] * 2
         assert [one for one in said if "asked a question" in one] == [DECLINED.format("asks")]
+        same_beginning(endpoint)
+
+
+async def test_a_question_of_a_server_fires_the_notification_hook(tmp_path: Path) -> None:
+    kept = tmp_path / "given"
+    use = {"server": "asks", "tool": "echo", "arguments": {}}
+    hook = {"matcher": "elicitation_dialog", "hooks": [{"command": f"cat > {kept}; echo >> {kept}"}]}
+
+    async def answer(_: Elicitation) -> ServerReply:
+        await until(lambda: kept.exists() and kept.read_text().endswith("\n"))
+        return ServerReply("decline")
+
+    script = [Reply([Thinking("I call."), Call("mcp_call", use)]), DONE]
+    sets = 'permissions.allow=["mcp"]', f"hooks.Notification={json.dumps([hook])}"
+    async with Endpoint(script) as endpoint, session(tmp_path, endpoint, *sets) as runtime:
+        runtime.servers.load = lambda: (Wanted(raw("asks")),)
+        runtime.servers.asker = answer
+        await runtime.submit("call it")
+        assert json.loads(kept.read_text())["message"] == "The MCP server asks asks: Which color?"
         same_beginning(endpoint)
 
 
