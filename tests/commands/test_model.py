@@ -151,7 +151,12 @@ def test_a_senseless_price_is_none_and_spares_the_window(tmp_path: Path, pricing
 
 @pytest.mark.parametrize("wrong", ["-1", "nan", True, 10**400, {}, "2"])
 def test_a_senseless_cache_price_is_left_out(tmp_path: Path, wrong: Any) -> None:
-    pricing = {"prompt": "0.000001", "completion": "0.000001", "input_cache_read": wrong, "input_cache_write": wrong}
+    pricing = {
+        "prompt": "0.000001",
+        "completion": "0.000001",
+        "input_cache_read": wrong,
+        "input_cache_write": wrong,
+    }
     with serving(lambda *_: as_json({"data": [{"id": "odd", "pricing": pricing}]})) as served:
         runtime = at(tmp_path, served.address)
         effects_of(runtime)
