@@ -73,6 +73,17 @@ def is_local_name(name: str) -> bool:
     return "." not in name or any(name.endswith(f".{ending}") for ending in _LOCAL_ENDINGS)
 
 
+def is_loopback(host: str) -> bool:
+    """Whether a host's name or address means this machine."""
+    host = host.rstrip(".").lower()
+    if host == "localhost" or host.endswith(".localhost"):
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
 def _names(pattern: str, name: str) -> bool:
     return name.endswith(pattern[1:]) if pattern.startswith("*.") else name == pattern
 

@@ -15,7 +15,9 @@ from acp.schema import (
     AgentCapabilities,
     AuthenticateResponse,
     AuthMethodAgent,
+    ClientCapabilities,
     CloseSessionResponse,
+    ElicitationCapabilities,
     ForkSessionResponse,
     Implementation,
     InitializeResponse,
@@ -71,13 +73,21 @@ class EditorAgent:
         self._places = Places.of(environ)
         self._sessions: dict[str, EditorSession] = {}
         self._client: Client | None = None
+        self._able = ElicitationCapabilities()
 
     def on_connect(self, conn: Client) -> None:
         """Take the connection to the editor."""
         self._client = conn
 
-    async def initialize(self, protocol_version: int, **_: Any) -> InitializeResponse:  # noqa: ARG002
+    async def initialize(
+        self,
+        protocol_version: int,  # noqa: ARG002
+        client_capabilities: ClientCapabilities | None = None,
+        **_: Any,
+    ) -> InitializeResponse:
         """Say what prunecli can do. There is one version of the protocol."""
+        if client_capabilities is not None and client_capabilities.elicitation is not None:
+            self._able = client_capabilities.elicitation
         mcp = find_spec("mcp") is not None
         return InitializeResponse(
             protocol_version=PROTOCOL_VERSION,
@@ -209,7 +219,7 @@ class EditorAgent:
                 await runtime.close()
                 raise RequestError(AUTH_REQUIRED, NO_KEY_WORDS)
             notices = use_servers(runtime, servers)
-            session = EditorSession(runtime, client, notices)
+            session = EditorSession(runtime, client, notices, self._able)
         self._sessions[session.id] = session
         return session
 

@@ -87,19 +87,23 @@ class Questions:
 
     async def inquire(self, inquiry: Inquiry) -> Reply:
         """Ask what the model wants to know. One option can be chosen; words of one's own are a steering prompt."""
-        options = [
-            PermissionOption(
-                option_id=str(at),
-                name=one_line(f"{one.label}: {one.description}" if one.description else one.label),
-                kind="allow_once",
-            )
-            for at, one in enumerate(inquiry.options)
+        labels = [
+            f"{one.label}: {one.description}" if one.description else one.label for one in inquiry.options
         ]
-        options.append(PermissionOption(option_id="none", name="Don't answer", kind="reject_once"))
         asks = f"{inquiry.who}: " if inquiry.who else ""
-        about = [text_content(escaped(inquiry.question))]
-        answer = await self._question(one_line(f"{asks}{inquiry.question}"), [*about], options, "other")
-        return Reply(tuple(at for at in range(len(inquiry.options)) if str(at) == answer))
+        row = await self.pick(f"{asks}{inquiry.question}", escaped(inquiry.question), labels, "Don't answer")
+        return Reply(() if row is None else (row,))
+
+    async def pick(self, title: str, about: str, labels: Sequence[str], refusal: str) -> int | None:
+        """Ask for one of several answers, and return its number; None if there was none. `about` is Markdown."""
+        options = [
+            PermissionOption(option_id=str(at), name=one_line(label), kind="allow_once")
+            for at, label in enumerate(labels)
+        ]
+        options.append(PermissionOption(option_id="none", name=refusal, kind="reject_once"))
+        content = [text_content(about)] if about else []
+        answer = await self._question(one_line(title), [*content], options, "other")
+        return next((at for at in range(len(labels)) if str(at) == answer), None)
 
     async def choose(self, choose: Choose) -> str:
         """Ask for a choice and return its value; "" if none was made. The last choice of a grave one is the safe one,

@@ -10,6 +10,7 @@ from acp.schema import (
     ConfigOptionUpdate,
     Cost,
     CurrentModeUpdate,
+    ElicitationCapabilities,
     SessionInfoUpdate,
     StopReason,
     UsageUpdate,
@@ -17,6 +18,7 @@ from acp.schema import (
 
 from prunecli.acp import options
 from prunecli.acp.effects import Effects, commands
+from prunecli.acp.eliciting import Eliciting
 from prunecli.acp.feed import Feed, Update
 from prunecli.acp.prompts import EditorPrompt
 from prunecli.acp.questions import Questions
@@ -61,7 +63,9 @@ class EditorSession:
     """A session that an editor opened. Its turns run in tasks of their own, so that the end of the editor's request
     does not cut the log."""
 
-    def __init__(self, runtime: Runtime, client: Client, notices: list[str]) -> None:
+    def __init__(
+        self, runtime: Runtime, client: Client, notices: list[str], able: ElicitationCapabilities
+    ) -> None:
         self.runtime = runtime
         self.id = runtime.session.id
         self.feed = Feed(self._send)
@@ -77,6 +81,7 @@ class EditorSession:
         self._titled = ""
         runtime.asker = self.questions.permit
         runtime.inquiries.asker = self.questions.inquire
+        runtime.servers.asker = Eliciting(self.id, client, self.feed, self.questions, able).ask
         self._leave = runtime.session.subscribe(self._read)
 
     async def _send(self, update: Update) -> None:

@@ -41,7 +41,7 @@ def _found(runtime: Runtime) -> Sequence[Effect]:
 
 def _choices(runtime: Runtime, server: LocalServer) -> Iterator[Choice]:
     in_use = runtime.config.model.base_url == server.address
-    for name, window in server.models:
+    for name, window, _ in server.models:
         detail = f"{server.title} · {f'{short(window)} tokens' if window else 'window not told'}"
         yield Choice(f"{server.address} {name}", name, detail, in_use and name == runtime.model_name)
 

@@ -39,7 +39,7 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
         return [Say(NONE)]
     word, _, name = arguments.partition(" ")
     if not word:
-        return [_all(runtime, servers.servers)]
+        return [_all(runtime, servers.servers), *_logins(servers.servers)]
     action, wanted = (word, name.strip()) if word in ACTIONS and name.strip() else ("", arguments)
     found = servers.named(wanted)
     if found is None:
@@ -80,7 +80,14 @@ def _one(runtime: Runtime, server: Server) -> list[Effect]:
         Table(f"MCP server {server.name}", ("tool", "tokens", "about"), tuple(rows), right=(1,))
     ]
     log = [f"Log:\n{chr(10).join(server.log[-20:])}"] if server.log else []
-    return [Say("\n".join([*facts, *log])), *(said if rows else [])]
+    return [Say("\n".join([*facts, *log])), *(said if rows else []), *_logins([server])]
+
+
+def _logins(servers: Sequence[Server]) -> list[Effect]:
+    """The offer to log in where a server wants that: at first, or because it no longer accepts a login."""
+    wanting = [one.name for one in servers if one.state == "needs login"]
+    choices = tuple(Choice(f"login {name}", f"Log in at {name}", "Opens your browser") for name in wanting)
+    return [Choose("Log in?", "mcp", choices)] if choices else []
 
 
 def _tokens(runtime: Runtime, server: Server) -> int:

@@ -9,11 +9,11 @@ from prunecli.errors import PrunecliError
 from prunecli.figures import short
 from prunecli.model.events import SettingChanged
 from prunecli.providers.models import ALIASES as MODEL_ALIASES
-from prunecli.providers.models import ModelInfo, ModelTable
+from prunecli.providers.models import ModelInfo, ModelTable, Offer
 from prunecli.runtime import Runtime
 from prunecli.runtime.entry_numbers import thinking_cost
 from prunecli.runtime.make import STAND_IN
-from prunecli.runtime.offered_models import Rows, reason
+from prunecli.runtime.offered_models import Rows, offered, reason
 
 REFRESH = "--refresh"
 """The argument that asks the endpoint again before the kept list is old."""
@@ -45,7 +45,10 @@ def _set(runtime: Runtime, name: str) -> Sequence[Effect]:
     info = runtime.set_model(name)
     window = f"{short(info.context_window)} tokens" if info.context_window else "window unknown"
     back = " They return if you switch back." if thinking.startswith(" Drops") else ""
-    said = Say(f"Model: {info.name} ({window}). The next request starts with a cold cache.{thinking}{back}")
+    price = f", {_price(info)}" if info.told_prices else ""
+    said = Say(
+        f"Model: {info.name} ({window}{price}). The next request starts with a cold cache.{thinking}{back}"
+    )
     return [said, *(Say(doubt, "warning") for doubt in _doubts(runtime, info))]
 
 
@@ -69,19 +72,19 @@ def _listed(runtime: Runtime, rows: Rows) -> Sequence[Effect]:
 
 def _choose(runtime: Runtime, rows: Rows) -> Choose:
     """The models to choose from: those that the endpoint lists, if any, else those of the table."""
-    table, windows = _table(runtime), dict(rows)
-    names = list(windows) or list(table.names())
+    table, offers = _table(runtime), {one.name: one for one in rows}
+    names = list(offers) or list(table.names())
     names += [name for name in map(table.resolve, runtime.config.models) if name not in names]
     if runtime.model_name not in (*names, *MODEL_ALIASES):
         names.insert(0, runtime.model_name)
-    aliases = [one for one in MODEL_ALIASES if not windows or table.resolve(one) in windows]
+    aliases = [one for one in MODEL_ALIASES if not offers or table.resolve(one) in offers]
     choices = [
-        _choice(runtime, table.info(alias), windows, alias, f"{alias} → {table.resolve(alias)}")
+        _choice(runtime, table.info(alias), offers, alias, f"{alias} → {table.resolve(alias)}")
         for alias in aliases
         if alias != STAND_IN
     ]
     names = [*(name for name in names if name != STAND_IN), STAND_IN]
-    choices += [_choice(runtime, table.info(name), windows, name, name) for name in names]
+    choices += [_choice(runtime, table.info(name), offers, name, name) for name in names]
     return Choose("Model", "model", tuple(choices))
 
 
@@ -100,15 +103,26 @@ def _doubts(runtime: Runtime, info: ModelInfo) -> Iterator[str]:
         taken = f"it takes {', '.join(choices.efforts)}" if choices.efforts else "it has no effort setting"
         yield f"{info.name} does not support effort {choices.wanted_effort}: {taken}. Using its default."
     if info.assumed:
-        yield f"{info.name} is newer than this version: window of {info.assumed} assumed, price unknown."
+        no_price = "" if _price(info) else ", price unknown"
+        yield f"{info.name} is newer than this version: window of {info.assumed} assumed{no_price}."
     if misses_key(info.name, config, setup.environ, setup.places):
         yield "No API key. /login to add one"
 
 
-def _choice(runtime: Runtime, info: ModelInfo, windows: Mapping[str, int], name: str, label: str) -> Choice:
-    window = info.context_window or windows.get(info.name, 0)
-    known = info.prices.input is not None and info.prices.output is not None
-    price = f"${info.prices.input:g}/${info.prices.output:g} per M" if known else f"price {_UNKNOWN}"
+def _price(info: ModelInfo) -> str:
+    """What a model costs, and who says so if not a table; "" if that is not known."""
+    prices = info.prices
+    if prices.input is None or prices.output is None:
+        return ""
+    return f"${prices.input:g}/${prices.output:g} per M{' by the endpoint' if info.told_prices else ''}"
+
+
+def _choice(runtime: Runtime, info: ModelInfo, offers: Mapping[str, Offer], name: str, label: str) -> Choice:
+    if info.name in offers:
+        info = offered(info, offers[info.name])
+    window, price = info.context_window, _price(info)
+    known = bool(price)
+    price = price or f"price {_UNKNOWN}"
     detail = f"{short(window)} tokens · {price}" if window else f"window {_UNKNOWN} · {price}"
     if not window and not known:
         detail = _UNKNOWN

@@ -315,10 +315,10 @@ class McpServer(Section):
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Hooks(Section):
-    """Commands to run at events, in Claude Code's form. Not allowed in project files.
+    """Commands to run, or addresses to ask, at events, in Claude Code's form. Not allowed in project files.
 
     One array of tables per event: [[hooks.PreToolUse]], below it matcher = "Bash" and
-    hooks = [{type = "command", command = "check.py", timeout = 5}].
+    hooks = [{type = "command", command = "check.py", timeout = 5}], or {type = "http", url = "https://..."}.
     """
 
     SessionStart: Annotated[Groups, "Matcher: startup, resume, clear or compact."] = ()
@@ -330,7 +330,7 @@ class Hooks(Section):
     Stop: Annotated[Groups, "No matcher."] = ()
     SubagentStop: Annotated[Groups, "Matcher: the name of the subagent."] = ()
     PreCompact: Annotated[Groups, "Matcher: manual or auto."] = ()
-    Notification: Annotated[Groups, "Matcher: permission_prompt or idle_prompt."] = ()
+    Notification: Annotated[Groups, "Matcher: permission_prompt, idle_prompt or elicitation_dialog."] = ()
     PrePrune: Annotated[
         Groups, "No matcher. Sees prunes before they are made; may veto them or pin entries."
     ] = ()

@@ -1,14 +1,18 @@
-"""Hook settings in Claude Code's form: which command runs at which event, from TOML or JSON.
+"""Hook settings in Claude Code's form: which command runs, or which address is asked, at which event.
 
-`{"PreToolUse": [{"matcher": "Edit|Write", "hooks": [{"type": "command", "command": "…", "timeout": 5}]}]}`
+`{"PreToolUse": [{"matcher": "Edit|Write", "hooks": [{"type": "command", "command": "…", "timeout": 5}]}]}`,
+or `{"type": "http", "url": "…", "headers": {"X-Key": "$KEY"}, "allowedEnvVars": ["KEY"]}`. TOML and JSON alike.
 """
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import Any, NamedTuple
+from urllib.parse import urlsplit
 
+from prunecli.errors import ToolError
+from prunecli.hosts import is_loopback
 from prunecli.model.messages import Json
 
 EVENTS: Mapping[str, str] = {
@@ -46,29 +50,47 @@ ELSEWHERE = frozenset(
 DEFAULT_TIMEOUT = 60.0
 MAX_TIMEOUT = 3600.0
 
-_NARROWING = ("if", "args", "shell")
+_NARROWING = ("if", "args", "shell", "asyncRewake")
 """Keys that change what a hook does or when it runs. Ignoring one could make it act where it must not."""
 
+_OURS = ("connection", "content-length", "host", "transfer-encoding")
+"""Headers that only the client can set."""
+_HEADER = re.compile(r"[!#$%&'*+.^`|~\w-]{1,100}", re.ASCII)
+_VALUE = re.compile(r"[\t -~]{0,4000}")
+_VARIABLE = re.compile(r"[A-Za-z_]\w{0,99}", re.ASCII)
 _PLAIN = re.compile(r"[\w\-, |]*", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
 class Hook:
-    """One command. `timeout` is in seconds; `background`: nothing waits for it, and it decides nothing."""
+    """One command, or one address. `timeout` is in seconds. `background`: nothing waits for it, it decides nothing.
+
+    With `url`, the input is posted there, and `command` says so in words; `headers` may hold `$NAME` of `variables`.
+    """
 
     event: str
     command: str
     matcher: str = ""
     timeout: float = DEFAULT_TIMEOUT
     background: bool = False
+    url: str = ""
+    headers: tuple[tuple[str, str], ...] = ()
+    variables: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
-        """A short name: the file name of the script it runs, else its first word."""
+        """A short name: the file name of the script it runs, else its first word; the host of an address."""
+        if self.url:
+            return urlsplit(self.url).netloc[:40]
         words = self.command.replace('"', "").replace("'", "").split()
         ends = (word.rpartition("/")[2] for word in words if "/" in word and not word.startswith("-"))
         script = next((end for end in ends if "." in end), words[0].rpartition("/")[2] if words else "")
         return (script or "hook")[:40]
+
+    @property
+    def host(self) -> str:
+        """The host of its address."""
+        return urlsplit(self.url).hostname or ""
 
     def matches(self, *names: str) -> bool:
         """Whether the matcher takes any of these names; an empty one and `*` take everything.
@@ -133,20 +155,63 @@ def _of_event(event: str, groups: Any) -> Iterator[Hook | str]:
 def _hook(event: str, matcher: str, one: Any, key: str) -> Hook | str:
     if not isinstance(one, Mapping):
         return f"{key}: expected a table, got {_kind(one)}"
-    kind, command, timeout = (
-        one.get("type", "command"),
-        one.get("command"),
-        one.get("timeout", DEFAULT_TIMEOUT),
-    )
-    if kind != "command":
-        return f"{key}.type: prunecli runs only hooks of type command, got {kind!r:.40}"
-    if not isinstance(command, str) or not command.strip() or "\0" in command:
-        return f"{key}.command: expected a command, got {_kind(command)}"
+    kind, timeout = one.get("type", "command"), one.get("timeout", DEFAULT_TIMEOUT)
+    if kind not in ("command", "http"):
+        return f"{key}.type: hooks of type {kind!r:.40} never run in prunecli, only those of type command and http"
     if isinstance(timeout, bool) or not isinstance(timeout, int | float) or not 0 < timeout <= MAX_TIMEOUT:
         return f"{key}.timeout: expected seconds, more than 0 and at most {MAX_TIMEOUT:.0f}"
-    if narrow := next((name for name in _NARROWING if name in one), ""):
+    if narrow := next((name for name in _NARROWING if one.get(name) not in (None, False)), ""):
         return f"{key}.{narrow}: prunecli does not know this key, so the hook is left out"
-    return Hook(event, command, matcher, float(timeout), one.get("async") is True)
+    general = Hook(event, "", matcher, float(timeout), one.get("async") is True)
+    return _command(general, one, key) if kind == "command" else _http(general, one, key)
+
+
+def _command(hook: Hook, one: Mapping[str, Any], key: str) -> Hook | str:
+    command = one.get("command")
+    if not isinstance(command, str) or not command.strip() or "\0" in command:
+        return f"{key}.command: expected a command, got {_kind(command)}"
+    return replace(hook, command=command)
+
+
+def _http(hook: Hook, one: Mapping[str, Any], key: str) -> Hook | str:
+    url, headers, variables = one.get("url"), one.get("headers", {}), one.get("allowedEnvVars", [])
+    if not isinstance(url, str):
+        return f"{key}.url: expected an address, got {_kind(url)}"
+    if problem := address_problem(url):
+        return f"{key}.url: {problem}"
+    if not isinstance(headers, Mapping) or not all(
+        _HEADER.fullmatch(name)
+        and name.lower() not in _OURS
+        and isinstance(value, str)
+        and _VALUE.fullmatch(value)
+        for name, value in headers.items()
+    ):
+        return f"{key}.headers: expected header names and texts, none of them {', '.join(_OURS)}"
+    listed = isinstance(variables, Sequence) and not isinstance(variables, str)
+    if not listed or not all(isinstance(name, str) and _VARIABLE.fullmatch(name) for name in variables):
+        return f"{key}.allowedEnvVars: expected a list of variable names, got {_kind(variables)}"
+    sends = f" (sends {', '.join(f'${name}' for name in variables)})" if variables else ""
+    return replace(
+        hook,
+        command=f"POST {url}{sends}",
+        url=url,
+        headers=tuple((name.lower(), value) for name, value in headers.items()),
+        variables=tuple(variables),
+    )
+
+
+def address_problem(url: str) -> str:
+    """Why a hook cannot be posted to this address, or "". http:// is for this machine only."""
+    from prunecli.tools.web.address import parsed  # deferred: few hooks have an address
+
+    try:
+        parsed(url)
+        parts = urlsplit(url)
+    except (ToolError, ValueError) as error:
+        return f"expected an https address: {error}"
+    if parts.scheme != "https" and not is_loopback(parts.hostname or ""):
+        return "http:// to another machine is unencrypted; use https"
+    return ""
 
 
 def _not_a_matcher(matcher: str) -> str:

@@ -3,16 +3,19 @@
 The schema comes from the server, so whatever is unknown in it becomes a field of text.
 """
 
+import math
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import Literal, NoReturn, TypeAlias
 
+from prunecli.mcp.definition import url_problem
 from prunecli.mcp.results import in_line, plain
 from prunecli.model.messages import Json
 
 Kind: TypeAlias = Literal["text", "number", "integer", "boolean", "choice", "choices"]
 MAX_FIELDS = 20
 MAX_CHOICES = 50
+MAX_URL = 2_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +51,23 @@ class Field:
                 return self._chosen(text)
             case "choices":
                 return [self._chosen(part.strip()) for part in text.split(",") if part.strip()]
+
+    def checked(self, value: Json) -> Json:
+        """A value that another program gives for it. Raises ValueError that says what is expected."""
+        match self.kind:
+            case "boolean" if not isinstance(value, bool):
+                raise ValueError("expected true or false")
+            case "number" | "integer":
+                whole = self.kind == "integer"
+                if isinstance(value, bool) or not isinstance(value, int if whole else int | float):
+                    raise ValueError(f"expected a {'whole ' if whole else ''}number")
+                self._bound(_finite(value), "")
+            case "text" | "choice":
+                return self.value(value if isinstance(value, str) else _not_a("text"))
+            case "choices":
+                listed = value if isinstance(value, list) else _not_a("list")
+                return [self._chosen(one if isinstance(one, str) else _not_a("text")) for one in listed]
+        return value
 
     def _bound(self, number: float, unit: str) -> None:
         if (self.least is not None and number < self.least) or (self.most is not None and number > self.most):
@@ -89,6 +109,15 @@ Elicit: TypeAlias = Callable[[Elicitation], Awaitable[Reply]]
 async def decline(_: Elicitation) -> Reply:
     """Decline, because nobody is there to ask."""
     return Reply("decline")
+
+
+def page(server: str, message: str, url: str) -> Elicitation:
+    """The question to open a page. Raises ValueError for an address that cannot be shown as it is, or is not safe."""
+    if len(url) > MAX_URL or in_line(url, MAX_URL) != url:
+        raise ValueError(f"the url has more than {MAX_URL:,} characters, or some that cannot be shown")
+    if problem := url_problem(url):
+        raise ValueError(f"the url is not accepted: {problem}")
+    return Elicitation(server, plain(message[:4_000]).strip(), url=url)
 
 
 def question(server: str, message: str, schema: Mapping[str, Json]) -> Elicitation:
@@ -150,11 +179,31 @@ def _choices(schema: Mapping[str, Json]) -> tuple[tuple[str, str], ...]:
 
 
 def _limit(value: Json) -> float | None:
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+    try:
+        return _finite(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+    except ValueError:
+        return None
 
 
 def _number(text: str, *, whole: bool) -> int | float:
     try:
-        return int(text) if whole else float(text)
+        number = int(text) if whole else float(text)
+        _finite(number)
     except ValueError:
         raise ValueError(f"expected a {'whole ' if whole else ''}number") from None
+    return number
+
+
+def _finite(number: float) -> float:
+    """The number, which JSON and a comparison can take. Raises ValueError."""
+    try:
+        found = float(number)
+    except OverflowError:
+        raise ValueError("expected a smaller number") from None
+    if not math.isfinite(found):
+        raise ValueError("expected a finite number")
+    return found
+
+
+def _not_a(kind: str) -> NoReturn:
+    raise ValueError(f"expected a {kind}")

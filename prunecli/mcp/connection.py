@@ -1,7 +1,7 @@
 """The connection to one server: start or reach it, list what it offers, call it, and say how it is in one line.
 
 Everything here runs in the thread of the hub. `server` is a value that other threads may read at any time. Each wait
-has an end: for connecting and for a call the definition's time limit, which progress moves on up to `MAX_WAITS`
+has an end: for connecting and for a call the definition's time limit, which progress moves on a few
 times; for closing a few seconds. Results are not checked against the schemas of the server, because a pattern in one
 could hold up the whole program.
 """
@@ -16,10 +16,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from prunecli.errors import PrunecliError, ToolError
-from prunecli.mcp.asking import Elicit, Elicitation, question
+from prunecli.mcp.asking import Elicit, page, question
+from prunecli.mcp.calling import Clock, call_tool
 from prunecli.mcp.definition import Definition
 from prunecli.mcp.listing import offer_of
-from prunecli.mcp.results import in_line, output_of, text_of_prompt, text_of_resource
+from prunecli.mcp.results import in_line, text_of_prompt, text_of_resource
 from prunecli.mcp.state import Offer, Server, State
 from prunecli.model.messages import Block, Json
 from prunecli.tools.tool import ToolOutput
@@ -30,12 +31,9 @@ if TYPE_CHECKING:
     from mcp_types import ElicitResult, ErrorData
 
 LOG_LINES = 200
-MAX_WAITS = 10
-"""How often the time limit of a call may pass while the server reports progress."""
 CLOSE_SECONDS = 6.0
 RELIST_SECONDS = 0.2
 """A server that changes its lists often is asked once for all changes in this time."""
-_ROUNDS = 10
 
 T = TypeVar("T")
 
@@ -53,9 +51,11 @@ class World:
 
 
 class Connection:
-    """One server. `changed` is called after each change of `server`."""
+    """One server. `changed` is called after each change of `server`; `offer` is what it had the last time."""
 
-    def __init__(self, definition: Definition, world: World, changed: Callable[[], None]) -> None:
+    def __init__(
+        self, definition: Definition, world: World, changed: Callable[[], None], offer: Offer | None = None
+    ) -> None:
         self._definition = definition
         self._world = world
         self._changed = changed
@@ -67,7 +67,7 @@ class Connection:
         self._status = 0
         self._clocks: set[asyncio.Timeout] = set()
         self.settled = asyncio.Event()
-        self.server = Server(definition.name, definition.transport, definition.origin)
+        self.server = Server(definition.name, definition.transport, definition.origin, offer=offer or Offer())
 
     # Its life ------------------------------------------------------------------------------------------------
 
@@ -81,11 +81,11 @@ class Connection:
                 offer = await offer_of(self._client, self._note)
             self._become("connected", offer.left_out, offer)
             await self._attend(self._client)
-            self._become("failed", self._why or "closed")
+            self._end(self._why or "closed")
         except TimeoutError:
             self._become("failed", f"no answer within {limit:g} seconds")
         except asyncio.CancelledError:
-            self._become("failed", self._why or "closed")
+            self._end(self._why or "closed")
             if not self._over.is_set():
                 raise
         except Exception as error:  # noqa: BLE001  # whatever a server makes the SDK raise ends this connection only
@@ -125,7 +125,7 @@ class Connection:
             return stdio_transport(argv, cwd=cwd, env=env, log=self._note, lost=self._lose)
         from prunecli.mcp.http import http_transport
 
-        return http_transport(definition, auth=self._world.auth(definition), refused=self._refused)
+        return http_transport(definition, auth=self._world.auth(definition), answered=self._answered)
 
     async def _attend(self, client: "Client") -> None:
         """Follow changes of the server's lists until the connection is over."""
@@ -192,16 +192,22 @@ class Connection:
         self._changed()
 
     def _fail(self, error: BaseException) -> None:
-        if self._status == 401:
-            from prunecli.mcp.oauth import may_log_in
+        status = f" (HTTP {self._status})" if self._status else ""
+        self._end(self._why or f"{_words(error)}{status}")
 
-            if may_log_in(self._definition):
-                self._become("needs login", f"/mcp login {self._definition.name}")
-            else:
-                self._become("failed", self._why or "the credentials in its headers were rejected (HTTP 401)")
+    def _end(self, why: str) -> None:
+        """The connection is over: for this reason, unless the server wants a login."""
+        if self._status != 401:
+            self._become("failed", why)
+        elif self._may_log_in():
+            self._become("needs login", f"/mcp login {self._definition.name}")
         else:
-            status = f" (HTTP {self._status})" if self._status else ""
-            self._become("failed", self._why or f"{_words(error)}{status}")
+            self._become("failed", "the credentials in its headers were rejected (HTTP 401)")
+
+    def _may_log_in(self) -> bool:
+        from prunecli.mcp.oauth import may_log_in
+
+        return may_log_in(self._definition)
 
     def _note(self, line: str) -> None:
         self._log.append(in_line(line, 500))
@@ -211,9 +217,10 @@ class Connection:
         self._why = self._why or in_line(why)
         self._over.set()
 
-    def _refused(self, status: int) -> None:
-        self._status = status
-        self._note(f"HTTP {status}")
+    def _answered(self, status: int) -> None:
+        self._status = status if status >= 400 else 0
+        if self._status:
+            self._note(f"HTTP {status}")
 
     async def _heard(self, message: Any) -> None:
         method = getattr(message, "method", "")
@@ -228,7 +235,7 @@ class Connection:
         name = self._definition.name
         try:
             if params.mode == "url":
-                asked = Elicitation(name, in_line(params.message, 1_000), url=in_line(params.url, 2_000))
+                asked = page(name, params.message, params.url)
             else:
                 schema = params.requested_schema
                 asked = question(
@@ -247,35 +254,8 @@ class Connection:
         self, tool: str, arguments: Mapping[str, Json], progress: Callable[[str], None]
     ) -> ToolOutput:
         """Call a tool. Raises ToolError if there is no result."""
-        from mcp_types import (
-            CallToolRequest,
-            CallToolRequestParams,
-            CallToolResult,
-            ErrorData,
-            InputRequiredResult,
-        )
-        from pydantic import TypeAdapter
-
-        answer_types: TypeAdapter[Any] = TypeAdapter(CallToolResult | InputRequiredResult)
-        responses: dict[str, Any] | None = None
-        state: str | None = None
         async with self._asking() as (client, clock):
-            for _ in range(_ROUNDS):
-                params = CallToolRequestParams(
-                    name=tool, arguments=dict(arguments), input_responses=responses, request_state=state
-                )
-                result = await client.session.send_request(
-                    CallToolRequest(params=params), answer_types, progress_callback=_reporter(clock, progress)
-                )
-                if not isinstance(result, InputRequiredResult):
-                    return output_of(result)
-                responses, state = {}, result.request_state
-                for key, wanted in (result.input_requests or {}).items():
-                    reply = await client.session.dispatch_input_request(_context(client, key), wanted)
-                    if isinstance(reply, ErrorData):
-                        raise ToolError(f"{self.server.name}: {in_line(reply.message)}")
-                    responses[key] = reply
-        raise ToolError(f"{self.server.name}:{tool} asked for input {_ROUNDS} times without a result.")
+            return await call_tool(client, self._definition.name, tool, arguments, clock.reporter(progress))
 
     async def read(self, uri: str, most: int) -> tuple[str, tuple[Block, ...]]:
         """The text and the images of a resource, at most `most` bytes of text. Raises ToolError."""
@@ -288,7 +268,7 @@ class Connection:
             return text_of_prompt((await client.get_prompt(name, dict(arguments))).messages)
 
     @asynccontextmanager
-    async def _asking(self) -> "AsyncIterator[tuple[Client, _Clock]]":
+    async def _asking(self) -> "AsyncIterator[tuple[Client, Clock]]":
         """A request: with a time limit, and with one line for whatever goes wrong."""
         name, limit = self.server.name, self._definition.timeout
         client = self._client
@@ -296,7 +276,7 @@ class Connection:
             raise ToolError(f"The server {name} is not connected: {self.server.why or self.server.state}.")
         try:
             async with asyncio.timeout(limit) as timeout:
-                clock = _Clock(timeout, limit)
+                clock = Clock(timeout, limit)
                 self._clocks.add(timeout)
                 try:
                     yield client, clock
@@ -317,6 +297,8 @@ class Connection:
         words = _words(error)
         if lost or words == "Session terminated":
             self._lose(words)
+            if self._status == 401 and self._may_log_in():
+                return f"The server {name} no longer accepts the login: /mcp login {name} to log in again."
             return f"The connection to the server {name} was lost: {self._why}."
         return f"{name}: {words}"
 
@@ -334,35 +316,6 @@ class Connection:
             for clock, when in stopped:
                 if clock in self._clocks and when is not None:
                     clock.reschedule(when + loop.time() - begun)
-
-
-class _Clock:
-    """The time limit of one request, which progress moves on."""
-
-    def __init__(self, timeout: asyncio.Timeout, limit: float) -> None:
-        self._timeout = timeout
-        self._limit = limit
-        self._last = asyncio.get_running_loop().time() + limit * MAX_WAITS
-
-    def again(self) -> None:
-        """Begin the limit again."""
-        if self._timeout.when() is not None:
-            self._timeout.reschedule(min(asyncio.get_running_loop().time() + self._limit, self._last))
-
-
-def _reporter(clock: _Clock, progress: Callable[[str], None]) -> Any:
-    async def report(done: float, total: float | None, message: str | None) -> None:
-        clock.again()
-        share = f"{done:g} of {total:g}" if total else f"{done:g}"
-        progress(f"{share}  {in_line(message)}" if message else share)
-
-    return report
-
-
-def _context(client: "Client", key: str) -> Any:
-    from mcp.client import ClientRequestContext
-
-    return ClientRequestContext(session=client.session, request_id=key)
 
 
 def _words(error: BaseException) -> str:

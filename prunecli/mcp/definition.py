@@ -8,11 +8,11 @@ of their values.
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from ipaddress import ip_address
 from typing import Literal, TypeAlias
 from urllib.parse import urlsplit
 
 from prunecli.errors import ConfigError
+from prunecli.hosts import is_loopback
 from prunecli.model.messages import Json
 
 Transport: TypeAlias = Literal["stdio", "http", "sse"]
@@ -201,14 +201,3 @@ def url_problem(url: str) -> str:
     if parts.scheme == "http" and not is_loopback(host):
         return "http:// to another machine is unencrypted; use https"
     return ""
-
-
-def is_loopback(host: str) -> bool:
-    """Whether a host's name or address means this machine."""
-    host = host.rstrip(".").lower()
-    if host == "localhost" or host.endswith(".localhost"):
-        return True
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return False

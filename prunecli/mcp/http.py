@@ -16,16 +16,18 @@ CONNECT_SECONDS = 20.0
 
 @asynccontextmanager
 async def http_transport(
-    definition: Definition, *, auth: "Auth | None", refused: Callable[[int], None]
+    definition: Definition, *, auth: "Auth | None", answered: Callable[[int], None]
 ) -> AsyncGenerator["TransportStreams", None]:
-    """Connect and yield the streams. `refused` hears each status that is an error."""
+    """Connect and yield the streams. `answered` hears the status of each answer of the server itself."""
     import httpx2
     from mcp.client.sse import sse_client
     from mcp.client.streamable_http import streamable_http_client
 
+    from prunecli.mcp.oauth import of_login
+
     async def check(response: httpx2.Response) -> None:
-        if response.status_code >= 400:
-            refused(response.status_code)
+        if auth is None or not of_login(response.request):
+            answered(response.status_code)
         if "text/event-stream" not in response.headers.get("content-type", ""):
             response.stream = _bounded(httpx2, response.stream)
 

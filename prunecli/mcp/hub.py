@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 from prunecli.errors import ToolError
 from prunecli.mcp.connection import Connection, World
 from prunecli.mcp.definition import Definition
-from prunecli.mcp.state import Server, State
+from prunecli.mcp.state import Offer, Server, State
 from prunecli.model.messages import Block, Json
 from prunecli.tools.tool import ToolOutput
 
@@ -133,7 +133,8 @@ class Hub:
     ) -> ToolOutput:
         """Call a tool of a server. Raises ToolError."""
         connection = await self._connected(server)
-        if all(tool != one.name for one in connection.server.offer.tools):
+        known = connection.server
+        if known.state == "connected" and all(tool != one.name for one in known.offer.tools):
             raise ToolError(f"The server {server} has no tool {tool!r}. Use mcp_search to find tools.")
         return await connection.call(tool, arguments, progress)
 
@@ -206,13 +207,17 @@ class Hub:
     async def _apply(self, name: str, *, lost: bool = False) -> None:
         """Bring one server in line with what is wanted; with `lost`, only if its connection is over."""
         async with self._locks[name]:
-            if lost and not self._running[name][1].done():
-                return
+            offer = Offer()
+            if lost:
+                before, task = self._running[name]
+                if not task.done():
+                    return
+                offer = before.server.offer  # known, so that each call tries again while the server is away
             await self._stop(name)
             self._show(name)
             wanted = self._wanted.get(name)
             if wanted is not None and wanted.held is None and not self._problem:
-                connection = Connection(wanted.definition, self._world, self._changed)
+                connection = Connection(wanted.definition, self._world, self._changed, offer)
                 self._running[name] = connection, asyncio.ensure_future(connection.serve())
             self._changed()
 

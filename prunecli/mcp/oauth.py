@@ -39,6 +39,7 @@ EARLY_SECONDS = 30
 """Tokens are renewed this long before they end, so that none ends on its way."""
 MAX_ANSWER = 1_000_000
 _SHOWN = 300
+_MARK = "prunecli.login"
 _PUBLIC: Final = "none"
 """How a program on a user's machine authenticates as a client: it can keep no secret, and PKCE stands in for one."""
 
@@ -246,12 +247,12 @@ class _Provider(OAuthClientProvider):
             while True:
                 if url_problem(str(outgoing.url.copy_with(query=None, fragment=None))):
                     raise LoginFailed(f"{self._definition.name}: {outgoing.url.host} needs https")
-                response = yield outgoing
+                response = yield outgoing if outgoing is request else _marked(outgoing)
                 if outgoing is not request:
                     await _read(response)
                 elif response.status_code == 401 and self.context.can_refresh_token() and not renewed:
                     renewed = True  # ended early, or revoked
-                    answer = yield await self._refresh_token()
+                    answer = yield _marked(await self._refresh_token())
                     await _read(answer)
                     if await self._handle_refresh_response(answer):
                         self._add_auth_header(request)
@@ -279,6 +280,17 @@ class _Provider(OAuthClientProvider):
         if isinstance(oauth, OAuth) and oauth.scopes:
             self.context.client_metadata.scope = " ".join(oauth.scopes)
         return await super()._perform_authorization()
+
+
+def _marked(request: httpx2.Request) -> httpx2.Request:
+    """A request of the flow, which `of_login` tells from those to the server itself."""
+    request.extensions = {**request.extensions, _MARK: True}
+    return request
+
+
+def of_login(request: httpx2.Request) -> bool:
+    """Whether a request is part of a login or a renewal."""
+    return _MARK in request.extensions
 
 
 _NOWHERE = "http://127.0.0.1/callback"

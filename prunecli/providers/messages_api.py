@@ -23,6 +23,7 @@ from prunecli.model.requests import Request
 from prunecli.providers import lazy_import
 from prunecli.providers.failures import MAX_ERROR_BYTES, Failures
 from prunecli.providers.model_list import page_of
+from prunecli.providers.models import Offer
 from prunecli.providers.provider import Response, StreamEvent, joined
 from prunecli.providers.reader import LOCAL_PATIENCE, EventReader, Patience
 from prunecli.providers.rechunk import join_chunks
@@ -187,9 +188,9 @@ class AnthropicProvider:
         except ValueError as error:
             raise self._failures.cut(f"a broken answer: {error}") from error
 
-    async def models(self) -> tuple[tuple[str, int], ...]:
+    async def models(self) -> tuple[Offer, ...]:
         """See `Provider.models`. An endpoint without such a list gives (). Asks for page after page."""
-        found, last = dict[str, int](), ""
+        found, last = dict[str, Offer](), ""
         for _ in range(_MAX_PAGES):
             try:
                 after = f"&after_id={quote(last, safe='')}" if last else ""
@@ -201,11 +202,11 @@ class AnthropicProvider:
             finally:
                 await reader.close()
             before = len(found)
-            found.update(page.models)
+            found.update((one.name, one) for one in page.models)
             last = page.last
             if not last or len(found) == before:  # a server that ignores after_id repeats itself
                 break
-        return tuple(found.items())
+        return tuple(found.values())
 
     async def count(self, request: Request) -> int | None:
         """The prompt tokens of a request, by the endpoint's own count, which costs nothing; None if it has none.

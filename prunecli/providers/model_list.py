@@ -1,10 +1,15 @@
-"""Reads the answer to GET /v1/models, in Anthropic's form or in those of other servers."""
+"""Reads the answer to GET /v1/models, in Anthropic's form or in those of other servers.
+
+OpenRouter and gateways like it list prices in dollars per token, as strings. A row with a
+senseless price has none.
+"""
 
 import json
 from collections.abc import Mapping
 from typing import NamedTuple
 
 from prunecli.model.messages import Json
+from prunecli.providers.models import Offer, Prices
 
 MAX_NAME = 200
 """Characters of a model's name; longer ones are left out, as are names that a terminal can't show as they are."""
@@ -13,10 +18,21 @@ _WINDOW_KEYS = ("max_input_tokens", "context_window", "context_length", "max_mod
 _MAX_WINDOW = 1_000_000_000
 
 
-class Page(NamedTuple):
-    """The models of one answer as (name, window in tokens or 0), and the last id if there are more, else ""."""
+_MAX_PRICE = 1.0
+"""Dollars per token above which a price is a mistake."""
+_PRICES = {
+    "prompt": "input",
+    "completion": "output",
+    "input_cache_read": "cache_read",
+    "input_cache_write": "cache_write_5m",
+}
+_MILLION = 1_000_000
 
-    models: tuple[tuple[str, int], ...]
+
+class Page(NamedTuple):
+    """The models of one answer, and the last id if there are more, else ""."""
+
+    models: tuple[Offer, ...]
     last: str = ""
 
 
@@ -30,7 +46,7 @@ def page_of(body: bytes) -> Page:
         return Page(())
     data = value.get("data")
     rows = [row for row in data if isinstance(row, dict)] if isinstance(data, list) else []
-    found = tuple((name, _window(row)) for row in rows if (name := _name(row)))
+    found = tuple(Offer(name, _window(row), _prices(row)) for row in rows if (name := _name(row)))
     last = value.get("last_id") if value.get("has_more") is True else ""
     return Page(found, last if isinstance(last, str) else "")
 
@@ -52,3 +68,33 @@ def _window(row: Mapping[str, Json]) -> int:
     places = (row, meta) if isinstance(meta, dict) else (row,)
     sizes = (place.get(key) for place in places for key in _WINDOW_KEYS)
     return next((size for size in sizes if type(size) is int and 0 < size <= _MAX_WINDOW), 0)
+
+
+def _prices(row: Mapping[str, Json]) -> Prices:
+    """The prices of a row, all None unless those of input and output are known and nothing else is billed."""
+    given = row.get("pricing")
+    if not isinstance(given, dict) or _per_token(given.get("request", 0)) != 0:
+        return Prices()
+    found = {ours: _per_token(given.get(theirs)) for theirs, ours in _PRICES.items()}
+    if found["input"] is None or found["output"] is None:
+        return Prices()
+    return Prices(**{name: usable_price(price and price * _MILLION) for name, price in found.items()})
+
+
+def _per_token(value: Json) -> float | None:
+    """Dollars per token; None for what is no price. -1 stands for one that varies."""
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        return None
+    try:
+        price = float(value)
+    except (ValueError, OverflowError):
+        return None
+    return price if 0 <= price <= _MAX_PRICE else None
+
+
+def usable_price(value: Json) -> float | None:
+    """Dollars per million tokens; None for what is none."""
+    known = (
+        isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= _MAX_PRICE * _MILLION
+    )
+    return round(value + 0.0, 9) if known and isinstance(value, int | float) else None

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import Literal, Protocol, TypeAlias
+from typing import Literal, NamedTuple, Protocol, TypeAlias
 
 from prunecli.context.expectations import Expectations
 from prunecli.errors import ConfigError
@@ -43,6 +43,14 @@ class Prices:
     cache_write_1h: float | None = None
 
 
+class Offer(NamedTuple):
+    """A model that an endpoint lists: its name, window in tokens (0: not told), and the prices that it tells."""
+
+    name: str
+    window: int = 0
+    prices: Prices = Prices()
+
+
 class Overrides(Protocol):
     """`[models."X"]`: the user's values, which override the table; None keeps the table's value."""
 
@@ -65,6 +73,7 @@ class ModelInfo:
     `thinking_types` are the types of `thinking` that it accepts, `efforts` the values of `output_config.effort`; both
     are None if unknown. `binding`: thinking is bound to the conversation before it, or also to the account. `assumed`
     names the model whose window and limits are assumed for a newer one. `vision`: it sees images, None if unknown.
+    `told_prices`: the prices are those that the endpoint lists.
     """
 
     name: str
@@ -79,6 +88,7 @@ class ModelInfo:
     assumed: str = ""
     vision: bool | None = None
     provider: str = ""
+    told_prices: bool = False
 
     def prices_for(self, prompt_tokens: int) -> Prices:
         """The prices for a request with this many prompt tokens."""

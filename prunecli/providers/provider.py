@@ -11,6 +11,7 @@ from typing import Protocol, TypeAlias, TypeVar
 from prunecli.model.messages import Block, Json, Usage
 from prunecli.model.requests import Request
 from prunecli.model.signals import TextDelta, ThinkingDelta, ToolCallDelta
+from prunecli.providers.models import Offer
 
 __all__ = ["Provider", "Response", "StreamEvent", "TextDelta", "ThinkingDelta", "ToolCallDelta", "joined"]
 
@@ -68,8 +69,8 @@ class Provider(Protocol):
         """
         ...
 
-    async def models(self) -> tuple[tuple[str, int], ...]:
-        """The endpoint's models as (name, context window in tokens or 0). Raises a `ProviderError`."""
+    async def models(self) -> tuple[Offer, ...]:
+        """The endpoint's models. Raises a `ProviderError`."""
         ...
 
     async def close(self) -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeAlias,
 
 from prunecli.errors import PrunecliError, Unauthorized
 from prunecli.paths import PACKAGE, names_in
+from prunecli.providers.models import Offer
 
 if TYPE_CHECKING:
     from prunecli.providers.provider import Provider
@@ -23,7 +24,7 @@ LISTING_SECONDS = 8.0
 """Time limit in seconds for listing models."""
 
 State: TypeAlias = Literal["ok", "warning", "problem"]
-Listed: TypeAlias = Callable[[], Sequence[tuple[str, int]]]
+Listed: TypeAlias = Callable[[], Sequence[Offer]]
 """A function that lists the endpoint's models, as `Provider.models`. Raises ProviderError or TimeoutError."""
 
 

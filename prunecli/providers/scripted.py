@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from prunecli.model.messages import Block, Text, Thinking, ToolUse, Usage, tool_uses
 from prunecli.model.requests import Request
+from prunecli.providers.models import Offer
 from prunecli.providers.provider import Response, StreamEvent, TextDelta, ThinkingDelta, ToolCallDelta
 
 DELTA_CHARS = 16
@@ -64,7 +65,7 @@ class ScriptedProvider:
         self,
         script: Sequence[Scripted],
         *,
-        offers: tuple[tuple[str, int], ...] = (),
+        offers: tuple[Offer, ...] = (),
         delta_chars: int = DELTA_CHARS,
     ) -> None:
         self.requests: list[Request] = []
@@ -96,7 +97,7 @@ class ScriptedProvider:
             await self._incident(played)
         yield played.response(request.model)
 
-    async def models(self) -> tuple[tuple[str, int], ...]:
+    async def models(self) -> tuple[Offer, ...]:
         """See `Provider.models`: returns `offers`."""
         return self._offers
 

@@ -24,12 +24,21 @@ SECONDS = 5.0
 KEPT_SECONDS = 30 * 24 * 3600
 """How long an image stays after its last use; the session's log has its own copy."""
 
+_WINDOWS = (
+    "$i = Get-Clipboard -Format Image; if ($i) { $m = New-Object IO.MemoryStream; "
+    "$i.Save($m, [Drawing.Imaging.ImageFormat]::Png); [Convert]::ToBase64String($m.ToArray()) }"
+)
+"""For the PowerShell that comes with Windows, from WSL: standard output would change bytes that are no text."""
 _HELPERS = (
     ("wl-paste", ("--no-newline", "--type", "image/png")),
     ("xclip", ("-selection", "clipboard", "-t", "image/png", "-o")),
     ("pngpaste", ("-",)),
     ("osascript", ("-e", "get the clipboard as «class PNGf»")),
+    ("powershell.exe", ("-NoProfile", "-NonInteractive", "-STA", "-Command", _WINDOWS)),
 )
+_DISPLAYS = {"wl-paste": "WAYLAND_DISPLAY", "xclip": "DISPLAY", "powershell.exe": "WSL_DISTRO_NAME"}
+"""The variable that tells whether a helper has a clipboard to look at."""
+_BASE64 = re.compile(rb"\s*(iVBOR[0-9A-Za-z+/]+={0,2})\s*")
 _APPLE = re.compile(rb"\s*\xc2\xabdata PNGf([0-9A-Fa-f]+)\xc2\xbb\s*")
 
 
@@ -45,9 +54,7 @@ def helpers(env: Mapping[str, str], cwd: Path) -> list[tuple[str, ...]]:
     """The commands that print the image in the clipboard, of the programs that are here."""
     found: list[tuple[str, ...]] = []
     for name, arguments in _HELPERS:
-        if name == "wl-paste" and not env.get("WAYLAND_DISPLAY"):
-            continue
-        if name == "xclip" and not env.get("DISPLAY"):
+        if name in _DISPLAYS and not env.get(_DISPLAYS[name]):
             continue
         if program := find_outside(env.get("PATH", ""), name, str(cwd)):
             found.append((program, *arguments))
@@ -65,9 +72,11 @@ async def clipped(env: Mapping[str, str], cwd: Path, folder: Path) -> Clipping |
         raise PrunecliError("nothing here can read an image from the clipboard", f"install one of {names}")
     for command in commands:
         data = await _printed(command, child_environment(env), cwd)
-        if apple := _APPLE.fullmatch(data):
-            data = binascii.unhexlify(apple[1])
         try:
+            if apple := _APPLE.fullmatch(data):
+                data = binascii.unhexlify(apple[1])
+            elif windows := _BASE64.fullmatch(data):
+                data = binascii.a2b_base64(windows[1])
             header = header_of(data)
         except ValueError:
             continue

@@ -19,6 +19,7 @@ from prunecli.errors import PromptBlocked
 from prunecli.model.notes import notice
 from prunecli.model.signals import Notice
 from prunecli.runtime.host import Host
+from prunecli.runtime.web import web_of
 from prunecli.sanitize import one_line, visible
 
 if TYPE_CHECKING:
@@ -206,7 +207,13 @@ class Hooking:
         from prunecli.extensions.hooks import run_hook
 
         env = {**self.runtime.setup.approved_env, **dict.fromkeys(VARIABLES, str(folder))}
-        ran = await run_hook(hook, given, cwd=self.runtime.setup.cwd, env=env)
+        if hook.url:
+            from prunecli.extensions.hook_requests import post_hook
+
+            web = web_of(self.runtime.config, self.runtime.setup.environ)
+            ran = await post_hook(hook, given, env=env, web=web)
+        else:
+            ran = await run_hook(hook, given, cwd=self.runtime.setup.cwd, env=env)
         reply = reply_of(hook, ran)
         self._heard(hook, ran, reply)
         return reply
@@ -278,8 +285,13 @@ class Hooking:
             from prunecli.extensions.hook_names import tool_name
 
             said = f"prunecli needs your permission to use {tool_name(asked.call.name, asked.call.input)}"
-            self._notify("permission_prompt", said, "Permission needed")
+            self.waits("permission_prompt", said, "Permission needed")
         return await self.runtime.asker(asked)
+
+    def waits(self, kind: str, message: str, title: str) -> None:
+        """Notification that the program waits for the user, beside the question itself."""
+        if self.has("Notification"):
+            self._notify(kind, one_line(message), title)
 
     def _notify(self, kind: str, message: str, title: str) -> None:
         fields = {"message": message, "title": title, "notification_type": kind}

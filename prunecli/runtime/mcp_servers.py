@@ -10,7 +10,7 @@ import os
 import re
 import threading
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -20,7 +20,9 @@ from prunecli.errors import ToolError
 from prunecli.model.events import UserMessage
 from prunecli.model.messages import Block, Json, Text, plain_text
 from prunecli.model.notes import RESOURCE, notice, told
+from prunecli.model.signals import Notice
 from prunecli.runtime.host import Host
+from prunecli.runtime.inquiries import Waits
 from prunecli.tools.tool import ToolOutput
 
 if TYPE_CHECKING:
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
 TITLE = "MCP servers"
 NONE_LEFT = "There are no MCP servers any more."
 OFF = "off in the configuration"
+DECLINED = "The MCP server {} asked a question. Nobody can answer here, so its questions are declined."
 PROJECT_FILE = ".mcp.json"
 HOW = "mcp_search finds their tools, mcp_call calls one."
 START_SECONDS = 20.0
@@ -44,18 +47,21 @@ MAX_ATTACHED = 100_000
 class RemoteServers:
     """The servers of one runtime. `asker` answers a server's questions; without a screen they are declined.
 
-    `load` returns the configured servers; it is called when they are first needed, and again by `reload`.
+    `load` returns the configured servers; it is called when they are first needed, and again by `reload`. `waits`
+    hears that a question is shown.
     """
 
-    def __init__(self, runtime: Host, load: "Callable[[], Sequence[Wanted]] | None" = None) -> None:
+    def __init__(self, runtime: Host, waits: Waits) -> None:
         self._runtime = runtime
-        self.load = load or (lambda: configured(runtime))
+        self._waits = waits
+        self.load: Callable[[], Sequence[Wanted]] = lambda: configured(runtime)
         self.asker: Elicit | None = None
         self._hub: Hub | None = None
         self._main: asyncio.AbstractEventLoop | None = None
         self._wanted: Sequence[Wanted] | None = None
         self._disabled: dict[str, bool] = {}
         self._begun_at = 0.0
+        self._declined: set[str] = set()
         self._lock = threading.Lock()
         runtime.mailbox.news.append(self.news)
         runtime.mailbox.complete = self.completed
@@ -258,13 +264,23 @@ class RemoteServers:
         from prunecli.mcp.asking import decline
 
         main, asker = self._main, self.asker
-        if asker is None or main is None or not main.is_running():
+        if main is None or not main.is_running():
             return await decline(asked)
-        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(_answer(asker, asked), main))
+        if asker is None:
+            main.call_soon_threadsafe(self._tell_declined, asked.server)
+            return await decline(asked)
+        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(self._answer(asker, asked), main))
 
+    async def _answer(self, asker: "Elicit", asked: "Elicitation") -> "Reply":
+        message = f"The MCP server {asked.server} asks: {asked.message}"
+        self._waits("elicitation_dialog", message, "Question of an MCP server")
+        return await asker(asked)
 
-async def _answer(asker: "Callable[[Elicitation], Awaitable[Reply]]", asked: "Elicitation") -> "Reply":
-    return await asker(asked)
+    def _tell_declined(self, server: str) -> None:
+        """Say once for each server that its questions are declined."""
+        if server not in self._declined:
+            self._declined.add(server)
+            self._runtime.session.tell(Notice(DECLINED.format(server), "warning"))
 
 
 def _line(server: "Server") -> str:

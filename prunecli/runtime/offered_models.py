@@ -1,11 +1,13 @@
-"""The models that an endpoint lists: kept for `/model`, and for the window of models that no table knows."""
+"""The models that an endpoint lists: kept for `/model`, and for window and prices of models that no table knows."""
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 
 from prunecli.errors import PrunecliError
-from prunecli.providers.models import ModelInfo
+from prunecli.model.messages import Json
+from prunecli.providers.model_list import usable_price
+from prunecli.providers.models import ModelInfo, Offer, Prices
 from prunecli.providers.provider import Provider
 from prunecli.runtime.endpoint_memory import LASTS_MS, bare, recall, remember
 from prunecli.runtime.setup import Setup
@@ -20,8 +22,7 @@ _SECTION = "models"
 _MOST = 2_000
 """Models to keep of one endpoint."""
 
-Rows = Sequence[tuple[str, int]]
-"""Name and window in tokens (0: not told) of each model."""
+Rows = Sequence[Offer]
 
 
 class OfferedModels:
@@ -31,15 +32,15 @@ class OfferedModels:
         self._path, self._clock = setup.places.endpoints_file, setup.clock
         self._address = address
         self._info_of = info_of
-        self._windows: dict[str, dict[str, int]] = {}
+        self._offers: dict[str, dict[str, Offer]] = {}
 
     def info(self, name: str) -> ModelInfo:
-        """The model of this name; the endpoint's window if no table has one."""
+        """The model of this name; the endpoint's window and prices if no table has them."""
         info = self._info_of(name)
-        if info.context_window:
+        if info.context_window and info.prices != Prices():
             return info
-        window = self._known().get(info.name, 0)
-        return replace(info, context_window=window) if window else info
+        offer = self._known().get(info.name)
+        return offered(info, offer) if offer else info
 
     def kept(self, within_ms: int = FRESH_MS) -> Rows | None:
         """The list that was kept within this time; None if there is none."""
@@ -47,7 +48,7 @@ class OfferedModels:
         when, rows = (one.get("when"), one.get("rows")) if isinstance(one, dict) else (None, None)
         if type(when) is not int or not self._clock() - within_ms < when <= self._clock():
             return None
-        return tuple((row[0], row[1]) for row in rows if _is_row(row)) if isinstance(rows, list) else None
+        return tuple(offer for row in rows if (offer := _offer(row))) if isinstance(rows, list) else None
 
     def keep(self, rows: Rows, address: str = "") -> None:
         """Keep the list of an address, by default the one in use, also for the next start."""
@@ -56,9 +57,9 @@ class OfferedModels:
         young = {
             key: one for key, one in before.items() if isinstance(one, dict) and one.get("when", 0) > since
         }
-        mine = {"when": self._clock(), "rows": [list(row) for row in rows[:_MOST]]}
+        mine = {"when": self._clock(), "rows": [_row(one) for one in rows[:_MOST]]}
         remember(self._path, _SECTION, {**young, address: mine})
-        self._windows[address] = dict(rows)
+        self._offers[address] = {one.name: one for one in rows}
 
     def ask(self, provider: Provider) -> Rows:
         """Ask an endpoint, for a thread, and keep its answer. Raises ProviderError and TimeoutError."""
@@ -66,11 +67,20 @@ class OfferedModels:
         self.keep(rows)
         return rows
 
-    def _known(self) -> dict[str, int]:
+    def _known(self) -> dict[str, Offer]:
         address = bare(self._address())
-        if address not in self._windows:
-            self._windows[address] = dict(self.kept(LASTS_MS) or ())
-        return self._windows[address]
+        if address not in self._offers:
+            self._offers[address] = {one.name: one for one in self.kept(LASTS_MS) or ()}
+        return self._offers[address]
+
+
+def offered(info: ModelInfo, offer: Offer) -> ModelInfo:
+    """What is known of a model with what an endpoint lists of it: never instead of a value of the tables."""
+    if not info.context_window:
+        info = replace(info, context_window=offer.window)
+    if info.prices == Prices() and offer.prices != Prices():
+        info = replace(info, prices=offer.prices, told_prices=True)
+    return info
 
 
 def asked(provider: Provider, seconds: float) -> Rows:
@@ -94,5 +104,18 @@ def reason(error: PrunecliError | TimeoutError) -> str:
     return error.message if isinstance(error, PrunecliError) else f"no answer in {ASKING_SECONDS:.0f} s"
 
 
-def _is_row(row: object) -> bool:
-    return isinstance(row, list) and len(row) == 2 and isinstance(row[0], str) and type(row[1]) is int
+def _row(offer: Offer) -> list[Json]:
+    """A model as it is kept: prices only if there are any."""
+    prices: list[Json] = [getattr(offer.prices, item.name) for item in fields(Prices)]
+    return [offer.name, offer.window, *([prices] if offer.prices != Prices() else [])]
+
+
+def _offer(row: object) -> Offer | None:
+    """A kept model; None for a damaged one."""
+    match row:
+        case [str(name), int(window), *more] if not isinstance(window, bool) and len(more) <= 1:
+            given = more[0] if more and isinstance(more[0], list) else []
+            prices = Prices(*map(usable_price, given[: len(fields(Prices))]))
+            whole = prices.input is not None and prices.output is not None
+            return Offer(name, window, prices if whole else Prices())
+    return None

@@ -116,10 +116,10 @@ class Runtime:
         self.expectations = expectations_of(setup.places)
         self.session: Session = fresh(setup, self.config.model.name, self.store, self.new_context())
         self.extensions, self.folders = Extensions(self), AddedFolders(self)
-        self.inquiries: Inquiries = Inquiries(self, within.inquiries if within else None)
+        self.inquiries: Inquiries = Inquiries(self, self.hooking.waits, within.inquiries if within else None)
         self.jobs: Jobs = Jobs(self, within.jobs if within else None)
         self._watch(self.session)
-        self.servers: RemoteServers = RemoteServers(self) if within is None else within.servers
+        self.servers: RemoteServers = within.servers if within else RemoteServers(self, self.hooking.waits)
 
     # Sessions ------------------------------------------------------------------------------------------------
 

@@ -38,6 +38,7 @@ class Asking:
     """The questions of one conversation. Canceling a question removes its panel."""
 
     def __init__(self, runtime: Runtime, port: Port, program: Program) -> None:
+        self._setup = runtime.setup
         self._cwd = runtime.setup.cwd
         runtime.inquiries.asker = self.inquire
         self._port = port
@@ -71,8 +72,15 @@ class Asking:
         if self._eliciting is None:
             from prunecli.tui.eliciting import Eliciting
 
-            self._eliciting = Eliciting(self._port, self._program)
+            self._eliciting = Eliciting(self._port, self._program, self._open)
         return await self._eliciting.ask(asked)
+
+    async def _open(self, address: str) -> bool:
+        """Open a page in the user's browser, if there is one."""
+        from prunecli.runtime.mcp_login import open_page
+
+        env, home = self._setup.child_env, self._setup.places.home
+        return await asyncio.to_thread(open_page, address, env, home)
 
     async def inquire(self, inquiry: "Inquiry") -> "Reply":
         """Ask what the model wants to know."""

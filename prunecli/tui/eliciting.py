@@ -1,7 +1,7 @@
 """What an MCP server asks the user, in panels above the prompt: one for each field, with a way to decline in each."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 from textual.content import Content
 
@@ -19,18 +19,22 @@ _KEYS = ("Enter to answer (type text if asked) · Esc to decline", "Enter to ans
 class Eliciting:
     """The questions of servers, one after the other. Canceling one removes its panel."""
 
-    def __init__(self, port: Port, program: Program) -> None:
+    def __init__(self, port: Port, program: Program, open_page: Callable[[str], Awaitable[bool]]) -> None:
         self._port = port
         self._program = program
+        self._open_page = open_page
         self._turn = asyncio.Lock()
 
     async def ask(self, asked: Elicitation) -> Reply:
         """Ask all fields of a question, and return the answer."""
         async with self._turn:
             self._program.notify_user("has a question from an MCP server")
-            if asked.url or not asked.fields:
-                about = f"{asked.message}\n{asked.url}".strip()
-                return Reply("accept" if await self._agreed(asked.server, about) else "decline")
+            if asked.url:
+                return Reply("accept" if await self._opened(asked) else "decline")
+            if not asked.fields:
+                rows = [("1y", "Yes"), ("2n", NO)]
+                agreed = await self._agreed(asked.server, asked.message, rows)
+                return Reply("accept" if agreed == 0 else "decline")
             values = {}
             for field in asked.fields:
                 problem = ""
@@ -48,10 +52,19 @@ class Eliciting:
                         problem = str(error)
             return Reply("accept", values)
 
-    async def _agreed(self, server: str, about: str) -> bool:
-        yes = ("1y", "Yes, I have opened it" if "\n" in about else "Yes")
-        row, _ = await self._panel(f"The MCP server {server} asks", about, [yes, ("2n", NO)], for_text=None)
-        return row == 0
+    async def _opened(self, asked: Elicitation) -> bool:
+        """Whether the user opened the page, and did there what the server wants."""
+        rows, problem = [("1o", "Open it in the browser"), ("2y", "Done, go on"), ("3n", NO)], ""
+        while True:
+            about = "\n".join(filter(None, [problem, asked.message, asked.url]))
+            row = await self._agreed(asked.server, about, rows)
+            if row:
+                return row == 1
+            opened = await self._open_page(asked.url)
+            problem = "" if opened else "No browser could be opened here. Open the page yourself."
+
+    async def _agreed(self, server: str, about: str, rows: Sequence[tuple[str, str]]) -> int:
+        return (await self._panel(f"The MCP server {server} asks", about, rows, for_text=None))[0]
 
     async def _field(self, asked: Elicitation, field: Field, problem: str) -> str | None:
         """What was chosen or typed for a field: "" to leave it out, None to decline."""
@@ -60,7 +73,8 @@ class Eliciting:
         if field.kind in ("choice", "boolean"):
             choices = field.choices or (("yes", "Yes"), ("no", "No"))
             for number, (value, label) in enumerate(choices, 1):
-                rows.append((str(number) if number < 10 else "", label))
+                usual = field.default is not None and value == _as_choice(field.default)
+                rows.append((str(number) if number < 10 else "", f"{label} (default)" if usual else label))
                 texts.append(value)
         else:
             rows.append(("1", TYPE_IT))
@@ -107,6 +121,10 @@ class Eliciting:
             return await answer
         finally:
             self._port.answered(panel)
+
+
+def _as_choice(default: object) -> str:
+    return ("yes" if default else "no") if isinstance(default, bool) else str(default)
 
 
 def _letters(number: int, key: str) -> str:

@@ -13,7 +13,13 @@ from typing import Any
 
 from acp import RequestError, spawn_agent_process, text_block
 from acp.client import ClientSideConnection
-from acp.schema import AllowedOutcome, DeniedOutcome, RequestPermissionResponse
+from acp.schema import (
+    AllowedOutcome,
+    ClientCapabilities,
+    DeclineElicitationResponse,
+    DeniedOutcome,
+    RequestPermissionResponse,
+)
 
 from prunecli.acp.serve import serve_on
 from prunecli.flags import read
@@ -34,6 +40,10 @@ class Editor:
         self.updates: list[tuple[str, Any]] = []
         self.asked: list[Any] = []
         self.answer: Callable[[Any, list[Any]], Any] = lambda _call, options: options[0].option_id
+        self.forms: list[tuple[str, Any]] = []
+        self.fill: Callable[[str, Any], Any] = lambda _message, _mode: DeclineElicitationResponse(
+            action="decline"
+        )
         self.changed = asyncio.Event()
 
     def on_connect(self, conn: Any) -> None:
@@ -52,6 +62,10 @@ class Editor:
         if chosen is None:
             return RequestPermissionResponse(outcome=DeniedOutcome(outcome="cancelled"))
         return RequestPermissionResponse(outcome=AllowedOutcome(outcome="selected", option_id=chosen))
+
+    async def create_elicitation(self, message: str, mode: Any, **_: Any) -> Any:
+        self.forms.append((message, mode))
+        return self.fill(message, mode)
 
     async def ext_method(self, method: str, params: Any) -> Any:
         raise RequestError.method_not_found(method)
@@ -124,6 +138,7 @@ async def editing(
     model: str = OPUS,
     flags: tuple[str, ...] = (),
     alone: bool = False,
+    able: ClientCapabilities | None = None,
 ) -> AsyncIterator[tuple[Editor, Any, Path]]:
     """An editor, its connection to the program, and a folder to work in. Afterwards every log must verify.
 
@@ -141,7 +156,7 @@ async def editing(
         else _here(editor, command, env, work)
     )
     async with opened as connection, asyncio.timeout(60):
-        await connection.initialize(protocol_version=1)
+        await connection.initialize(protocol_version=1, client_capabilities=able)
         yield editor, connection, work
     for path in (tmp_path / "data" / "sessions").glob("*/*.jsonl"):
         report = verify_session(path, read_log(path))

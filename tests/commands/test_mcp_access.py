@@ -2,10 +2,7 @@
 
 import asyncio
 import json
-import socket
 import sys
-import threading
-from contextlib import asynccontextmanager, closing
 from pathlib import Path
 
 import pytest
@@ -19,6 +16,7 @@ from prunecli.runtime import Runtime
 from prunecli.runtime.make import make_runtime
 from prunecli.runtime.mcp_login import open_page
 from tests.mcp.authorization import authorization
+from tests.mcp.guarded import guarded
 from tests.mcp.running import HERE
 from tests.waiting import until
 
@@ -250,45 +248,6 @@ def test_no_browser_is_started_where_none_can_be_seen(tmp_path):
     )
 
 
-@asynccontextmanager
-async def guarded(server):
-    """A server made with the SDK that takes the tokens of an authorization server."""
-    import uvicorn
-    from mcp.server.auth.provider import AccessToken
-    from mcp.server.auth.settings import AuthSettings
-    from mcp.server.mcpserver import MCPServer
-
-    class Verifier:
-        async def verify_token(self, token: str) -> AccessToken | None:
-            known = token in server.access
-            return (
-                AccessToken(token=token, client_id="c", scopes=["read"], resource=server.url)
-                if known
-                else None
-            )
-
-    with closing(socket.socket()) as listening:
-        listening.bind(("127.0.0.1", 0))
-        server.resource = f"http://127.0.0.1:{listening.getsockname()[1]}/mcp"
-        settings = AuthSettings(
-            issuer_url=server.base,
-            resource_server_url=server.url,
-            required_scopes=["read"],
-            validate_token_resource=True,
-        )
-        made = MCPServer("hub", token_verifier=Verifier(), auth=settings)
-        made.add_tool(lambda: "secret notes", name="notes", description="Read the notes.")
-        running = uvicorn.Server(uvicorn.Config(made.streamable_http_app(), log_level="critical"))
-        thread = threading.Thread(target=lambda: asyncio.run(running.serve([listening])))
-        thread.start()
-        try:
-            await until(lambda: running.started)
-            yield
-        finally:
-            running.should_exit = True
-            await asyncio.to_thread(thread.join)
-
-
 async def test_a_login_in_the_browser_connects_the_server_and_a_logout_ends_it(tmp_path):
     async with authorization() as server, guarded(server):
         own(tmp_path, f'[mcp.hub]\nurl = "{server.url}"')
@@ -297,6 +256,9 @@ async def test_a_login_in_the_browser_connects_the_server_and_a_logout_ends_it(t
             runtime.servers.begin()
             await until(lambda: states(runtime)["hub"] == "needs login")
             assert runtime.servers.named("hub").why == "/mcp login hub"
+            for shown in (run_line(runtime, "/mcp"), run_line(runtime, "/mcp hub")):
+                (choose,) = (one for one in shown if isinstance(one, Choose))
+                assert [one.value for one in choose.choices] == ["login hub"]
             first = run_line(runtime, "/mcp login hub")[0]
             assert isinstance(first, InThread)
             shown, second = await asyncio.to_thread(first.work)
@@ -306,6 +268,7 @@ async def test_a_login_in_the_browser_connects_the_server_and_a_logout_ends_it(t
             await until(lambda: states(runtime)["hub"] == "connected")
             output = await runtime.servers.call("hub", "notes", {}, lambda _: None)
             assert plain_text(output.content) == "secret notes"
+            assert not any(isinstance(one, Choose) for one in run_line(runtime, "/mcp"))
             assert server.refused == []
             assert texts(run_line(runtime, "/mcp logout hub")) == "Logged out of hub."
             await until(lambda: states(runtime)["hub"] == "needs login")

@@ -1,11 +1,14 @@
 """/model: what the endpoint offers, what is known of it, and what happens where there is no list."""
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from prunecli.commands.command import Choice, Choose, Effect, InThread, Say, run_line
+from prunecli.model.messages import Usage
 from prunecli.runtime import Runtime
 from prunecli.runtime.offered_models import FRESH_MS
 from tests.serving import HTML, Answer, as_json, nothing, serving
@@ -78,6 +81,100 @@ def test_the_window_that_an_endpoint_told_holds_for_its_model(tmp_path: Path) ->
         assert again.choices.window == 32_768
         elsewhere = start(tmp_path, sets=["model.base_url=http://127.0.0.1:9", "model.name=qwen3:8b"])
         assert elsewhere.choices.window == 200_000
+
+
+PRICED = {
+    "id": "free/thinker",
+    "context_length": 32768,
+    "pricing": {
+        "prompt": "0.0000025",
+        "completion": "0.00001",
+        "input_cache_read": "0.00000025",
+        "input_cache_write": "0.000003125",
+        "request": "0",
+        "image": "0.01",
+    },
+}
+
+
+def test_the_prices_that_an_endpoint_lists_are_shown_and_used_where_no_table_has_any(tmp_path: Path) -> None:
+    free = {"id": "any:free", "pricing": {"prompt": "0", "completion": 0}}
+    opus = {"id": "claude-opus-5", "pricing": PRICED["pricing"]}
+    newer = {"id": "claude-opus-99", "pricing": PRICED["pricing"]}
+    mine = {"id": "mine", "pricing": PRICED["pricing"]}
+    with serving(lambda *_: as_json({"data": [PRICED, free, opus, newer, mine]})) as served:
+        runtime = at(tmp_path, served.address, "models.mine.prices.input=1")
+        usage = Usage(1_000_000, 100_000, 1_000_000, 1_000_000)
+        assert runtime.choices.price("free/thinker", usage) == 0.0, "unknown before the list"
+        found = {one.value: one.detail for one in choices_of(effects_of(runtime))}
+        assert found["free/thinker"] == "32.8K tokens · $2.5/$10 per M by the endpoint"
+        assert found["any:free"] == "window not known here · $0/$0 per M by the endpoint"
+        assert found["claude-opus-5"] == "1.0M tokens · $5/$25 per M"
+        assert found["claude-opus-99"].endswith(" · $2.5/$10 per M by the endpoint")
+        assert found["mine"] == "not known here", "the user's own price stays as it is"
+        assert runtime.choices.price("free/thinker", usage) == pytest.approx(2.5 + 1.0 + 0.25 + 3.125)
+        told = said(effects_of(runtime, "/model free/thinker"))
+        assert "Model: free/thinker (32.8K tokens, $2.5/$10 per M by the endpoint)." in told
+        told = said(effects_of(runtime, "/model claude-opus-99"))
+        assert "assumed." in told
+        assert "price unknown" not in told
+        again = start(tmp_path, sets=[f"model.base_url={served.address}", "model.name=free/thinker"])
+        assert again.choices.price("free/thinker", usage) > 0
+        elsewhere = start(tmp_path, sets=["model.base_url=http://127.0.0.1:9", "model.name=free/thinker"])
+        assert elsewhere.choices.price("free/thinker", usage) == 0.0
+
+
+@pytest.mark.parametrize(
+    "pricing",
+    [
+        None,
+        "0.1",
+        [],
+        {},
+        {"prompt": "0.1"},
+        {"completion": "0.1"},
+        *(
+            {"prompt": wrong, "completion": "0.00001"}
+            for wrong in ("-1", -1, "nan", "inf", "1e400", "free", "", None, True, [], {}, 10**400, 5, "2.5")
+        ),
+        {"prompt": "0.1", "completion": float("nan")},
+        {"prompt": "0.1", "completion": "0.1", "request": "0.5"},
+        {"prompt": "0.1", "completion": "0.1", "request": "?"},
+    ],
+)
+def test_a_senseless_price_is_none_and_spares_the_window(tmp_path: Path, pricing: Any) -> None:
+    row = {"id": "odd", "context_length": 32768, "pricing": pricing}
+    with serving(lambda *_: as_json({"data": [row]})) as served:
+        found = {one.value: one.detail for one in choices_of(effects_of(at(tmp_path, served.address)))}
+    assert found["odd"] == "32.8K tokens · price not known here"
+
+
+@pytest.mark.parametrize("wrong", ["-1", "nan", True, 10**400, {}, "2"])
+def test_a_senseless_cache_price_is_left_out(tmp_path: Path, wrong: Any) -> None:
+    pricing = {
+        "prompt": "0.000001",
+        "completion": "0.000001",
+        "input_cache_read": wrong,
+        "input_cache_write": wrong,
+    }
+    with serving(lambda *_: as_json({"data": [{"id": "odd", "pricing": pricing}]})) as served:
+        runtime = at(tmp_path, served.address)
+        effects_of(runtime)
+        assert runtime.choices.price("odd", Usage(0, 0, 1_000_000, 1_000_000)) == 2.0, "as input"
+
+
+@pytest.mark.parametrize("prices", ["[-1, 5]", "[NaN, 1]", '["1", 1]', "[1]", "[true, 1]", "{}", "[1e99, 1]"])
+def test_a_damaged_price_that_was_kept_is_none(tmp_path: Path, prices: str) -> None:
+    with serving(lambda *_: as_json({"data": [PRICED]})) as served:
+        runtime = at(tmp_path, served.address)
+        effects_of(runtime)
+        path = runtime.setup.places.endpoints_file
+        kept = json.loads(path.read_text())
+        (entry,) = kept["models"].values()
+        entry["rows"][0][2] = "HERE"
+        path.write_text(json.dumps(kept).replace('"HERE"', prices))
+        found = {one.value: one.detail for one in choices_of(effects_of(at(tmp_path, served.address)))}
+    assert found["free/thinker"] == "32.8K tokens · price not known here"
 
 
 def test_page_after_page_is_asked_for(tmp_path: Path) -> None:

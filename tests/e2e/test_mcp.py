@@ -9,14 +9,17 @@ from pathlib import Path
 
 from prunecli.agent.execute import Answer, Asked
 from prunecli.commands.command import InThread, Say, Submit, run_line
+from prunecli.mcp.asking import Elicitation
+from prunecli.mcp.asking import Reply as ServerReply
 from prunecli.mcp.hub import Wanted
 from prunecli.model.events import ToolStarted, UserMessage
 from prunecli.model.messages import plain_text
 from prunecli.model.notes import told, typed
+from prunecli.model.signals import Notice
 from prunecli.presentation.questions import sheet_of
 from prunecli.providers.tokenizer import SHIPPED, counter
 from prunecli.runtime import Runtime
-from prunecli.runtime.mcp_servers import NONE_LEFT, TITLE
+from prunecli.runtime.mcp_servers import DECLINED, NONE_LEFT, TITLE
 from tests.e2e.bound import dropped, results, session
 from tests.endpoint import Call, Endpoint, Reply, Thinking
 from tests.mcp.running import raw, sdk
@@ -113,6 +116,40 @@ async def test_a_server_that_dies_leaves_the_session_valid(tmp_path: Path) -> No
         await until(lambda: runtime.servers.servers[0].state == "failed")
         await runtime.submit("and now?")
         assert f"{die.name}: failed (exited with code 3)" in str(knows(runtime))
+        same_beginning(endpoint)
+
+
+async def test_a_question_that_nobody_can_answer_is_declined_and_that_is_said_once(tmp_path: Path) -> None:
+    use = {"server": "asks", "tool": "echo", "arguments": {}}
+    step = Reply([Thinking("I call."), Call("mcp_call", use)])
+    asks = Wanted(raw("asks"))
+    async with Endpoint([step, step, DONE]) as endpoint, with_servers(tmp_path, endpoint, asks) as runtime:
+        said: list[str] = []
+        runtime.session.subscribe(lambda one: said.append(one.text) if isinstance(one, Notice) else None)
+        runtime.gatekeeper.mode = "auto"
+        await runtime.submit("call it twice")
+        answers = [plain_text(runtime.session.context.entries[seq].event.content) for seq in results(runtime)]
+        assert answers == ['{"action": "decline"}'] * 2
+        assert [one for one in said if "asked a question" in one] == [DECLINED.format("asks")]
+        same_beginning(endpoint)
+
+
+async def test_a_question_of_a_server_fires_the_notification_hook(tmp_path: Path) -> None:
+    kept = tmp_path / "given"
+    use = {"server": "asks", "tool": "echo", "arguments": {}}
+    hook = {"matcher": "elicitation_dialog", "hooks": [{"command": f"cat > {kept}; echo >> {kept}"}]}
+
+    async def answer(_: Elicitation) -> ServerReply:
+        await until(lambda: kept.exists() and kept.read_text().endswith("\n"))
+        return ServerReply("decline")
+
+    script = [Reply([Thinking("I call."), Call("mcp_call", use)]), DONE]
+    sets = 'permissions.allow=["mcp"]', f"hooks.Notification={json.dumps([hook])}"
+    async with Endpoint(script) as endpoint, session(tmp_path, endpoint, *sets) as runtime:
+        runtime.servers.load = lambda: (Wanted(raw("asks")),)
+        runtime.servers.asker = answer
+        await runtime.submit("call it")
+        assert json.loads(kept.read_text())["message"] == "The MCP server asks asks: Which color?"
         same_beginning(endpoint)
 
 

@@ -59,7 +59,8 @@ def test_the_documented_form_is_read() -> None:
         ({"Stop": [{"hooks": [True]}]}, "hooks.Stop[0].hooks[0]: expected a table, got true or false"),
         (
             one(type="prompt"),
-            "hooks.PreToolUse[0].hooks[0].type: prunecli runs only hooks of type command, got 'prompt'",
+            "hooks.PreToolUse[0].hooks[0].type: hooks of type 'prompt' never run in prunecli, "
+            "only those of type command and http",
         ),
         (one(command=" "), "hooks.PreToolUse[0].hooks[0].command: expected a command, got a string"),
         (one(command=None), "hooks.PreToolUse[0].hooks[0].command: expected a command, got nothing"),
@@ -79,6 +80,31 @@ def test_the_documented_form_is_read() -> None:
 )
 def test_a_malformed_part_is_left_out_and_named(table: Any, problem: str) -> None:
     assert parse(table) == ((), (problem,))
+
+
+@pytest.mark.parametrize("kind", ["prompt", "agent", "mcp_tool", "", None, 5, ["command"]])
+def test_a_type_that_never_runs_is_named_with_file_and_event_and_spares_the_others(
+    tmp_path: Path, kind: Any
+) -> None:
+    other = {"type": kind, "prompt": "Is it done? $ARGUMENTS", "command": "touch never"}
+    path = tmp_path / "settings.json"
+    path.write_text(
+        json.dumps({"hooks": {"Stop": [{"hooks": [other, {"type": "command", "command": "b"}]}]}})
+    )
+    source = read_source(path, ".claude/settings.json", tmp_path, tmp_path)
+    assert source is not None
+    assert [hook.command for hook in source.hooks] == ["b"]
+    assert source.problems == (
+        f".claude/settings.json: hooks.Stop[0].hooks[0].type: hooks of type {kind!r} never run in prunecli, "
+        "only those of type command and http",
+    )
+
+
+def test_a_background_hook_that_would_wake_the_agent_is_left_out() -> None:
+    hooks, (problem,) = parse(one(asyncRewake=True))
+    assert not hooks
+    assert "asyncRewake" in problem
+    assert parse(one(asyncRewake=False)).hooks
 
 
 def test_a_matcher_that_is_no_regular_expression_spares_the_others() -> None:

@@ -138,14 +138,67 @@ def asks() -> None:
             "required": ["color"],
         }
         params = {"message": "Which color?", "requestedSchema": form}
-        print(
-            json.dumps({"jsonrpc": "2.0", "id": 900, "method": "elicitation/create", "params": params}),
-            flush=True,
-        )
-        reply = next(messages())
-        answer(
-            message, {"content": [{"type": "text", "text": json.dumps(reply.get("result"), sort_keys=True)}]}
-        )
+        said = json.dumps(_ask(params), sort_keys=True)
+        answer(message, {"content": [{"type": "text", "text": said}]})
+
+    serve([TOOL], call)
+
+
+def _ask(params: dict[str, Any]) -> Any:
+    """The client's answer to a question."""
+    print(
+        json.dumps({"jsonrpc": "2.0", "id": 900, "method": "elicitation/create", "params": params}),
+        flush=True,
+    )
+    reply = next(messages())
+    return reply.get("result") or reply["error"]["message"]
+
+
+def chooses() -> None:
+    """Asks on a form whose fields are all choices."""
+
+    def call(message: dict[str, Any]) -> None:
+        fields = {"color": {"type": "string", "enum": ["red", "green"]}, "sure": {"type": "boolean"}}
+        form = {"type": "object", "properties": fields, "required": ["color"]}
+        said = json.dumps(_ask({"message": "Which color?", "requestedSchema": form}), sort_keys=True)
+        answer(message, {"content": [{"type": "text", "text": said}]})
+
+    serve([TOOL], call)
+
+
+def opens() -> None:
+    """Asks the user to open the page that the call names."""
+
+    def call(message: dict[str, Any]) -> None:
+        given = message["params"]["arguments"]
+        said = _ask({"mode": "url", "message": "Pay", "url": given["url"], "elicitationId": "1"})
+        answer(message, {"content": [{"type": "text", "text": json.dumps(said)}]})
+
+    serve([TOOL], call)
+
+
+def refuses_until_opened() -> None:
+    """Refuses each first call with the page that has to be opened before."""
+    opened: list[str] = []
+
+    def call(message: dict[str, Any]) -> None:
+        if opened:
+            well(message)
+            return
+        opened.append("page")
+        one = {"mode": "url", "message": "Log in", "url": "https://bank.example/in", "elicitationId": "1"}
+        error = {"code": -32042, "message": "open it", "data": {"elicitations": [one]}}
+        print(json.dumps({"jsonrpc": "2.0", "id": message["id"], "error": error}), flush=True)
+
+    serve([TOOL], call)
+
+
+def refuses_oddly() -> None:
+    """Refuses calls because of pages, and names none."""
+
+    def call(message: dict[str, Any]) -> None:
+        error = {"code": -32042, "message": "open it", "data": ["x"]}
+        print(json.dumps({"jsonrpc": "2.0", "id": message["id"], "error": error}), flush=True)
 
     serve([TOOL], call)
 

@@ -1,4 +1,4 @@
-"""A server made with the SDK, as programs have them: `python sdk_server.py [tools=N] [port=N]`."""
+"""A server made with the SDK, as programs have them: `python sdk_server.py [tools=N] [port=N] [asks=1]`."""
 
 import struct
 import sys
@@ -6,7 +6,13 @@ import zlib
 
 import anyio
 from mcp.server.mcpserver import Context, Image, MCPServer
-from mcp_types import ToolAnnotations
+from mcp_types import (
+    ElicitRequest,
+    ElicitRequestFormParams,
+    ElicitRequestURLParams,
+    InputRequiredResult,
+    ToolAnnotations,
+)
 
 
 def png() -> bytes:
@@ -17,7 +23,19 @@ def png() -> bytes:
     return b"\x89PNG\r\n\x1a\n" + head + part(b"IDAT", zlib.compress(b"\0\0\0\0")) + part(b"IEND", b"")
 
 
-def make(tools: int) -> MCPServer:
+def order(ctx: Context) -> str | InputRequiredResult:
+    """Ask on a form and on a page before the answer."""
+    given = ctx.input_responses
+    if not given:
+        form = {"type": "object", "properties": {"size": {"type": "string", "enum": ["s", "m"]}}}
+        asked = ElicitRequestFormParams(message="Which size?", requested_schema=form)
+        page = ElicitRequestURLParams(message="Pay", url="https://shop.example/pay", elicitation_id="1")
+        requests = {"size": ElicitRequest(params=asked), "pay": ElicitRequest(params=page)}
+        return InputRequiredResult(input_requests=requests, request_state="shop")
+    return f"{ctx.request_state}: {[(key, one.action, one.content) for key, one in sorted(given.items())]}"
+
+
+def make(tools: int, *, asks: bool = False) -> MCPServer:
     server = MCPServer("fake", instructions="A server for tests.")
 
     @server.tool(annotations=ToolAnnotations(read_only_hint=True))
@@ -73,6 +91,8 @@ def make(tools: int) -> MCPServer:
         """Review a file."""
         return f"Review {file} in a {style} style."
 
+    if asks:
+        server.add_tool(order)
     for number in range(tools):
         server.add_tool(
             lambda a="", b=0: f"{a}{b}",
@@ -84,7 +104,7 @@ def make(tools: int) -> MCPServer:
 
 def main() -> None:
     options = dict(word.split("=") for word in sys.argv[1:])
-    server = make(int(options.get("tools", 0)))
+    server = make(int(options.get("tools", 0)), asks="asks" in options)
     if "port" in options:
         server.run("streamable-http", port=int(options["port"]))
     else:

@@ -1,22 +1,27 @@
-"""Servers that others wrote. Those of the Python registry come with the extra `test`; those of npm need node, and
+"""Servers that others wrote. Those of the Python registry come with the extra `test`. Those of npm need node, and
 `MCP_NODE`, a folder where they are installed: `npm install @modelcontextprotocol/server-everything
-@modelcontextprotocol/server-filesystem`, then `pytest -m endpoint tests/mcp`."""
+@modelcontextprotocol/server-filesystem`. The proxy needs `mcp-proxy` of PyPI on the PATH, from an environment of its
+own, because it needs an older SDK. Then `pytest -m endpoint tests/mcp`."""
 
+import asyncio
 import os
 import shutil
 import socket
 import subprocess
 import sys
-from contextlib import closing
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 
 import pytest
 
+from prunecli.errors import ToolError
 from prunecli.mcp.asking import Elicitation, Reply
-from prunecli.mcp.definition import Definition
+from prunecli.mcp.definition import Definition, Transport
+from prunecli.mcp.hub import Hub
 from prunecli.model.messages import Image, plain_text
 from tests.mcp.running import hub_of, nothing, server_of
-from tests.waiting import wait_until
+from tests.waiting import until, wait_until
 
 NODE = Path(os.environ.get("MCP_NODE", "none")) / "node_modules/@modelcontextprotocol"
 
@@ -36,33 +41,106 @@ def repository(folder: Path) -> None:
     subprocess.run(["git", "init", "-q", str(folder)], check=True)
 
 
-def listening(words: list[str], port: int) -> "subprocess.Popen[bytes]":
-    """A server that listens on this port."""
-    process = subprocess.Popen(words, env={**os.environ, "PORT": str(port)}, stderr=subprocess.DEVNULL)
+def free_port() -> int:
+    with closing(socket.socket()) as free:
+        free.bind(("127.0.0.1", 0))
+        return int(free.getsockname()[1])
+
+
+@contextmanager
+def listening(words: Callable[[int], Sequence[str]], at: int = 0) -> Iterator[str]:
+    """A server of its own process; yields its address. `words` is the command for a port."""
+    port, quiet = at or free_port(), subprocess.DEVNULL
+    process = subprocess.Popen(words(port), env={**os.environ, "PORT": str(port)}, stdout=quiet, stderr=quiet)
 
     def listens() -> bool:
         with closing(socket.socket()) as one:
             return one.connect_ex(("127.0.0.1", port)) == 0
 
-    wait_until(listens)
-    return process
+    try:
+        wait_until(listens)
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        process.kill()
+        process.wait()
+
+
+def serving(package: str, given: str) -> Callable[[int], list[str]]:
+    """A server of the Python registry over streamable HTTP: its `main` knows standard input only."""
+    code = (
+        f"from pathlib import Path; from {package}.server import create_server;"
+        f"create_server({given}).run('streamable-http', port="
+    )
+    return lambda port: [sys.executable, "-c", f"{code}{port})"]
+
+
+async def use_time(hub: Hub) -> None:
+    given = {"timezone": "Europe/Berlin"}
+    output = await hub.ask(hub.call("time", "get_current_time", given, nothing))
+    assert "Europe/Berlin" in plain_text(output.content)
+    wrong = await hub.ask(hub.call("time", "get_current_time", {"timezone": "Nowhere"}, nothing))
+    assert wrong.is_error
+
+
+async def use_git(hub: Hub, folder: Path) -> None:
+    assert len(server_of(hub, "git").offer.tools) > 5
+    output = await hub.ask(hub.call("git", "git_status", {"repo_path": str(folder)}, nothing))
+    assert "No commits yet" in plain_text(output.content)
 
 
 async def test_the_time_server_of_the_python_registry(tmp_path: Path) -> None:
     async with hub_of(tmp_path, module("mcp_server_time")) as hub:
-        given = {"timezone": "Europe/Berlin"}
-        output = await hub.ask(hub.call("time", "get_current_time", given, nothing))
-        assert "Europe/Berlin" in plain_text(output.content)
-        wrong = await hub.ask(hub.call("time", "get_current_time", {"timezone": "Nowhere"}, nothing))
-        assert wrong.is_error
+        await use_time(hub)
 
 
 async def test_the_git_server_of_the_python_registry(tmp_path: Path) -> None:
     repository(tmp_path)
     async with hub_of(tmp_path, module("mcp_server_git", "--repository", str(tmp_path))) as hub:
-        assert len(server_of(hub, "git").offer.tools) > 5
-        output = await hub.ask(hub.call("git", "git_status", {"repo_path": str(tmp_path)}, nothing))
-        assert "No commits yet" in plain_text(output.content)
+        await use_git(hub, tmp_path)
+
+
+async def test_both_over_http_side_by_side(tmp_path: Path) -> None:
+    repository(tmp_path)
+    with (
+        listening(serving("mcp_server_time", "'UTC'")) as clock,
+        listening(serving("mcp_server_git", f"Path({str(tmp_path)!r})")) as git,
+    ):
+        definitions = [
+            Definition(name, "http", url=f"{address}/mcp")
+            for name, address in (("time", clock), ("git", git))
+        ]
+        async with hub_of(tmp_path, *definitions) as hub:
+            await asyncio.gather(use_time(hub), use_git(hub, tmp_path))
+
+
+async def test_a_server_behind_a_url_that_goes_and_comes_back_is_used_again(tmp_path: Path) -> None:
+    port, words = free_port(), serving("mcp_server_time", "'UTC'")
+    with ExitStack() as stack:
+        address = stack.enter_context(listening(words, port))
+        async with hub_of(tmp_path, Definition("time", "http", url=f"{address}/mcp")) as hub:
+            await use_time(hub)
+            stack.close()
+            with pytest.raises(ToolError, match="The connection to the server time was lost"):
+                await use_time(hub)
+            await until(lambda: server_of(hub, "time").state == "failed")
+            for _ in range(2):
+                with pytest.raises(ToolError, match="The server time is not connected"):
+                    await use_time(hub)
+            stack.enter_context(listening(words, port))
+            await use_time(hub)
+
+
+@pytest.mark.endpoint
+@pytest.mark.parametrize(("transport", "path"), [("http", "mcp"), ("sse", "sse")])
+async def test_a_proxy_that_speaks_the_protocol_of_last_year(
+    tmp_path: Path, transport: Transport, path: str
+) -> None:
+    program = shutil.which("mcp-proxy") or pytest.skip("needs mcp-proxy on the PATH")
+    words = [sys.executable, "--", "-m", "mcp_server_time"]
+    with listening(lambda port: [program, "--port", str(port), *words]) as address:
+        definition = Definition("time", transport, url=f"{address}/{path}")
+        async with hub_of(tmp_path, definition) as hub:
+            await use_time(hub)
 
 
 @pytest.mark.endpoint
@@ -86,14 +164,12 @@ async def test_the_server_of_npm_with_everything(tmp_path: Path, transport: str)
         asked.append(one)
         return Reply("decline")
 
-    definition, process = node("everything", "stdio"), None
-    if transport == "http":
-        with closing(socket.socket()) as free:
-            free.bind(("127.0.0.1", 0))
-            port = free.getsockname()[1]
-        process = listening([definition.command, definition.args[0], "streamableHttp"], port)
-        definition = Definition("everything", "http", url=f"http://127.0.0.1:{port}/mcp")
-    try:
+    definition = node("everything", "stdio")
+    with ExitStack() as stack:
+        if transport == "http":
+            program = [definition.command, definition.args[0], "streamableHttp"]
+            address = stack.enter_context(listening(lambda _: program))
+            definition = Definition("everything", "http", url=f"{address}/mcp")
         async with hub_of(tmp_path, definition, elicit=answer) as hub:
             offer = server_of(hub, "everything").offer
             assert len(offer.tools) > 5
@@ -112,7 +188,3 @@ async def test_the_server_of_npm_with_everything(tmp_path: Path, transport: str)
                 assert asked
                 assert len(asked[0].fields) > 1
             assert (await hub.ask(hub.read("everything", offer.resources[0].uri, 1_000)))[0]
-    finally:
-        if process is not None:
-            process.kill()
-            process.wait()

@@ -19,6 +19,7 @@ from prunecli.model.events import Record, UserMessage
 from prunecli.model.messages import Text, plain_text, tool_uses
 from prunecli.model.requests import Preamble, Request
 from prunecli.providers.available.demo import PACE, DemoProvider
+from prunecli.providers.models import Offer
 from prunecli.providers.provider import Response, TextDelta, ToolCallDelta
 from tests.laws.logs import logs
 from tests.providers.demo_bench import (
@@ -294,7 +295,7 @@ async def test_a_picture_costs_what_a_picture_costs() -> None:
 
 async def test_it_offers_itself_and_closes_twice() -> None:
     provider = DemoProvider()
-    assert await provider.models() == (("demo", 200_000),)
+    assert await provider.models() == (Offer("demo", 200_000),)
     await provider.close()
     await provider.close()
 

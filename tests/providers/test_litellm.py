@@ -66,7 +66,7 @@ def answers(port: int) -> bool:
 async def test_models_counts_replies_and_figures_come_through(proxy: int) -> None:
     provider = AnthropicProvider(Endpoint(KEY, None, f"http://127.0.0.1:{proxy}"))
     try:
-        assert await provider.models() == (("any", 2048),)
+        assert [one[:2] for one in await provider.models()] == [("any", 2048)]
         request = asked("Say hello.", 8)
         response = await response_to(provider, request)
         assert isinstance(response.content[0], Text)

@@ -107,7 +107,7 @@ async def test_a_prompt_beyond_the_window_is_an_overflow(provider: AnthropicProv
 
 
 async def test_the_model_is_listed_with_its_window(provider: AnthropicProvider):
-    ((name, window),) = await provider.models()
+    ((name, window, _),) = await provider.models()
     assert name.endswith(".gguf")
     assert window == WINDOW
 

@@ -6,6 +6,7 @@ import pytest
 
 from prunecli.errors import ConnectionLost, Overloaded
 from prunecli.model.messages import Image, Text, Thinking, ToolUse, Usage
+from prunecli.providers.models import Offer
 from prunecli.providers.provider import Response, StreamEvent, TextDelta, ThinkingDelta, ToolCallDelta
 from prunecli.providers.scripted import Scripted, ScriptedProvider, ScriptEnded, calls, fails, says
 from tests.providers.requests import request
@@ -125,8 +126,8 @@ async def test_a_request_after_the_end_says_what_it_was() -> None:
 
 
 async def test_it_offers_what_it_was_given_and_closes_twice() -> None:
-    provider = ScriptedProvider([], offers=(("m", 1000),))
-    assert await provider.models() == (("m", 1000),)
+    provider = ScriptedProvider([], offers=(Offer("m", 1000),))
+    assert await provider.models() == (Offer("m", 1000),)
     assert not provider.closed
     await provider.close()
     await provider.close()

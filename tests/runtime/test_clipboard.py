@@ -1,5 +1,6 @@
 """The image in the clipboard: a helper program is asked for it, and its answer is checked."""
 
+import base64
 import os
 from pathlib import Path
 
@@ -53,6 +54,41 @@ async def test_the_image_of_a_mac_comes_as_hexadecimal_digits(tmp_path: Path) ->
     found = await clipped(environment(tmp_path / "bin"), tmp_path / "work", tmp_path / "data")
     assert found is not None
     assert found.path.read_bytes() == png(6, 4)
+
+
+def on_windows(folder: Path) -> dict[str, str]:
+    """The environment in WSL, without another helper."""
+    return {
+        "PATH": f"{folder}:/usr/bin:/bin",
+        "WSL_DISTRO_NAME": "Ubuntu",
+        "WSL_INTEROP": "/run/WSL/1_interop",
+    }
+
+
+async def test_in_wsl_the_image_of_windows_comes_as_base64(tmp_path: Path) -> None:
+    encoded = base64.b64encode(png(6, 4)).decode()
+    script = f'printf "%s\\n" "$WSL_INTEROP" "$@" > {tmp_path}/asked; printf "{encoded}\\r\\n"'
+    helper(tmp_path / "bin", "powershell.exe", script)
+    found = await clipped(on_windows(tmp_path / "bin"), tmp_path / "work", tmp_path / "data")
+    assert found is not None
+    assert (found.path.read_bytes(), found.width, found.height) == (png(6, 4), 6, 4)
+    interop, *flags, command = (tmp_path / "asked").read_text().splitlines()
+    assert interop == "/run/WSL/1_interop", "WSL starts no program of Windows without it"
+    assert flags == ["-NoProfile", "-NonInteractive", "-STA", "-Command"]
+    assert "Get-Clipboard -Format Image" in command
+
+
+@pytest.mark.parametrize(
+    "said", ["", "\\r\\n", "Get-Clipboard : failed", "iVBORw0KGgo", "iVBORw0KGgoAAA=", "iVBOR"]
+)
+async def test_in_wsl_anything_else_is_no_image(tmp_path: Path, said: str) -> None:
+    helper(tmp_path / "bin", "powershell.exe", f'printf "{said}"')
+    assert await clipped(on_windows(tmp_path / "bin"), tmp_path / "work", tmp_path / "data") is None
+
+
+def test_outside_of_wsl_no_program_of_windows_is_started(tmp_path: Path) -> None:
+    helper(tmp_path / "bin", "powershell.exe", "echo")
+    assert helpers({"PATH": str(tmp_path / "bin"), "DISPLAY": ":0"}, tmp_path / "work") == []
 
 
 @pytest.mark.parametrize(

@@ -9,11 +9,14 @@ import pytest
 from prunecli.commands.command import Choose, Effect, Say, Table, run_line
 from prunecli.errors import ConfigError
 from prunecli.launch_options import Launch
-from prunecli.providers.scripted import says
+from prunecli.model.messages import ToolUse
+from prunecli.providers.scripted import calls, says
 from prunecli.runtime import Runtime
 from prunecli.runtime.make import make_runtime
+from tests.extensions.test_hook_requests import listening
 from tests.runtime.hooked import group, hooked
 from tests.starting import start
+from tests.tools.web.site import answer as answers
 
 MARK = {"hooks": {"UserPromptSubmit": [group("touch ran")]}}
 
@@ -230,3 +233,36 @@ def test_a_project_config_can_never_set_hooks_and_a_malformed_one_is_an_error(tm
     own.write_text("[hooks]\nStop = 3\n")
     with pytest.raises(ConfigError, match=r"hooks\.Stop: expected a list of tables, got 3"):
         start(tmp_path)
+
+
+async def test_a_projects_address_is_shown_with_what_it_gets_and_asked_once_approved(tmp_path: Path) -> None:
+    denied = answers('{"decision": "block", "reason": "not this one"}')
+    async with listening({"/check": denied}) as at:
+        one = {"type": "http", "url": at.url("/check"), "allowedEnvVars": ["TOKEN"]}
+        project = {"hooks": {"PreToolUse": [{"matcher": "Bash", "hooks": [one]}]}}
+        call = ToolUse("b1", "bash", {"command": "touch x"})
+        under = hooked(tmp_path, [calls(call), says("Ok.")] * 2, project=project)
+        await under.runtime.submit("go")
+        assert (tmp_path / "work" / "x").exists()
+        assert at.bodies == []
+        asked = question(say(under.runtime, "/hooks approve"))
+        assert asked.about == f"PreToolUse (Bash): POST {at.url('/check')} (sends $TOKEN)"
+        answer(under.runtime, asked, 0)
+        await under.runtime.submit("go")
+        assert [(one["hook_event_name"], one["tool_input"]["command"]) for one in at.bodies] == [
+            ("PreToolUse", "touch x")
+        ]
+        text, failed = under.results()[-1]
+        assert failed
+        assert "not this one" in text
+        (table,) = say(under.runtime, "/hooks")
+        assert isinstance(table, Table)
+        assert table.rows[0][4] == "exit 0: not this one"
+
+
+async def test_an_address_that_fails_is_said_and_holds_nothing_up(tmp_path: Path) -> None:
+    one = {"type": "http", "url": "http://127.0.0.1:9/"}
+    at = hooked(tmp_path, [says("Hello.")], {"UserPromptSubmit": [{"hooks": [one]}]})
+    await at.runtime.submit("go")
+    (said,) = at.said
+    assert said.startswith("UserPromptSubmit hook 127.0.0.1:9 failed: ")

@@ -1,6 +1,7 @@
 """Questions of the model: without a user, by tasks, one at a time, and in plan mode; answers are never pruned."""
 
 import asyncio
+import json
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,9 @@ from prunecli.runtime import Runtime
 from prunecli.session.log import read_log
 from prunecli.session.verify import verify_session
 from prunecli.tools.ask import Inquiry, Reply
+from tests.runtime.hooked import group, hooked
 from tests.starting import start
+from tests.waiting import until
 
 OPTIONS = [{"label": "tabs"}, {"label": "spaces"}]
 
@@ -113,3 +116,30 @@ async def test_an_answer_is_never_pruned(tmp_path: Path) -> None:
     locked = {entry.call.name: view.locked(entry) for entry in view.results if entry.call}
     assert locked == {"ask": "your answer", "ls": ""}
     await runtime.close()
+
+
+async def test_a_question_fires_the_notification_hook_while_it_waits(tmp_path: Path) -> None:
+    kept = tmp_path / "given"
+
+    async def choose(_: Inquiry) -> Reply:
+        await until(lambda: kept.exists() and kept.read_text().endswith("\n"))
+        return Reply((0,))
+
+    hooks = {"Notification": [group(f"cat > {kept}; echo >> {kept}", "permission_prompt")]}
+    question = "Which one,\n\x1b[31mtabs?"
+    at = hooked(tmp_path, [calls(ask(question=question)), says("Ok.")], hooks, sets=("permissions.mode=ask",))
+    at.runtime.inquiries.asker = choose
+    await at.runtime.submit("go")
+    given = json.loads(kept.read_text())
+    assert given["notification_type"] == "permission_prompt"
+    assert given["title"] == "Question"
+    assert given["message"] == "prunecli has a question for you: Which one,␊␛[31mtabs?"
+    await at.runtime.close()
+
+
+async def test_a_question_that_nobody_can_answer_notifies_nobody(tmp_path: Path) -> None:
+    hooks = {"Notification": [group(f"touch {tmp_path}/told")]}
+    at = hooked(tmp_path, [calls(ask()), says("Ok.")], hooks)
+    await at.runtime.submit("go")
+    await at.runtime.close()
+    assert not (tmp_path / "told").exists()

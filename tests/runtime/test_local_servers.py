@@ -8,6 +8,7 @@ import pytest
 
 from prunecli.commands.command import Choose, Effect, InThread, Say, run_line
 from prunecli.launch_options import Launch
+from prunecli.providers.models import Offer
 from prunecli.runtime import Runtime
 from prunecli.runtime.local_servers import (
     PORTS_VARIABLE,
@@ -64,7 +65,7 @@ def test_each_server_is_known_by_its_answers_to_requests_that_change_nothing(
 ) -> None:
     with serving(saying(pages)) as served:
         (found,) = find([served.port])
-    assert found == LocalServer(title, served.address, models)
+    assert found == LocalServer(title, served.address, tuple(Offer(*one) for one in models))
     assert {method for method, _, _ in served.requests} == {"GET"}
     assert all("authorization" not in one and "x-api-key" not in one for one in served.headers)
     assert invitation([found]) == f"{title} runs on this machine (1 model). /local to use it"
@@ -114,7 +115,10 @@ def test_a_server_that_can_t_be_used_says_why_and_is_not_offered(pages: Any, pro
 
 
 def test_two_servers_are_offered_in_one_line() -> None:
-    two = [LocalServer("llama.cpp", "http://a", (("m", 0),)), LocalServer("Ollama", "http://b", (("n", 0),))]
+    two = [
+        LocalServer("llama.cpp", "http://a", (Offer("m"),)),
+        LocalServer("Ollama", "http://b", (Offer("n"),)),
+    ]
     assert invitation(two) == "llama.cpp and Ollama run on this machine. /local to use one"
 
 

@@ -63,8 +63,10 @@ async def test_escape_declines_and_a_page_is_only_shown(tmp_path: Path) -> None:
         s.conversation.run(
             ask(Elicitation("shop", "Pay\x1b[2J here", url="https://shop.example/pay")), "asked"
         )
-        await ready(s, "https://shop.example/pay", "Yes, I have opened it")
+        await ready(s, "https://shop.example/pay", "Open it in the browser")
         await s.pilot.press("enter")
+        await ready(s, "No browser could be opened here", "https://shop.example/pay")
+        await s.pilot.press("2")
         await s.until(lambda: replies[1:] == [Reply("accept")])
 
 

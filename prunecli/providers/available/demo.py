@@ -14,6 +14,7 @@ from prunecli.model.messages import Block, Text, ToolUse, Usage
 from prunecli.model.requests import Request
 from prunecli.providers.demo_phrases import reply_to
 from prunecli.providers.demo_script import scene_of
+from prunecli.providers.models import Offer
 from prunecli.providers.provider import Provider, Response, StreamEvent, TextDelta, ToolCallDelta
 from prunecli.providers.registry import Connection, Finding, Listed
 
@@ -73,9 +74,9 @@ class DemoProvider:
             content, "tool_use" if uses else "end_turn", self._usage(request, content), request.model
         )
 
-    async def models(self) -> tuple[tuple[str, int], ...]:
+    async def models(self) -> tuple[Offer, ...]:
         """See `Provider.models`: itself."""
-        return (("demo", CONTEXT_WINDOW),)
+        return (Offer("demo", CONTEXT_WINDOW),)
 
     async def close(self) -> None:
         """See `Provider.close`; there is nothing to free."""

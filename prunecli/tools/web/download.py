@@ -6,7 +6,8 @@ Behind a proxy, the proxy looks names up: only a name that leads to no public ad
 """
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -23,8 +24,8 @@ MAX_REDIRECTS = 5
 CONNECT_SECONDS = 10.0
 _MOST_WHY = 200
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
+AGENT = "prunecli (https://pypi.org/project/prunecli)"
 _HEADERS = {
-    "User-Agent": "prunecli (https://pypi.org/project/prunecli)",
     "Accept": "text/markdown, text/html;q=0.9, text/*;q=0.8, application/json;q=0.8, */*;q=0.5",
 }
 
@@ -64,6 +65,18 @@ async def download(address: Address, web: Web) -> Download:
 
 async def _get(address: Address, web: Web) -> Download | Address:
     """The response, or the address that it redirects to. Raises ToolError for an error status."""
+    async with requested(address, web, "GET", _HEADERS) as response:
+        return await _answer(address, response, web)
+
+
+@asynccontextmanager
+async def requested(
+    address: Address, web: Web, method: str, headers: Mapping[str, str], content: bytes | None = None
+) -> AsyncGenerator["httpx2.Response", None]:
+    """Send one request to an address that was checked; yields the response, whose body is not read yet.
+
+    Raises ToolError for an address that is refused, and HTTPError.
+    """
     import httpx2
 
     try:
@@ -73,16 +86,24 @@ async def _get(address: Address, web: Web) -> Download | Address:
     last: Exception | None = None
     for to in await _addresses(address, web, through_proxy=bool(proxy)):
         url, more = _connecting(address, to)
-        headers = {**_HEADERS, "Host": address.site}
         patience = httpx2.Timeout(None, connect=CONNECT_SECONDS)
         async with httpx2.AsyncClient(
-            transport=web.transport(proxy, ca_file), trust_env=False, timeout=patience, headers=headers
+            transport=web.transport(proxy, ca_file), trust_env=False, timeout=patience
         ) as client:
+            given = httpx2.Headers({"User-Agent": AGENT})
+            given.update(headers)
+            given["Host"] = address.site
+            request = client.build_request(method, url, headers=given, content=content, extensions=more)
             try:
-                async with client.stream("GET", url, extensions=more) as response:
-                    return await _answer(address, response, web)
+                response = await client.send(request, stream=True)
             except (httpx2.ConnectError, httpx2.ConnectTimeout) as error:
                 last = error
+                continue
+            try:
+                yield response
+                return
+            finally:
+                await response.aclose()
     raise last or ToolError(f"{address.host} has no address.")
 
 

@@ -1,0 +1,78 @@
+"""Posts a hook's input to its address, as web pages are fetched: only public hosts, checked and then connected to.
+
+This machine is allowed too, because a hook's address is written by the user or approved by them; so are the hosts of
+`[tools.web] private`. Redirects are not followed, and no credentials are sent but the headers of the hook.
+"""
+
+import asyncio
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from time import monotonic
+
+from prunecli.errors import ToolError
+from prunecli.extensions.hook_replies import Ran
+from prunecli.extensions.hook_settings import Hook
+from prunecli.hosts import is_loopback
+from prunecli.model.messages import Json
+from prunecli.sanitize import one_line
+from prunecli.tools.web.access import Web
+
+MAX_ANSWER = 200_000
+"""Bytes of an answer; a longer one is a failure, because a decision must not be cut."""
+_NAMED = re.compile(r"\$(?:\{(\w+)\}|(\w+))", re.ASCII)
+_MOST_WHY = 200
+
+
+async def post_hook(hook: Hook, given: Mapping[str, Json], *, env: Mapping[str, str], web: Web) -> Ran:
+    """Post the input and return the answer as if a command had printed it. Raises nothing but a cancellation."""
+    import httpx2
+
+    begun = monotonic()
+    out, problem = "", ""
+    try:
+        async with asyncio.timeout(hook.timeout):
+            out = await _posted(hook, given, env, web)
+    except TimeoutError:
+        problem = f"no answer within {hook.timeout:g} s, so it was stopped"
+    except (ToolError, httpx2.HTTPError) as error:
+        problem = one_line(str(error).strip() or type(error).__name__)[:_MOST_WHY]
+    took = round((monotonic() - begun) * 1000)
+    return Ran(None if problem else 0, out, "", took, problem)
+
+
+async def _posted(hook: Hook, given: Mapping[str, Json], env: Mapping[str, str], web: Web) -> str:
+    """The body of a good answer. Raises ToolError, HTTPError."""
+    from prunecli.tools.web.address import parsed
+    from prunecli.tools.web.download import requested
+
+    if is_loopback(hook.host):
+        host = f"[{hook.host}]" if ":" in hook.host else hook.host
+        web = replace(web, private=(*web.private, host), route=lambda _: ("", ""))
+    address = parsed(hook.url, web.private)
+    headers = {name: _filled(name, value, hook, env) for name, value in hook.headers}
+    headers = {"content-type": "application/json", **headers}
+    body = json.dumps(given).encode("ascii")
+    async with requested(address, web, "POST", headers, body) as response:
+        if not response.is_success:
+            raise ToolError(f"HTTP status {response.status_code}")
+        data = bytearray()
+        async for chunk in response.aiter_bytes():
+            data += chunk
+            if len(data) > MAX_ANSWER:
+                raise ToolError(f"its answer is longer than {MAX_ANSWER:,} bytes")
+    return data.decode("utf-8", "replace")
+
+
+def _filled(name: str, value: str, hook: Hook, env: Mapping[str, str]) -> str:
+    """A header with the variables that the hook may use; any other is empty, as in Claude Code. Raises ToolError."""
+
+    def variable(match: re.Match[str]) -> str:
+        wanted = match[1] or match[2]
+        return env.get(wanted, "") if wanted in hook.variables else ""
+
+    filled = _NAMED.sub(variable, value)
+    if not filled.isascii() or not filled.isprintable():
+        raise ToolError(f"the header {name} would have characters that no header can")
+    return filled
