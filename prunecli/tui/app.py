@@ -86,7 +86,7 @@ class PrunecliApp(App[int], inherit_bindings=False):
         self._chosen: Theme | None = None
         self._leaving = self._lent = self._gone = self._is_looking = False
         self.failure: PrunecliError | None = None
-        self.defect: Exception | None = None
+        self.defect: BaseException | None = None
         self.runtime: Runtime | None = None
         self.conversation: Conversation | None = None
         self.frame = Frame(places.shown(cwd))
