@@ -14,13 +14,13 @@ from prunecli.providers.models import SEARCH_USD
 from prunecli.runtime import Runtime
 from prunecli.runtime.balance import payments
 
-_HEADINGS = ("", "entry", "input", "read", "write", "hit", "output", "cost", "pruned", "saved")
-"""Token columns: uncached input, cache reads and writes, cache share, output, and tokens withheld by pruning."""
+_HEADINGS = ("", "entry", "input", "read", "write", "hit", "output", "cost", "kept out", "saved")
+"""Token columns: uncached input, cache reads and writes, cache share, output, and tokens that pruning kept out."""
 
 UNKNOWN = "$ ?"
 MOST_ROWS = 1_000
 """How many requests and turns to list, newest first; `prunecli sessions audit` lists all."""
-_WORDS = 24
+_WORDS = 20
 _Entry = tuple[Paid, Effect | None]
 
 
@@ -159,9 +159,14 @@ def _note(found: Pruning, responses: Sequence[Paid], fetches: int) -> str:
             if fetches
             else ""
         )
+        rewriting = (
+            f"; rewriting ~{short(found.rewritten)} tokens to the cache cost ~{money(found.cost)}"
+            if found.rewritten
+            else ""
+        )
         lines.append(
-            f"It kept ~{short(found.withheld)} tokens out of requests, saving ~{money(found.saved)}; "
-            f"rewriting ~{short(found.rewritten)} tokens to the cache cost ~{money(found.cost)}{again}."
+            f"Pruning kept ~{short(found.withheld)} tokens out of requests, saving ~{money(found.saved)}"
+            f"{rewriting}{again}."
         )
         lines.append(f"Pruning {net(found.balance)} in this session.")
     if found.cleared:

@@ -77,10 +77,13 @@ def words(runtime: Runtime, before: str) -> Sequence[tuple[str, str]]:
 def _table(runtime: Runtime) -> Table:
     names = runtime.config.pruning.strategies
     rows = tuple(
-        (key.removeprefix("pruning."), json.dumps(value), origin)
+        (key.removeprefix("pruning."), "unset" if value is None else json.dumps(value), origin)
         for key, value, origin in runtime.config.items(names)
         if key.startswith("pruning.")
     )
+    if (on := runtime.choices.pruning) != runtime.config.pruning.enabled:
+        toggled = ("enabled", json.dumps(on), "/prune-toggle")
+        rows = tuple(toggled if row[0] == "enabled" else row for row in rows)
     note = (
         "/prune-config NAME VALUE sets an option for this session; --save keeps it · "
         "/prune-config try STRATEGY shows what a strategy would have cost so far"

@@ -201,7 +201,9 @@ def decided(context: Context, prun: int) -> str:
     event = record.event if record else None
     if not isinstance(event, PrunApplied):
         return ""
-    who = {"model": "the model", "user": "you", "strategy": event.strategy or "a strategy"}[event.source]
+    who = "the model" if event.source == "model" else event.strategy or "a strategy"
+    if event.source == "user":
+        return "by you"
     return f"{who}: {event.reason}" if event.reason else who
 
 

@@ -100,12 +100,14 @@ def change_in_words(content: tuple[Block, ...]) -> str:
     found = _FILE.findall(changes_told([content]))
     changed = dict.fromkeys(path.rpartition("/")[2] for path, gone in found if not gone)
     deleted = dict.fromkeys(path.rpartition("/")[2] for path, gone in found if gone)
-    parts = [f"{', '.join(changed)} changed"] if changed else []
-    parts += [f"{', '.join(deleted)} {'was' if len(deleted) == 1 else 'were'} deleted"] if deleted else []
+    parts = [f"{', '.join(changed)} changed since this session began"] if changed else []
+    parts += (
+        [f"{', '.join(deleted)} no longer {'applies' if len(deleted) == 1 else 'apply'}"] if deleted else []
+    )
     told = (
         "The model gets the new text with this prompt." if changed else "The model is told with this prompt."
     )
-    return f"{' and '.join(parts)} since this session began. {told}" if parts else ""
+    return f"{'; '.join(parts)}. {told}" if parts else ""
 
 
 def plan_in(answer: str) -> str:

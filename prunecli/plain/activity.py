@@ -30,6 +30,7 @@ from prunecli.commands.command import (
     run_line,
 )
 from prunecli.errors import PrunecliError
+from prunecli.plain.lines import columns
 from prunecli.presentation.entry_text import choice_lines, chosen, ours, table_lines
 from prunecli.runtime import outside
 from prunecli.runtime.rewinding import rewind
@@ -96,9 +97,9 @@ class CurrentActivity:
                 mark = "" if level == "info" else f"{level}: "
                 self._print([mark + ours(line) if not at else ours(line) for at, line in _numbered(text)])
             case Table():
-                self._print(table_lines(effect))
+                self._print(table_lines(effect, columns()))
             case ShowContext(table):
-                self._print(table_lines(table()))
+                self._print(table_lines(table(), columns()))
             case ShowTask():
                 self._print(self._talk.lines_of(effect.session))
             case Choose():

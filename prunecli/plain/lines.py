@@ -19,6 +19,14 @@ EARLY_SECONDS = 0.3
 _PASTE_SECONDS = 0.05
 
 
+def columns() -> int:
+    """The width of the terminal on standard output, 0 if there is none."""
+    try:
+        return os.get_terminal_size(sys.stdout.fileno()).columns
+    except (OSError, ValueError):
+        return 0
+
+
 class Lines(Protocol):
     """A source of input lines."""
 

@@ -4,6 +4,8 @@ prunecli's own words are ASCII, for every screen reader and terminal; text from 
 """
 
 from collections.abc import Iterable, Sequence
+from itertools import zip_longest
+from textwrap import wrap
 
 from prunecli.commands.command import Choice, Choose, Table
 from prunecli.figures import counted, money, share, short
@@ -23,6 +25,9 @@ from prunecli.sanitize import one_line, source, visible
 
 DIFF_LINES = 60
 """How many lines of a diff to show; the rest is counted."""
+
+LEAST_WORDS = 12
+"""A column of words is not made narrower than this to fit a table into its room."""
 
 _ASCII = str.maketrans(
     {"✂": "", "·": "-", "−": "-", "→": "->", "…": "...", "’": "'", "×": "x", "🔪": "", "✓": "", "—": "-"}
@@ -86,17 +91,23 @@ def diff_lines(diff: Diff, most: int = DIFF_LINES) -> list[str]:
     return [f"  {line}" for line in lines[:most]] + rest
 
 
-def table_lines(table: Table) -> list[str]:
-    """A table in aligned columns, with its note below."""
+def table_lines(table: Table, room: int = 0) -> list[str]:
+    """A table in aligned columns, with its note below. Columns of words wrap to fit into `room` cells, 0 for any."""
     rows = [tuple(map(_cell, row)) for row in (table.headings, *table.rows)]
     widths = [max(len(row[at]) for row in rows if at < len(row)) for at in range(len(table.headings))]
+    wordy = [at for at in range(len(widths)) if at not in table.right]
+    excess = sum(widths) + 2 * len(widths) - room if room else 0
+    while excess > 0 and wordy and widths[widest := max(wordy, key=widths.__getitem__)] > LEAST_WORDS:
+        widths[widest], excess = widths[widest] - 1, excess - 1
     lines = [f"{ours(one_line(table.title))}:"]
     for row in rows:
-        cells = [
-            cell.rjust(widths[at]) if at in table.right else cell.ljust(widths[at])
-            for at, cell in enumerate(row[: len(widths)])
-        ]
-        lines.append("  " + "  ".join(cells).rstrip())
+        wrapped = [wrap(cell, widths[at]) if widths[at] else [] for at, cell in enumerate(row[: len(widths)])]
+        for texts in zip_longest(*wrapped, fillvalue="") if any(wrapped) else [()]:
+            cells = [
+                text.rjust(widths[at]) if at in table.right else text.ljust(widths[at])
+                for at, text in enumerate(texts)
+            ]
+            lines.append("  " + "  ".join(cells).rstrip())
     note = table.lines_note or table.note
     return lines + ([ours(line) for line in visible(note).split("\n")] if note else [])
 

@@ -54,6 +54,7 @@ class Job:
         self._ended_at = 0
         self._notes: list[str] = []
         self._read = 0
+        self._told = ""
 
     @staticmethod
     def of(
@@ -78,10 +79,12 @@ class Job:
         return job
 
     @staticmethod
-    def found(folder: Path, number: int, command: str, began: int, clock: Callable[[], int]) -> "Job":
-        """A job of an earlier program: detached, or ended with it."""
+    def found(
+        folder: Path, number: int, command: str, began: int, clock: Callable[[], int], told: str
+    ) -> "Job":
+        """A job of an earlier program: detached, or ended with it. `told` is what that program said of its end."""
         job = Job(number, command, KeptOutput(folder), began, clock)
-        job.is_left = True
+        job.is_left, job._told = True, told
         job.look()
         return job
 
@@ -165,6 +168,8 @@ class Job:
         if ended is None:
             word = "detached" if self.is_left else "running"
             return f"{word} {duration(max(0, self._clock() - self.began))}"
+        if self.child is None and self._told:
+            return self._told
         if self.child is None:
             known = self.output.was_detached or (ended.exit_code or 0) > 0 or ended.timed_out
             return self._how(ended) if known else "ended with the program"

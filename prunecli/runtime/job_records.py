@@ -1,5 +1,6 @@
 """What the log says of commands in the background: which began, and of which ends the model knows."""
 
+import re
 from dataclasses import dataclass
 
 from prunecli.model.events import Record, Rewound, ToolResult, UserMessage
@@ -7,6 +8,7 @@ from prunecli.model.notes import notice_parts
 from prunecli.session.session import Session
 
 _TITLE = "job {} ended"
+_END = re.compile(r"\n\[(.*)\](?:\n|$)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +29,8 @@ class JobRecords:
         self.session = session
         self.began: dict[int, Began] = {}
         self._told: dict[int, int] = {}
+        self.ends: dict[int, str] = {}
+        """How jobs ended, as the notices said it."""
         self._read = 0
         self.last = 0
 
@@ -52,10 +56,12 @@ class JobRecords:
                 for number in told if isinstance(told, list) else ():
                     self._told[number] = record.seq
             case UserMessage(origin="command") as message:
-                title = (notice_parts(message) or ("", ""))[0]
-                for number in self.began:
+                title, text = notice_parts(message) or ("", "")
+                for number, began in self.began.items():
                     if title == title_of(number):
                         self._told[number] = record.seq
+                        end = _END.match(text.removeprefix(began.command))
+                        self.ends[number] = end[1] if end else ""
             case Rewound(to_seq):
                 self.began = {number: one for number, one in self.began.items() if one.seq <= to_seq}
                 self._told = {number: seq for number, seq in self._told.items() if seq <= to_seq}

@@ -148,7 +148,8 @@ class Jobs:
                 return job
         from prunecli.runtime.job import Job
 
-        job = Job.found(self._folder() / began.id, number, began.command, began.at, self._host.setup.clock)
+        parts = number, began.command, began.at, self._host.setup.clock
+        job = Job.found(self._folder() / began.id, *parts, self.records.ends.get(number, ""))
         self.all.append(job)
         return job
 

@@ -8,13 +8,14 @@ import sys
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from textual import events
 from textual.app import App, SuspendNotSupported
 from textual.driver import Driver
 from textual.screen import Screen
 from textual.theme import Theme as TextualTheme
+from textual.worker import WorkerFailed
 
 from prunecli.errors import ConfigError, PrunecliError
 from prunecli.paths import Places
@@ -85,7 +86,7 @@ class PrunecliApp(App[int], inherit_bindings=False):
         self._chosen: Theme | None = None
         self._leaving = self._lent = self._gone = self._is_looking = False
         self.failure: PrunecliError | None = None
-        self.defect: Exception | None = None
+        self.defect: BaseException | None = None
         self.runtime: Runtime | None = None
         self.conversation: Conversation | None = None
         self.frame = Frame(places.shown(cwd))
@@ -328,8 +329,16 @@ class PrunecliApp(App[int], inherit_bindings=False):
 
     def _handle_exception(self, error: Exception) -> None:
         """End the program after an internal error; `run_tui` reports it once the terminal is restored."""
-        self.defect = self.defect or error
+        self.defect = self.defect or (error.error if isinstance(error, WorkerFailed) else error)
         super()._handle_exception(error)
+
+    def failed_in_loop(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        """Treat a callback of the event loop that raised like any other handler; asyncio would only log it."""
+        error = context.get("exception")
+        if isinstance(error, Exception) and "handle" in context:
+            self._handle_exception(error)
+        else:
+            loop.default_exception_handler(context)
 
     def _fatal_error(self) -> None:
         """Suppress the traceback on the screen: it is written to a file."""
@@ -356,6 +365,7 @@ async def run(
     """Run the application until the user leaves, and return the exit code. Raises whatever `make` raises."""
     app = PrunecliApp(make, places, cwd, environ, prompt, first_keys, inline=inline)
     loop = asyncio.get_running_loop()
+    loop.set_exception_handler(app.failed_in_loop)
     for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):
         loop.add_signal_handler(number, app.signaled, number)
     try:

@@ -16,7 +16,7 @@ from prunecli.tui.widgets.question import Row
 OWN_WORDS, SEND, DECLINE = "Type another answer", "Send", "Don't answer"
 _HINTS = ("Enter or a digit to answer · or type an answer · Esc to decline", "Enter, or type an answer")
 _HINTS_SEVERAL = (
-    "Enter or a digit to choose · or type an answer · Esc to decline",
+    "Space or a digit to choose · or type an answer · Esc to decline",
     "Enter, or type an answer",
 )
 TYPE_FIRST = "Type your answer, then press Enter"
@@ -51,17 +51,30 @@ class InquiryPanel(LongQuestion):
         rows.append(Row(str(len(rows) + 1), (OWN_WORDS,)))
         return [*rows, Row("·", (DECLINE,))]
 
+    def press(self, key: str, at: float) -> bool:
+        """Handle a key as `Question.press` does; the space bar chooses the marked option of several."""
+        blank = self._typing is not None and not self._typing.text
+        if key == "space" and self._chooses and blank and self.answering.is_ready(at):
+            self._finish(with_text=False, pending=False)
+            return True
+        return super().press(key, at)
+
+    @property
+    def _chooses(self) -> bool:
+        """Whether the marked row is chosen or not, instead of answering."""
+        return self._inquiry.multiple and self.answering.marked < len(self._inquiry.options)
+
     def _finish(self, *, with_text: bool, pending: bool) -> None:
         """Answer with the marked row, or choose it and go on asking."""
         row, typing = self.answering.marked, self._typing
-        if self._inquiry.multiple and row < len(self._inquiry.options):
+        if self._chooses:
             self._chosen ^= {row}
             self._rows = self._made_rows()
             if pending and typing is not None:
                 typing.set_text("")
             self.answering.mark(row)
             self._wait()
-        elif row == self._own and not (with_text and typing is not None and typing.text):
+        elif row == self._own and not (with_text and typing is not None and typing.text.strip()):
             if pending and typing is not None:
                 typing.set_text("")
             self.answering.mark(row)

@@ -135,7 +135,13 @@ async def test_prune_toggle_holds_for_the_session_and_is_recorded(tmp_path: Path
     assert runtime.session.records[-1].event == SettingChanged("pruning.enabled", False)
     assert not runtime.status().pruning
     assert runtime.policy.prunes(runtime.session.context) == []
+    (options,) = run_line(runtime, "/prune-config")
+    assert isinstance(options, Table)
+    assert ("enabled", "false", "/prune-toggle") in options.rows
     assert "on" in say(list(run_line(runtime, "/prune-toggle")))
+    (options,) = run_line(runtime, "/prune-config")
+    assert isinstance(options, Table)
+    assert ("enabled", "true", "default") in options.rows
 
 
 async def test_prune_stats_shows_the_ledger_and_each_prune(tmp_path: Path) -> None:

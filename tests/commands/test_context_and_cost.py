@@ -64,6 +64,8 @@ def test_cost_with_known_prices_says_what_pruning_saved_net(tmp_path: Path) -> N
     table = run_line(runtime, "/cost")[0]
     assert isinstance(table, Table)
     assert "Pruning saved $" in table.note
+    assert table.note.startswith("Pruning kept ~")
+    assert "rewriting ~0 tokens" not in table.note, "nothing was written again"
     assert table.note.endswith(" net in this session.")
     assert [row[0] for row in table.rows][:2] == ["claude-sonnet-4-5", ""]
 
@@ -114,7 +116,7 @@ def test_cost_unfolds_by_turn_and_a_number_lists_its_requests(tmp_path: Path) ->
     runtime = turns_of(tmp_path)
     table = run_line(runtime, "/cost")[0]
     assert isinstance(table, Table)
-    assert [row[:2] for row in table.rows[2:]] == [("2 go on", "×1"), ("1 fix the parser, and the…", "×2")]
+    assert [row[:2] for row in table.rows[2:]] == [("2 go on", "×1"), ("1 fix the parser, and…", "×2")]
     assert [len(rows) for rows in table.below] == [0, 0, 1, 2]
     assert table.lines_note.startswith("/cost N lists the requests of turn N")
     one = run_line(runtime, "/cost 1")[0]

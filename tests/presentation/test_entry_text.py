@@ -82,6 +82,22 @@ def test_a_table_is_aligned_and_its_note_stands_below() -> None:
     ]
 
 
+def test_a_table_that_is_too_wide_wraps_its_words_and_no_number() -> None:
+    rows = (("3", "one two three four five six", "live"), ("12345", "x", "pruned"))
+    table = Table("Things", ("entry", "what", "state"), rows, (0,))
+    lines = table_lines(table, 30)
+    assert lines == [
+        "Things:",
+        "  entry  what           state",
+        "      3  one two three  live",
+        "         four five six",
+        "  12345  x              pruned",
+    ]
+    assert max(map(len, lines)) <= 30
+    assert table_lines(table, 200) == table_lines(table)
+    assert table_lines(table, 5)[-1] == "  12345  x             pruned", "not narrower than it can be read"
+
+
 def test_a_choice_is_made_by_number_or_name() -> None:
     choose = Choose(
         "Mode", "permissions", (Choice("ask", "Ask", "careful", current=True), Choice("2", "Two"))

@@ -284,6 +284,25 @@ async def test_a_detached_job_outlives_the_program_and_is_found_again(tmp_path: 
     await again.close()
 
 
+async def test_a_job_that_ended_well_did_so_in_a_resumed_session_too(tmp_path: Path) -> None:
+    """Its folder alone does not tell: a server that is ended with the program may exit with 0 as well."""
+    command = "echo one\nuntil [ -e go ]; do sleep 0.01; done"
+    runtime = soon(start(tmp_path, [begin(command), says("Ok."), says("Good.")], sets=AUTO))
+    await runtime.submit("go")
+    (runtime.setup.cwd / "go").touch()
+    await until(lambda: runtime.jobs.job(1).over)
+    await runtime.submit("and?")
+    state = runtime.jobs.job(1).state
+    path = runtime.session.path
+    assert path
+    await runtime.close()
+    again = start(tmp_path, [], sets=AUTO)
+    again.open_session(path)
+    assert again.jobs.job(1).state == state
+    assert state.startswith("exit code 0 after ")
+    await again.close()
+
+
 def test_jobs_of_a_killed_program_are_told_as_ended(tmp_path: Path) -> None:
     word = mark()
     agent = AGENT.format(command=f"echo hi; setsid sh -c 'sleep 1000; : {word}' & sleep 1000; : {word}")

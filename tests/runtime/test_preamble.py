@@ -90,7 +90,7 @@ async def test_a_resumed_session_keeps_its_preamble_and_a_new_one_takes_the_new_
     assert "no longer there" in note
     assert "AGENTS.md" in note
     assert change_in_words(said(again)[-1].content) == (
-        "AGENTS.md was deleted since this session began. The model is told with this prompt."
+        "AGENTS.md no longer applies. The model is told with this prompt."
     )
     instruct(tmp_path, "Use spaces.")
     again.new_session()
@@ -209,6 +209,6 @@ def test_changed_and_deleted_instructions_are_told_apart() -> None:
     files = {"/w/a.md": "new", "/w/b.md": DELETED, "/w/c.md": DELETED}
     told = [f'<instructions file="{path}">\n{text}\n</instructions>' for path, text in files.items()]
     assert change_in_words((Text("\n".join([CHANGED, *told])),)) == (
-        "a.md changed and b.md, c.md were deleted since this session began. "
+        "a.md changed since this session began; b.md, c.md no longer apply. "
         "The model gets the new text with this prompt."
     )

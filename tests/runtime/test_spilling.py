@@ -160,7 +160,7 @@ async def test_a_cap_raised_in_the_session_applies_to_what_comes(tmp_path: Path)
     [options] = prune_config.run(runtime, "")
     assert isinstance(options, Table)
     assert ("spill.bash", "3000", "session") in options.rows
-    assert ("spill.read", "null", "default") in options.rows
+    assert ("spill.read", "unset", "default") in options.rows
     played.play([calls(replace(BASH, id="b2")), says("Seen.")])
     await runtime.submit("again")
     first, second = (result.tokens or 0 for _, result in results(runtime))

@@ -128,3 +128,25 @@ async def test_a_long_question_is_read_by_scrolling_and_hides_nothing(tmp_path: 
         assert "\x1b" not in read
         await s.pilot.press("escape")
         await s.idle()
+
+
+async def test_the_space_bar_chooses_and_blanks_are_no_answer(tmp_path: Path) -> None:
+    async with shown(tmp_path, script(multiple=True)) as s:
+        await asked(s)
+        await s.pilot.press("space", "down", "space", "space")
+        await s.until_shown("1 [x] tabs", "2 [ ] spaces", "Send (1 chosen)", "Space or a digit to choose")
+        assert s.frame.prompt.text == ""
+        await s.pilot.press("down", "enter")
+        await s.idle()
+        assert results(s) == ["The user chose: tabs"]
+
+
+async def test_no_row_stands_empty_between_a_question_and_its_options(tmp_path: Path) -> None:
+    async with shown(tmp_path, script()) as s:
+        await asked(s)
+        rows = s.screen_text().split("\n")
+        title = next(at for at, row in enumerate(rows) if row.endswith("█ Tabs or spaces?"))
+        assert "1 tabs" in rows[title + 1]
+        await s.pilot.press("space", "enter")
+        await s.idle()
+        assert results(s) == ["The user chose: tabs"], "a blank is not the user's words"

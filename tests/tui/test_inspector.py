@@ -168,7 +168,7 @@ async def test_p_clears_a_result_as_the_preview_said_and_u_takes_it_back(tmp_pat
         assert (event.source, event.reason) == ("user", "by hand")
         assert [edit.kind for edit in event.edits] == ["clear"]
         assert s.runtime.session.context.counts.context_tokens == foreseen.after
-        await s.until_shown("Clears this result: ~", "u to undo", "cleared")
+        await s.until_shown("Done: clears this result · ~", "u to undo", "cleared: by you")
         count = len(s.runtime.session.records)
         await s.pilot.press("p")
         await s.until_shown("Already cleared")
@@ -191,6 +191,19 @@ async def test_p_drops_an_exchange_and_r_restores_and_pins_it(tmp_path: Path) ->
         assert home in s.runtime.session.context.pinned
         await s.pilot.press("R")
         await s.until_shown("Nothing pruned here")
+
+
+async def test_what_was_done_is_shown_whole_until_the_next_key(tmp_path: Path) -> None:
+    async with inspected(tmp_path, work(), size=(80, 24)) as s:
+        await mark(s, "exchange", s.runtime.session.context.exchanges[1].seq)
+        await s.until_shown("p  drops this exchange with 1 result")
+        await s.pilot.press("p")
+        await s.until_shown("Done: drops this exchange with 1 result · ~")
+        hint = next(row for row in s.screen_text().split("\n") if "Done:" in row)
+        assert "…" not in hint
+        await s.pilot.press("s")
+        await s.until_shown("Enter  d  s  t  /")
+        assert "Done:" not in s.screen_text()
 
 
 async def test_r_shows_a_pruned_result_again_at_the_end_and_the_state_says_where(tmp_path: Path) -> None:

@@ -220,6 +220,54 @@ async def test_in_a_small_terminal_all_of_it_can_be_used(tmp_path: Path) -> None
             assert state(s) is ToolState.DENIED
 
 
+async def test_in_a_small_terminal_a_change_leaves_the_prompt_and_the_status_line(tmp_path: Path) -> None:
+    use = ToolUse("t1", "edit", {"path": "shop/a.py", "old_string": "two", "new_string": "2"})
+    (tmp_path / "work" / "shop").mkdir(parents=True)
+    (tmp_path / "work" / "shop" / "a.py").write_text("one\ntwo\nthree\n")
+    async with shown(tmp_path, script(use), size=(80, 24)) as s:
+        await asked(s)
+        await s.until_shown("Edits need approval", "Covers every file below shop")
+        await s.pilot.resize_terminal(50, 15)
+        await s.until_shown("Change this file?", "± change", "❯ 1 Yes", "4 No", "more lines · PgDn", "ctx")
+        rows = s.screen_text().split("\n")
+        assert any(line.startswith(" ❯") for line in rows), "the prompt"
+        read = await s.read_through(s.frame.query_one(PermissionPanel))
+        assert "2 + 2" in read
+        assert "Covers every file below shop" in read
+        await s.pilot.resize_terminal(80, 24)
+        await s.until_shown("2 + 2", "Edits need approval", "Covers every file below shop")
+        assert s.screen_text().count("Covers every file") == 1
+        s.runtime.interrupt()
+        await s.idle()
+
+
+async def test_a_reason_that_fits_is_shown_once_and_whole(tmp_path: Path) -> None:
+    use = ToolUse("t1", "bash", {"command": "python3 -m pytest -q tests"})
+    async with shown(tmp_path, script(use)) as s:
+        await asked(s)
+        await s.until_shown("Covers python3 -m pytest")
+        assert s.screen_text().count("Covers python3") == 1
+        assert "paths outside" in s.screen_text()
+        s.runtime.interrupt()
+        await s.idle()
+
+
+async def test_the_hint_is_true_while_something_is_typed(tmp_path: Path) -> None:
+    async with shown(tmp_path, script()) as s:
+        await asked(s)
+        await s.type("because")
+        await s.until_shown("Enter to answer with your text")
+        await s.pilot.press("up")
+        await s.until_shown("Enter to answer. Your text stays")
+        await s.type(" ")
+        await s.until_shown("Enter to answer with your text")
+        await s.pilot.press(*["backspace"] * 8)
+        await s.type("  ")
+        await s.until_shown("❯ 1 Yes", "Enter or a digit to answer")
+        s.runtime.interrupt()
+        await s.idle()
+
+
 async def test_a_change_is_shown_as_a_diff_of_the_file(tmp_path: Path) -> None:
     use = ToolUse("t1", "edit", {"path": "a.py", "old_string": "two", "new_string": "2"})
     (tmp_path / "work").mkdir()

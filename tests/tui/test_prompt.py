@@ -433,3 +433,17 @@ async def test_a_command_line_is_sent_as_typed_while_its_arguments_are_offered(t
         await s.until(
             lambda: [line.rstrip() for line in s.frame.prompt.past.entries] == ["/prune-config try"]
         )
+
+
+async def test_the_question_below_a_paste_can_be_read_and_changed_when_it_comes_back(tmp_path: Path) -> None:
+    text = "line\n" * 200 + "what is this?"
+    async with shown(tmp_path, [says("A log."), says("Still a log.")]) as s:
+        s.frame.prompt.received("line\n" * 200)
+        await s.type("what is this?", "enter")
+        await s.idle()
+        await s.until_shown("more lines · … what is this?")
+        await s.pilot.press("up")
+        assert s.frame.prompt.text == "[Pasted #1, 200 lines]what is this?"
+        assert s.frame.prompt.typed == text
+        s.frame.prompt.set_text("line\n" * 200 + "see [Pasted #1, 3 lines]")
+        assert s.frame.prompt.typed == "line\n" * 200 + "see [Pasted #1, 3 lines]"

@@ -42,7 +42,8 @@ class Answering:
         self._leave = leave
         self._first = marked
         self.marked = marked
-        self._was_moved = False
+        self.was_moved = False
+        """Whether the user marked a row after the last change of the text."""
         self._text = ""
         self._since = float("inf")
         self._armed = False
@@ -70,13 +71,13 @@ class Answering:
     def holds(self, text: str) -> None:
         """Update for the prompt's text: typing marks the row that takes it."""
         if text != self._text:
-            self._text, self._was_moved = text, False
+            self._text, self.was_moved = text, False
             if not self.is_pending:
-                self.marked = self._first if self._for_text is None or not text else self._for_text
+                self.marked = self._first if self._for_text is None or not text.strip() else self._for_text
 
     def mark(self, row: int) -> None:
         """Mark the row that Enter answers with."""
-        self.marked, self._was_moved, self._pending_since = row, True, None
+        self.marked, self.was_moved, self._pending_since = row, True, None
 
     def pasted(self, at: float) -> None:
         """Note a paste: it is typed and answers nothing."""
@@ -107,8 +108,9 @@ class Answering:
         return Meaning.PENDING
 
     def _enter(self, ready: bool) -> Meaning:
+        has_words = bool(self._text.strip())
         if not ready:
-            return Meaning.TYPED if self._text else Meaning.SOON
-        if self._text and self._for_text is None and not self._was_moved:
+            return Meaning.TYPED if has_words else Meaning.SOON
+        if has_words and self._for_text is None and not self.was_moved:
             return Meaning.SOON
         return Meaning.ANSWERED

@@ -34,7 +34,7 @@ from prunecli.tui.screens.context_words import (
 )
 from prunecli.tui.slices import Between
 from prunecli.tui.transcript.palette import Palette
-from prunecli.tui.transcript.rows import clip
+from prunecli.tui.transcript.rows import clip, width_of
 from prunecli.tui.widgets.field import Field
 from prunecli.tui.widgets.fitting import fitted
 from prunecli.tui.widgets.prompt import Prompt
@@ -203,7 +203,10 @@ class ContextScreen(ModalScreen[None]):
         self.query_one("#detail", Static).update(lines)
         width, said = max(10, self.size.width - 2), self._said or busy
         keys = fitted(self._previews.hints(self._folds.by), (), width)
-        self.query_one("#hint", Static).update(Content(clip(one_line(said), width)) if said else keys)
+        said = one_line(said)
+        while width_of(said) > width and " · " in said:
+            said = said.rpartition(" · ")[0]
+        self.query_one("#hint", Static).update(Content(clip(said, width)) if said else keys)
 
     # Keys ----------------------------------------------------------------------------------------------------
 
@@ -237,6 +240,7 @@ class ContextScreen(ModalScreen[None]):
     def _deed(self, key: str) -> bool:
         """Run a key's command on the marked node or the screen; False if the key has none."""
         deed = self._deeds.get(key)
+        self._said = ""
         if deed is not None:
             deed()
             return True

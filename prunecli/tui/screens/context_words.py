@@ -164,11 +164,13 @@ def preview(act: Act, planned: Plan, effect: Impact, window: int) -> tuple[list[
 
 def done(planned: Plan, effect: Impact) -> str:
     """A short confirmation of what was done."""
-    what = planned.what[:1].upper() + planned.what[1:]
+    what = f"Done: {planned.what}"
     if effect.change is None:
         return what
     word = "freed" if effect.freed >= 0 else "back"
-    return ", ".join(filter(None, (f"{what}: ~{short(abs(effect.freed))} tokens {word}", effect.thinking)))
+    lost, back = effect.lost.blocks, effect.back.blocks
+    thinking = f"−{lost} thinking" if lost else f"+{back} thinking" if back else ""
+    return " · ".join(filter(None, (what, f"~{short(abs(effect.freed))} {word}", thinking)))
 
 
 def wraps(items: Sequence[tuple[Part | None, str]], width: int) -> list[list[tuple[Part | None, str]]]:

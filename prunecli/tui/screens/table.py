@@ -91,7 +91,8 @@ class TableScreen(ModalScreen[None]):
     """
     BINDINGS: ClassVar = []
 
-    HELP: ClassVar = "Up/Down to scroll · Esc to close"
+    HELPS: ClassVar = ("Up/Down to scroll · Esc to close", "Esc to close")
+    """The line below while there is something to scroll and room for it, else the second."""
 
     def __init__(
         self, table: Table, typing: Callable[[str], object] | None = None, rows: Rows | None = None
@@ -109,7 +110,7 @@ class TableScreen(ModalScreen[None]):
             yield self._rows
             if self._table.note:
                 yield Static(Content(visible(self._table.note)), id="note")
-            yield Static(Content(self.HELP), id="help")
+            yield Static(id="help")
 
     def on_mount(self) -> None:
         """Give the rows the keys."""
@@ -130,7 +131,12 @@ class TableScreen(ModalScreen[None]):
         if note:
             self.query_one("#note").display = not scrolls
         self._rows.scrolls_note = scrolls
-        self._rows.styles.height = most if scrolls else min(wanted, max(3, most - below))
+        height = most if scrolls else min(wanted, max(3, most - below))
+        self._rows.styles.height = height
+        has_keys = self._rows.marked >= 0 or scrolls or wanted > height
+        self.query_one("#help", Static).update(
+            Content(self.HELPS[0] if has_keys and len(self.HELPS[0]) <= room else self.HELPS[1])
+        )
         self._rows.on_resize()
 
     def on_key(self, event: events.Key) -> None:

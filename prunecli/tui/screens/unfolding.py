@@ -95,7 +95,7 @@ class UnfoldingRows(Rows):
 class UnfoldingScreen(TableScreen):
     """Shows such a table until Esc."""
 
-    HELP: ClassVar = "Up/Down to choose · Enter to unfold · Esc to close"
+    HELPS: ClassVar = ("Up/Down to choose · Enter to unfold · Esc to close", "Enter to unfold · Esc to close")
 
     def __init__(self, table: Table, typing: Callable[[str], object] | None = None) -> None:
         super().__init__(table, typing, UnfoldingRows(table))

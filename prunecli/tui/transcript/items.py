@@ -59,6 +59,9 @@ WHOLE_CHARS = 4_000
 EXCERPT_LINES = 3
 """Output lines shown for a folded failed call."""
 
+LAST_CHARS = 50
+"""Characters at the end of a folded prompt that are shown."""
+
 NOTHING = Chunk(Kind.PROSE, "")
 TAIL, MARK = 1 << 30, 1 << 31
 """Numbers of the blocks below all others of an entry: a tool's last lines, the pruning mark."""
@@ -242,7 +245,7 @@ def _prompt_parts(item: Item, entry: Prompt) -> Iterator[tuple[int, Part]]:
     if not item.folded:
         yield from enumerate(inner_parts(item), 1)
     if item.can_fold:
-        yield TAIL, LinePart(_more(entry), partial(fold_row, folded=item.folded))
+        yield TAIL, LinePart(_more(entry, folded=item.folded), partial(fold_row, folded=item.folded))
 
 
 _LEAST_LINES = {ToolState.ERROR: 2, ToolState.INTERRUPTED: 1, ToolState.DENIED: 0}
@@ -316,11 +319,14 @@ def _is_long(entry: Prompt) -> bool:
     return bool(opening(_said(entry))[1])
 
 
-def _more(entry: Prompt) -> str:
-    """What a folded prompt does not show."""
+def _more(entry: Prompt, *, folded: bool) -> str:
+    """What a folded prompt does not show, but for its last words: a question often stands below a long paste."""
     rest = opening(_said(entry))[1]
     lines = rest.count("\n") + 1
-    return f"{lines:,} more lines" if lines > 1 else f"{len(rest):,} more characters"
+    if lines == 1:
+        return f"{len(rest):,} more characters"
+    last = one_line(rest.rpartition("\n")[2][-LAST_CHARS:].strip()) if folded else ""
+    return f"{lines:,} more lines" + (f" · … {last}" if last else "")
 
 
 def below_gap(above: Item, item: Item) -> bool:

@@ -16,11 +16,13 @@ from textual.widget import Widget
 from textual.widgets import TextArea
 
 from prunecli.sanitize import visible
-from prunecli.tui.prompting.pastes import Pastes, unified
+from prunecli.tui.prompting.pastes import MARK, Pastes, fits, unified
 
 BURST_SECONDS = 0.03
 """Seconds after a paste in which keys belong to it, so that pasted text cannot press Enter."""
 GUTTER = 2
+LAST_CHARS = 200
+"""A last line up to this long stays readable below the mark for a large text."""
 
 _TYPED = "\u200c\u200d\u3000\u00a0"
 """Characters that people type although Python calls them unprintable: joiners and special spaces."""
@@ -52,9 +54,14 @@ class Editor(TextArea):
         return self.document.line_count == 1 and not self.document[0]
 
     def set_text(self, text: str) -> None:
-        """Set the text and move the cursor to its end. A large text becomes a mark."""
+        """Set the text and move the cursor to its end. A large text becomes a mark, but for its last line: the words
+        that someone typed below a paste."""
         self.pastes = Pastes()
-        self.put_text(self.pastes.marked(text))
+        above, _, last = text.rpartition("\n")
+        if above and not fits(text) and fits(last) and len(last) <= LAST_CHARS and not MARK.search(last):
+            self.put_text(self.pastes.mark(f"{above}\n") + last)
+        else:
+            self.put_text(self.pastes.marked(text))
 
     def put_text(self, text: str) -> None:
         """Set a text whose marks are known."""

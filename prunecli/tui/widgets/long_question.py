@@ -31,7 +31,9 @@ class LongQuestion(Question):
 
     def compose_matter(self) -> Sequence[Widget]:
         """Yield the text."""
-        return [VerticalScroll(Static(self.text, id="text"), id="what", can_focus=False)]
+        what = VerticalScroll(Static(self.text, id="text"), id="what", can_focus=False)
+        what.display = bool(self.text.plain)
+        return [what]
 
     def on_mount(self) -> None:
         """Keep the rows in step with the screen."""
@@ -60,7 +62,7 @@ class LongQuestion(Question):
 
     def _rows_left(self) -> int:
         """Return the rows free for the text; one row of the transcript stays."""
-        own = [part for part in self.children if part is not self.what()]
+        own = [part for part in self.children if part.display and part is not self.what()]
         return self.screen.size.height - 1 - sum(part.outer_size.height for part in [*self._around(), *own])
 
     def _around(self) -> list[Widget]:

@@ -68,7 +68,7 @@ class OfferList(Widget):
         label, detail = one_line(offer.label), one_line(offer.detail)
         if detail and width_of(detail) > self._width - room - GAP_CELLS:
             return detail
-        return label if width_of(label) > room else ""
+        return label.lstrip(" ●│├└─") if width_of(label) > room else ""
 
     def show(self, offers: Sequence[Offer], note: str = "", at: int = 0) -> None:
         """Show other offers with one marked, and `note` below them."""

@@ -12,10 +12,14 @@ from prunecli.tui.messages import PermissionAnswered
 from prunecli.tui.transcript.palette import Palette
 from prunecli.tui.transcript.transcript_view import Transcript
 from prunecli.tui.widgets.long_question import LongQuestion
-from prunecli.tui.widgets.question import KEYS_TEXT, Row
+from prunecli.tui.widgets.question import KEYS_TEXT, Row, put
 
 MOST_CHARS = 90
-"""A longer reason or rule is cut where it stands, and shown in full below the call."""
+"""A longer rule is cut where it stands, and shown in full below the call."""
+NOTE_ROWS = 2
+"""A reason that needs more rows is cut, and shown in full below the call."""
+SMALL_ROWS = 20
+"""A lower screen has no rows for reasons: they are only below the call, where they are scrolled with it."""
 
 
 class PermissionPanel(LongQuestion):
@@ -24,7 +28,7 @@ class PermissionPanel(LongQuestion):
     DEFAULT_CSS = """
     PermissionPanel {
         #change { height: 14; }
-        #why, #beside, #covers { height: auto; max-height: 2; color: $muted; }
+        .about { height: auto; max-height: 2; color: $muted; }
     }
     """
 
@@ -34,7 +38,11 @@ class PermissionPanel(LongQuestion):
         rows = [Row("1y", ("Yes",)), Row("4n", ("No, and tell the model why",))]
         kinds = ["once", "deny"]
         if sheet.rule:
-            rule = "Yes, and don't ask again for ", (_short(sheet.rule), "$code"), " until you quit"
+            rule = (
+                "Yes, and don't ask again for ",
+                (_cut(sheet.rule, MOST_CHARS) or sheet.rule, "$code"),
+                " until you quit",
+            )
             rows[1:1] = [Row("2a", rule), Row("3p", ("Yes, always in this project",))]
             kinds[1:1] = ["always", "project"]
         else:
@@ -44,9 +52,9 @@ class PermissionPanel(LongQuestion):
         self._kinds = kinds
         self._sheet = sheet
         self._palette = palette
-        self._covers = f"Covers {sheet.covers}" if sheet.covers else ""
-        named = (("Why", sheet.reason), ("The rule", sheet.rule), ("", self._covers))
-        self._rest = [f"{name}: {text}".removeprefix(": ") for name, text in named if _short(text) != text]
+        covers = f"Covers {sheet.covers}" if sheet.covers else ""
+        self._about = (("", sheet.beside), ("Why: ", sheet.reason), ("", covers))
+        self._rest: list[str] = []
         self.text = self._text()
 
     def _say(self, row: int, text: str) -> None:
@@ -54,17 +62,31 @@ class PermissionPanel(LongQuestion):
 
     def compose_matter(self) -> Sequence[Widget]:
         """Yield the call and the reason for asking."""
-        named = (
-            (self._sheet.beside, "beside"),
-            (_short(self._sheet.reason), "why"),
-            (_short(self._covers), "covers"),
-        )
-        why = [Static(Content(text), id=name) for text, name in named if text]
+        about = [Static(classes="about") for _ in self._about]
         if self._sheet.diff is None:
-            return [*super().compose_matter(), *why]
+            return [*super().compose_matter(), *about]
         change = Transcript(self._palette, id="change")
         change.can_focus = False
-        return [change, *why]
+        return [change, *about]
+
+    def _fit(self) -> None:
+        self._arrange()
+        super()._fit()
+
+    def _arrange(self) -> None:
+        """Show the reasons below the call where there is room, and in full with the call where there is not."""
+        width, is_small = self.content_size.width or MOST_CHARS, self.screen.size.height < SMALL_ROWS
+        rest = [f"The rule: {self._sheet.rule}"] if _cut(self._sheet.rule, MOST_CHARS) else []
+        for (name, text), shown in zip(self._about, self.query(".about").results(Static), strict=False):
+            is_long = len(Content(text).wrap(width)) > NOTE_ROWS
+            shown.display = bool(text) and not is_small
+            cut = _cut(text, NOTE_ROWS * width - width // 4) if is_long else ""
+            put(shown, Content(cut or text))
+            if text and (is_long or is_small):
+                rest.append(name + text)
+        if rest != self._rest:
+            self._rest = rest
+            self._fill()
 
     def _text(self) -> Content:
         lines = self._sheet.text.split("\n")
@@ -79,18 +101,27 @@ class PermissionPanel(LongQuestion):
 
     def follow(self) -> None:
         """Show the change."""
+        if self._sheet.diff is None:
+            super().follow()
+            return
+        self._fill()
+        shown = self.query_one("#change", Transcript)
+        shown.published = lambda: self.call_later(self._show)
+
+    def _fill(self) -> None:
+        """Show the call again, from its beginning, with the reasons that have no room below it."""
         diff = self._sheet.diff
         if diff is None:
-            super().follow()
+            self.query_one("#text", Static).update(self._text())
             return
         added, removed = diff.counts()
         shown = self.query_one("#change", Transcript)
         outcome = f"+{added} −{removed}"
+        shown.clear()
         shown.append(ToolCall("change", self._sheet.text, ToolState.OK, outcome, body=diff, folded=False))
         for text in self._rest:
             shown.append(Notice(text))
         self.call_after_refresh(shown.home)
-        shown.published = lambda: self.call_later(self._show)
 
     def fit(self, room: int) -> None:
         """Give the call the rows that are left, and no more than it needs."""
@@ -105,5 +136,6 @@ class PermissionPanel(LongQuestion):
         return self.query_one("#change" if self._sheet.diff else "#what")
 
 
-def _short(text: str) -> str:
-    return text if len(text) <= MOST_CHARS else text[: MOST_CHARS - 1] + "…"
+def _cut(text: str, most: int) -> str:
+    """The beginning of a text that is longer than this many characters, "" if it is not."""
+    return text[: most - 1] + "…" if len(text) > most else ""

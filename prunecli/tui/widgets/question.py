@@ -28,6 +28,7 @@ MOST_CELLS = 10_000
 NOT_YET = "Keys still go to the prompt"
 SOON = "Not yet. Press Enter again"
 ARROWS_ANSWER = "Up/Down, then Enter, to answer. Your text stays"
+STAYS = "Enter to answer. Your text stays"
 WITH_TEXT = "Enter to answer with your text"
 PENDING = "Answering in a moment · keep typing to cancel"
 
@@ -235,16 +236,17 @@ class Question(Vertical, can_focus=False):
             room = max(1, (self.content_size.width or MOST_CELLS) - INDENT)
             lines = Content.assemble(*row.parts).wrap(room)
             text = Content("\n" + " " * INDENT).join(lines)
-            _put(shown, Content.assemble((mark, "bold $accent"), digit, text))
+            put(shown, Content.assemble((mark, "bold $accent"), digit, text))
         for note in self.query("#note").results(Static):
-            _put(note, Content(self._refused or self._note(ready)))
+            put(note, Content(self._refused or self._note(ready)))
 
     def _note(self, ready: bool) -> str:
         if self.answering.is_pending or not ready:
             return PENDING if self.answering.is_pending else NOT_YET
-        has_text = self._typing is not None and bool(self._typing.text)
-        if has_text and self.answering.marked == self._for_text:
-            return WITH_TEXT
+        if self._typing is not None and self._typing.text.strip():
+            if self.answering.marked == self._for_text:
+                return WITH_TEXT
+            return STAYS if self.answering.was_moved else ARROWS_ANSWER
         hints = self.hints() or ("",)
         return next((hint for hint in hints if len(hint) <= self.content_size.width), hints[-1])
 
@@ -253,7 +255,7 @@ class Question(Vertical, can_focus=False):
         return self._hints
 
 
-def _put(where: Static, content: Content) -> None:
+def put(where: Static, content: Content) -> None:
     """Show a text unless it is shown already: each update lays the screen out again."""
     if where.content != content:
         where.update(content)

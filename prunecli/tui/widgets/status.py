@@ -55,8 +55,10 @@ def pruning_line(status: "Status | None", width: int) -> Content:
             forms = (f"endpoint cleared {cleared}", f"cleared {cleared}", "")
             left.append(Piece(forms, "$muted", 3, glue=" | "))
         if status and status.held:
-            held = one_line(status.held)
-            left.append(Piece((held, held.partition(":")[0]), "$accent", 0, glue=" | "))
+            held = one_line(status.held).partition(":")[
+                0
+            ]  # how long the cache is warm stands below, up to date
+            left.append(Piece((f"{held} while the cache is warm", held), "$accent", 0, glue=" | "))
     about = "~" if status and status.estimated and part else ""
     right = [
         Piece((f"ctx {about}{share(part)}", f"{about}{share(part)}"), level(part), 8),

@@ -363,7 +363,11 @@ PASTE = "look at this\n" + "\n".join(f"line {number}" for number in range(200)) 
 
 def test_a_long_prompt_shows_its_start_until_it_is_unfolded():
     made = document(Prompt(PASTE), width=40)
-    assert texts(made) == ["❯ look at this", *(f"  line {number}" for number in range(7)), "▸ 193 more lines"]
+    assert texts(made) == [
+        "❯ look at this",
+        *(f"  line {number}" for number in range(7)),
+        "▸ 193 more lines · … line 199",
+    ]
     made.fold(item(made, 0), False)
     whole = ["❯ look at this", *(f"  line {number}" for number in range(200)), "▾ 193 more lines"]
     assert [row.rstrip() for row in texts(made)] == whole

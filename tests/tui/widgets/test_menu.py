@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from prunecli.commands.command import all_commands
+from prunecli.providers.scripted import says
 from prunecli.tui.widgets.menu import OfferList, shortened
 from tests.tui.showing_app import Shown, shown
 
@@ -87,3 +88,32 @@ async def test_the_marked_offer_is_on_the_screen_however_low_the_terminal_is(tmp
         await s.until_shown(chosen.value)
         await s.pilot.resize_terminal(80, 9)
         await s.until_shown(chosen.value, "10 of")
+
+
+async def test_the_whole_of_a_cut_label_has_no_lines_of_its_tree(tmp_path: Path) -> None:
+    prompt = "fix the total of the cart, which forgets the number of each item"
+    async with shown(tmp_path, [says("Done.")], size=(60, 24)) as s:
+        await s.type(prompt, "enter")
+        await s.idle()
+        await s.type("/fork", "escape", "enter")
+        await s.until_shown("This is a copy")
+        await s.type("/tree", "escape", "enter")
+        await s.until_shown("copied at", prompt)
+        assert s.screen_text().count("└") == 1
+
+
+async def test_the_last_line_of_a_table_names_only_keys_that_do_something_and_is_whole(
+    tmp_path: Path,
+) -> None:
+    async with shown(tmp_path, [says("Done.")], size=(80, 24)) as s:
+        await s.type("/agents", "escape", "enter")
+        await s.until_shown("Subagents", "Esc to close")
+        assert "to scroll" not in s.screen_text()
+        await s.pilot.resize_terminal(40, 10)
+        await s.until_shown("Up/Down to scroll")
+        await s.pilot.press("escape")
+        await s.pilot.resize_terminal(50, 15)
+        await s.type("go", "enter")
+        await s.idle()
+        await s.type("/cost", "escape", "enter")
+        await s.until_shown(" Enter to unfold · Esc to close")
