@@ -39,7 +39,7 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
         return [Say(NONE)]
     word, _, name = arguments.partition(" ")
     if not word:
-        return [_all(runtime, servers.servers), *_logins(servers.servers)]
+        return [_all(runtime, servers.servers)]
     action, wanted = (word, name.strip()) if word in ACTIONS and name.strip() else ("", arguments)
     found = servers.named(wanted)
     if found is None:
@@ -61,7 +61,9 @@ def _all(runtime: Runtime, servers: Sequence[Server]) -> Table:
         (one.name, one.state, one.transport, str(len(one.offer.tools)), short(_tokens(runtime, one)), one.why)
         for one in servers
     )
+    wanting = next((one.name for one in servers if one.state == "needs login"), "")
     note = "Tokens are those of all its tools; only those that mcp_search finds are sent. /mcp NAME for more."
+    note = f"/mcp {wanting} to log in. {note}" if wanting else note
     headings = ("server", "state", "transport", "tools", "tokens", "")
     return Table("MCP servers", headings, rows, right=(3, 4), note=note)
 
@@ -80,14 +82,15 @@ def _one(runtime: Runtime, server: Server) -> list[Effect]:
         Table(f"MCP server {server.name}", ("tool", "tokens", "about"), tuple(rows), right=(1,))
     ]
     log = [f"Log:\n{chr(10).join(server.log[-20:])}"] if server.log else []
-    return [Say("\n".join([*facts, *log])), *(said if rows else []), *_logins([server])]
+    return [Say("\n".join([*facts, *log])), *(said if rows else []), *_login_offer(server)]
 
 
-def _logins(servers: Sequence[Server]) -> list[Effect]:
+def _login_offer(server: Server) -> list[Effect]:
     """The offer to log in where a server wants that: at first, or because it no longer accepts a login."""
-    wanting = [one.name for one in servers if one.state == "needs login"]
-    choices = tuple(Choice(f"login {name}", f"Log in at {name}", "Opens your browser") for name in wanting)
-    return [Choose("Log in?", "mcp", choices)] if choices else []
+    if server.state != "needs login":
+        return []
+    row = Choice(f"login {server.name}", f"Log in at {server.name}", "Opens your browser")
+    return [Choose("Log in?", "mcp", (row,))]
 
 
 def _tokens(runtime: Runtime, server: Server) -> int:

@@ -256,9 +256,12 @@ async def test_a_login_in_the_browser_connects_the_server_and_a_logout_ends_it(t
             runtime.servers.begin()
             await until(lambda: states(runtime)["hub"] == "needs login")
             assert runtime.servers.named("hub").why == "/mcp login hub"
-            for shown in (run_line(runtime, "/mcp"), run_line(runtime, "/mcp hub")):
-                (choose,) = (one for one in shown if isinstance(one, Choose))
-                assert [one.value for one in choose.choices] == ["login hub"]
+            (table,) = run_line(runtime, "/mcp")
+            assert isinstance(table, Table)
+            assert table.note.startswith("/mcp hub to log in. ")
+            _, choose = run_line(runtime, "/mcp hub")
+            assert isinstance(choose, Choose)
+            assert [one.value for one in choose.choices] == ["login hub"]
             first = run_line(runtime, "/mcp login hub")[0]
             assert isinstance(first, InThread)
             shown, second = await asyncio.to_thread(first.work)
@@ -268,7 +271,7 @@ async def test_a_login_in_the_browser_connects_the_server_and_a_logout_ends_it(t
             await until(lambda: states(runtime)["hub"] == "connected")
             output = await runtime.servers.call("hub", "notes", {}, lambda _: None)
             assert plain_text(output.content) == "secret notes"
-            assert not any(isinstance(one, Choose) for one in run_line(runtime, "/mcp"))
+            assert not any(isinstance(one, Choose) for one in run_line(runtime, "/mcp hub"))
             assert server.refused == []
             assert texts(run_line(runtime, "/mcp logout hub")) == "Logged out of hub."
             await until(lambda: states(runtime)["hub"] == "needs login")

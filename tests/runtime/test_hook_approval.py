@@ -266,3 +266,6 @@ async def test_an_address_that_fails_is_said_and_holds_nothing_up(tmp_path: Path
     await at.runtime.submit("go")
     (said,) = at.said
     assert said.startswith("UserPromptSubmit hook 127.0.0.1:9 failed: ")
+    (table,) = say(at.runtime, "/hooks")
+    assert isinstance(table, Table)
+    assert table.rows[0][4].startswith("failed: ")
