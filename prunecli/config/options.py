@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 from urllib.parse import urlsplit
 
 from prunecli.bindings import problem as key_problem
-from prunecli.config.section import Section
+from prunecli.config.declared import Section
 
 Ratio: TypeAlias = Annotated[float, (0, 1)]
 Count: TypeAlias = Annotated[int, (1, None)]

@@ -217,7 +217,9 @@ def _edits(draw: st.DrawFn, log: Draft) -> Edit:
     )
     seqs = log.seqs(wanted)
     if wanted is ToolResult:
-        seqs += [one.seq for one in log.records if getattr(one.event, "origin", "") in ("attachment", "command")]
+        seqs += [
+            one.seq for one in log.records if getattr(one.event, "origin", "") in ("attachment", "command")
+        ]
     seq = draw(st.sampled_from(seqs)) if seqs and draw(st.integers(0, 9)) else draw(st.integers(0, 60))
     text = None if kind in ("drop", "strip") else draw(WORDS)
     return Edit(kind, seq, None, text, 10, 2)
