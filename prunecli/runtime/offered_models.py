@@ -1,4 +1,4 @@
-"""The models that an endpoint lists: kept for `/model`, and for the window of models that no table knows."""
+"""The models that an endpoint lists, for `/model` and for the context windows of unknown models."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -11,21 +11,21 @@ from prunecli.runtime.endpoint_memory import LASTS_MS, bare, recall, remember
 from prunecli.runtime.setup import Setup
 
 FRESH_MS = 10 * 60 * 1000
-"""How long a list is shown without asking again."""
+"""How long a list is used before it is requested again."""
 
 ASKING_SECONDS = 3.0
-"""Time limit of a question for `/model`: somebody is waiting."""
+"""Time limit of a request for `/model`: the user is waiting."""
 
 _SECTION = "models"
 _MOST = 2_000
-"""Models to keep of one endpoint."""
+"""The most models kept for one endpoint."""
 
 Rows = Sequence[tuple[str, int]]
-"""Name and window in tokens (0: not told) of each model."""
+"""Name and context window in tokens (0 if unknown) of each model."""
 
 
 class OfferedModels:
-    """What the endpoint in use lists; `address` returns it. `info_of` finds a model in the tables."""
+    """The models of the current endpoint, whose URL `address` returns. `info_of` finds a model in the tables."""
 
     def __init__(self, setup: Setup, address: Callable[[], str], info_of: Callable[[str], ModelInfo]) -> None:
         self._path, self._clock = setup.places.endpoints_file, setup.clock
@@ -34,7 +34,7 @@ class OfferedModels:
         self._windows: dict[str, dict[str, int]] = {}
 
     def info(self, name: str) -> ModelInfo:
-        """The model of this name; the endpoint's window if no table has one."""
+        """The model of this name, with the endpoint's context window if no table has one."""
         info = self._info_of(name)
         if info.context_window:
             return info
@@ -42,7 +42,7 @@ class OfferedModels:
         return replace(info, context_window=window) if window else info
 
     def kept(self, within_ms: int = FRESH_MS) -> Rows | None:
-        """The list that was kept within this time; None if there is none."""
+        """The list stored within this time; None if there is none."""
         one = recall(self._path, _SECTION).get(bare(self._address()))
         when, rows = (one.get("when"), one.get("rows")) if isinstance(one, dict) else (None, None)
         if type(when) is not int or not self._clock() - within_ms < when <= self._clock():
@@ -50,7 +50,7 @@ class OfferedModels:
         return tuple((row[0], row[1]) for row in rows if _is_row(row)) if isinstance(rows, list) else None
 
     def keep(self, rows: Rows, address: str = "") -> None:
-        """Keep the list of an address, by default the one in use, also for the next start."""
+        """Store the list of an endpoint, by default the current one."""
         address, since = bare(address or self._address()), self._clock() - LASTS_MS
         before = recall(self._path, _SECTION)
         young = {
@@ -61,7 +61,7 @@ class OfferedModels:
         self._windows[address] = dict(rows)
 
     def ask(self, provider: Provider) -> Rows:
-        """Ask an endpoint, for a thread, and keep its answer. Raises ProviderError and TimeoutError."""
+        """Request and store the list of an endpoint. Call it in a thread. Raises ProviderError and TimeoutError."""
         rows = asked(provider, ASKING_SECONDS)
         self.keep(rows)
         return rows
@@ -74,9 +74,9 @@ class OfferedModels:
 
 
 def asked(provider: Provider, seconds: float) -> Rows:
-    """What an endpoint lists, as `Provider.models` does; closes the provider.
+    """Request the models of an endpoint with `Provider.models`, and close the provider.
 
-    For a thread. Raises ProviderError, and TimeoutError after that many seconds.
+    Blocks, so call it in a thread. Raises ProviderError, and TimeoutError after that many seconds.
     """
 
     async def ask() -> Rows:
@@ -90,7 +90,7 @@ def asked(provider: Provider, seconds: float) -> Rows:
 
 
 def reason(error: PrunecliError | TimeoutError) -> str:
-    """Why an endpoint did not tell its models, in one line."""
+    """A line with the reason that an endpoint did not list its models."""
     return error.message if isinstance(error, PrunecliError) else f"no answer in {ASKING_SECONDS:.0f} s"
 
 

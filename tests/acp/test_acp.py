@@ -359,7 +359,7 @@ async def test_without_a_key_the_editor_is_told_how_to_get_one(tmp_path: Path) -
             with pytest.raises(RequestError, match="prunecli login") as refused:
                 await call
             assert refused.value.code == -32000
-        with pytest.raises(RequestError, match="No way to authenticate"):
+        with pytest.raises(RequestError, match="Unknown authentication method: telepathy"):
             await agent.authenticate(method_id="telepathy")
         save_key(Places.of(environment(tmp_path, "")), KEY, KEYS)
         await agent.authenticate(method_id="api-key")

@@ -169,7 +169,7 @@ def test_the_users_own_numbers_win(runner: CliRunner, tmp_path: Path) -> None:
         (["SMALL", "--strategy", "nothing"], "nothing"),
         (["SMALL", "--gate", "sometimes"], "--gate: expected always or cache_aware, got 'sometimes'"),
         (["SMALL", "--cache-ttl", "1d"], "--cache-ttl: expected 5m or 1h, got '1d'"),
-        (["SMALL", "--model", "gpt-unknown"], "--model gpt-unknown: its prices are not known"),
+        (["SMALL", "--model", "gpt-unknown"], "--model gpt-unknown: no known prices"),
         (["SMALL", "--read-price", "-1"], "--read-price"),
         (["SMALL", "-o", "n=1"], "-o: no strategy given"),
         (["SMALL", "--strategy", "pi", "-o", "pi.nothing=1"], "nothing"),
