@@ -205,7 +205,9 @@ class _Streamed:
             case {"subtype": "set_permission_mode", "mode": mode}:
                 known = next((one for one in MODES if one == mode), None)
                 if known is None:
-                    raise UsageError(f"no mode {one_line(str(mode))!r}: expected one of {', '.join(MODES)}")
+                    raise UsageError(
+                        f"unknown mode {one_line(str(mode))!r}: expected one of {', '.join(MODES)}"
+                    )
                 self._runtime.gatekeeper.mode = known
             case {"subtype": "set_model", "model": str(model)} if model.strip():
                 self._runtime.set_model(model)

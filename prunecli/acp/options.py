@@ -53,7 +53,7 @@ def choose(runtime: Runtime, option: str, value: str) -> Sequence[Say]:
         return []
     commands = [command for command, _, _ in _COMMANDS]
     if option not in commands:
-        raise UsageError(f"no option {one_line(option)!r}", f"options: mode, {', '.join(commands)}")
+        raise UsageError(f"unknown option {one_line(option)!r}", f"options: mode, {', '.join(commands)}")
     offered = [one for one, _, _ in _values(runtime, option)]
     if value not in offered:
         raise UsageError(f"no {option} {one_line(value)!r}", f"choose one of {', '.join(offered) or 'none'}")
@@ -64,7 +64,7 @@ def set_mode(runtime: Runtime, mode: str) -> None:
     """Change the mode. Raises UsageError."""
     chosen = next((one for one in MODES if one == mode), None)
     if chosen is None:
-        raise UsageError(f"no mode {one_line(mode)!r}", f"choose one of {', '.join(MODES)}")
+        raise UsageError(f"unknown mode {one_line(mode)!r}", f"choose one of {', '.join(MODES)}")
     runtime.gatekeeper.mode = chosen
 
 

@@ -302,7 +302,7 @@ class McpServer(Section):
     url: Annotated[str, "The address of a server that runs elsewhere, https; http only on this machine."] = ""
     transport: Annotated[Literal["http", "sse"], "The protocol at this address; sse is the old one."] = "http"
     headers: Annotated[Mapping[str, str], "Headers to send to it."] = field(default_factory=dict)
-    oauth: Annotated[McpLogin, "How to log in at a server that asks for it."] = McpLogin()
+    oauth: Annotated[McpLogin, "Login at servers that require one."] = McpLogin()
     enabled: Annotated[bool, "Connect to this server."] = True
     timeout: Annotated[float, (0.1, 86_400), "Seconds to connect, or of a call without progress."] = 60.0
 

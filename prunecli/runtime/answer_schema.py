@@ -82,7 +82,7 @@ class AnswerSchema:
         try:
             errors = sorted(self._validator.iter_errors(found), key=lambda one: str(one.json_path))
         except RecursionError:
-            raise PrunecliError(f"{FLAG}: the schema contains a circular reference", "change it") from None
+            raise PrunecliError(f"{FLAG}: the schema contains a circular reference", "remove it") from None
         except LookupError as error:  # an unresolvable reference
             raise PrunecliError(f"{FLAG}: {error}", "put it into $defs; nothing is fetched") from None
         return found, [_problem(one) for one in errors[:_MOST_PROBLEMS]]

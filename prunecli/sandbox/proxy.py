@@ -74,7 +74,7 @@ class _Refused(Exception):
 
 @dataclass(slots=True)
 class Proxy:
-    """Connects to the listed hosts. `refused` are the hosts that were asked for and are not listed."""
+    """Connects to the listed hosts. `refused` are the requested hosts that are not listed."""
 
     patterns: tuple[str, ...]
     resolve: Resolve = _resolve

@@ -119,7 +119,7 @@ def test_the_table_answers_in_its_first_lines(runner: CliRunner) -> None:
 def test_a_model_without_a_price_is_counted_at_that_of_the_configured_one(runner: CliRunner) -> None:
     path = next(path for path in SMALL if path.name.startswith("opencode"))
     done = runner.invoke(app, ["replay", str(path), "--strategy", "pi", "--json"])
-    assert "no known price, counted at that of claude-sonnet-5-5" in done.stderr
+    assert "no known price, using that of claude-sonnet-5-5" in done.stderr
     assert json.loads(done.stdout)["totals"][0]["cost"] > 0
 
 

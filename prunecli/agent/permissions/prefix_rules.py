@@ -94,7 +94,7 @@ _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*[:?+]?=(?!\d*$)")
 
 
 def open_doubt(words: Words, left_open: Words, around: Surroundings) -> str:
-    """Why a rule does not cover what it leaves open in a command, or ""."""
+    """The reason that a prefix rule does not cover the rest of a command, or ""."""
     if not left_open:
         return ""
     named = words[: len(words) - len(left_open)]
