@@ -74,7 +74,7 @@ class Hooking:
 
     @property
     def exist(self) -> bool:
-        """Whether anything may hold hooks. Opens no file."""
+        """Whether any source may contain hooks. Opens no files."""
         setup, config = self.runtime.setup, self.runtime.config
         names = [folder / name for folder in down_to(setup.cwd) for name in PROJECT_FILES]
         return config.hooks.any or any(map(os.path.lexists, (*names, setup.places.home / USER_FILE)))

@@ -114,7 +114,7 @@ def open_doubt(words: Words, left_open: Words, around: Surroundings) -> str:
 
 
 def _only_reads(words: Words) -> bool:
-    """Whether the program is one that only reads, unless an option says otherwise."""
+    """Whether the program only reads, unless an option makes it do more."""
     if words[0] == "git":
         subcommand = next((word for word in words[1:] if not word.startswith("-")), "")
         return subcommand in GIT_FORMS and subcommand not in _CHANGING_GIT
