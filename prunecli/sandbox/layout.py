@@ -10,7 +10,7 @@ from prunecli.sandbox.scan import Found, SecretScan
 from prunecli.sandbox.sockets import unix_sockets
 
 PROTECTED = (".git", ".prunecli", ".claude", ".mcp.json")
-"""What starts programs in the workspace; always read-only, and not to be created."""
+"""Files that can start programs in the workspace: always read-only, and commands cannot create them."""
 GIT_STARTS_PROGRAMS = ("hooks", "config")
 """What stays read-only in a `.git` that a git command may write to."""
 PRIVATE = ("/tmp", "/var/tmp", "/run", "/dev")  # noqa: S108  # named, not used
