@@ -112,7 +112,7 @@ FLAGS = (
     ),
     Flag(
         ("--json-schema",),
-        "Make the answer JSON of this schema: a file, or the schema itself.",
+        "Require an answer in JSON under this schema.",
         "json_schema",
         "FILE|JSON",
         (),
@@ -122,7 +122,10 @@ FLAGS = (
     Flag(("--max-cost",), "Stop at this cost, in US dollars.", "max_cost", "USD", (), _amount),
     Flag(("-c", "--continue"), "Continue the last session of this directory.", "continue_last"),
     Flag(
-        ("-r", "--resume"), "Resume a session, or one of @claude, @codex ...; no value: pick.", "resume", "ID"
+        ("-r", "--resume"),
+        "Resume a session, or one of @claude, @codex ...; omit ID to choose.",
+        "resume",
+        "ID",
     ),
     Flag(("--fork",), "Continue in a copy; -r ID@17 copies up to entry 17.", "fork"),
     Flag(("--session-id",), "Id of the new session or copy, such as a UUID.", "session_id", "ID", (), _id),
@@ -131,7 +134,7 @@ FLAGS = (
     Flag(("--effort",), "How hard the model tries.", "flags", "LEVEL", EFFORTS),
     Flag(("--base-url",), "Server that speaks the Messages API.", "flags", "URL"),
     Flag(("--config",), "Use FILE instead of the user's config.toml.", "config_file", "FILE", (), Path),
-    Flag(("--set",), "Set a configuration key; may be repeated.", "sets", "KEY=VALUE"),
+    Flag(("--set",), "Set a configuration key; can be repeated.", "sets", "KEY=VALUE"),
     Flag(("--theme",), "Theme of the terminal interface.", "flags", "NAME"),
     Flag(
         ("--permission-mode",),
@@ -143,7 +146,7 @@ FLAGS = (
     Flag(("--sandbox",), "Sandbox for shell commands.", "flags", "MODE", ("auto", "off", "require")),
     Flag(("--allowed-tools",), "Rules to allow: 'bash(git status),edit'.", "flags", "RULES", (), _rules),
     Flag(("--disallowed-tools",), "Rules to deny.", "flags", "RULES", (), _rules),
-    Flag(("--add-dir",), "Work in this directory too; may be repeated.", "add_dirs", "DIR", (), _words),
+    Flag(("--add-dir",), "Also work in this directory; can be repeated.", "add_dirs", "DIR", (), _words),
     Flag(
         ("--append-system-prompt",),
         "Add TEXT to a new session's system prompt.",

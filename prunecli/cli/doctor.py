@@ -26,7 +26,7 @@ def doctor(
 ) -> None:
     """Check the terminal, configuration, key, endpoint, sandbox, rg and session folder.
 
-    Exits with 1 if there is a problem.
+    Exit with 1 if there is a problem.
     """
     from prunecli.runtime.checkup import checkup, patient_of
 

@@ -102,9 +102,7 @@ def change_in_words(content: tuple[Block, ...]) -> str:
     deleted = dict.fromkeys(path.rpartition("/")[2] for path, gone in found if gone)
     parts = [f"{', '.join(changed)} changed"] if changed else []
     parts += [f"{', '.join(deleted)} {'was' if len(deleted) == 1 else 'were'} deleted"] if deleted else []
-    told = (
-        "The model gets the new text with this prompt." if changed else "The model is told with this prompt."
-    )
+    told = "The model gets the new text with this prompt." if changed else "This prompt tells the model."
     return f"{' and '.join(parts)} since this session began. {told}" if parts else ""
 
 
