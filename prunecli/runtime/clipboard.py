@@ -22,7 +22,7 @@ from prunecli.tools.processes.environment import child_environment
 
 SECONDS = 5.0
 KEPT_SECONDS = 30 * 24 * 3600
-"""Days that an image is kept after its last use; the session's log has its own copy."""
+"""Seconds that an image is kept after its last use; the session's log has its own copy."""
 
 _HELPERS = (
     ("wl-paste", ("--no-newline", "--type", "image/png")),

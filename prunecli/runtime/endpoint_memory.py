@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 from prunecli.model.messages import Json
 
 LASTS_MS = 30 * 24 * 3600 * 1000
-"""Entries expire, because gateways are updated."""
+"""Milliseconds after which an entry expires, because gateways are updated."""
 
 
 def recall(path: Path, section: str) -> dict[str, Any]:

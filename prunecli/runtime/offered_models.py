@@ -11,7 +11,7 @@ from prunecli.runtime.endpoint_memory import LASTS_MS, bare, recall, remember
 from prunecli.runtime.setup import Setup
 
 FRESH_MS = 10 * 60 * 1000
-"""How long a list is used before it is requested again."""
+"""Milliseconds that a list is used before it is requested again."""
 
 ASKING_SECONDS = 3.0
 """Time limit of a request for `/model`: the user is waiting."""

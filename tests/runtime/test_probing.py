@@ -123,7 +123,7 @@ async def test_usage_without_figures_is_told(tmp_path: Path) -> None:
         (nothing, "404"),
         (lambda *_: as_json({"hello": 1}), "application/json instead of an event stream"),
         (lambda *_: as_json({"error": {"message": "no"}}, 401), "401"),
-        (lambda *_: (200, "text/event-stream", b"data: {]\n\n"), "broken"),
+        (lambda *_: (200, "text/event-stream", b"data: {]\n\n"), "a malformed answer"),
         (lambda *_: (200, "text/event-stream", b""), "an empty answer"),
     ],
 )
