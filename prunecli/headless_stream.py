@@ -1,9 +1,9 @@
-"""`-p --input-format stream-json`: messages as they arrive, one run and one result for each, until the input ends.
+"""`-p --input-format stream-json`: runs each message as it arrives and prints its result, until the input ends.
 
     {"type":"user","message":{"role":"user","content":"…"}}
     {"type":"control_request","request_id":"1","request":{"subtype":"interrupt"}}
 
-A message that arrives during a run waits for its end. A control request is carried out at once and answered with a
+A message that arrives during a run waits for its end. A control request takes effect at once and is answered with a
 `control_response` (with `--output-format stream-json`): `interrupt` stops the run, `set_permission_mode` takes a
 `mode`, `set_model` a `model`.
 """
@@ -55,11 +55,11 @@ async def run_stream(
 ) -> int:
     """Run `first`, if any, and then each message that arrives at the descriptor `source`.
 
-    Returns the exit code of the last run. Without any message, continue the session if `go_on`. With `schema`, each
-    answer must be JSON that is valid under it; `partial` is that of `run_headless`.
+    Returns the exit code of the last run. Without a message, continue the session if `go_on` is set. With `schema`,
+    each answer must be JSON that is valid under it; for `partial`, see `run_headless`.
 
-    Raises PrunecliError for a line that is no message, after the runs of those before it, UsageError if there was
-    nothing to do, and OutputFailed.
+    Raises PrunecliError for a malformed line, after running the messages before it, UsageError if there was nothing
+    to do, and OutputFailed.
     """
     streamed = _Streamed(runtime, first, InputLines(source), form, out, err, schema, partial=partial)
     code = await streamed.run()
@@ -152,7 +152,7 @@ class _Streamed:
         self._waiting.put_nowait(None)
 
     def _write(self, line: str) -> None:
-        """Print a line. Once that fails, the run ends, and nothing more is printed."""
+        """Print a line. If that fails, the run ends and nothing more is printed."""
         try:
             if self._lost is None:
                 self._out(line)
@@ -164,7 +164,7 @@ class _Streamed:
     # Input ---------------------------------------------------------------------------------------------------
 
     async def _read(self) -> None:
-        """Take each line as it arrives."""
+        """Handle each line as it arrives."""
         number = 0
         try:
             while True:
@@ -198,14 +198,16 @@ class _Streamed:
             self._write(json.dumps({"type": "control_response", "response": response}))
 
     def _obey(self, request: Mapping[str, Json]) -> None:
-        """Raises UsageError for a request that is unknown or can't be carried out."""
+        """Raises UsageError for an unknown or impossible request."""
         match request:
             case {"subtype": "interrupt"}:
                 self._stop()
             case {"subtype": "set_permission_mode", "mode": mode}:
                 known = next((one for one in MODES if one == mode), None)
                 if known is None:
-                    raise UsageError(f"no mode {one_line(str(mode))!r}: expected one of {', '.join(MODES)}")
+                    raise UsageError(
+                        f"unknown mode {one_line(str(mode))!r}: expected one of {', '.join(MODES)}"
+                    )
                 self._runtime.gatekeeper.mode = known
             case {"subtype": "set_model", "model": str(model)} if model.strip():
                 self._runtime.set_model(model)
@@ -223,7 +225,7 @@ def _control(text: str) -> Mapping[str, Json] | None:
 
 
 def user_turn(line: str, number: int) -> Turn:
-    """The prompt in a line of stream-json. Raises PrunecliError that names the line by its number."""
+    """The prompt in a line of stream-json. Raises PrunecliError, which names the line number."""
     try:
         value = strict_loads(line)
         content = value["message"]["content"]
@@ -239,7 +241,7 @@ def user_turn(line: str, number: int) -> Turn:
 
 
 def _parts(content: Json) -> tuple[str, tuple[Block, ...]]:
-    """The words of a content, and its images and documents. Raises ValueError for blocks of other kinds."""
+    """The text, images and documents of a content. Raises ValueError for other blocks."""
     blocks = content_from_json(content)
     given = tuple(block for block in blocks if isinstance(block, Image | Document))
     other = [block for block in blocks if not isinstance(block, Text | Image | Document)]

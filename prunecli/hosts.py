@@ -1,6 +1,6 @@
-"""The hosts that a list or rule names, and the addresses that are refused whatever their name. Pure.
+"""Host names in lists and rules, and the addresses that are always refused. Pure.
 
-The sandbox's proxy and the web tools share these rules. A name is matched exactly, or by `*.example.com`, which names
+The sandbox's proxy and the web tools share these rules. An entry is an exact name or `*.example.com`, which matches
 every host below example.com but not example.com itself.
 """
 
@@ -19,33 +19,33 @@ _NOT_GLOBAL = tuple(
         "3fff::/20",
     )
 )
-"""Carrier, protocol and translated ranges: what they lead to can't be told from the address."""
+"""Carrier, protocol and translated ranges: the address does not tell where they lead."""
 _GLOBAL_UNICAST = ipaddress.ip_network("2000::/3")
-"""All IPv6 addresses given out so far. Outside are NAT64, IPv4-compatible and site-local ones, among others."""
+"""All IPv6 addresses assigned so far. NAT64, IPv4-compatible and site-local addresses, among others, are outside."""
 _LOCAL_ENDINGS = ("localhost", "local", "internal", "localdomain", "lan", "home.arpa")
-"""Last parts of names that lead to this machine or its network wherever they are resolved."""
+"""Suffixes of names that always resolve to this machine or its network."""
 
 
 def problem(pattern: str) -> str:
-    """What is wrong with an entry of the list, or ""."""
+    """The problem with an entry of the list, or ""."""
     name = pattern.lower().removeprefix("*.")
     if is_address(name):
         return f"expected a host name, got the address {pattern!r}"
     if not _NAME.fullmatch(name) or len(name) > 253:
         return f'expected a host name such as "pypi.org" or "*.example.com", got {pattern!r}'
     if pattern.startswith("*.") and "." not in name:
-        return f"{pattern!r} would name every host below .{name}"
+        return f"{pattern!r} would match every host below .{name}"
     return ""
 
 
 def normal(host: str) -> str:
-    """The host as it is compared: lower case, without the dot that ends a full name; "" if it is not a host name."""
+    """The host in the form for comparison: lower case, without a trailing dot; "" if it is not a host name."""
     name = host.lower().removesuffix(".")
     return name if len(name) <= 253 and _NAME.fullmatch(name) and not is_address(name) else ""
 
 
 def is_allowed(host: str, patterns: tuple[str, ...]) -> bool:
-    """Whether the list names this host. An address is never a host name."""
+    """Whether the list contains this host. An address is never a host name."""
     name = normal(host)
     return bool(name) and any(_names(pattern.lower(), name) for pattern in patterns)
 
@@ -89,6 +89,6 @@ def _names(pattern: str, name: str) -> bool:
 
 
 def is_address(name: str) -> bool:
-    """Whether a resolver would take it for an address: also in the forms of inet_aton (0x7f.1, 2130706433)."""
+    """Whether a resolver would read it as an address, including the forms of inet_aton (0x7f.1, 2130706433)."""
     last = name.rpartition(".")[2]
     return last.isdigit() or re.fullmatch(r"0x[0-9a-f]*", last) is not None or ":" in name

@@ -56,7 +56,7 @@ def _made(asked: Launch, environ: Mapping[str, str]) -> "Runtime":
 
 
 def demo_launch(*, plain: bool = False) -> Launch:
-    """The tour: the demo model in a new scratch folder, which is kept for the user to look at."""
+    """The tour: the demo model in a new scratch folder, which is kept for inspection."""
     from tempfile import mkdtemp
 
     from prunecli.providers.demo_tour import GUIDE, INTRODUCTION

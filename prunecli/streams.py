@@ -40,7 +40,7 @@ class _Output(io.FileIO):
 
 
 class _Errors(_Output):
-    """Standard error. Its failures are ignored: there is nowhere left to report them."""
+    """Standard error. Failures are ignored, because they cannot be reported anywhere."""
 
     def fail(self, error: OSError) -> None:
         """Do nothing."""

@@ -17,7 +17,7 @@ INSTALL = "pip install 'prunecli[acp]'"
 
 
 def run_acp(asked: "Launch", environ: Mapping[str, str]) -> int:
-    """Serve an editor on the standard streams until it closes them, and return the exit code.
+    """Serve an editor over standard input and output until it closes them. Return the exit code.
 
     `asked` holds the options of every session. Raises UsageError if the protocol's library is missing.
     """

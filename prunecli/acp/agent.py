@@ -65,7 +65,7 @@ AUTH_REQUIRED, INVALID_PARAMS, INTERNAL, NOT_FOUND = -32000, -32602, -32603, -32
 
 
 class EditorAgent:
-    """The sessions of one editor. `asked` holds the options of each; `environ` has the keys."""
+    """The sessions of one editor. `asked` holds the options of each session, `environ` the API keys."""
 
     def __init__(self, asked: Launch, environ: Mapping[str, str]) -> None:
         self._asked = asked
@@ -76,7 +76,7 @@ class EditorAgent:
         self._able = ElicitationCapabilities()
 
     def on_connect(self, conn: Client) -> None:
-        """Take the connection to the editor."""
+        """Store the connection to the editor."""
         self._client = conn
 
     async def initialize(
@@ -85,7 +85,7 @@ class EditorAgent:
         client_capabilities: ClientCapabilities | None = None,
         **_: Any,
     ) -> InitializeResponse:
-        """Say what prunecli can do. There is one version of the protocol."""
+        """Announce prunecli's capabilities. The protocol has one version."""
         if client_capabilities is not None and client_capabilities.elicitation is not None:
             self._able = client_capabilities.elicitation
         mcp = find_spec("mcp") is not None
@@ -107,9 +107,9 @@ class EditorAgent:
         )
 
     async def authenticate(self, method_id: str, **_: Any) -> AuthenticateResponse:
-        """Look whether a key is there now; prunecli never asks for one here."""
+        """Check for an API key. prunecli never asks for one here."""
         if method_id != AUTH_METHOD:
-            raise RequestError(INVALID_PARAMS, f"No way to authenticate named {one_line(method_id)}")
+            raise RequestError(INVALID_PARAMS, f"Unknown authentication method: {one_line(method_id)}")
         with _answering():
             if not await asyncio.to_thread(self._has_key):
                 raise RequestError(AUTH_REQUIRED, NO_KEY_WORDS)
@@ -145,7 +145,7 @@ class EditorAgent:
     async def load_session(
         self, cwd: str, session_id: str, mcp_servers: Sequence[ClientServer] | None = None, **_: Any
     ) -> LoadSessionResponse:
-        """Open an earlier session and show all of it again."""
+        """Open an earlier session and replay it to the editor."""
         session = await self._found(cwd, session_id, mcp_servers or ())
         await session.replay()
         self._begin_soon(session)
@@ -156,7 +156,7 @@ class EditorAgent:
     async def resume_session(
         self, session_id: str, cwd: str, mcp_servers: Sequence[ClientServer] | None = None, **_: Any
     ) -> ResumeSessionResponse:
-        """Open an earlier session without showing it again."""
+        """Open an earlier session without replaying it."""
         session = await self._found(cwd, session_id, mcp_servers or ())
         self._begin_soon(session)
         return ResumeSessionResponse(
@@ -182,7 +182,7 @@ class EditorAgent:
     ) -> ListSessionsResponse:
         """The sessions of a folder, or all, newest first."""
         if cursor is not None and not (cursor.isascii() and cursor.isdecimal() and len(cursor) < 10):
-            raise RequestError(INVALID_PARAMS, f"No page of sessions at {one_line(cursor)}")
+            raise RequestError(INVALID_PARAMS, f"Invalid session cursor: {one_line(cursor)}")
         folder = _folder(cwd) if cwd else None
         start = int(cursor or 0)
         listed = await asyncio.to_thread(Store(self._places.sessions).list, folder)
@@ -210,7 +210,7 @@ class EditorAgent:
     async def _opened(
         self, cwd: str, servers: Iterable[ClientServer], path: Path | None = None, *, fork: bool = False
     ) -> EditorSession:
-        """A session of this folder; that of a file, or a copy of it."""
+        """Open a new session in this folder, a stored one, or a copy of it."""
         folder, client = _folder(cwd), self._client
         assert client is not None  # noqa: S101  # set before the first message is read
         with _answering():
@@ -241,12 +241,12 @@ class EditorAgent:
 
     def _path(self, session_id: str) -> Path:
         path = Store(self._places.sessions).find(session_id)
-        if path.stem != session_id:  # the beginning of an id is for people
+        if path.stem != session_id:  # only people may abbreviate ids
             raise SessionNotFound(f"no session {session_id!r}")
         return path
 
     def _begin_soon(self, session: EditorSession) -> None:
-        """Begin after the answer to this request, which is written without a pause."""
+        """Start once the response to this request is written."""
         asyncio.get_running_loop().call_soon(session.begin)
 
     def _known(self, session_id: str) -> EditorSession:
@@ -257,7 +257,7 @@ class EditorAgent:
     # Turns ---------------------------------------------------------------------------------------------------
 
     async def prompt(self, session_id: str, prompt: Sequence[Given], **_: Any) -> PromptResponse:
-        """Run a turn; during one, steer it."""
+        """Run a turn, or steer the current one."""
         session = self._known(session_id)
         with _answering():
             given = read_prompt(prompt, session.runtime.setup.cwd)
@@ -271,7 +271,7 @@ class EditorAgent:
             self._sessions[session_id].cancel()
 
     async def set_session_mode(self, session_id: str, mode_id: str, **_: Any) -> SetSessionModeResponse:
-        """Use another mode from the next call of a tool on."""
+        """Change the mode, starting with the next tool call."""
         session = self._known(session_id)
         with _answering():
             options.set_mode(session.runtime, mode_id)
@@ -281,7 +281,7 @@ class EditorAgent:
     async def set_config_option(
         self, session_id: str, config_id: str, value: str | bool, **_: Any
     ) -> SetSessionConfigOptionResponse:
-        """Use another mode, model or effort."""
+        """Change the mode, model or effort."""
         session = self._known(session_id)
         with _answering():
             said = options.choose(session.runtime, config_id, str(value))
@@ -292,7 +292,7 @@ class EditorAgent:
         return SetSessionConfigOptionResponse(config_options=options.config_options(session.runtime))
 
     async def close(self) -> None:
-        """Stop all sessions in good order."""
+        """Stop and close all sessions."""
         await asyncio.gather(*(session.close() for session in self._sessions.values()))
         self._sessions.clear()
 
@@ -300,13 +300,13 @@ class EditorAgent:
 def _folder(cwd: str) -> Path:
     folder = Path(cwd)
     if "\0" in cwd or not folder.is_absolute() or not folder.is_dir():
-        raise RequestError(INVALID_PARAMS, f"cwd: not the absolute path of a folder: {one_line(cwd)[:200]}")
+        raise RequestError(INVALID_PARAMS, f"cwd: not an absolute folder path: {one_line(cwd)[:200]}")
     return folder
 
 
 @contextmanager
 def _answering() -> Iterator[None]:
-    """Turn errors for people into errors of the protocol."""
+    """Convert user errors to protocol errors."""
     try:
         yield
     except PrunecliError as error:

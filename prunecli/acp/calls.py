@@ -1,4 +1,4 @@
-"""Tool calls as an editor shows them: kind, title, places, diffs and output."""
+"""Tool calls for an editor: kind, title, locations, diffs and output."""
 
 import os
 from collections.abc import Mapping
@@ -35,12 +35,12 @@ MAX_TITLE = 300
 _MARKDOWN = (TASK, "ask", "web_fetch", "web_search")
 _FETCH = ("web_fetch", "web_search")
 _CUT = "… "
-"""Begins the last line of a diff that was too long to keep."""
+"""The prefix of the last line of a truncated diff."""
 
 
 @dataclass(frozen=True, slots=True)
 class CallView:
-    """One call, as far as its input tells."""
+    """The parts of a call that follow from its input."""
 
     title: str
     kind: ToolKind
@@ -49,14 +49,14 @@ class CallView:
 
 
 class Calls:
-    """Shows the calls of one directory with these tools."""
+    """Converts calls of these tools in one directory."""
 
     def __init__(self, tools: Mapping[str, Tool], cwd: Path) -> None:
         self._tools = tools
         self._cwd = cwd
 
     def view(self, name: str, given: Mapping[str, Json], touches: Touches | None = None) -> CallView:
-        """What an editor shows of a call before its result."""
+        """The call for an editor, before its result."""
         touches = touches or self._touches(name, given)
         argument = argument_of(name, given, summaries(self._tools, self._cwd))
         only = bool(touches and touches.runs and argument)
@@ -78,11 +78,11 @@ class Calls:
         return [ToolCallLocation(path=self.absolute(path), line=line) for path in paths if "*" not in path]
 
     def absolute(self, path: str) -> str:
-        """A path of a call as an editor needs it."""
+        """The absolute path for a path in a call."""
         return shown(os.path.normpath(self._cwd / os.path.expanduser(path)))
 
     def edits(self, given: Mapping[str, Json], touches: Touches | None) -> Content:
-        """The change that an edit asks for, as its input gives it; [] for other calls."""
+        """The change requested by an edit; [] for other calls."""
         path, old, new = given.get("path"), given.get("old_string"), given.get("new_string")
         if not (touches and touches.changes == (path,)) or not isinstance(path, str):
             return []
@@ -98,7 +98,7 @@ class Calls:
         )
 
     def result(self, result: ToolResult, given: Mapping[str, Json]) -> tuple[Content, list[ToolCallLocation]]:
-        """The content of a finished call, and where it was."""
+        """The content and locations of a finished call."""
         path, details = result.details.get("path"), result.details
         line = details.get("first_line")
         places = (
@@ -132,7 +132,7 @@ class Calls:
 
 
 def kind_of(name: str, touches: Touches | None) -> ToolKind:
-    """The kind of a call, by what it touches."""
+    """The kind of a call, from the files and commands it touches."""
     if name in _FETCH:
         return "fetch"
     if name == TOOL:

@@ -1,7 +1,7 @@
-"""The MCP servers that an editor gives with a session: the user set them up there, so they need no approval here.
+"""MCP servers from the editor. The user configured them there, so they need no approval here.
 
-Like all servers, they run only in a trusted directory. A server of config.toml keeps its name, because rules may name
-it.
+Like all servers, they run only in a trusted directory. If config.toml has a server of the same name, that one is
+used, because rules may refer to it.
 """
 
 from collections.abc import Iterable, Sequence
@@ -35,7 +35,8 @@ def use_servers(runtime: Runtime, given: Iterable[ClientServer]) -> list[str]:
         return problems
     taken = sorted({one.name for one in definitions} & runtime.config.mcp.keys())
     problems += [
-        f"MCP server {one_line(name)}: config.toml has one of this name, which is used" for name in taken
+        f"MCP server {one_line(name)}: the server of this name in config.toml is used instead"
+        for name in taken
     ]
     ours = [one for one in definitions if one.name not in taken]
 

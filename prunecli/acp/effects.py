@@ -1,4 +1,4 @@
-"""Slash commands in an editor: which ones it offers, and their effects as text and questions."""
+"""Slash commands in an editor: the list of them, and their effects as text and questions."""
 
 import asyncio
 from collections.abc import Iterable
@@ -48,19 +48,19 @@ NOT_HERE = {
     "new": "Start a new session in the editor.",
     "quit": "Close the session in the editor.",
     "resume": "Open another session in the editor.",
-    "rewind": "An editor can't take back what it shows. Run `prunecli -r` in a terminal to rewind.",
+    "rewind": "An editor can't remove messages. Run `prunecli -r` in a terminal to rewind.",
     "theme": "The editor draws the screen.",
     "tree": "Open another session in the editor.",
 }
-"""The commands that need the terminal interface, or would change the session under the editor; what to do instead."""
+"""Commands that need the terminal interface or would replace the editor's session, with an alternative for each."""
 
 ELSEWHERE = "This needs the terminal: run `prunecli` in it."
 MOST_OPTIONS = 8
-"""More choices are listed as text."""
+"""The most choices offered as a question; more are listed as text."""
 
 
 def commands(runtime: Runtime) -> list[AvailableCommand]:
-    """The commands that the editor offers, with those of the user and the project."""
+    """The commands for the editor's menu, including those of the user and the project."""
     return [
         AvailableCommand(
             name=name,
@@ -73,14 +73,14 @@ def commands(runtime: Runtime) -> list[AvailableCommand]:
 
 
 class Effects:
-    """Carries out the effects of commands in one session."""
+    """Runs commands and their effects in one session."""
 
     def __init__(self, session: "EditorSession") -> None:
         self._session = session
         self._runtime = session.runtime
 
     async def command(self, line: str) -> Done | None:
-        """Run a typed line such as `/prune`. Returns how its run of the agent ended, None without one.
+        """Run a typed line such as `/prune`. Returns how the agent's run ended, None if there was none.
 
         Raises what `Runtime.submit` raises.
         """

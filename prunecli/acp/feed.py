@@ -1,4 +1,4 @@
-"""The updates of one session on their way to the editor, in order and without holding up the agent."""
+"""The queue of updates from one session to the editor, which never blocks the agent."""
 
 import asyncio
 from collections import deque
@@ -34,13 +34,13 @@ Update: TypeAlias = (
     | UsageUpdate
     | UserMessageChunk
 )
-"""What prunecli tells an editor about a session."""
+"""An update for the editor."""
 
 
 class Feed:
-    """Sends updates one after the other. A text that waits grows by the text that follows it.
+    """Sends updates in order. Queued text is merged with the text that follows it.
 
-    Nothing is sent before `begin`, because an editor does not know a session before the answer that names it.
+    Sends nothing before `begin`, because an editor learns of a session from the response that names it.
     """
 
     def __init__(self, send: Callable[[Update], Awaitable[None]]) -> None:
@@ -63,12 +63,12 @@ class Feed:
             self._more.set()
 
     def begin(self) -> None:
-        """Send what waits, and all that follows."""
+        """Start sending, including queued updates."""
         if self._pump is None:
             self._pump = asyncio.create_task(self._run())
 
     async def sent(self) -> None:
-        """Wait until everything queued so far was sent."""
+        """Wait until all updates queued so far are sent."""
         self._wake()
         if self._pump is not None:
             await self._idle.wait()
@@ -106,7 +106,7 @@ class Feed:
 
 
 def _text(update: Update) -> str | None:
-    """The text of an update that another may follow; None for the rest."""
+    """The text of an update that can be merged; None for other updates."""
     if isinstance(update, AgentMessageChunk | AgentThoughtChunk) and update.field_meta is None:
         return update.content.text if isinstance(update.content, TextContentBlock) else None
     return None

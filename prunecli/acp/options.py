@@ -1,4 +1,4 @@
-"""What can be chosen for a session: the mode, the model and its effort."""
+"""The options of a session: mode, model and effort."""
 
 from collections.abc import Sequence
 from typing import TypeAlias
@@ -21,22 +21,22 @@ from prunecli.sanitize import one_line
 Options: TypeAlias = list[SessionConfigOptionSelect | SessionConfigOptionBoolean]
 
 _MODES: dict[Mode, tuple[str, str]] = {
-    "ask": ("Ask", "Asks before it changes a file or runs a command"),
-    "edits": ("Edits", "Edits files without asking; asks before it runs a command"),
-    "plan": ("Plan", "Only reads, then proposes a plan"),
+    "ask": ("Ask", "Asks before changing files or running commands"),
+    "edits": ("Edits", "Edits files without asking; asks before running commands"),
+    "plan": ("Plan", "Reads only, then proposes a plan"),
     "auto": ("Auto", "Runs everything except what deny rules block"),
 }
 _COMMANDS = (("model", "Model", "model"), ("effort", "Effort", "thought_level"))
 
 
 def modes(runtime: Runtime) -> SessionModeState:
-    """The modes, and the one in force."""
+    """The modes and the current one."""
     listed = [SessionMode(id=mode, name=_MODES[mode][0], description=_MODES[mode][1]) for mode in MODES]
     return SessionModeState(current_mode_id=runtime.gatekeeper.mode, available_modes=listed)
 
 
 def config_options(runtime: Runtime) -> Options:
-    """All options. Editors that know them ignore `modes`, so the mode is among them."""
+    """All options. Editors that support options ignore `modes`, so this includes the mode."""
     found: Options = [
         _select("mode", "Mode", "mode", [(mode, *_MODES[mode]) for mode in MODES], runtime.gatekeeper.mode)
     ]
@@ -47,13 +47,13 @@ def config_options(runtime: Runtime) -> Options:
 
 
 def choose(runtime: Runtime, option: str, value: str) -> Sequence[Say]:
-    """Choose a value and return what is to be said about it. Raises UsageError for one that is not offered."""
+    """Set an option and return a notice. Raises UsageError for a value that is not offered."""
     if option == "mode":
         set_mode(runtime, value)
         return []
     commands = [command for command, _, _ in _COMMANDS]
     if option not in commands:
-        raise UsageError(f"no option {one_line(option)!r}", f"options: mode, {', '.join(commands)}")
+        raise UsageError(f"unknown option {one_line(option)!r}", f"options: mode, {', '.join(commands)}")
     offered = [one for one, _, _ in _values(runtime, option)]
     if value not in offered:
         raise UsageError(f"no {option} {one_line(value)!r}", f"choose one of {', '.join(offered) or 'none'}")
@@ -61,10 +61,10 @@ def choose(runtime: Runtime, option: str, value: str) -> Sequence[Say]:
 
 
 def set_mode(runtime: Runtime, mode: str) -> None:
-    """Use another mode. Raises UsageError."""
+    """Change the mode. Raises UsageError."""
     chosen = next((one for one in MODES if one == mode), None)
     if chosen is None:
-        raise UsageError(f"no mode {one_line(mode)!r}", f"choose one of {', '.join(MODES)}")
+        raise UsageError(f"unknown mode {one_line(mode)!r}", f"choose one of {', '.join(MODES)}")
     runtime.gatekeeper.mode = chosen
 
 
@@ -73,7 +73,7 @@ def _current(runtime: Runtime, command: str) -> str:
 
 
 def _values(runtime: Runtime, command: str) -> list[tuple[str, str, str]]:
-    """Value, name and description of what `/command` offers."""
+    """Value, name and description of each argument that `/command` offers."""
     effects = [known(runtime)] if command == "model" else run_line(runtime, f"/{command}")
     offers = [effect for effect in effects if isinstance(effect, Choose)]
     listed = offers[0].choices if offers else ()

@@ -1,4 +1,4 @@
-"""What an editor sends with a prompt, as the agent takes it."""
+"""Converts an editor's prompt for the agent."""
 
 import base64
 import binascii
@@ -37,14 +37,14 @@ Given: TypeAlias = (
 )
 
 MAX_EMBEDDED = 100_000
-"""Bytes of one embedded text; the rest can be read as a file."""
+"""The most bytes of an embedded text; the agent can read the rest as a file."""
 
 
 @dataclass(frozen=True, slots=True)
 class EditorPrompt:
-    """A prompt: its text, its images, and the texts embedded in it, which the agent gets as notices.
+    """A prompt: its text and images, and embedded texts, which the agent gets as notices.
 
-    A notice can be pruned and recalled; the words of a prompt stay.
+    Notices can be pruned and recalled; prompts are always kept.
     """
 
     text: str
@@ -53,7 +53,7 @@ class EditorPrompt:
 
 
 def read_prompt(blocks: Iterable[Given], cwd: Path) -> EditorPrompt:
-    """The prompt in these blocks. Raises RequestError for one that prunecli can't take."""
+    """The prompt in these blocks. Raises RequestError for unsupported blocks."""
     words: list[str] = []
     images: list[Block] = []
     embedded: list[UserMessage] = []
@@ -76,14 +76,14 @@ def read_prompt(blocks: Iterable[Given], cwd: Path) -> EditorPrompt:
             case AudioContentBlock():
                 raise _unusable("audio is not supported")
             case EmbeddedResourceContentBlock():
-                raise _unusable("a resource of an unknown kind")
+                raise _unusable("unknown kind of resource")
             case _:
                 assert_never(block)
     return EditorPrompt("".join(words), tuple(images), tuple(embedded))
 
 
 def _mention(uri: str, cwd: Path) -> str:
-    """A file by its path as the agent's tools take it, anything else by its address."""
+    """A file as a path for the agent's tools, anything else as its URI."""
     uri = well_formed(uri)
     try:
         parts = urlsplit(uri)

@@ -1,4 +1,4 @@
-"""Questions to the person, as permission requests: about a call, a plan, or a choice of a command."""
+"""Asks the user about a call, a plan or a command's choices, through permission requests."""
 
 import asyncio
 from collections.abc import Sequence
@@ -23,10 +23,10 @@ from prunecli.sanitize import one_line
 from prunecli.tools.ask import Inquiry, Reply
 
 Chosen: TypeAlias = str | None
-"""The id of the chosen option; None if the editor took the question back."""
+"""The id of the chosen option; None if the editor withdrew the question."""
 
 WHOLE_DIFF = 100_000
-"""Characters up to which a change is shown within its whole file."""
+"""The largest file, in characters, that is shown whole around a change."""
 NO_ANSWER = "the editor did not answer the question"
 PLAN_ANSWERS: tuple[tuple[Literal["ask", "edits", "no"], str, PermissionOptionKind], ...] = (
     ("ask", "Yes, and ask before each change", "allow_once"),
@@ -42,7 +42,7 @@ _KINDS: dict[AnswerKind, PermissionOptionKind] = {
 
 
 class Questions:
-    """Asks the person at one editor about one session."""
+    """Asks the user of an editor about one session."""
 
     def __init__(self, runtime: Runtime, client: Client, feed: Feed, updates: Updates) -> None:
         self._runtime = runtime
@@ -52,7 +52,7 @@ class Questions:
         self._number = count(1)
 
     async def permit(self, asked: Asked) -> Answer:
-        """Ask whether a call may run. A question that the editor takes back stops the run."""
+        """Ask whether a call may run. If the editor withdraws the question, the run stops."""
         cwd = self._runtime.setup.cwd
         read, is_missing = partial(outside.read_text, cwd=cwd), partial(outside.is_missing, cwd=cwd)
         sheet = await asyncio.to_thread(sheet_of, asked, read, cwd, is_missing)
@@ -86,7 +86,7 @@ class Questions:
         return next((id_ for id_, _, _ in PLAN_ANSWERS if id_ == answer), "no")
 
     async def inquire(self, inquiry: Inquiry) -> Reply:
-        """Ask what the model wants to know. One option can be chosen; words of one's own are a steering prompt."""
+        """Ask the model's question. The user can choose one option; free text is a steering prompt."""
         labels = [
             f"{one.label}: {one.description}" if one.description else one.label for one in inquiry.options
         ]
@@ -106,8 +106,8 @@ class Questions:
         return next((at for at in range(len(labels)) if str(at) == answer), None)
 
     async def choose(self, choose: Choose) -> str:
-        """Ask for a choice and return its value; "" if none was made. The last choice of a grave one is the safe one,
-        and stands for no answer."""
+        """Ask for a choice and return its value, "" for none. For a grave choice, the last option is the safe one and
+        applies if there is no answer."""
         last = len(choose.choices) - 1
         options = [
             PermissionOption(
@@ -144,7 +144,7 @@ class Questions:
         return answer
 
     async def _ask(self, call: ToolCallUpdate, options: Sequence[PermissionOption]) -> Chosen:
-        """Ask, after everything said before. Raises RequestError, ValidationError, ConnectionError."""
+        """Ask once all earlier updates are sent. Raises RequestError, ValidationError, ConnectionError."""
         await self._feed.sent()
         session = self._runtime.session.id
         answer = await self._client.request_permission(
@@ -153,11 +153,11 @@ class Questions:
         return answer.outcome.option_id if isinstance(answer.outcome, AllowedOutcome) else None
 
     def _close(self, call: ToolCallUpdate, *, done: bool) -> None:
-        """End a question that is no call of this session, which nothing else would end."""
+        """Close a question that belongs to no call of this session."""
         self._feed.tell(self._updates.closed(call.tool_call_id, done=done))
 
     def _content(self, asked: Asked, sheet: Sheet) -> Content:
-        """What would happen: the change, or the command with its settings; and why it is asked. Reads a file."""
+        """The change, or the command with its settings, and the reason for asking. Reads a file."""
         about = [escaped(f"Asked because: {sheet.reason}")] if sheet.reason else []
         if sheet.diff is not None and (change := self._change(asked)) is not None:
             return [*change, text_content("  \n".join(about))] if about else change
@@ -166,7 +166,7 @@ class Questions:
         return [text_content("\n\n".join([escaped(sheet.title), *parts, *about]))]
 
     def _change(self, asked: Asked) -> Content | None:
-        """The change within its whole file, or alone if the file is large."""
+        """The change with its whole file, or the change alone if the file is large."""
         given, calls = asked.call.input, self._updates.calls
         path, content = str(given.get("path")), given.get("content")
         before = outside.read_text(path, self._runtime.setup.cwd)

@@ -1,4 +1,4 @@
-"""Serves one editor: the streams, the signals, and an end in good order."""
+"""Serves one editor: streams, signals and a clean shutdown."""
 
 import asyncio
 import logging
@@ -18,7 +18,7 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def serve(asked: Launch, environ: Mapping[str, str]) -> int:
-    """See `run_acp`. Standard output belongs to the protocol: whatever else is printed goes to standard error."""
+    """See `run_acp`. Standard output belongs to the protocol, so other output goes to standard error."""
     handler = logging.StreamHandler()
     handler.setFormatter(_OneLine("prunecli: %(message)s"))
     logging.basicConfig(level=logging.WARNING, handlers=[handler])
@@ -28,20 +28,20 @@ def serve(asked: Launch, environ: Mapping[str, str]) -> int:
 
 
 class _OneLine(logging.Formatter):
-    """The protocol's library logs tracebacks; people get one line."""
+    """Formats the protocol library's log records in one line, without tracebacks."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """The message, with the error's text in place of a traceback."""
+        """The message with the error's text instead of a traceback."""
         error = record.exc_info[1] if record.exc_info else None
         why = f": {type(error).__name__}: {error}" if error else ""
         return f"prunecli: {record.getMessage()}{why}".replace("\n", " ")
 
 
 async def serve_on(asked: Launch, environ: Mapping[str, str], source: int, target: int) -> int:
-    """Serve an editor on two descriptors, and return the exit code. Takes the signals that end the program."""
+    """Serve an editor on two descriptors and return the exit code. Handles termination signals."""
     agent = EditorAgent(asked, environ)
     transport = StdioTransport(source, target)
-    # The library passes all that a request may have by keyword, of which the agent takes what it needs.
+    # The library passes all fields of a request as keywords, and the agent uses some of them.
     made = cast("Agent", agent)
     connection = AgentSideConnection(made, transport, listening=False, use_unstable_protocol=True)
     loop, caught = asyncio.get_running_loop(), list[int]()

@@ -1,4 +1,4 @@
-"""One session of an editor: its runtime, its turns, and what the editor sees of them."""
+"""One session of an editor: its runtime, its turns and its updates."""
 
 import asyncio
 from contextlib import suppress
@@ -47,9 +47,9 @@ from prunecli.sanitize import one_line
 
 TITLE_CHARS = 80
 REPLAYED = 200
-"""Updates of a replay in one go."""
+"""Updates of a replay sent at a time."""
 LAST_SECONDS = 2.0
-"""How long the end of a session waits for an editor that does not read."""
+"""Seconds that closing a session waits for an editor that does not read."""
 IMAGE_ONLY = "[image]"
 CONTINUE = "This session was interrupted. Send a prompt to continue."
 _STOPPED: dict[str, StopReason] = {
@@ -60,8 +60,8 @@ _STOPPED: dict[str, StopReason] = {
 
 
 class EditorSession:
-    """A session that an editor opened. Its turns run in tasks of their own, so that the end of the editor's request
-    does not cut the log."""
+    """A session opened by an editor. Turns run in their own tasks, so that a canceled request does not truncate the
+    log."""
 
     def __init__(
         self, runtime: Runtime, client: Client, notices: list[str], able: ElicitationCapabilities
@@ -87,10 +87,10 @@ class EditorSession:
     async def _send(self, update: Update) -> None:
         await self._client.session_update(session_id=self.id, update=update)
 
-    # What the editor sees ------------------------------------------------------------------------------------
+    # Updates for the editor ----------------------------------------------------------------------------------
 
     def begin(self) -> None:
-        """Show commands, figures and notices. The editor must know the session by now."""
+        """Send commands, figures and notices. The editor must already know the session."""
         self.show_commands()
         self._show_title()
         self._show_figures()
@@ -102,7 +102,7 @@ class EditorSession:
         self.feed.begin()
 
     async def replay(self) -> None:
-        """Show the whole session again, and wait until the editor has it."""
+        """Replay the whole session and wait until it is sent."""
         self.feed.begin()
         for number, update in enumerate(self.updates.replay(), 1):
             self.feed.tell(update)
@@ -111,14 +111,14 @@ class EditorSession:
         await self.feed.sent()
 
     def show_commands(self) -> None:
-        """Tell the editor which commands there are."""
+        """Send the list of commands."""
         listed = commands(self.runtime)
         self.feed.tell(
             AvailableCommandsUpdate(session_update="available_commands_update", available_commands=listed)
         )
 
     def show_choices(self) -> None:
-        """Tell the editor of a mode, model or effort that changed."""
+        """Send a changed mode, model or effort."""
         runtime = self.runtime
         now = runtime.gatekeeper.mode, runtime.model_name, runtime.choices.effort
         if now == self._shown:
@@ -172,7 +172,7 @@ class EditorSession:
         return self._turn is not None
 
     async def prompt(self, given: EditorPrompt) -> StopReason:
-        """Run a turn and return why it ended; a prompt during a turn steers it, and both end together.
+        """Run a turn and return why it ended. A prompt during a turn steers it, and both end together.
 
         Raises PrunecliError.
         """
@@ -187,7 +187,7 @@ class EditorSession:
         return "cancelled" if turn.cancelled() else turn.result()
 
     def cancel(self) -> None:
-        """Stop the turn, once."""
+        """Stop the turn; further calls do nothing."""
         if self._turn is not None and not self._canceled:
             self._canceled = True
             self._turn.cancel()

@@ -8,13 +8,13 @@ from prunecli.commands.command import Table
 from prunecli.sanitize import one_line, source, visible
 
 OURS = {"prunecli": {"notice": True}}
-"""The `_meta` of a text by prunecli itself, so that a client can tell it from the model's."""
+"""The `_meta` that marks prunecli's own texts for clients."""
 _TICKS = re.compile("`{3,}")
 _SPECIAL = re.compile(r"([\\*_{}\[\]<>#|~])")
 
 
 def block(text: str) -> TextContentBlock:
-    """A text block, as it is."""
+    """A text block, unchanged."""
     return TextContentBlock(type="text", text=text)
 
 
@@ -34,36 +34,36 @@ def prompted(text: str) -> UserMessageChunk:
 
 
 def noticed(text: str) -> AgentMessageChunk:
-    """Lines by prunecli, as a quote of their own between the model's texts."""
+    """prunecli's own lines, as a quote between the model's texts."""
     quoted = "\n".join(f"> {escaped(line)}  " for line in text.strip().split("\n"))
     return ours(quoted)
 
 
 def ours(markdown: str) -> AgentMessageChunk:
-    """Markdown by prunecli, in a paragraph of its own."""
+    """prunecli's own Markdown, as a separate paragraph."""
     content = block(f"\n\n{markdown}\n\n")
     return AgentMessageChunk(session_update="agent_message_chunk", content=content, field_meta=OURS)
 
 
 def shown(text: str) -> str:
-    """A text with hidden characters made visible; tabs stay."""
+    """The text with hidden characters made visible, except tabs."""
     return "\t".join(map(visible, text.replace("\r\n", "\n").split("\t")))
 
 
 def escaped(text: str) -> str:
-    """A line that Markdown shows as it is, but for code in backticks."""
+    """A line escaped for Markdown, except code in backticks."""
     return _SPECIAL.sub(r"\\\1", one_line(text))
 
 
 def fenced(text: str, language: str = "") -> str:
-    """A text that Markdown shows as it is, in lines."""
+    """A text escaped for Markdown, with its line breaks."""
     longest = max((len(ticks) for ticks in _TICKS.findall(text)), default=2)
     fence = "`" * (longest + 1)
     return f"{fence}{language}\n{source(text.rstrip(chr(10)))}\n{fence}"
 
 
 def table(given: Table) -> str:
-    """A table of a command, with its title above and its note below."""
+    """A command's table, with its title above and its note below."""
     width = len(given.headings)
     marks = ["--:" if at in given.right else "---" for at in range(width)]
     rows = [(*map(_cell, row), *[""] * (width - len(row))) for row in (given.headings, *given.rows)]

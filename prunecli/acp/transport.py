@@ -1,7 +1,7 @@
 """JSON-RPC messages on two file descriptors, one per line.
 
-The protocol's library has a transport of its own. It ignores a line that is not JSON, ends at one that is no object,
-and logs a traceback; an editor gets an error here, and the next line counts.
+The protocol's library has a transport of its own. That one ignores invalid JSON, stops at a line that is no object,
+and logs a traceback. This one answers with an error and continues.
 """
 
 import asyncio
@@ -20,7 +20,7 @@ _CLOSE_SECONDS = 2.0
 
 
 class StdioTransport:
-    """Reads messages from one descriptor and writes to another; answers what is no message with an error."""
+    """Reads messages from one descriptor and writes to another. Answers invalid lines with an error."""
 
     def __init__(self, source: int, target: int, limit: int = MAX_LINE) -> None:
         self._lines = InputLines(source, limit)
@@ -33,7 +33,7 @@ class StdioTransport:
         self._writer.start()
 
     async def send(self, message: Message) -> None:
-        """Write a message. If nobody reads any more, it is dropped, and `receive` ends."""
+        """Write a message. If the editor is gone, the message is dropped and `receive` ends."""
         data = json.dumps(message, separators=(",", ":"), default=str).encode() + b"\n"
         written: asyncio.Future[None] = self._loop.create_future()
         self._waiting.put((data, written))
@@ -54,7 +54,7 @@ class StdioTransport:
         return None
 
     async def _line(self) -> bytes | None:
-        """The next line; None at the end, or once nobody reads what is written."""
+        """The next line; None at the end, or once the editor stops reading."""
         reading = asyncio.ensure_future(self._lines.next())
         broken = asyncio.ensure_future(self._broken.wait())
         try:
@@ -65,7 +65,7 @@ class StdioTransport:
             broken.cancel()
 
     async def close(self) -> None:
-        """Write what waits, for a short time at most."""
+        """Write queued messages, for a short time at most."""
         self._waiting.put(None)
         await asyncio.to_thread(self._writer.join, _CLOSE_SECONDS)
 
@@ -73,7 +73,7 @@ class StdioTransport:
         try:
             message = json.loads(line)
         except (ValueError, RecursionError):
-            await self._refuse(PARSE_ERROR, "Parse error: not a line of JSON")
+            await self._refuse(PARSE_ERROR, "Parse error: not valid JSON")
             return None
         if not isinstance(message, dict):
             await self._refuse(INVALID_REQUEST, "Invalid request: expected one JSON object per line")
@@ -91,7 +91,7 @@ class StdioTransport:
         await self.send({"jsonrpc": "2.0", "id": id_, "error": {"code": code, "message": why}})
 
     def _write(self) -> None:
-        """The thread that writes: a slow editor must not hold up the event loop."""
+        """The writer thread, so that a slow editor cannot block the event loop."""
         failed = False
         while item := self._waiting.get():
             data, written = item

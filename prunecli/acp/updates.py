@@ -1,4 +1,4 @@
-"""Turns the events of a session into updates for an editor: live as they come, and a whole session again on load."""
+"""Converts a session's events to updates for an editor, live or when a session is loaded."""
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
@@ -46,14 +46,14 @@ from prunecli.sanitize import one_line
 if TYPE_CHECKING:
     from prunecli.runtime import Runtime
 
-AGAIN = "The answer broke off and starts again."
+AGAIN = "The answer was cut off; starting it again."
 NOT_FINISHED = "interrupted"
 _ANY: Mapping[str, Json] = {"path": ".", "command": ":"}
 
 
 @dataclass(slots=True)
 class _Open:
-    """A call without a result: its id for the editor, and its input once it is known."""
+    """A call without a result: its id for the editor, and its input once complete."""
 
     shown_id: str
     name: str
@@ -74,20 +74,20 @@ class Updates:
 
     @property
     def calls(self) -> Calls:
-        """How calls are shown."""
+        """Converts calls."""
         return self._calls
 
     def id_of(self, call_id: str) -> str:
-        """The id of an open call for the editor. Local servers use an id again, and an editor must not."""
+        """The editor's id of an open call. Local servers repeat ids, but an editor needs unique ones."""
         return self._open[call_id].shown_id if call_id in self._open else call_id
 
     def closed(self, shown_id: str, *, done: bool) -> ToolCallProgress:
-        """The end of a question that was shown as a call."""
+        """Close a question that was shown as a call."""
         status: ToolCallStatus = "completed" if done else "failed"
         return ToolCallProgress(session_update="tool_call_update", tool_call_id=shown_id, status=status)
 
     def replay(self) -> Iterator[Update]:
-        """The whole session as it is now, from its first message."""
+        """The whole session from its first message."""
         for event in present_of(self._runtime.session.records):
             if isinstance(event, Record) and isinstance(event.event, UserMessage):
                 yield from self._user(event.event)
@@ -172,7 +172,7 @@ class Updates:
             yield said(f"\n\n{fenced(output)}\n\n")
 
     def _answer(self, event: AssistantMessage) -> Iterator[Update]:
-        """What did not stream, and the whole input of each call."""
+        """The parts of an answer that were not streamed, and the complete input of each call."""
         words = "".join(block.text for block in event.content if isinstance(block, Text))
         thoughts = "".join(block.thinking for block in event.content if isinstance(block, Thinking))
         if thoughts.strip() and not self._thought:
@@ -243,13 +243,13 @@ class Updates:
         )
 
     def _discarded(self, kept: Collection[str] = ()) -> Iterator[Update]:
-        """End the calls that were being written and are not part of the answer."""
+        """Close calls that were being streamed but are not part of the answer."""
         self._text = self._thought = ""
         for id_ in [id_ for id_, one in self._open.items() if one.given is None and id_ not in kept]:
             yield from self._ended(id_)
 
     def _abandoned(self) -> Iterator[Update]:
-        """End all calls that have no result."""
+        """Close all calls without a result."""
         for id_ in list(self._open):
             yield from self._ended(id_)
 

@@ -1,7 +1,7 @@
-"""What a prompt mentions, read as the model would read it, and recorded after it as results of their own.
+"""Reads the files mentioned in a prompt and records them after it as separate results.
 
-A file is read by the tool `read` and a folder listed by `ls`, under the same rules, limits and hooks as the model's
-calls, so that an attachment can be pruned, recalled and superseded like their results.
+The tool `read` reads a file and `ls` lists a folder, with the same rules, limits and hooks as for the model's calls.
+So attachments can be pruned, recalled and superseded like other results.
 """
 
 import asyncio
@@ -30,13 +30,13 @@ _HEAD_BYTES = 16
 
 @dataclass(frozen=True, slots=True)
 class Attachment:
-    """An attachment that was read; `cut` says where it is cut, as for a result."""
+    """An attachment. `cut` is its truncation, as for a result."""
 
     message: UserMessage
     cut: Cut | None = None
 
     def at(self, seq: int) -> UserMessage:
-        """The event as it is recorded at `seq`."""
+        """The event to record at `seq`."""
         message, attached = self.message, self.message.attached
         if self.cut is None or attached is None:
             return message
@@ -46,10 +46,10 @@ class Attachment:
 
 
 async def attach(executor: Executor, words: str, *, strict: bool = False) -> list[Attachment]:
-    """Read what a prompt mentions. What can't be attached is said in one line each.
+    """Read the files mentioned in a prompt. Returns a line for each that can't be attached.
 
-    With `strict`, an image or a PDF that can't be attached raises PromptBlocked instead: without it, the prompt has
-    no point.
+    With `strict`, raises PromptBlocked for an image or PDF that can't be attached, because the prompt is useless
+    without it.
     """
     wanted = await asyncio.to_thread(_wanted, words, str(executor.context().cwd))
     if len(wanted) > MAX_MENTIONS:
@@ -69,7 +69,7 @@ async def attach(executor: Executor, words: str, *, strict: bool = False) -> lis
 
 
 class _Wanted(NamedTuple):
-    """A mention with the call that reads it, and why that is no use."""
+    """A mention with the call that reads it, and the reason if it can't be read."""
 
     mention: Mention
     call: ToolUse
@@ -97,7 +97,7 @@ def _wanted(words: str, cwd: str) -> list[_Wanted]:
 
 
 async def _attachment(reading: Executor, wanted: _Wanted) -> Attachment | str:
-    """The attachment, or why there is none."""
+    """The attachment, or the reason that there is none."""
     call = wanted.call
     output, cut = await reading.outcome(call)
     if output.details.get("denied"):
@@ -124,7 +124,7 @@ def headline(label: str, content: Sequence[Block]) -> str:
 
 
 async def pictured(executor: Executor, given: Sequence[Block]) -> list[Attachment]:
-    """The attachments for images and documents that came with a prompt, without a file. Raises PromptBlocked."""
+    """The attachments for a prompt's images and documents that are not files. Raises PromptBlocked."""
     media, found = executor.context().media, list[Attachment]()
     for number, block in enumerate(given, 1):
         kind = "document" if isinstance(block, Document) else "image"
@@ -140,13 +140,13 @@ async def pictured(executor: Executor, given: Sequence[Block]) -> list[Attachmen
 
 
 def _shown(block: Block, media: Media) -> Block:
-    """The block as the model takes it. Raises ValueError."""
+    """The block in a form that the model accepts. Raises ValueError."""
     if not isinstance(block, Image | Document):
         return block
     try:
         data = base64.b64decode(block.data, validate=True)
     except ValueError as error:
-        raise ValueError("its data is not base64") from error
+        raise ValueError("its base64 data is invalid") from error
     if isinstance(block, Image):
         return image_of(data, media)
     return document_of(data, media) or Text(text_of_pdf(data))

@@ -79,9 +79,9 @@ class Inbox:
 class Mailbox:
     """Queued user messages, visible and editable until the loop takes them.
 
-    `notices` are delivered once. `news` return the notices that are due now; they are asked at each step, so they are
-    quick, and return nothing for what the context already says. `complete` adds to a message what it names, before it
-    is recorded.
+    `notices` are delivered once. `news` are functions that return the notices due now. They run at each step, so they
+    must be quick and omit anything that the context already has. `complete` adds mentioned content to a message
+    before it is recorded.
     """
 
     complete: Callable[[UserMessage], Awaitable[UserMessage]] | None

@@ -34,7 +34,7 @@ class Journal(Protocol):
         ...
 
     def keep_bytes(self, data: bytes) -> Json:
-        """Store bytes beside the log. Returns the block that names them, None without a log."""
+        """Store bytes beside the log. Returns a block that refers to them, None without a log."""
         ...
 
     def settle(self) -> None:

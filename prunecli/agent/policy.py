@@ -198,7 +198,7 @@ class Policy:
         return own or replace(plan, by_endpoint=False)
 
     def forced(self, context: Context) -> tuple[list[PrunApplied], str]:
-        """The prunes of `/prune`, without minimum and gate; and why there are no more."""
+        """The prunes of `/prune`, without minimum and gate, and the reason that there are no more."""
         view = replace(self.view(context), forced=True)
         events, view = _events(view, propose_all(view, self.chosen), "user")
         notes = [proposal.note for _, proposal in propose_all(view, self.chosen) if proposal.note]

@@ -91,7 +91,7 @@ def changes(folder: Path, directory: Path) -> str:
         before = None
     now = texts(directory)
     if not isinstance(before, dict) or not all(isinstance(text, str) for text in before.values()):
-        return "Their earlier text is not known. Now: " + ", ".join(sorted(now))
+        return "The earlier text is unknown. Now: " + ", ".join(sorted(now))
     return "\n".join(_differences(before, now)) or "Files that are not short texts changed."
 
 

@@ -52,5 +52,5 @@ def system_prompt(
 
 
 def as_text(path: Path, text: str) -> str:
-    """An instruction file as the model gets it."""
+    """An instruction file in the form for the model."""
     return f'<instructions file="{path}">\n{text}\n</instructions>'

@@ -10,7 +10,7 @@ from prunecli.tools.processes.environment import hide_environment
 
 
 def acp(ctx: typer.Context) -> None:
-    """Serve an editor over standard input and output. The editor starts this; it prints nothing for people."""
+    """Serve an editor over standard input and output. Started by the editor."""
     environ = dict(os.environ)
     hide_environment()
     raise typer.Exit(run_acp(asked_before(ctx), environ))

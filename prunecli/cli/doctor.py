@@ -20,18 +20,18 @@ def doctor(
     ctx: typer.Context,
     probe: Annotated[
         bool,
-        typer.Option("--probe", help="Ask the endpoint which features it has. Costs a few tiny requests."),
+        typer.Option("--probe", help="Test the endpoint's features with a few tiny requests."),
     ] = False,
-    offline: Annotated[bool, typer.Option("--offline", help="Ask no endpoint.")] = False,
+    offline: Annotated[bool, typer.Option("--offline", help="Do not contact the endpoint.")] = False,
 ) -> None:
     """Check the terminal, configuration, key, endpoint, sandbox, rg and session folder.
 
-    Exits with 1 if there is a problem.
+    Exit with 1 if there is a problem.
     """
     from prunecli.runtime.checkup import checkup, patient_of
 
     if probe and offline:
-        raise typer.BadParameter("--probe asks the endpoint; leave out --offline")
+        raise typer.BadParameter("--probe contacts the endpoint; omit --offline")
     cwd = working_directory()
     patient = patient_of(Places.of(os.environ), cwd, dict(os.environ), lambda: configured(ctx))
     found = checkup(patient, offline=offline)
@@ -44,13 +44,13 @@ def doctor(
 
 
 def _probed(patient: "Patient", *, answers: bool) -> "list[Finding]":
-    """Ask the endpoint for its features and show each answer as it comes."""
+    """Probe the endpoint's features and print each result as it arrives."""
     from prunecli.providers.registry import Finding
     from prunecli.runtime.checkup import model_of, refusals_of
     from prunecli.runtime.probing import price, probe, questions
 
     if not answers:
-        _show(Finding("features", "warning", "not asked: no endpoint that answers"))
+        _show(Finding("features", "warning", "not probed: the endpoint does not answer"))
         return []
     config, found = patient.load_config(), []
     info, ttl = model_of(patient, config), config.model.cache_ttl

@@ -31,7 +31,7 @@ class Importable:
         alone = [word for word in given if word in AGENTS]
         if alone and len(alone) < len(given):
             raise UsageError(
-                f"{alone[0]}: no session given", f"use {alone[0]}:ID or {alone[0]}:last beside files"
+                f"{alone[0]}: no session given", f"use {alone[0]}:ID or {alone[0]}:last together with files"
             )
         self._agents = alone or AGENTS
         if alone or not given:

@@ -32,7 +32,7 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """The command line of a replay, in a form that another process can be given."""
+    """The command line of a replay, in a form that can be sent to another process."""
 
     launch: Launch
     strategies: tuple[str, ...] = ()
@@ -96,7 +96,7 @@ def replay(
     for problem in problems:
         typer.echo(f"prunecli: {visible(problem)}", err=True)
     if not report.sessions:
-        raise SessionNotFound("no session could be replayed", "the reasons are above; or name another SOURCE")
+        raise SessionNotFound("no session could be replayed", "see the reasons above, or name another SOURCE")
     from prunecli.replay.table import lines
 
     if html is not None:
@@ -110,7 +110,7 @@ def replay(
 def _report(
     paths: Sequence[Path], make: "partial[Stage]"
 ) -> "tuple[Report, list[tuple[str, tuple[Series, ...]]], list[str]]":
-    """The figures of the sessions that hold a request, their courses, and the notices."""
+    """The figures and courses of the sessions with a request, and the notices."""
     from prunecli.replay.stage import Stage
     from prunecli.replay.table import Report
     from prunecli.replay.validation import together
@@ -143,7 +143,7 @@ def _fit(to: str, paths: Sequence[Path], make: "partial[Stage]") -> None:
 def _each(
     paths: Sequence[Path], make: "partial[Stage]", job: "Callable[[Stage, Path], Result]"
 ) -> tuple[list[Result], list[str]]:
-    """Do a job with each session, with a line of progress. An interrupt stops at once and says how far it came."""
+    """Run a job for each session and show the progress. An interrupt stops at once and reports the progress."""
     from prunecli.replay.working import each_session
 
     done, problems = list[Result](), list[str]()
@@ -166,7 +166,7 @@ def _each(
 
 
 def stage_of(asked: Asked) -> "Stage":
-    """What a command line replays sessions with. Raises UsageError and ConfigError."""
+    """The settings of a replay from its command line. Raises UsageError and ConfigError."""
     from prunecli.providers.models import ModelTable, load_expectations
     from prunecli.replay.rates import Table
     from prunecli.replay.stage import Stage
@@ -180,11 +180,11 @@ def stage_of(asked: Asked) -> "Stage":
     data = places.shipped_data
     models = ModelTable.load(data, config.models)
     if asked.expectations and not asked.expectations.is_file():
-        raise UsageError(f"--expectations: no such file: {asked.expectations}", "--fit FILE writes one")
+        raise UsageError(f"--expectations: no such file: {asked.expectations}", "create one with --fit FILE")
     table = Table(models.info, config.model.name, asked.model, asked.read, asked.write, asked.window)
     if asked.model and not table.has_price(asked.model):
         raise UsageError(
-            f"--model {asked.model}: its prices are not known",
+            f"--model {asked.model}: no known prices",
             'set them as [models."NAME"] prices, or use a model that `prunecli doctor` knows',
         )
     settings = tuple(setting for name in names if (setting := _setting(asked, config, name)))
@@ -202,7 +202,7 @@ def stage_of(asked: Asked) -> "Stage":
 
 
 def _setting(asked: Asked, config: "Config", name: str) -> "Setting | None":
-    """How a strategy is played; None for no pruning without spill, which is played anyway."""
+    """The settings for replaying a strategy; None for no pruning without spill, which is always replayed."""
     from prunecli.replay.stage import NO_PRUNING, Setting
 
     spill = name == "auto" if asked.spill is None else asked.spill
@@ -241,7 +241,9 @@ def _files(source: str) -> list[Path]:
     if path.is_dir():
         found = session_files(path)
         if not found:
-            raise SessionNotFound(f"no session files in {source}", "they end with .jsonl, .json or .gz")
+            raise SessionNotFound(
+                f"no session files in {source}", "session files end with .jsonl, .json or .gz"
+            )
         return found
     if path.is_file() or in_store(path):
         return [path]

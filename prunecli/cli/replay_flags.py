@@ -35,7 +35,7 @@ Ttl: TypeAlias = Annotated[str, Option(metavar="5m|1h", help="How long the endpo
 Model: TypeAlias = Annotated[
     str,
     Option(
-        help="Use the prices and rules of this model, not of the recorded one.",
+        help="Use the prices and rules of this model instead of the recorded one.",
         autocompletion=completions.models,
     ),
 ]
@@ -56,7 +56,7 @@ Spill: TypeAlias = Annotated[
 ]
 Compactions: TypeAlias = Annotated[
     bool,
-    Option("--compactions", help="Replay compactions even if the file still has the summarized part."),
+    Option("--compactions", help="Replay compactions even if the file still contains the summarized part."),
 ]
 AsJson: TypeAlias = Annotated[bool, Option("--json", help="Print one JSON object.")]
 Html: TypeAlias = Annotated[
@@ -65,14 +65,16 @@ Html: TypeAlias = Annotated[
 Fit: TypeAlias = Annotated[
     str, Option(metavar="[FILE.json]", help="Fit the numbers behind auto and spill; print or write them.")
 ]
-Numbers: TypeAlias = Annotated[Path | None, Option(metavar="FILE", help="Use the numbers that --fit wrote.")]
+Numbers: TypeAlias = Annotated[
+    Path | None, Option(metavar="FILE", help="Use the numbers from a file written by --fit.")
+]
 
 
 class WithFit(TyperCommand):
-    """The command, with `--fit` taking a file only if one follows."""
+    """The command, whose `--fit` takes an optional file."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Give a `--fit` without a file its value."""
+        """Add the value of a `--fit` without a file."""
         given = list[str]()
         for place, word in enumerate(args):
             follows = args[place + 1] if place + 1 < len(args) else ""

@@ -70,14 +70,14 @@ def list_(
 
 
 def _parent(member: Member) -> dict[str, object] | None:
-    """The session and record that this one was copied from, or whose call it works on; None for neither."""
+    """The session and record that this one was copied from, or whose call started it; None for neither."""
     task = {"tool_use_id": member.session.digest.task} if member.session.is_task else {}
     return None if member.at is None else {"id": member.parent, "seq": member.at, **task}
 
 
 @app.command("search")
 def search(
-    words: Annotated[list[str], typer.Argument(help="Words to find, all in one message or output.")],
+    words: Annotated[list[str], typer.Argument(help="Words to find, all within one message or output.")],
     here: Annotated[bool, typer.Option("--here", help="Only sessions of this directory.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object per line.")] = False,
 ) -> None:
@@ -170,7 +170,7 @@ def rm(
     session: Kept,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Delete without asking.")] = False,
 ) -> None:
-    """Delete a session file and those of its tasks. Asks first; keeps a session open in another process."""
+    """Delete a session and its tasks. Asks first, and refuses if another process has the session open."""
     path = _store().find(session)
     count = len(tasks_of(path))
     tasks = f" and its {count} task{'s' * (count != 1)}" if count else ""

@@ -72,7 +72,7 @@ def _report(ctx: typer.Context, days: int | None, cwd: str) -> UsageReport:
 
 
 def _pricing(ctx: typer.Context, places: Places) -> tuple[Pricing, str]:
-    """How usage is priced under the configuration, and a key that changes with it."""
+    """The pricing of usage under this configuration, and a key that changes with it."""
     from prunecli.providers.models import ModelTable, cost, token_factor
     from prunecli.providers.tokenizer import counter
 
@@ -119,7 +119,7 @@ def lines(report: UsageReport) -> list[str]:
             found += [*_table(title, parts, newest=last), ""]
     if report.foreign:
         found += [*_table("imported", {"other agents": report.imported})]
-        found += ["Imported: as other agents reported it, at our prices; not in the figures above.", ""]
+        found += ["Imported: usage reported by other agents, at our prices; not included above.", ""]
     found += _notes(report)
     return found[:-1] if not found[-1] else found
 
@@ -137,9 +137,9 @@ def _summary(report: UsageReport) -> list[str]:
 
 
 def pruning_words(sums: Sums) -> str:
-    """What pruning did, in words."""
+    """The effect of pruning, as text."""
     if not sums.withheld:
-        return "pruning kept nothing out of requests"
+        return "no tokens saved by pruning"
     prunes = _many(sums.prunes, "prune")
     return f"{prunes} kept ~{short(sums.withheld)} tokens out of requests, {saved(sums)} net"
 
@@ -149,7 +149,7 @@ def _many(count: int, what: str) -> str:
 
 
 def saved(sums: Sums) -> str:
-    """The net effect of pruning in words: saved ~$1.84."""
+    """The net effect of pruning as text: saved ~$1.84."""
     return f"{'saved' if sums.saved >= 0 else 'cost'} ~{money(abs(sums.saved))}"
 
 
@@ -187,7 +187,7 @@ def _line(name: str, row: Sequence[str]) -> str:
 
 
 def _short(name: str) -> str:
-    """A name that fits; of a path the end."""
+    """The name shortened to fit, for a path from the left."""
     name, home = one_line(name), os.path.expanduser("~")
     name = "~" + name.removeprefix(home) if name.startswith(home + os.sep) else name
     return name if len(name) < _NAME else f"…{name[len(name) - _NAME + 2 :]}"
@@ -198,9 +198,7 @@ def _notes(report: UsageReport) -> list[str]:
     if report.total.unpriced:
         found.append('"?": no known price; set [models."NAME"] prices in config.toml.')
     if report.tasks:
-        found.append(
-            f"{_many(report.tasks, 'task')} of subagents: on the bills of their sessions, counted once."
-        )
+        found.append(f"{_many(report.tasks, 'task')} of subagents: billed to their sessions, counted once.")
     if report.damaged:
         found.append(f"{_many(len(report.damaged), 'damaged session')}:")
         for name, bad in report.damaged[:MOST_ROWS]:

@@ -1,6 +1,6 @@
-"""The page of `prunecli sessions stats --html`: one file without a script, its plots are SVG.
+"""The page of `prunecli sessions stats --html`: one file with SVG plots and no script.
 
-Style and policy are those of the page of `replay`. All text from sessions is escaped.
+It has the style and content security policy of the `replay` page. All text from sessions is escaped.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -61,9 +61,10 @@ def _page(report: UsageReport) -> Iterator[str]:
         if parts:
             yield f"<h2>{title}</h2>"
             yield from _table(title, parts)
-    yield "<p class=dim>“saved” is the net effect of pruning on the bill: savings less what cache breaks and "
-    yield "fetching results again cost. Tasks of subagents are on the bills of their sessions. "
-    yield "Imported requests were made by other agents; they are shown at our prices and are in no other figure.</p>"
+    yield "<p class=dim>“saved” is the net effect of pruning on the bill: savings minus the cost of cache breaks "
+    yield "and of fetching results again. Subagent tasks are billed to their sessions. "
+    yield "Imported requests were made by other agents; they are shown at our prices "
+    yield "and excluded from all other figures.</p>"
     if report.damaged:
         yield f"<h2>Damaged</h2><p>{len(report.damaged):,} sessions: "
         yield ", ".join(f"{_text(name)}" for name, _ in report.damaged) + "</p>"
@@ -98,7 +99,7 @@ def _at(sums: dict[str, Sums], key: str) -> Sums:
 
 
 def _span(days: Sequence[str]) -> list[str]:
-    """Every day from the first to the last one, at most MOST_DAYS of them, so that pauses are seen."""
+    """Every day from the first to the last, at most MOST_DAYS, so that days without use are visible."""
     last = date.fromisoformat(days[-1])
     count = min(MOST_DAYS, (last - date.fromisoformat(days[0])).days + 1)
     return [(last - timedelta(days=back)).isoformat() for back in reversed(range(count))]

@@ -8,7 +8,7 @@ from time import monotonic
 from typing import TextIO
 
 FIRST_SECONDS = 1.0
-"""Faster work shows nothing."""
+"""Seconds before progress is shown."""
 STEP_SECONDS = 0.5
 
 

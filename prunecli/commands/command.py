@@ -270,9 +270,8 @@ def offered(runtime: Runtime) -> list[tuple[str, str, tuple[str, ...]]]:
 
 
 def arguments(runtime: Runtime, typed: str) -> Sequence[tuple[str, str]]:
-    """The words that may come last in a command line without its slash, each with its detail.
-
-    A command that has any defines `words(runtime, before)`, where `before` are the arguments before the last word.
+    """The completions of the last word of a command line (without its slash), each with its detail. A command with
+    completions defines `words(runtime, before)`, where `before` are the arguments before the last word.
     """
     name, _, given = typed.partition(" ")
     if name not in command_names():
@@ -315,7 +314,8 @@ def run_line(runtime: Runtime, line: str) -> Sequence[Effect]:
 
 
 def _server_prompt(runtime: Runtime, word: str, arguments: str) -> Sequence[Effect]:
-    """Send a prompt of an MCP server: `/server:prompt` and its arguments in order, the last takes the rest."""
+    """Send a prompt of an MCP server: `/server:prompt` and its arguments in order, the last one takes the remaining
+    text."""
     prompt = dict(runtime.servers.prompts()).get(word)
     if prompt is None:
         return [Say(f"No prompt named /{word}. /mcp lists the servers.", "error")]

@@ -91,7 +91,7 @@ def _requests(entries: Sequence[_Entry], zone: tzinfo | None) -> list[tuple[str,
 
 
 def net(balance: float) -> str:
-    """The balance in words: saved $1.84 net, cost $0.12 net."""
+    """The balance as text: saved $1.84 net, cost $0.12 net."""
     return f"{'saved' if balance >= 0 else 'cost'} {money(abs(balance))} net"
 
 

@@ -1,4 +1,4 @@
-"""/hooks: which commands run at which event, and whether they may."""
+"""/hooks: the commands for each event, and their approval."""
 
 import hashlib
 import json
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from prunecli.extensions.hook_sources import Source
 
 NONE = (
-    "No hooks. [[hooks.EVENT]] in config.toml, .claude/settings.json or .prunecli/hooks.json can hold them; "
+    "No hooks. Define them in config.toml ([[hooks.EVENT]]), .claude/settings.json or .prunecli/hooks.json; "
     "see the README."
 )
 

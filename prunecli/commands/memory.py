@@ -21,7 +21,7 @@ _HELP = "# TEXT at the prompt adds a line; /memory edit user or project opens $E
 
 
 def words(runtime: Runtime, before: str) -> Sequence[tuple[str, str]]:
-    """`edit`, and what can be edited."""
+    """`edit`, and the files that can be edited."""
     memories = runtime.extensions.memories
     if before == "edit":
         return [(scope, _shown(runtime, memories.path(scope))) for scope in memories.scopes()]

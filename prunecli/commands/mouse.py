@@ -7,7 +7,7 @@ from prunecli.config.save import save
 from prunecli.runtime import Runtime
 
 _SAID = {
-    True: "Mouse on: it scrolls, clicks and selects here. /mouse off to leave it to the terminal.",
+    True: "Mouse on: scroll, click and select here. /mouse off to turn it off.",
     False: "Mouse off: the terminal selects text as usual. /mouse on to use it here.",
 }
 

@@ -13,7 +13,10 @@ from prunecli.runtime import Runtime
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     """Prune everything that the strategy does not protect. /prune preview only shows it."""
     if arguments not in ("", "preview"):
-        raise UsageError(f"/prune {arguments}: unknown argument", "/prune prunes, /prune preview only shows")
+        raise UsageError(
+            f"/prune {arguments}: unknown argument",
+            "use /prune to prune, or /prune preview to see the effect",
+        )
     context = runtime.session.context
     events, note = runtime.policy.forced(context)
     if not events:

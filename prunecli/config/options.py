@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 from urllib.parse import urlsplit
 
 from prunecli.bindings import problem as key_problem
-from prunecli.config.section import Section
+from prunecli.config.declared import Section
 
 Ratio: TypeAlias = Annotated[float, (0, 1)]
 Count: TypeAlias = Annotated[int, (1, None)]
@@ -91,7 +91,7 @@ class Prices(Section):
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class ModelFacts(Section):
-    """Facts that the model table lacks or has wrong."""
+    """Corrections and additions to the model table."""
 
     context_window: Annotated[Count | None, "Context window in tokens."] = None
     prices: Annotated[Prices, "US dollars per million tokens. Not allowed in project files."] = Prices()
@@ -104,7 +104,7 @@ class Web(Section):
     private: Annotated[
         tuple[str, ...],
         'Hosts on this machine or its network that web_fetch may reach, such as ["localhost:8000"]; without a port,'
-        " all ports. Each host is asked about all the same. Not allowed in project files.",
+        " all ports. Each host still needs approval. Not allowed in project files.",
     ] = ()
 
     def __post_init__(self) -> None:
@@ -137,14 +137,15 @@ class Tools(Section):
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Spill(Section):
-    """How much of a long result is sent, decided once before its first send. The log keeps all; recall gets it."""
+    """How much of a long result is sent, decided once before its first send. The log keeps everything, and recall
+    returns it."""
 
     enabled: Annotated[bool, "Hold back the rest of long results."] = True
     level: Annotated[
         Literal["normal", "strong"], "Caps: normal, or strong, which also cuts what edits need."
     ] = "normal"
     bash: Annotated[
-        Size | None, "Tokens sent of a command's output; 0: all. If unset, the level decides."
+        Size | None, "Tokens of a command's output to send; 0: all. If unset, the level decides."
     ] = None
     print: Annotated[Size | None, "The same for a command that only prints files, such as cat or sed -n."] = (
         None
@@ -171,8 +172,8 @@ class Pruning(Section):
     ] = "cache_aware"
     engage_ratio: Annotated[
         Ratio,
-        "Share of the compaction limit above which the gate also counts what a compaction would cost, and auto may"
-        " prune at a prompt. It opens nothing by itself.",
+        "Share of the compaction limit above which the gate also counts the cost of a compaction, and auto may prune"
+        " at a prompt. It does not force a prune.",
     ] = 0.75
     context_tokens: Annotated[Count, "Context window in tokens for unknown models."] = 200_000
     estimator: Annotated[
@@ -243,8 +244,10 @@ class Sandbox(Section):
         tuple[str, ...],
         "Folders outside the workspace that commands may write to. Not allowed in project files.",
     ] = ()
-    max_processes: Annotated[Size, "Most processes of the user while a command runs; 0: no limit."] = 0
-    max_memory_mb: Annotated[Size, "Most data of each process in megabytes; 0: no limit."] = 0
+    max_processes: Annotated[
+        Size, "Maximum number of the user's processes while a command runs; 0: no limit."
+    ] = 0
+    max_memory_mb: Annotated[Size, "Maximum data size of each process in megabytes; 0: no limit."] = 0
 
     def __post_init__(self) -> None:
         for path in self.writable:
@@ -296,15 +299,18 @@ class McpServer(Section):
     command: Annotated[str, "The program to start."] = ""
     args: Annotated[tuple[str, ...], "Its arguments."] = ()
     env: Annotated[
-        Mapping[str, str], "Its environment, besides PATH, HOME and a few more; no key of prunecli is in it."
+        Mapping[str, str],
+        "Environment variables, besides PATH, HOME and a few more. prunecli's key is not passed on.",
     ] = field(default_factory=dict)
     cwd: Annotated[str, "The folder it runs in; empty: the current one."] = ""
-    url: Annotated[str, "The address of a server that runs elsewhere, https; http only on this machine."] = ""
-    transport: Annotated[Literal["http", "sse"], "The protocol at this address; sse is the old one."] = "http"
+    url: Annotated[str, "URL of a remote server: https, or http for this machine only."] = ""
+    transport: Annotated[Literal["http", "sse"], "The protocol of this URL; sse is the older one."] = "http"
     headers: Annotated[Mapping[str, str], "Headers to send to it."] = field(default_factory=dict)
-    oauth: Annotated[McpLogin, "How to log in at a server that asks for it."] = McpLogin()
+    oauth: Annotated[McpLogin, "Login at servers that require one."] = McpLogin()
     enabled: Annotated[bool, "Connect to this server."] = True
-    timeout: Annotated[float, (0.1, 86_400), "Seconds to connect, or of a call without progress."] = 60.0
+    timeout: Annotated[
+        float, (0.1, 86_400), "Timeout in seconds to connect, or of a call without progress."
+    ] = 60.0
 
     def __post_init__(self) -> None:
         if self.command and self.url:
@@ -325,8 +331,8 @@ class Hooks(Section):
     SessionEnd: Annotated[Groups, "Matcher: other."] = ()
     UserPromptSubmit: Annotated[Groups, "No matcher."] = ()
     PreToolUse: Annotated[Groups, "Matcher: tool names such as Edit|Write."] = ()
-    PostToolUse: Annotated[Groups, "The same."] = ()
-    PostToolUseFailure: Annotated[Groups, "The same."] = ()
+    PostToolUse: Annotated[Groups, "Matcher: tool names, as for PreToolUse."] = ()
+    PostToolUseFailure: Annotated[Groups, "Matcher: tool names, as for PreToolUse."] = ()
     Stop: Annotated[Groups, "No matcher."] = ()
     SubagentStop: Annotated[Groups, "Matcher: the name of the subagent."] = ()
     PreCompact: Annotated[Groups, "Matcher: manual or auto."] = ()

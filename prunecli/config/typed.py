@@ -1,6 +1,6 @@
-"""Converts values of files and of the command line to declared types, and describes mismatches.
+"""Converts values from files and the command line to declared types, and describes mismatches.
 
-In text, a string is taken as it is; numbers, booleans and lists are JSON.
+In text, strings are literal; numbers, booleans and lists are JSON.
 """
 
 import json

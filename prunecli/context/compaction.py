@@ -38,7 +38,7 @@ class Options:
     keep_user_chars: Annotated[int, "Characters of user messages kept verbatim."] = 20_000
 
     def limit(self, window: int) -> int:
-        """The most tokens of context, at most the window."""
+        """The limit of context tokens, no larger than the window."""
         return min(self.max_context_tokens, window)
 
     def threshold(self, window: int) -> int:

@@ -5,8 +5,7 @@ from dataclasses import dataclass, replace
 
 from prunecli.context.clearing import Clearing
 from prunecli.context.exchange import Entry
-from prunecli.context.media import result_tokens
-from prunecli.context.tokens import NOTHING, Amount, TokenCounter, from_words
+from prunecli.context.tokens import NOTHING, Amount, TokenCounter, from_words, result_tokens
 from prunecli.model.edits import Edit
 from prunecli.model.events import AssistantMessage, Event, ToolResult
 from prunecli.model.messages import thinking_blocks

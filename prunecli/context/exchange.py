@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from prunecli.context import render
-from prunecli.context.media import image_tokens
+from prunecli.context.tokens import image_tokens
 from prunecli.context.wire_calls import Ids, wire_ids
 from prunecli.model import searches
 from prunecli.model.edits import EditKind

@@ -81,7 +81,7 @@ class Expectations:
         groups: tuple[Group, ...] = ("read", "bash", "other")
         table = {group: tuple(map(float, quoted[group])) for group in groups}
         if list(ages) != sorted(set(ages)) or any(len(row) != len(ages) for row in table.values()):
-            raise ValueError("quoted: expected rising ages and one probability for each")
+            raise ValueError("quoted: expected increasing ages, each with a probability")
         if any(not 0 <= one <= 1 for row in table.values() for one in row):
             raise ValueError("quoted: expected probabilities from 0 to 1")
         low, high = map(int, value["further_requests"])

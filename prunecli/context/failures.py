@@ -1,7 +1,7 @@
-"""Lines of a command's output that say what failed, wherever they are.
+"""Finds the lines of a command's output that report failures, anywhere in it.
 
-Test runners list their failures at the end, but not all of them: `go test` and compilers report each one where it
-happens. Such lines of a part that is held back are quoted with their numbers, as `grep -n` does.
+Most test runners list failures at the end, but `go test` and compilers report each one where it happens. Such lines
+in a held-back part are quoted with their numbers, as `grep -n` does.
 """
 
 import re

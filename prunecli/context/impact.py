@@ -102,7 +102,7 @@ def impact(context: Context, events: Iterable[Event], market: Market, *, withhol
 
 
 def _no_longer_cleared(counts: TokenCounts, head: Entry, edits: Mapping[int, Edit], *, hidden: bool) -> int:
-    """Tokens the endpoint would clear of an item but could not once it is edited like this."""
+    """Tokens of an item that the endpoint would clear, but cannot after this edit."""
     cleared = counts.cleared
     parts = head.exchange.entries if head.exchange else [head]
     found = [part for part in parts if part.seq in cleared]

@@ -38,7 +38,7 @@ class KeptOut:
         self._at[report.response] = self._now.plus(total(changed))
 
     def reported(self, report: Report, grown: int | None, scale: Scale) -> None:
-        """Take a report; `grown`: by how much the prompt grew since the report before, None if unknown."""
+        """Record a report. `grown` is the growth of the prompt since the previous report, None if unknown."""
         if grown is not None:
             self._measure(report.changes, grown, scale)
         for then, now in report.changes:

@@ -32,7 +32,7 @@ def is_json(text: str) -> bool:
 
 
 class Lines:
-    """A text by lines, counted from 1. A line end belongs to its line; a blank rest behind the last one is none."""
+    """A text as lines, numbered from 1. A line includes its line end; an empty rest after the last one is no line."""
 
     def __init__(self, text: str) -> None:
         self.text = text

@@ -37,7 +37,7 @@ def in_tool_round(context: Context) -> bool:
 
 
 def _is_aside(entry: Entry) -> bool:
-    """Whether the user message asks for nothing new: sent while the model works, or a shell command."""
+    """Whether the user message starts no new request: it was sent while the model works, or is a shell command."""
     return isinstance(entry.event, UserMessage) and entry.event.origin in ("steering", "command")
 
 

@@ -43,9 +43,9 @@ def unexplained(entry: Entry) -> str:  # noqa: ARG001  # every explanation is as
 class Proposal:
     """A strategy's proposal.
 
-    `note` says why nothing is proposed or what holds it back. `why` gives the reason a live result is left alone, as
-    of the view it was made from. `waiting` says what the strategy will do at a later moment and when, for the status
-    line. `problem` describes something that the user should know, such as a function that failed; it is shown once.
+    `note` is the reason for proposing nothing or for waiting. `why` returns the reason that a live result is kept, as
+    of the view used. `waiting` describes, for the status line, what the strategy will do later and when. `problem` is
+    a problem to show to the user once, such as a failed function.
     """
 
     edits: tuple[Edit, ...] = ()

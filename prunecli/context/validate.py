@@ -40,7 +40,7 @@ def validate(request: Request, known_good: int = 0, *, paused: bool = False) -> 
     if request.compaction is not None and last.role != "assistant":
         raise InvalidRequest("a summary by the endpoint must end with an answer")
     if last.role != "user" and not paused and request.compaction is None:
-        raise InvalidRequest("the last message must be the user's")
+        raise InvalidRequest("the last message must be a user message")
 
 
 def _check_messages(messages: Sequence[WireMessage], start: int) -> None:

@@ -122,7 +122,9 @@ def _load(front: str) -> Any:
         depth += _deeper(type(event).__name__)
         if isinstance(event, yaml.AliasEvent) or depth > _MAX_DEPTH:
             why = (
-                "nested too deeply" if depth > _MAX_DEPTH else f"aliases such as *{event.anchor} are not read"
+                "nested too deeply"
+                if depth > _MAX_DEPTH
+                else f"aliases such as *{event.anchor} are not supported"
             )
             raise yaml.MarkedYAMLError(problem=why, problem_mark=event.start_mark)
     return yaml.load(front, loader)  # BaseLoader makes only texts, lists and mappings

@@ -66,7 +66,7 @@ class _Refused:
 
 
 def folders(kind: Kind, project: Sequence[Path], config: Path, home: Path) -> tuple[Folder, ...]:
-    """The folders of a kind, those that win first: the nearest of the project, then the user's.
+    """The folders of a kind, by precedence: those of the project, nearest first, then the user's.
 
     `project` are the folders from its root down to the working directory, () if it is not trusted.
     """

@@ -32,7 +32,7 @@ BY_HAND = "by hand"
 class Plan:
     """The events that an edit would record, and a short description.
 
-    Without events, `refusal` says why. `entries` are the restored ones.
+    Without events, `refusal` is the reason. `entries` are the restored ones.
     """
 
     events: tuple[Event, ...] = ()

@@ -1,7 +1,6 @@
-"""The request sent at some moment of a log, laid out from the present context.
-
-Nothing is folded again: entries, ids and results come from the fold; edits and compactions are taken up to that
-moment. Moving between moments lays out only what differs.
+"""The request sent at a moment of a log, built from the current context. Nothing is folded again: entries, ids and
+results come from the fold, edits and compactions from the log up to that moment. Moving between moments rebuilds only
+the differences.
 """
 
 from bisect import bisect_left, bisect_right, insort

@@ -1,4 +1,4 @@
-"""The agent as an object: run it, watch it, steer it, stop it, and go on later."""
+"""The agent as an object: run, watch, steer, stop and continue it."""
 
 import asyncio
 import json
@@ -29,16 +29,16 @@ from prunecli.tools.tool import Tool, definition
 LOGGER = logging.getLogger("prunecli")
 
 Permissions: TypeAlias = Callable[[Asked], "bool | Answer | Awaitable[bool | Answer]"]
-"""Decides whether a call may run where mode and rules do not: True for once, False for no, or an `Answer`, whose word
+"""Decides on a call if mode and rules do not: True to allow it once, False to deny it, or an `Answer`, whose text
 goes to the model."""
 
 
 class Agent:
     """One session of the agent in a directory, for `async with`. Raises PrunecliError.
 
-    `session` is the id, the beginning of it, or the name of a session to continue. `permissions` decides what the
-    mode leaves open; without it such calls are denied. `trust`: use the directory's own settings and let tools change
-    it; otherwise the agent only reads, unless the user trusted it before. `tools` are added to the configured ones.
+    `session` is the id, an id prefix or the name of a session to continue. `permissions` decides on calls that need
+    approval; without it they are denied. `trust`: use the directory's own settings and let tools change it; otherwise
+    the agent only reads, unless the user has trusted the directory. `tools` are added to the configured ones.
     `save=False` keeps no log. `settings` are configuration keys with `__` for the dot, such as `model__name="opus"`.
     """
 
@@ -120,10 +120,10 @@ class Agent:
     # Running -------------------------------------------------------------------------------------------------
 
     async def run(self, prompt: str | None = None) -> AsyncIterator[AgentEvent]:
-        """Send a prompt and yield what happens, `Finished` last; without one, continue an interrupted session.
+        """Send a prompt and yield events, `Finished` last. Without a prompt, continue an interrupted session.
 
-        Leaving the loop early, or canceling the task around it, stops the run; the log is complete then. Raises
-        ProviderError if the model can't be reached, UsageError if the agent is running, and errors of `permissions`.
+        Leaving the loop early or canceling its task stops the run, with a complete log. Raises ProviderError if the
+        model can't be reached, UsageError if the agent is running, and errors of `permissions`.
         """
         runtime = self._runtime
         if self._task is not None:
@@ -171,7 +171,7 @@ class Agent:
         return Finished(done.reason, self.text, done.note)
 
     async def _end(self) -> None:
-        """Stop the run and wait for its clean end."""
+        """Stop the run and wait until it has ended."""
         task = self._task
         if task is not None:
             self.stop()
@@ -186,11 +186,12 @@ class Agent:
             self._task.cancel()
 
     async def stop_jobs(self) -> list[str]:
-        """Stop the commands in the background, as the end of `async with` does. Returns a line for each."""
+        """Stop all background commands, as leaving `async with` does. Returns a line for each."""
         return list(await self._runtime.jobs.close())
 
     def steer(self, text: str) -> None:
-        """Give the running agent a message after its current tool calls. Raises UsageError if it is not running."""
+        """Send a message to the running agent, after its current tool calls. Raises UsageError if it is not
+        running."""
         if self._task is None or self._task.done():
             raise UsageError("the agent is not running", "send the message with run()")
         self._runtime.steer(text)
@@ -201,7 +202,7 @@ class Agent:
             answer = self._permissions(asked)
             if isawaitable(answer):
                 answer = await answer
-        except Exception as error:  # noqa: BLE001  # it is raised by `run`, once the log says how the run ended
+        except Exception as error:  # noqa: BLE001  # `run` raises it once the log is complete
             self._failed = error
             self._runtime.interrupt()
             return Answer("deny", "the permission callback failed")
@@ -209,7 +210,7 @@ class Agent:
             return answer
         return Answer("once" if answer is True else "deny")
 
-    # What is known -------------------------------------------------------------------------------------------
+    # State ---------------------------------------------------------------------------------------------------
 
     @property
     def session_id(self) -> str:
@@ -236,22 +237,22 @@ class Agent:
 
     @property
     def mode(self) -> Mode:
-        """What may run without asking; set it at any time."""
+        """The mode, which decides which calls run without asking. It can be set at any time."""
         return self._runtime.gatekeeper.mode
 
     @mode.setter
     def mode(self, mode: Mode) -> None:
-        """Use another mode from the next call on. Raises UsageError."""
+        """Change the mode, starting with the next call. Raises UsageError."""
         if mode not in MODES:
             raise UsageError(f"mode: expected one of {', '.join(MODES)}, got {mode!r}")
         self._runtime.gatekeeper.mode = mode
 
 
 def _check(tools: Iterable[Tool], runtime: Runtime) -> None:
-    """Raises UsageError for a tool that cannot be offered."""
+    """Raises UsageError for an invalid tool."""
     for tool in tools:
         if tool.name in runtime.tools:
-            raise UsageError(f"tool {tool.name}: prunecli has a tool of this name", "use another name")
+            raise UsageError(f"tool {tool.name}: a built-in tool has this name", "use another name")
         try:
             definition(tool)
         except (AttributeError, KeyError, TypeError, NameError) as error:

@@ -1,4 +1,4 @@
-"""The events of a run, as a program sees them: frozen values in a closed union."""
+"""The events of a run for programs: frozen values in a closed union."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -89,7 +89,8 @@ class Figures:
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """The end of a run, always the last event: why, the last answer, and a note if the reason is not obvious."""
+    """The end of a run, always the last event: the reason, the last answer, and a note if the reason is not
+    obvious."""
 
     reason: EndReason
     text: str
@@ -111,7 +112,8 @@ AgentEvent: TypeAlias = (
     | Notice
     | Finished
 )
-"""What `Agent.run` yields. After `StreamDiscarded`, the deltas since the last `Message` are void: they come again."""
+"""The events that `Agent.run` yields. `StreamDiscarded` voids the deltas since the last `Message`; they are sent
+again."""
 
 
 class EventsOf:

@@ -20,8 +20,7 @@ from prunecli.session.importers.anthropic_messages import START_MS, records_of
 class Pruner:
     """One conversation, pruned by one strategy.
 
-    Edits stay in force, so that messages sent before keep their bytes and the prompt cache holds up to the first new
-    edit.
+    Edits are permanent, so earlier messages keep their bytes and the prompt cache is valid up to the first new edit.
 
     `window` is in tokens, `counter` counts them (default: the shipped tokenizer), and `options` are the strategy's.
     Raises ConfigError for an unknown strategy or option.

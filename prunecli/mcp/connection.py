@@ -319,7 +319,7 @@ class Connection:
 
 
 def _words(error: BaseException) -> str:
-    """An error in one line; of a group, its first."""
+    """An error in one line; for a group, its first error."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     if isinstance(error, PrunecliError):

@@ -52,7 +52,7 @@ logging.getLogger("mcp").propagate = False
 
 
 class NeedsLogin(PrunecliError):
-    """The server wants a login that only a person can make."""
+    """The server requires a login by the user."""
 
     def __init__(self, name: str) -> None:
         super().__init__(f"{name} needs a login", f"run prunecli and /mcp login {name}")

@@ -122,9 +122,8 @@ def _image(data: str, kind: str) -> Block:
 
 
 def _says(content: Sequence[Block], value: Json) -> bool:
-    """Whether a text of the content is this value, as the protocol asks of servers.
-
-    Servers wrap a value that is no object as the only key of one, such as `result` or `content`.
+    """Whether a text in the content repeats this value, as the protocol recommends. Servers wrap a value that is not
+    an object in an object with one key, such as `result` or `content`.
     """
     values = [value, *value.values()] if isinstance(value, dict) and len(value) == 1 else [value]
     for block in content:

@@ -50,9 +50,8 @@ def masked_url(url: str) -> str:
 
 
 def explain(definition: Definition, environ: Mapping[str, str]) -> Iterator[str]:
-    """What allowing a server lets happen, line by line: the program or the host, and what it is given.
-
-    Variables are filled in where they decide what runs or where data goes. Raises DefinitionError as `expanded`.
+    """The consequences of approving a server, as lines: the program or host, and the data it gets. Variables that
+    determine the program or the destination are expanded. Raises DefinitionError as `expanded` does.
     """
     ready = definition.expanded(environ)
     if definition.transport == "stdio":

@@ -203,7 +203,7 @@ async def _write_messages(given: asyncio.StreamWriter, outgoing: Any, incoming: 
             given.write(text.encode("utf-8", "replace") + b"\n")
             await given.drain()
     except (OSError, RuntimeError):
-        incoming.close()  # nothing that waits for an answer gets one
+        incoming.close()  # pending requests get no answer
 
 
 async def _read_log(errors: asyncio.StreamReader, log: Log) -> None:

@@ -104,9 +104,7 @@ def change_in_words(content: tuple[Block, ...]) -> str:
     parts += (
         [f"{', '.join(deleted)} no longer {'applies' if len(deleted) == 1 else 'apply'}"] if deleted else []
     )
-    told = (
-        "The model gets the new text with this prompt." if changed else "The model is told with this prompt."
-    )
+    told = "The model gets the new text with this prompt." if changed else "This prompt tells the model."
     return f"{'; '.join(parts)}. {told}" if parts else ""
 
 

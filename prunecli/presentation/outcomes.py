@@ -1,4 +1,4 @@
-"""The line of a finished tool call: state, short outcome and body."""
+"""The line of a finished tool call, or of a search that the endpoint ran: state, short outcome and body."""
 
 import json
 import re
@@ -10,9 +10,10 @@ from prunecli.context.render import INTERRUPTED
 from prunecli.context.spill import held_part, held_words
 from prunecli.figures import counted, money, short
 from prunecli.model.events import ToolResult, UserMessage
-from prunecli.model.messages import INVALID_INPUT, Block, Document, Image, Json, Text, plain_text
+from prunecli.model.messages import INVALID_INPUT, Block, Document, Image, Json, Opaque, Text, plain_text
 from prunecli.model.notes import ATTACHED
-from prunecli.presentation.entries import Diff, Notice, Origin, Output, Prompt, ToolCall, ToolState
+from prunecli.model.searches import error_of, found_by, is_result, is_use, listing, query_of
+from prunecli.presentation.entries import Diff, Entry, Notice, Origin, Output, Prompt, ToolCall, ToolState
 
 Summarize: TypeAlias = Callable[[str, Mapping[str, Json]], str]
 """(tool name, raw input) -> the call's main argument in one line; "" for an unknown tool."""
@@ -232,3 +233,27 @@ def notice_entry(title: str, text: str, tokens: int | None) -> ToolCall:
     """A notice to the model, folded."""
     body = Output(text) if text.strip() else None
     return ToolCall("notice", title, ToolState.OK, tokens=tokens, body=body, folded=True)
+
+
+def search_call(block: Block) -> tuple[str, ToolCall] | None:
+    """The id and the entry of a call that the endpoint runs; None for any other block."""
+    if not isinstance(block, Opaque) or not is_use(block):
+        return None
+    name = str(block.json.get("name") or "search")
+    return str(block.json.get("id") or ""), ToolCall(name, query_of(block.json), ToolState.WAITING)
+
+
+def search_result(block: Block) -> tuple[str, Mapping[str, Json]] | None:
+    """The id of the call that a block answers, and the block; None for any other block."""
+    if not isinstance(block, Opaque) or not is_result(block):
+        return None
+    return str(block.json.get("tool_use_id") or ""), block.json
+
+
+def answered_search(call: Entry | None, value: Mapping[str, Json]) -> ToolCall:
+    """The entry of a call with its result."""
+    name, argument = (call.name, call.argument) if isinstance(call, ToolCall) else ("search", "")
+    error = error_of(value)
+    outcome = error or counted(len(found_by(value)), "result")
+    state = ToolState.ERROR if error else ToolState.OK
+    return ToolCall(name, argument, state, outcome, body=Output(listing(value)))

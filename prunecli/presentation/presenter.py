@@ -49,8 +49,7 @@ from prunecli.model.signals import (
 from prunecli.presentation import entries as shown
 from prunecli.presentation import outcomes
 from prunecli.presentation.marks import Marks, label
-from prunecli.presentation.outcomes import Summarize
-from prunecli.presentation.searches import answered, result_of, search_of
+from prunecli.presentation.outcomes import Summarize, answered_search, search_call, search_result
 from prunecli.presentation.streaming import NOTHING, Growing, Streaming
 from prunecli.presentation.summaries import Summarizing
 from prunecli.presentation.transcript_changes import Add, Anew, Board, Change, Tail
@@ -250,11 +249,11 @@ class Presenter:
                 if name == TASK:
                     self._tasks[self._calls[id_][0]] = id_
                 return [change]
-            case _ if search := search_of(block):
+            case _ if search := search_call(block):
                 return [self._called(*search, part, seq)]
-            case _ if result := result_of(block):
+            case _ if result := search_result(block):
                 slot = self._calls.pop(result[0], (-1, -1))[0]
-                entry = answered(self.board.entries[slot] if slot >= 0 else None, result[1])
+                entry = answered_search(self.board.entries[slot] if slot >= 0 else None, result[1])
                 return [self.board.put(slot, entry) if slot >= 0 else self._add(entry, seq)]
             case _:
                 return [self.board.put(part.slot, NOTHING)] if part else []

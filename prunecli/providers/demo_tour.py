@@ -232,4 +232,4 @@ request sends them again.
 _PAUSE_FIXED = """\
 It passes. The test output is no longer needed, but every request would still carry it.
 
-**Enter** to continue: I prune it. You will see that nothing is lost."""
+**Enter** to continue: I'll prune it, and you will see that nothing is lost."""

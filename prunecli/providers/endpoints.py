@@ -1,8 +1,8 @@
-"""The known endpoints that speak the Messages API: address, key, and what each one lacks.
+"""Known endpoints that speak the Messages API: their addresses, keys and limitations.
 
 `[model] endpoint = "NAME"` selects one. The answers come from each vendor's documentation, read in November 2026,
-from vLLM's source, or from a server that was run; `prunecli doctor --probe` asks an endpoint itself. The table in
-README.md beside this file is made from these values.
+from vLLM's source, or from tests with a real server; `prunecli doctor --probe` tests an endpoint directly. The table
+in README.md beside this file is generated from these values.
 """
 
 import re
@@ -17,7 +17,7 @@ Answer: TypeAlias = Literal["yes", "no", "ignored", "model", "?"]
 """`ignored`: accepted without effect; `model`: depends on the model; `?`: not documented and not checked here."""
 
 FEATURES = ("cache_control", "count_tokens", "thinking", "images", "betas", "server tools", "JSON errors")
-"""The questions that the answers of an endpoint belong to, in order."""
+"""The features that `Endpoint.answers` describes, in order."""
 
 _VARIABLE = re.compile(r"\{(\w+)\}")
 _HOST_PART = re.compile(r"[a-zA-Z0-9-]{1,63}")
@@ -47,7 +47,7 @@ class Endpoint:
 
     @property
     def keys(self) -> Keys:
-        """The sources of its key."""
+        """Where its key comes from."""
         return Keys(self.key_variable, f"{self.name}.key", bearer=self.bearer, required=self.needs_key)
 
     def address(self, environ: Mapping[str, str]) -> str:
@@ -58,7 +58,7 @@ class Endpoint:
             given = environ.get(found[1], "").strip()
             if not _HOST_PART.fullmatch(given):
                 wrong = f"{found[1]} is {given!r}" if given else f"{found[1]} is not set"
-                raise ValueError(f"{self.title} needs a part of its address from the environment: {wrong}")
+                raise ValueError(f"{self.title} needs a part of its URL from the environment: {wrong}")
             return given
 
         return _VARIABLE.sub(value, self.base_url)
@@ -103,7 +103,7 @@ KNOWN: Mapping[str, Endpoint] = {
         Endpoint(
             "deepseek", "DeepSeek", "https://api.deepseek.com/anthropic", "DEEPSEEK_API_KEY",
             "deepseek-v4-pro, deepseek-flash", ("ignored", "?", "yes", "no", "ignored", "no", "?"),
-            note="thinking budgets are ignored, effort counts; claude- names are mapped to its own models",
+            note="ignores thinking budgets, honors effort; maps claude- names to its own models",
         ),
         Endpoint(
             "zai", "Z.ai", "https://api.z.ai/api/anthropic", "ZAI_API_KEY", "glm-5.3, glm-4.5-air",

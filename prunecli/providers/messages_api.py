@@ -186,7 +186,7 @@ class AnthropicProvider:
         try:
             return assembly.feed(event)
         except ValueError as error:
-            raise self._failures.cut(f"a broken answer: {error}") from error
+            raise self._failures.cut(f"a malformed answer: {error}") from error
 
     async def models(self) -> tuple[Offer, ...]:
         """See `Provider.models`. An endpoint without such a list gives (). Asks for page after page."""

@@ -62,10 +62,9 @@ class Provider(Protocol):
     """A source of responses."""
 
     def stream(self, request: Request) -> AsyncIterator[StreamEvent]:
-        """Send the request once. Yields `Begun` where usage is reported, deltas, and exactly one `Response`, last.
-
-        Never retries (the loop does, visibly). Canceling closes the connection. Raises a `ProviderError`: a stream
-        that breaks off raises `ConnectionLost`, an error event in the stream its own class.
+        """Send the request once. Yields `Begun` if usage is reported early, deltas, and finally exactly one
+        `Response`. Never retries (the loop does, visibly). Canceling closes the connection. Raises a `ProviderError`:
+        an interrupted stream raises `ConnectionLost`, an error event in the stream the class of that error.
         """
         ...
 

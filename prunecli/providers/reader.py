@@ -88,7 +88,7 @@ class EventReader:
         try:
             heard = self._decoder.feed(chunk)
         except ValueError as error:
-            raise self._failures.cut(f"a broken answer: {error}") from error
+            raise self._failures.cut(f"a malformed answer: {error}") from error
         events = [value for event in heard if (value := self._value(event)) is not None]
         if events:
             self._last_event = self._silence.now()
@@ -164,7 +164,7 @@ class EventReader:
             return {"type": "error", "error": {"message": data}}
         if not data or data == "[DONE]" or event.name not in _KNOWN:
             return None
-        raise self._failures.cut("a broken answer: an event that is not JSON") from error
+        raise self._failures.cut("a malformed answer: an event that is not JSON") from error
 
 
 class _SilenceWatch:

@@ -18,7 +18,7 @@ class ServerEvent(NamedTuple):
 
 
 class EventDecoder:
-    """Decodes a stream that is fed piece by piece; keeps an unfinished event."""
+    """Decodes a stream in pieces, and keeps an unfinished event."""
 
     def __init__(self, max_event_bytes: int = MAX_EVENT_BYTES) -> None:
         self._limit = max_event_bytes

@@ -179,7 +179,7 @@ def needed(quoting: Quoting) -> set[int]:
 
 
 def covered(span: Span, seen: list[Span]) -> bool:
-    """Whether the spans together hold all places of this one."""
+    """Whether the spans together cover this one."""
     at, last = span
     if any(start <= at and end >= last for start, end in seen):
         return True

@@ -4,10 +4,9 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from prunecli.context.media import result_tokens
 from prunecli.context.render import NO_OUTPUT
 from prunecli.context.spill import Cut
-from prunecli.context.tokens import TokenCounter
+from prunecli.context.tokens import TokenCounter, result_tokens
 from prunecli.model.events import (
     AssistantMessage,
     CompactionApplied,

@@ -134,7 +134,7 @@ class Stage:
     def _notices(self, script: Script) -> list[str]:
         unknown = [name for name in script.models if not self.table.has_price(name)]
         stand_in = self.table.info_of(self.table.stand_in).name
-        return [f"{name}: no known price, counted at that of {stand_in}" for name in unknown]
+        return [f"{name}: no known price, using that of {stand_in}" for name in unknown]
 
     def part(self, script: Script, setting: Setting, peak: int = 0) -> Part:
         """What a script is played with under a setting; `peak` are the most tokens of a prompt without pruning."""
@@ -220,7 +220,7 @@ def _name(path: Path) -> str:
 
 
 def _spill(caps: Caps, preamble: Mapping[str, Json], script: Script) -> Spill:
-    """Holds results back as the program does. Each is cut once for all strategies with the same caps."""
+    """Holds results back in the same way as the program. Each is cut once for all strategies with the same caps."""
     recall, lines = "recall" in tool_names(preamble), takes(preamble, "recall", "lines")
     cuts = script.cuts.setdefault((caps, recall, lines), {})
 

@@ -94,7 +94,7 @@ def _table(rows: Sequence[Row]) -> Iterator[str]:
 def _ratios(
     title: str, groups: Iterable[tuple[str, Sequence[Sequence[Row]]]], whole: Sequence[Row]
 ) -> Iterator[str]:
-    """Cost with everything fetched again, of no pruning, for each setting and group of sessions."""
+    """Cost including repeated fetches, relative to no pruning, for each setting and group of sessions."""
     columns = [[title, *(row.name for row in whole[1:])]]
     for name, sessions in groups:
         if sessions:

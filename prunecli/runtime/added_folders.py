@@ -1,8 +1,8 @@
-"""Folders beside the working directory in which the agent works too: `--add-dir` and `/add-dir`.
+"""Additional directories for the agent to work in: `--add-dir` and `/add-dir`.
 
-The same rules, sandbox and saved files hold there, once the user trusts the folder. Its AGENTS.md and `.prunecli/`
-are not loaded. They are named in the system prompt of a session that begins, and recorded with it; a notice tells
-the model of later changes. A resumed session gets those back that are still trusted.
+Once the user trusts such a directory, the same rules, sandbox and snapshots apply there. Its AGENTS.md and
+`.prunecli/` are not loaded. The system prompt of a new session lists the directories and the session records them; a
+notice tells the model of later changes. A resumed session restores those that are still trusted.
 """
 
 import os
@@ -29,7 +29,7 @@ _NONE = "none"
 
 
 def folder_of(text: str, setup: Setup) -> Path:
-    """The real path of a folder to add. Raises UsageError for one that cannot be."""
+    """The real path of a folder to add. Raises UsageError if it cannot be added."""
     return real_folder(text, setup.cwd, setup.places.home)
 
 
@@ -45,7 +45,7 @@ def real_folder(text: str, cwd: Path, home: Path) -> Path:
         raise UsageError(f"{one_line(text)}: {why or 'not a path'}", "name an existing directory") from None
     here, ours = Path(os.path.realpath(cwd)), Path(os.path.realpath(home))
     if not real.is_dir():
-        raise UsageError(f"{one_line(text)}: not a directory", "name the directory that it is in")
+        raise UsageError(f"{one_line(text)}: not a directory", "name the directory that contains it")
     if real.is_relative_to(here):
         raise UsageError(f"{one_line(text)}: already part of the working directory", "leave it out")
     if ours.is_relative_to(real):
@@ -56,7 +56,7 @@ def real_folder(text: str, cwd: Path, home: Path) -> Path:
 
 
 def in_words(setup: Setup) -> str:
-    """The added folders as the system prompt names them, "" for none."""
+    """The added folders as text for the system prompt, "" for none."""
     return ", ".join(one_line(str(path)) for path in setup.added.paths)
 
 
@@ -66,7 +66,7 @@ def fact(setup: Setup) -> tuple[str, ...]:
 
 
 def recorded(session: Session, setup: Setup) -> tuple[tuple[Path, ...], tuple[str, ...]]:
-    """The recorded folders of a session that are still trusted, and why the others are not used."""
+    """The recorded folders of a session that are still trusted, and the reasons for omitting the others."""
     found, problems = list[Path](), list[str]()
     kept = session.context.settings.get(ADDED)
     for text in kept if isinstance(kept, list) else ():
@@ -83,7 +83,7 @@ def recorded(session: Session, setup: Setup) -> tuple[tuple[Path, ...], tuple[st
 
 
 class AddedFolders:
-    """The added folders of a host: those of the command line in each session, others in their own."""
+    """The added folders of a host. Those from the command line apply to every session, others to one."""
 
     def __init__(self, host: "Host") -> None:
         self._host = host
@@ -92,12 +92,12 @@ class AddedFolders:
         host.on_session.append(self._resumed)
 
     def add(self, path: Path) -> None:
-        """Work in this folder too, in this session."""
+        """Add a folder to this session."""
         added = self._host.setup.added
         added.paths = tuple(dict.fromkeys((*added.paths, path)))
 
     def _resumed(self, session: Session) -> None:
-        """Take those of a session that was opened; a new one keeps the present ones."""
+        """Use the folders of an opened session; a new session keeps the current ones."""
         if not session.records:
             return
         setup = self._host.setup
@@ -106,7 +106,7 @@ class AddedFolders:
         session.notices += [*problems, *([f"Also works in {in_words(setup)}."] if found else ())]
 
     def _due(self) -> Sequence[UserMessage]:
-        """The notice of a change that the model does not know."""
+        """The notice of a change that the model has not seen."""
         setup, context = self._host.setup, self._host.session.context
         if not setup.added.paths and ADDED not in context.settings:
             return ()

@@ -12,7 +12,7 @@ from prunecli.model.notes import notice, told
 from prunecli.model.requests import PREAMBLE
 
 TITLE = "subagents"
-"""The title of the notice that names them after the session began."""
+"""The title of the notice that lists changed subagents during a session."""
 GONE = "The only agent now is explore."
 
 

@@ -1,6 +1,6 @@
-"""The JSON schema of `--json-schema`: the words that ask for an answer under it, and the check of the answer.
+"""The JSON schema of `--json-schema`: the instructions for the model, and the validation of its answer.
 
-The schema is data of the user's. References lead only into the schema itself: nothing is fetched.
+The schema comes from the user. Only references within it are followed; nothing is fetched.
 """
 
 import json
@@ -27,7 +27,7 @@ _MOST_CHARS = 300
 
 
 class AnswerSchema:
-    """A schema that is valid itself. Raises UsageError for one that is not."""
+    """A valid schema. Raises UsageError for an invalid one."""
 
     def __init__(self, schema: Json) -> None:
         self.schema = schema
@@ -35,14 +35,14 @@ class AnswerSchema:
 
     @staticmethod
     def of(given: str) -> "AnswerSchema":
-        """The schema of the flag's value: JSON, or the name of a file with JSON. Raises UsageError."""
+        """Parse the value of the flag: JSON, or the name of a JSON file. Raises UsageError."""
         inline = given.lstrip().startswith(("{", "["))
         where = FLAG if inline else f"{FLAG}: {given}"
         try:
             schema = strict_loads(given if inline else file_text(FLAG, Path(given)))
         except ValueError as error:
             raise UsageError(
-                f"{where}: not JSON ({error})", "give a file, or a JSON schema in quotes"
+                f"{where}: not JSON ({error})", "pass a file name or a quoted JSON schema"
             ) from None
         try:
             return AnswerSchema(schema)
@@ -60,7 +60,7 @@ class AnswerSchema:
         )
 
     def again(self, problems: Sequence[str]) -> str:
-        """The prompt after an answer with these problems."""
+        """The prompt that follows an answer with these problems."""
         listed = "\n".join(f"- {problem}" for problem in problems)
         return (
             f"Your answer is not valid under the JSON schema:\n{listed}\nAnswer again with only the JSON value that "
@@ -68,10 +68,10 @@ class AnswerSchema:
         )
 
     def value(self, answer: str) -> tuple[Json, list[str]]:
-        """The JSON of an answer, and its problems, none if it is valid.
+        """The JSON of an answer and its problems, none if it is valid.
 
-        One code fence around it, or one in a longer text, is taken for the answer. Raises PrunecliError if the schema
-        cannot be followed.
+        If the text has one code fence, its content is the answer. Raises PrunecliError if the schema cannot be
+        evaluated.
         """
         fences = _FENCED.findall(answer)
         text = fences[0] if len(fences) == 1 else answer
@@ -82,8 +82,8 @@ class AnswerSchema:
         try:
             errors = sorted(self._validator.iter_errors(found), key=lambda one: str(one.json_path))
         except RecursionError:
-            raise PrunecliError(f"{FLAG}: the schema refers to itself without end", "change it") from None
-        except LookupError as error:  # a reference that leads nowhere
+            raise PrunecliError(f"{FLAG}: the schema contains a circular reference", "remove it") from None
+        except LookupError as error:  # an unresolvable reference
             raise PrunecliError(f"{FLAG}: {error}", "put it into $defs; nothing is fetched") from None
         return found, [_problem(one) for one in errors[:_MOST_PROBLEMS]]
 
@@ -101,7 +101,7 @@ def _problem(error: Any) -> str:
 def _validator(schema: Json) -> Any:
     """The validator of a schema. Raises UsageError for an invalid one."""
     if not isinstance(schema, dict):
-        raise UsageError("the schema is not an object", 'write one such as {"type": "object"}')
+        raise UsageError("the schema is not a JSON object", 'use an object such as {"type": "object"}')
     try:
         from jsonschema import Draft202012Validator, SchemaError
         from jsonschema.validators import validator_for
@@ -138,7 +138,7 @@ def _validator(schema: Json) -> Any:
 
 
 def _parts(value: Json) -> Iterator[dict[str, Json]]:
-    """The objects in a schema, itself first, but those that are data."""
+    """The subschemas of a schema, itself first, without objects that are data."""
     if isinstance(value, dict):
         yield value
         for key, one in value.items():

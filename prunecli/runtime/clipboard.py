@@ -1,6 +1,6 @@
-"""The image in the clipboard, which a terminal cannot give: a helper program is asked for it.
+"""The image in the clipboard, read by a helper program because terminals cannot provide it.
 
-The image is kept as a file of mode 0600, so that a draft, a queued message or the prompt history can name it.
+The image is saved in a file of mode 0600, so that drafts, queued messages and the prompt history can refer to it.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ from prunecli.tools.processes.environment import child_environment
 
 SECONDS = 5.0
 KEPT_SECONDS = 30 * 24 * 3600
-"""How long an image stays after its last use; the session's log has its own copy."""
+"""Seconds that an image is kept after its last use; the session's log has its own copy."""
 
 _WINDOWS = (
     "$i = Get-Clipboard -Format Image; if ($i) { $m = New-Object IO.MemoryStream; "
@@ -51,7 +51,7 @@ class Clipping(NamedTuple):
 
 
 def helpers(env: Mapping[str, str], cwd: Path) -> list[tuple[str, ...]]:
-    """The commands that print the image in the clipboard, of the programs that are here."""
+    """The commands of installed programs that print the image in the clipboard."""
     found: list[tuple[str, ...]] = []
     for name, arguments in _HELPERS:
         if name in _DISPLAYS and not env.get(_DISPLAYS[name]):
@@ -62,14 +62,14 @@ def helpers(env: Mapping[str, str], cwd: Path) -> list[tuple[str, ...]]:
 
 
 async def clipped(env: Mapping[str, str], cwd: Path, folder: Path) -> Clipping | None:
-    """The image in the clipboard, kept in this folder; None without one.
+    """Save the image in the clipboard to this folder; None without an image.
 
     Raises PrunecliError without a helper, OSError.
     """
     commands = await asyncio.to_thread(helpers, env, cwd)
     if not commands:
         names = ", ".join(name for name, _ in _HELPERS[:3])
-        raise PrunecliError("nothing here can read an image from the clipboard", f"install one of {names}")
+        raise PrunecliError("no program to read an image from the clipboard", f"install one of {names}")
     for command in commands:
         data = await _printed(command, child_environment(env), cwd)
         try:
@@ -85,7 +85,7 @@ async def clipped(env: Mapping[str, str], cwd: Path, folder: Path) -> Clipping |
 
 
 async def _printed(command: tuple[str, ...], env: Mapping[str, str], cwd: Path) -> bytes:
-    """What a helper prints; nothing if it fails, hangs or prints too much."""
+    """The output of a helper; empty if it fails, hangs or prints too much."""
     pipe, nothing = asyncio.subprocess.PIPE, asyncio.subprocess.DEVNULL
     try:
         process = await asyncio.create_subprocess_exec(
@@ -110,7 +110,7 @@ async def _printed(command: tuple[str, ...], env: Mapping[str, str], cwd: Path) 
 
 
 def _kept(data: bytes, folder: Path) -> Path:
-    """Write the image to the folder, and remove images that were not used for long. Raises OSError."""
+    """Write the image to the folder and remove images unused for a long time. Raises OSError."""
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     path = folder / f"{sha256(data).hexdigest()[:16]}.png"
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)

@@ -7,10 +7,9 @@ from functools import partial
 
 from prunecli.agent.execute import Measured
 from prunecli.context.exchange import Entry
-from prunecli.context.media import result_tokens
 from prunecli.context.spill import cut_of, spill
 from prunecli.context.state import Context
-from prunecli.context.tokens import TokenCounter
+from prunecli.context.tokens import TokenCounter, result_tokens
 from prunecli.model.events import Event, ToolResult
 from prunecli.model.messages import Text, ToolUse
 from prunecli.model.requests import PREAMBLE, takes

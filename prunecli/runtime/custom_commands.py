@@ -55,8 +55,8 @@ class CustomCommands:
 
     @asynccontextmanager
     async def called(self, words: str) -> AsyncIterator[str]:
-        """The prompt for a line such as `/git:commit all`, whose grants hold until the context ends; other words are
-        a prompt as they are. Raises PrunecliError, ToolError."""
+        """The prompt for a line such as `/git:commit all`, whose grants hold until the context exits; any other text
+        is the prompt itself. Raises PrunecliError, ToolError."""
         word, _, arguments = words.strip().partition(" ")
         self.mentioning = words
         command = self.find(word[1:]) if word.startswith("/") else None

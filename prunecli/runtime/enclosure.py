@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from prunecli.sandbox.walls import Chosen, Walls
 
 INSTALL = "install bubblewrap (apt install bubblewrap)"
-NO_SANDBOX_HINT = "install bubblewrap, or use --sandbox auto, which asks before commands that may do harm"
+NO_SANDBOX_HINT = "install bubblewrap, or use --sandbox auto, which asks before commands that may cause harm"
 OFF = "off, commands run with your permissions"
 
 

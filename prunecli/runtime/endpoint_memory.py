@@ -1,7 +1,7 @@
-"""The file that remembers what endpoints told: rejected fields, and the models that they list.
+"""The file with data about endpoints: the fields they reject and the models they list.
 
-One JSON object, a section for each subject, in the data folder. Delete it to forget everything. A file that cannot be
-read or written is ignored.
+A JSON object in the data folder, with a section for each subject. It can be deleted at any time. Failures to read or
+write it are ignored.
 """
 
 import json
@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 from prunecli.model.messages import Json
 
 LASTS_MS = 30 * 24 * 3600 * 1000
-"""How long something is remembered: gateways are updated."""
+"""Milliseconds after which an entry expires, because gateways are updated."""
 
 
 def recall(path: Path, section: str) -> dict[str, Any]:
@@ -37,7 +37,7 @@ def remember(path: Path, section: str, value: Mapping[str, Json]) -> None:
 
 
 def bare(address: str) -> str:
-    """The address of an endpoint without user name and password, as a key; that of Anthropic for ""."""
+    """The URL of an endpoint without user name and password, as a key; Anthropic's for ""."""
     parts = urlsplit(address)
     return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl() or "api.anthropic.com"
 

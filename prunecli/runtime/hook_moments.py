@@ -128,7 +128,7 @@ class Moments:
             f"A hook keeps {len(vetoed)} of {len(targets)} entries that would be pruned; they are pinned now"
         )
         asked = [_without(self._runtime, one, vetoed) for one in prunes if one.source == "model"]
-        if not fresh and not asked:  # pinned already, and proposed all the same
+        if not fresh and not asked:  # already pinned, but proposed anyway
             return [SettingChanged(HELD, last_word(context))]
         return [*([Pinned(fresh)] if fresh else []), *asked]
 

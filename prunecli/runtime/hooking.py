@@ -19,7 +19,7 @@ from prunecli.errors import PromptBlocked
 from prunecli.model.notes import notice
 from prunecli.model.signals import Notice
 from prunecli.runtime.host import Host
-from prunecli.runtime.web import web_of
+from prunecli.runtime.toolbox import web_of
 from prunecli.sanitize import one_line, visible
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ class Hooking:
 
     @property
     def exist(self) -> bool:
-        """Whether anything may hold hooks. Opens no file."""
+        """Whether any source may contain hooks. Opens no files."""
         setup, config = self.runtime.setup, self.runtime.config
         names = [folder / name for folder in down_to(setup.cwd) for name in PROJECT_FILES]
         return config.hooks.any or any(map(os.path.lexists, (*names, setup.places.home / USER_FILE)))

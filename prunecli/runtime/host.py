@@ -1,8 +1,12 @@
-"""What the parts of a runtime need of it, as a protocol: so they need not import the runtime, which imports them."""
+"""The protocol through which the parts of a runtime use it, and the questions that its tasks share.
+
+The runtime imports its parts, so they cannot import it.
+"""
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import Protocol
+from dataclasses import replace
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from prunecli.agent.decide import Done, Limits, Mailbox, Purse
 from prunecli.agent.execute import Answer, Asked
@@ -16,16 +20,45 @@ from prunecli.providers.models import ModelInfo
 from prunecli.providers.provider import Provider
 from prunecli.runtime.balance import Balance
 from prunecli.runtime.choices import Choices
-from prunecli.runtime.connections import Connections
 from prunecli.runtime.enclosure import Enclosure
 from prunecli.runtime.file_snapshots import FileSaver
-from prunecli.runtime.inquiries import Inquiries
 from prunecli.runtime.jobs import Jobs
 from prunecli.runtime.refusals import Refusals
+from prunecli.runtime.session_model import Connections
 from prunecli.runtime.setup import Setup
 from prunecli.session.session import Session
 from prunecli.session.store import Store
 from prunecli.tools.tool import FilesSeen, Tool, ToolContext
+
+if TYPE_CHECKING:
+    from prunecli.tools.ask import AskUser, Inquiry, Reply
+
+ASKS = "prunecli has a question for you"
+Waits: TypeAlias = Callable[[str, str, str], None]
+
+
+class Inquiries:
+    """The model's questions to the user: one at a time, tasks and permission questions included.
+
+    A front end sets `asker` of the first runtime; without it nobody answers. `within` are the inquiries of the
+    runtime that started this one for a task. `waits` is called when a question is shown, with the kind of the
+    notification, its message and its title.
+    """
+
+    def __init__(self, host: "Host", waits: Waits, within: "Inquiries | None" = None) -> None:
+        self.asker: AskUser | None = None
+        self._host = host
+        self._waits = waits
+        self._first: Inquiries = within._first if within else self
+
+    async def ask(self, inquiry: "Inquiry") -> "Reply | None":
+        """Ask when no other question is open. None if nobody is there."""
+        async with self._host.questions:
+            asker = self._first.asker
+            if asker is None:
+                return None
+            self._waits("permission_prompt", f"{ASKS}: {inquiry.question}", "Question")
+            return await asker(replace(inquiry, who=self._host.who))
 
 
 class Host(Protocol):

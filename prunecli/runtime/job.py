@@ -1,4 +1,4 @@
-"""One command in the background, as tools, commands and notices see it."""
+"""A background command, as used by tools, commands and notices."""
 
 import asyncio
 import re
@@ -26,10 +26,10 @@ _LINES = re.compile(r"(?:lines? )?(\d{1,12})(-(\d{1,12})?)?")
 
 
 class Job:
-    """A command in the background. `child` is None for one that an earlier program detached, or that ended with it.
+    """A background command. `child` is None if an earlier process started it.
 
-    `who` is the task that it belongs to, "" for the session's own agent. `done` is set when it is over: its
-    processes have ended and its sandbox is gone.
+    `who` is its task, "" for the session's own agent. `done` is set once its processes have ended and its sandbox is
+    removed.
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class Job:
         clock: Callable[[], int],
         who: str,
     ) -> "Job":
-        """A command that this program moved to the background. Call it in the event loop."""
+        """A command that this process moved to the background. Call it in the event loop."""
         job = Job(number, command, output, began, clock, who)
         loop, descriptor = asyncio.get_running_loop(), moved.control.fileno()
 
@@ -82,14 +82,14 @@ class Job:
     def found(
         folder: Path, number: int, command: str, began: int, clock: Callable[[], int], told: str
     ) -> "Job":
-        """A job of an earlier program: detached, or ended with it. `told` is what that program said of its end."""
+        """A job of an earlier process: detached, or ended with it. `told` is what that process said of its end."""
         job = Job(number, command, KeptOutput(folder), began, clock)
         job.is_left, job._told = True, told
         job.look()
         return job
 
     async def ended(self) -> None:
-        """Wait until its processes have ended, and leave its sandbox."""
+        """Wait until its processes have ended, then close its sandbox."""
         await self._exited.wait()
         ended = self.child.over if self.child and self.child.over else Ended(None)
         if self.box is not None:
@@ -108,7 +108,7 @@ class Job:
         self.done.set()
 
     def look(self) -> None:
-        """Learn what happened since."""
+        """Update the state."""
         if self.child is not None:
             self.child.look()
         elif not self.over and not self.output.supervisor():
@@ -121,7 +121,7 @@ class Job:
 
     @property
     def has_exited(self) -> bool:
-        """Whether its processes have ended, though its sandbox may be there still."""
+        """Whether its processes have ended; its sandbox may still exist."""
         self.look()
         return self.over or bool(self.child and self.child.over)
 
@@ -135,7 +135,7 @@ class Job:
             stop_detached(self.output, 0)
 
     async def stop(self, seconds: float) -> None:
-        """End it, gently at first."""
+        """End it: ask first, then kill."""
         if self.child is None:
             await asyncio.to_thread(stop_detached, self.output, seconds)
             self.look()
@@ -149,7 +149,7 @@ class Job:
                 return
 
     def detach(self) -> str:
-        """Let it outlive the program; returns how the user ends it then. Raises ToolError if it has ended."""
+        """Let it outlive the program. Returns instructions for ending it. Raises ToolError if it has ended."""
         self.look()
         pid = self.output.supervisor()
         if self.over or not pid:
@@ -182,26 +182,26 @@ class Job:
         return "timed out" if ended.timed_out else end_of(ended, 0).strip("[]") or "exit code 0"
 
     def line(self) -> str:
-        """The job in one line."""
+        """A line that describes the job."""
         last = one_line(self.output.last_line())
         return f"{self.number}  {self.state}  {one_line(self.command)[:100]}" + (
             f"  | {last[:100]}" if last else ""
         )
 
     def last_lines(self) -> str:
-        """Its last lines, and what is to be said of its end."""
+        """Its last lines and a remark about its end."""
         lines = decoded(fitting_end(self.output.tail(LAST_BYTES), LAST_BYTES)).splitlines()[-LAST_LINES:]
         return "\n".join([*lines, *self._notes])
 
     def newest_lines(self) -> tuple[int, list[str]]:
-        """The number of the first of its newest lines, and these, without the ends of long ones."""
+        """The newest lines, with long ones cut, and the number of the first."""
         part = self.output.part(0)
         rows = _rows(part.data)
         newest = [decoded(row[:SHOWN_BYTES]).rstrip("\r\n") for row in rows[-SHOWN_LINES:]]
         return part.first_line + len(rows) - len(newest), newest
 
     def begun_output(self, printed: str) -> ToolOutput:
-        """The result of the call whose command became this job."""
+        """The result of the call that started the command."""
         self._read = self.output.part(0).end
         end = " It ends with this task." if self.who else ""
         text = printed + ("\n" if printed and not printed.endswith("\n") else "")
@@ -213,7 +213,8 @@ class Job:
     # Output --------------------------------------------------------------------------------------------------
 
     def read(self, lines: str | None, limit: int) -> ToolOutput:
-        """Its output as a result: what is new, or some lines. Raises ToolError for lines that there are not."""
+        """Its output as a result: new output, or a range of lines. Raises ToolError for a range that does not
+        exist."""
         over = self.over
         data, gap, first = self._lines(lines) if lines else self._new(over=over)
         kept = HeadAndTail(limit)
@@ -229,7 +230,7 @@ class Job:
         return output if kept.is_text else ToolOutput(output.content, False, output.details, raw=kept.raw)
 
     def _new(self, *, over: bool) -> tuple[bytes, int, int]:
-        """What was printed since the last time; a character that is not complete waits for its rest."""
+        """The output since the last call, without a final incomplete character."""
         before, part = self._read, self.output.part(self._read)
         data = part.data if over else first_bytes(part.data, len(part.data))
         self._read = max(before, part.start + len(data))
@@ -250,7 +251,7 @@ class Job:
 
 
 def _rows(data: bytes) -> list[bytes]:
-    """The lines by line feeds alone, as they were counted."""
+    """The lines split at line feeds only, as the counts assume."""
     found = [row + b"\n" for row in data.split(b"\n")]
     found[-1] = found[-1][:-1]
     return found if found[-1] else found[:-1]

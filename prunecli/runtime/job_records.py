@@ -1,4 +1,4 @@
-"""What the log says of commands in the background: which began, and of which ends the model knows."""
+"""Background commands in the log: their starts, and the ends that the model was told of."""
 
 import re
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ _END = re.compile(r"\n\[(.*)\](?:\n|$)")
 
 @dataclass(frozen=True, slots=True)
 class Began:
-    """A command that went to the background: its number in the session, its id, when (unix ms), and the record."""
+    """The start of a background command: its number in the session, its id, the time (unix ms) and the record."""
 
     number: int
     id: str
@@ -23,7 +23,7 @@ class Began:
 
 
 class JobRecords:
-    """The jobs of one session's log. Follows the log without reading any of it twice."""
+    """The jobs in one session's log. Reads each record once."""
 
     def __init__(self, session: Session) -> None:
         self.session = session
@@ -35,14 +35,14 @@ class JobRecords:
         self.last = 0
 
     def read(self) -> None:
-        """Take the records since the last time."""
+        """Read the records added since the last call."""
         for record in self.session.records[self._read :]:
             self._take(record)
         self._read = len(self.session.records)
 
     @property
     def untold(self) -> tuple[Began, ...]:
-        """The jobs whose end the model has not heard of."""
+        """The jobs whose end the model was not told of."""
         return tuple(one for one in self.began.values() if one.number not in self._told)
 
     def _take(self, record: Record) -> None:
@@ -70,5 +70,5 @@ class JobRecords:
 
 
 def title_of(number: int) -> str:
-    """The title of the notice that a job ended."""
+    """The title of the notice of a job's end."""
     return _TITLE.format(number)

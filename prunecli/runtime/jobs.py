@@ -1,8 +1,8 @@
-"""Commands in the background: they belong to the program, which ends them when it ends.
+"""Background commands. They belong to the program and end with it, unless detached.
 
-Their output and their end are noted by their supervisors (`tools/processes/background.py`), so a job needs nothing of
-the program while it runs. A notice tells the model once of each end, with its next step or prompt. Which jobs began
-stands in the log: after a crash or a resume, those without a process are reported as ended.
+Their supervisors record output and end (`tools/processes/background.py`), so a running job does not depend on the
+program. A notice tells the model of each end once, at its next step or prompt. The log records each start: after a
+crash or a resume, jobs without a process are reported as ended.
 """
 
 import asyncio
@@ -32,17 +32,17 @@ if TYPE_CHECKING:
     from prunecli.tools.tool import ToolContext, ToolOutput
 
 MOST = 16
-"""How many run at a time."""
+"""The most jobs that run at a time."""
 FIRST_SECONDS = 1.0
-"""A command that ends sooner is no job: its result is an ordinary one."""
+"""A command that ends sooner is not a job; it has an ordinary result."""
 END_SECONDS = 4.0
 LINE_CHARS = 76
 LEFT_DAYS = 7
-"""After so many days the output that a killed program left behind is deleted."""
+"""Days after which the output left by a killed program is deleted."""
 
 
 class Jobs:
-    """The jobs of one runtime, which share numbers with those of the runtime it works for, `within`."""
+    """The jobs of one runtime. They share their numbering with `within`, the jobs of the parent runtime."""
 
     def __init__(
         self, host: "Host", within: "Jobs | None" = None, first_seconds: float = FIRST_SECONDS
@@ -57,7 +57,7 @@ class Jobs:
 
     @property
     def records(self) -> JobRecords:
-        """What the present session's log says of its jobs."""
+        """The jobs in the current session's log."""
         if self._records is None or self._records.session is not self._host.session:
             self._records = JobRecords(self._host.session)
         self._records.read()
@@ -65,7 +65,7 @@ class Jobs:
 
     @property
     def count(self) -> int:
-        """How many run, those of tasks too."""
+        """The number of running jobs, including those of tasks."""
         return sum(not job.has_exited for job in self.all)
 
     # To the background ---------------------------------------------------------------------------------------
@@ -96,7 +96,7 @@ class Jobs:
         return False
 
     def forget(self, moving: "_Moving") -> None:
-        """A call is over."""
+        """Forget a call that has ended."""
         self._moving[:] = [one for one in self._moving if one is not moving]
 
     def _folder(self) -> Path:
@@ -105,7 +105,7 @@ class Jobs:
     def begin(
         self, moving: "_Moving", moved: "Moved", command: str, box: "Confined", rest: AsyncExitStack
     ) -> "Job":
-        """Take a command that goes on in the background."""
+        """Add a command that continues in the background."""
         from prunecli.runtime.job import Job
 
         number = 1 + max((self.records.last, *(job.number for job in self.all)))
@@ -119,12 +119,12 @@ class Jobs:
         return job
 
     async def _follow(self, job: "Job") -> None:
-        """Wait for a job's end, then leave its sandbox and tell the user."""
+        """Wait for a job's end, then close its sandbox and tell the user."""
         await job.ended()
         line = one_line(f"Job {job.number} ended: {job.state} · {job.command}")
         self._host.session.tell(Notice(line if len(line) <= LINE_CHARS else line[: LINE_CHARS - 1] + "…"))
 
-    # What the model hears ------------------------------------------------------------------------------------
+    # Notices for the model -----------------------------------------------------------------------------------
 
     def due(self) -> Sequence[UserMessage]:
         """The notices of jobs that ended."""
@@ -138,7 +138,7 @@ class Jobs:
         return notice(title_of(number), f"{job.command}\n[{job.state}]\n{job.last_lines()}".rstrip())
 
     def _known(self, number: int) -> "Job | None":
-        """A job of the session; one of an earlier program is looked up in its folder."""
+        """A job of the session. A job of an earlier process is read from its folder."""
         began = self.records.began.get(number)
         if began is None:
             return None
@@ -153,14 +153,14 @@ class Jobs:
         self.all.append(job)
         return job
 
-    # For the tool and the user -------------------------------------------------------------------------------
+    # Queries and actions -------------------------------------------------------------------------------------
 
     def of_session(self) -> "list[Job]":
         """The jobs of the session, oldest first."""
         return [job for number in sorted(self.records.began) if (job := self._known(number))]
 
     def shown(self) -> "list[Job]":
-        """The jobs that the user sees: those of the session, and others that run."""
+        """The jobs shown to the user: those of the session, and others that are running."""
         own = self.of_session()
         others = [job for job in self.all if job not in own and not job.over]
         for job in others:
@@ -168,7 +168,7 @@ class Jobs:
         return own + others
 
     def job(self, number: int) -> "Job":
-        """A job that the user sees. Raises ToolError."""
+        """A job shown to the user. Raises ToolError."""
         found = [job for job in self.shown() if job.number == number]
         if not found:
             known = ", ".join(str(job.number) for job in self.shown())
@@ -186,7 +186,7 @@ class Jobs:
     async def look(self, number: int, lines: str | None, context: "ToolContext") -> "ToolOutput":
         """See `tools.processes.moving.Jobs`."""
         job = self._own(number)
-        over = job.over  # as it was before the output is read, which then is all
+        over = job.over  # read before the output, so that the output is complete if the job has ended
         output = await asyncio.to_thread(job.read, lines, context.limits.max_output_bytes)
         told: list[Json] = [number] if over else []
         return replace(output, details={**output.details, "job_state": job.state, "jobs_told": told})
@@ -231,12 +231,12 @@ class Jobs:
 
     @property
     def are_left(self) -> bool:
-        """Whether some outlive the program."""
+        """Whether any job outlives the program."""
         return any(job.is_left and not job.over for job in self.all)
 
 
 class _Moving:
-    """The way of one command to the background."""
+    """Moves one command to the background."""
 
     def __init__(self, jobs: Jobs, output: "KeptOutput", begun: int) -> None:
         self.asked: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -245,7 +245,7 @@ class _Moving:
         self._jobs = jobs
 
     def ask(self) -> None:
-        """Move the command, if the call is not over."""
+        """Move the command if the call has not ended."""
         if not self.asked.done():
             try:
                 self.make_folder()
@@ -278,7 +278,7 @@ class _Moving:
 
 
 def _sweep(folder: Path) -> None:
-    """Delete what killed programs left behind long ago."""
+    """Delete old output left by killed programs."""
     from prunecli.tools.processes.background import KeptOutput
 
     for name in os.listdir(folder):

@@ -1,4 +1,4 @@
-"""What the command line says of the session that begins: its folders, its system prompt, its id."""
+"""Command-line options for a new session: its folders, its system prompt and its id."""
 
 from pathlib import Path
 
@@ -19,7 +19,7 @@ _MOST_BYTES = 1_000_000
 def folders(
     asked: Launch, store: TrustStore, cwd: Path, home: Path
 ) -> tuple[tuple[Path, ...], tuple[Path, ...]]:
-    """The folders of `--add-dir`, and those to ask about, because they are not trusted. Raises UsageError."""
+    """The folders of `--add-dir`, and those of them that are not trusted and need approval. Raises UsageError."""
     try:
         found = tuple(dict.fromkeys(real_folder(text, cwd, home) for text in asked.add_dirs))
     except UsageError as error:
@@ -34,18 +34,18 @@ def folders(
 
 
 def appended(asked: Launch) -> str:
-    """The text of `--append-system-prompt`, also from a file. Raises UsageError."""
+    """The text of `--append-system-prompt` or its file. Raises UsageError."""
     if asked.append_prompt_file is None:
         return asked.append_prompt
     name, path = "--append-system-prompt-file", asked.append_prompt_file
     text = file_text(name, path if asked.cwd is None else asked.cwd / path)
     if not text.strip():
-        raise UsageError(f"{name}: {path} is empty", "write the text into it")
+        raise UsageError(f"{name}: {path} is empty", "add the text to it")
     return text
 
 
 def file_text(flag: str, path: Path) -> str:
-    """The text of a file that a flag names. Raises UsageError."""
+    """Read a text file given to a flag. Raises UsageError."""
     try:
         with path.expanduser().open("rb") as file:
             data = file.read(_MOST_BYTES + 1)
@@ -59,7 +59,7 @@ def file_text(flag: str, path: Path) -> str:
 
 
 def watch_prompt(runtime: Runtime) -> None:
-    """Say so when a session is opened whose system prompt is recorded without the appended text."""
+    """Add a notice when an opened session's recorded system prompt lacks the appended text."""
 
     def opened(session: Session, setup: Setup = runtime.setup) -> None:
         kept = recorded(session.context)
@@ -74,6 +74,6 @@ def check_id(asked: Launch, store: Store) -> None:
     """Raise UsageError if the id of `--session-id` is taken."""
     if asked.session_id and not store.is_free(asked.session_id):
         raise UsageError(
-            f"--session-id: session {asked.session_id} exists already",
-            f"-r {asked.session_id} continues it; add --fork to copy it under another id",
+            f"--session-id: session {asked.session_id} already exists",
+            f"-r {asked.session_id} continues it; --fork copies it under another id",
         )

@@ -1,7 +1,7 @@
 """Finds model servers on this machine: llama.cpp, Ollama, LM Studio, vLLM and LiteLLM on their usual ports.
 
-Only GET requests, only to 127.0.0.1, without a key. A server counts only if its answers are those of one of these
-programs: other web servers use the same ports.
+Sends only GET requests without a key to 127.0.0.1. Identifies a server by its responses, because other web servers
+use the same ports.
 """
 
 import json
@@ -20,10 +20,10 @@ from prunecli.runtime.offered_models import Rows
 
 HOST = "127.0.0.1"
 PORTS_VARIABLE = "PRUNECLI_LOCAL_PORTS"
-"""Ports to look at instead of the usual ones, separated by commas; "none" for no ports."""
+"""Ports to check instead of the usual ones, separated by commas; "none" for no ports."""
 
 SECONDS = 1.0
-"""Time limit of one answer."""
+"""Time limit of a request."""
 
 _MOST_BYTES = 1_000_000
 _OLLAMA = (0, 14)
@@ -32,7 +32,7 @@ _OLLAMA = (0, 14)
 
 @dataclass(frozen=True, slots=True)
 class LocalServer:
-    """A server that was found. `problem` says why it can't be used, or is ""."""
+    """A server. `problem` is the reason that it can't be used, or ""."""
 
     title: str
     address: str
@@ -47,7 +47,7 @@ class _Answer(NamedTuple):
 
     @property
     def value(self) -> Any:
-        """The JSON in it; None for anything else."""
+        """The parsed JSON; None if it is not JSON."""
         try:
             return json.loads(self.body) if self.status == 200 else None
         except (ValueError, RecursionError):
@@ -55,7 +55,7 @@ class _Answer(NamedTuple):
 
 
 def ports(environ: Mapping[str, str]) -> tuple[int, ...]:
-    """The ports to look at; an unusable word in the variable is left out."""
+    """The ports to check. Invalid words in the variable are ignored."""
     given = environ.get(PORTS_VARIABLE, "")
     if not given:
         return tuple(one.port for one in KNOWN.values() if one.port)
@@ -64,7 +64,7 @@ def ports(environ: Mapping[str, str]) -> tuple[int, ...]:
 
 
 def find(places: Sequence[int], seconds: float = SECONDS) -> list[LocalServer]:
-    """The servers on these ports, in their order. For a thread; takes a few times `seconds` at most."""
+    """The servers on these ports, in order. Blocks for a few times `seconds` at most, so call it in a thread."""
     if not places:
         return []
     with ThreadPoolExecutor(len(places), thread_name_prefix="local") as pool:
@@ -84,7 +84,7 @@ def invitation(found: Sequence[LocalServer]) -> str:
 
 
 def invitation_within(places: Sequence[int], seconds: float) -> str:
-    """The invitation, if it is known within this time; else ""."""
+    """The invitation if it is available within this time, else ""."""
     lines = list[str]()
     thread = Thread(target=lambda: lines.append(invitation(find(places))), name="local", daemon=True)
     thread.start()
@@ -127,7 +127,7 @@ def _ollama(address: str, rows: Rows, version: str) -> LocalServer | None:
 
 
 def _of_lm_studio(value: Any) -> Rows:
-    """The language models in LM Studio's own list, with the window that they are loaded with."""
+    """The language models from LM Studio's own list, with their loaded context windows."""
     rows = value.get("data") if isinstance(value, dict) else None
     mine = [row for row in rows if isinstance(row, dict) and "state" in row] if isinstance(rows, list) else []
     speaking = [row for row in mine if row.get("type") in ("llm", "vlm")]
@@ -153,7 +153,7 @@ def _text(value: Any, key: str) -> str:
 
 
 def _get(port: int, path: str, seconds: float) -> _Answer:
-    """The answer to a GET request; status 0 for anything that is not one in time."""
+    """The response to a GET request; status 0 for a failure or timeout."""
     connection = HTTPConnection(HOST, port, timeout=seconds)
     until = time.monotonic() + seconds
     try:

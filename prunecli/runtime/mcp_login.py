@@ -46,7 +46,7 @@ class LoginAttempt:
         self._stopped = False
 
     def address(self) -> str:
-        """Begin, and return the address for the browser. Raises PrunecliError."""
+        """Start the login and return the URL for the browser. Raises PrunecliError."""
         threading.Thread(target=self._run, name="mcp-login", daemon=True).start()
         either: list[Future[Any]] = [self._address, self._done]
         wait(either, return_when=FIRST_COMPLETED)

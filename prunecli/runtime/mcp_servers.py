@@ -21,8 +21,7 @@ from prunecli.model.events import UserMessage
 from prunecli.model.messages import Block, Json, Text, plain_text
 from prunecli.model.notes import RESOURCE, notice, told
 from prunecli.model.signals import Notice
-from prunecli.runtime.host import Host
-from prunecli.runtime.inquiries import Waits
+from prunecli.runtime.host import Host, Waits
 from prunecli.tools.tool import ToolOutput
 
 if TYPE_CHECKING:

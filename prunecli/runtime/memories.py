@@ -1,7 +1,7 @@
-"""The user's own changes of instruction files: `# text` adds a line, `/memory edit` opens $EDITOR.
+"""The user's changes to instruction files: `# text` adds a line, `/memory edit` opens $EDITOR.
 
-A file is written as the tools write: under its lock, atomically, with its encoding and line ends. The
-directory stays trusted, because the user made the change. A notice tells the model.
+Files are written atomically under a lock and keep their encoding and line endings, as with the tools. The directory
+stays trusted, because the user made the change. A notice tells the model.
 """
 
 import os
@@ -33,16 +33,16 @@ Scope: TypeAlias = Literal["project", "user"]
 _ADDED = "The user added to these instructions:"
 _EDITED = "The user changed these instructions:"
 MOST_CHARS = 2_000
-"""Characters of one line to add."""
+"""The most characters in an added line."""
 _MOST_BYTES = 4_000_000
 _AT_ONCE = threading.Event()
 _AT_ONCE.set()
-"""Stops the wait for a file's lock: the user is at the keyboard, so a busy file is an error."""
+"""Do not wait for a file's lock: the user is at the keyboard, so a busy file is an error."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Before:
-    """A file before it is changed: its bytes, and its text as the model gets it; None for no file."""
+    """A file before a change: its bytes, and its text in the form for the model; None for no file."""
 
     data: bytes | None
     text: str | None
@@ -58,17 +58,17 @@ class Memories:
     # The files -----------------------------------------------------------------------------------------------
 
     def scopes(self) -> tuple[Scope, ...]:
-        """Which files may be changed: in a read-only directory only the user's own."""
+        """The files that can be changed: in a read-only directory, only the user's own."""
         return ("project", "user") if self._host.gatekeeper.trusted else ("user",)
 
     def path(self, scope: Scope) -> Path:
-        """The file of the project's root or of the user's folder: the one that is loaded, else AGENTS.md."""
+        """The loaded file of the project's root or of the user's folder, else AGENTS.md there."""
         folder = down_to(self._host.setup.cwd)[0] if scope == "project" else self._host.setup.places.config
         paths = [folder / name for name in INSTRUCTION_FILES]
         return next((path for path in paths if os.path.lexists(path)), paths[0])
 
     def _checked(self, scope: Scope) -> Path:
-        """The file. Raises UsageError for a project that is not trusted, and for a link to a place outside of it."""
+        """The file. Raises UsageError for an untrusted project or a link that leads out of it."""
         path, cwd = self.path(scope), self._host.setup.cwd
         if scope not in self.scopes():
             raise UsageError("this directory is read-only, so its instructions are not used", "/trust first")
@@ -77,7 +77,7 @@ class Memories:
         return path
 
     def _opened(self, path: Path) -> AbstractContextManager[Place]:
-        """The place of a file, its links followed. Raises PrunecliError if the folder can't be made."""
+        """The file's real path. Raises PrunecliError if its folder can't be created."""
         real = Path(os.path.realpath(path))
         try:
             real.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -93,7 +93,7 @@ class Memories:
         return _Before(data, self._text(path))
 
     def _text(self, path: Path) -> str | None:
-        """The file as the model gets it."""
+        """The file's text in the form for the model."""
         places, cwd = self._host.setup.places, self._host.setup.cwd
         found = Instructions(cwd, places.config, places.home, trusted=True).of(path.parent)
         return as_text(*found[0]) if found and found[0][0] == path else None
@@ -101,7 +101,7 @@ class Memories:
     # Adding a line -------------------------------------------------------------------------------------------
 
     def add(self, scope: Scope, text: str) -> Path:
-        """Append a line to a file. Raises PrunecliError, with the file unchanged."""
+        """Append a line to a file. Raises PrunecliError and leaves the file unchanged."""
         path, line = self._checked(scope), bullet(text)
         before = self._before(path)
         try:
@@ -128,7 +128,7 @@ class Memories:
             return path
 
     def edited(self, scope: Scope) -> str:
-        """After an edit: keep the trust and tell the model. Returns what happened, for the user."""
+        """After an edit, keep the trust and tell the model. Returns a message for the user."""
         from difflib import unified_diff  # deferred, as the menu of commands imports this module
 
         path = self.path(scope)
@@ -149,15 +149,15 @@ class Memories:
     # Afterwards ----------------------------------------------------------------------------------------------
 
     def _changed(self, path: Path, before: _Before, new: bytes | None, what: str, body: str) -> str:
-        """Keep the trust, and tell the model. Returns how it hears of it.
+        """Keep the trust and tell the model. Returns a message for the user.
 
-        Without words for the change, or a text to begin with, it gets the whole text with the next prompt.
+        Without a description of the change or an earlier text, the model gets the whole text with the next prompt.
         """
         host = self._host
         try:
             host.setup.trust_store.follow(path, before.data, new)
         except ConfigError:
-            pass  # the question about trust comes again, and shows the change
+            pass  # the trust question is asked again and shows the change
         after = self._text(path)
         if not host.session.context.preamble.system or host.session.read_only:
             return ""
@@ -165,10 +165,10 @@ class Memories:
             return "The model gets the new text with your next prompt."
         host.mailbox.notices.append(changed_notice(str(path), what, body, before.text, after))
         self.deliver()
-        return "The model is told."
+        return "The model gets a notice."
 
     def deliver(self) -> None:
-        """Record the notices that wait. While the agent works, it takes them after the current calls itself."""
+        """Record the pending notices. A working agent takes them itself after its current calls."""
         host, waiting = self._host, list(filter(_is_ours, self._host.mailbox.notices))
         if waiting and not host.running:
             for message in waiting:
@@ -182,10 +182,10 @@ def _is_ours(message: UserMessage) -> bool:
 
 
 def bullet(text: str) -> str:
-    """The line that is added for a text. Raises UsageError for one that is blank, of several lines, or too long."""
+    """The line to add for a text. Raises UsageError if it is blank, too long or has several lines."""
     line = text.strip()
     if not line:
-        raise UsageError("there is nothing to remember", "type # and a text")
+        raise UsageError("nothing to remember", "type # followed by a text")
     if len(line.splitlines()) > 1 or one_line(line) != line:
         raise UsageError("a line to remember can't have line breaks or control characters", "/memory edit")
     if len(line) > MOST_CHARS:
@@ -194,12 +194,12 @@ def bullet(text: str) -> str:
 
 
 def with_line(data: bytes, line: str) -> bytes:
-    """A file's bytes with one more line, in its encoding and line ends; a missing final newline stays missing.
+    """The file's bytes with one line added, in its encoding and line endings. A missing final newline stays missing.
 
-    A blank line precedes it unless a list ends the file. Raises ToolError for a file that is no text.
+    A blank line precedes it unless the file ends with a list. Raises ToolError if the file is not text.
     """
     if is_binary(data) or len(data) > _MOST_BYTES:
-        raise ToolError("the file is not a text of a reasonable size; it was not changed.")
+        raise ToolError("the file is too large or not text; it was not changed.")
     encoding = encoding_of(data)
     text = encoding.decode(data)
     end = "\r\n" if has_only_crlf(text) else "\n"

@@ -1,7 +1,7 @@
-"""What a session's model knows of instruction files that the user changed with `# text` or `/memory edit`.
+"""Notices that tell the model of instruction files changed with `# text` or `/memory edit`.
 
-A notice says what changed and, by short fingerprints, from which text to which. So the context alone tells whether
-the model knows a file as it is now; if a link of that chain is gone, the whole text is given again (`preamble.py`).
+A notice has the change and short fingerprints of the text before and after. So the context alone shows whether the
+model knows the current text; if a notice of that chain is missing, the whole text is sent again (`preamble.py`).
 """
 
 import re
@@ -20,18 +20,18 @@ _FILE = re.compile(r'^<instructions file="([^"\n]*)">\n(.*?)\n</instructions>$',
 
 
 def files_in(texts: Iterable[str]) -> dict[str, str]:
-    """The instruction files among system texts or in a note: their whole texts, by path."""
+    """The instruction files in system texts or a note: their whole texts by path."""
     return {found[1]: found[0] for text in texts for found in _FILE.finditer(text)}
 
 
 def changed_notice(path: str, what: str, body: str, before: str | None, after: str) -> UserMessage:
-    """The notice of a change. `before` and `after` are the texts as the model gets them, None for no file."""
+    """The notice of a change. `before` and `after` are the texts in the form for the model, None for no file."""
     state = f"[{_mark(before)} -> {_mark(after)}]"
     return notice(f"{TITLE}{one_line(path)}", f"{what}\n{body}\n{state}", kept=True)
 
 
 def known(context: Context, recorded: Sequence[str]) -> dict[str, str]:
-    """A mark of the newest text of each instruction file that the model knows, by path.
+    """Fingerprints of the newest texts of instruction files that the model knows, by path.
 
     `recorded` are the system texts of the session.
     """
@@ -54,9 +54,9 @@ def known(context: Context, recorded: Sequence[str]) -> dict[str, str]:
 
 
 def as_known(marks: Mapping[str, str], now: Sequence[str], before: Mapping[str, str]) -> list[str]:
-    """The system texts of now, where each file that the model knows as it is has its earlier text.
+    """The current system texts, with the earlier text of each file whose current text the model knows.
 
-    `before` are the texts that the recorded prompt or the newest note gave in full.
+    `before` are the full texts in the recorded prompt or the newest note.
     """
     found: list[str] = []
     for text in now:

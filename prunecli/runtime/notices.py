@@ -22,7 +22,7 @@ def opening_notices(runtime: "Runtime") -> list[str]:
 
 
 def session_notices(runtime: "Runtime", session: Session) -> list[str]:
-    """The notices of an opened session: where it was started, and what could not be read."""
+    """The notices of an opened session: another directory, unreadable parts, and changed tools."""
     belongs, setup = session.started.cwd, runtime.setup
     elsewhere = belongs and belongs != str(setup.cwd)
     found = [_elsewhere(setup.places.shown(Path(belongs)))] if elsewhere else []

@@ -1,4 +1,4 @@
-"""The models that an endpoint lists: kept for `/model`, and for window and prices of models that no table knows."""
+"""The models that an endpoint lists, for `/model` and for context windows and prices that no table has."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -13,20 +13,20 @@ from prunecli.runtime.endpoint_memory import LASTS_MS, bare, recall, remember
 from prunecli.runtime.setup import Setup
 
 FRESH_MS = 10 * 60 * 1000
-"""How long a list is shown without asking again."""
+"""Milliseconds that a list is used before it is requested again."""
 
 ASKING_SECONDS = 3.0
-"""Time limit of a question for `/model`: somebody is waiting."""
+"""Time limit of a request for `/model`: the user is waiting."""
 
 _SECTION = "models"
 _MOST = 2_000
-"""Models to keep of one endpoint."""
+"""The most models kept for one endpoint."""
 
 Rows = Sequence[Offer]
 
 
 class OfferedModels:
-    """What the endpoint in use lists; `address` returns it. `info_of` finds a model in the tables."""
+    """The models of the current endpoint, whose URL `address` returns. `info_of` finds a model in the tables."""
 
     def __init__(self, setup: Setup, address: Callable[[], str], info_of: Callable[[str], ModelInfo]) -> None:
         self._path, self._clock = setup.places.endpoints_file, setup.clock
@@ -35,7 +35,7 @@ class OfferedModels:
         self._offers: dict[str, dict[str, Offer]] = {}
 
     def info(self, name: str) -> ModelInfo:
-        """The model of this name; the endpoint's window and prices if no table has them."""
+        """The model of this name, with the endpoint's context window and prices if no table has them."""
         info = self._info_of(name)
         if info.context_window and info.prices != Prices():
             return info
@@ -43,7 +43,7 @@ class OfferedModels:
         return offered(info, offer) if offer else info
 
     def kept(self, within_ms: int = FRESH_MS) -> Rows | None:
-        """The list that was kept within this time; None if there is none."""
+        """The list stored within this time; None if there is none."""
         one = recall(self._path, _SECTION).get(bare(self._address()))
         when, rows = (one.get("when"), one.get("rows")) if isinstance(one, dict) else (None, None)
         if type(when) is not int or not self._clock() - within_ms < when <= self._clock():
@@ -51,7 +51,7 @@ class OfferedModels:
         return tuple(offer for row in rows if (offer := _offer(row))) if isinstance(rows, list) else None
 
     def keep(self, rows: Rows, address: str = "") -> None:
-        """Keep the list of an address, by default the one in use, also for the next start."""
+        """Store the list of an endpoint, by default the current one."""
         address, since = bare(address or self._address()), self._clock() - LASTS_MS
         before = recall(self._path, _SECTION)
         young = {
@@ -62,7 +62,7 @@ class OfferedModels:
         self._offers[address] = {one.name: one for one in rows}
 
     def ask(self, provider: Provider) -> Rows:
-        """Ask an endpoint, for a thread, and keep its answer. Raises ProviderError and TimeoutError."""
+        """Request and store the list of an endpoint. Call it in a thread. Raises ProviderError and TimeoutError."""
         rows = asked(provider, ASKING_SECONDS)
         self.keep(rows)
         return rows
@@ -84,9 +84,9 @@ def offered(info: ModelInfo, offer: Offer) -> ModelInfo:
 
 
 def asked(provider: Provider, seconds: float) -> Rows:
-    """What an endpoint lists, as `Provider.models` does; closes the provider.
+    """Request the models of an endpoint with `Provider.models`, and close the provider.
 
-    For a thread. Raises ProviderError, and TimeoutError after that many seconds.
+    Blocks, so call it in a thread. Raises ProviderError, and TimeoutError after that many seconds.
     """
 
     async def ask() -> Rows:
@@ -100,7 +100,7 @@ def asked(provider: Provider, seconds: float) -> Rows:
 
 
 def reason(error: PrunecliError | TimeoutError) -> str:
-    """Why an endpoint did not tell its models, in one line."""
+    """A line with the reason that an endpoint did not list its models."""
     return error.message if isinstance(error, PrunecliError) else f"no answer in {ASKING_SECONDS:.0f} s"
 
 

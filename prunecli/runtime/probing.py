@@ -1,7 +1,7 @@
-"""Asks an endpoint which features it has, with a few tiny requests: `prunecli doctor --probe`.
+"""Tests an endpoint's features with a few tiny requests: `prunecli doctor --probe`.
 
-Each answer is one line. A field that the endpoint rejects is remembered, so that requests leave it out from then on;
-one that it accepts now is no longer left out.
+Each result is one line. Fields that the endpoint rejects are stored, and later requests omit them; fields that it
+accepts are sent again.
 """
 
 import asyncio
@@ -31,10 +31,10 @@ from prunecli.providers.thinking import betas_for, efforts_for, thinking_config,
 from prunecli.runtime.refusals import Refusals
 
 SECONDS = 60.0
-"""Time limit of one answer: a local model may be slow to load."""
+"""Time limit of one request: a local model may be slow to load."""
 
 STREAMING = "streaming"
-"""The first question; if its answer is an error, no other is asked."""
+"""The first question. If it fails, no other is asked."""
 
 _MAX_SHOWN = 160
 _BUDGET = 1024
@@ -48,9 +48,9 @@ _TOOL = {
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """One request, and what its answer means. `judge` gets the answer and the ms until its first token.
+    """One request and the meaning of its answer. `judge` gets the answer and the ms until its first token.
 
-    Without what is `needed`, prunecli can't work."""
+    `needed`: prunecli cannot work without this feature."""
 
     name: str
     request: Request
@@ -84,7 +84,7 @@ def questions(info: ModelInfo, ttl: CacheTtl) -> tuple[Question, ...]:
 
 
 def price(asked: tuple[Question, ...], info: ModelInfo) -> str:
-    """What the questions cost at most, in words."""
+    """The maximum cost of the questions, as text."""
     sent = sum(len(one.request.body()) // 3 for one in asked)
     got = sum(one.request.max_tokens for one in asked)
     usd = cost(Usage(sent, got), info, "5m")
@@ -101,15 +101,14 @@ async def probe(
     ttl: CacheTtl = "5m",
     seconds: float = SECONDS,
 ) -> None:
-    """Ask everything; `tell` gets each finding as it comes. Closes the provider. Raises nothing that a user can
-    cause."""
+    """Ask all questions and pass each finding to `tell`. Closes the provider. Reports all errors as findings."""
     try:
         for question in questions(info, ttl):
             try:
                 async with asyncio.timeout(seconds):
                     found = await _finding(question, provider, info.name, refusals)
             except TimeoutError:
-                tell(Finding(question.name, "problem", f"no answer in {seconds:.0f} s; asked no further"))
+                tell(Finding(question.name, "problem", f"no answer in {seconds:.0f} s; probe stopped"))
                 return
             except (ConnectionLost, Unauthorized) as error:
                 tell(Finding(question.name, "problem", _brief(error), error.hint))
@@ -125,7 +124,7 @@ async def probe(
 
 
 async def _finding(question: Question, provider: Provider, model: str, refusals: Refusals) -> Finding:
-    """Ask one question, without each field that is rejected."""
+    """Ask one question, and repeat it without rejected fields."""
     request, refused = question.request, list[str]()
     while True:
         try:
@@ -138,7 +137,7 @@ async def _finding(question: Question, provider: Provider, model: str, refusals:
             refused.append(field)
             request = _less(request, field)
             if not request.optional_fields:
-                return Finding(question.name, "warning", f"no: requests leave out {', '.join(refused)}")
+                return Finding(question.name, "warning", f"no: requests omit {', '.join(refused)}")
         except (ConnectionLost, Unauthorized):
             raise
         except ProviderError as error:
@@ -147,7 +146,7 @@ async def _finding(question: Question, provider: Provider, model: str, refusals:
             for field in request.optional_fields:
                 refusals.drop(model, field)
             state, said = question.judge(response, first)
-            less = f"; requests leave out {', '.join(refused)}" if refused else ""
+            less = f"; requests omit {', '.join(refused)}" if refused else ""
             return Finding(question.name, state, f"{said}{less}")
 
 
@@ -163,7 +162,7 @@ async def _answer(provider: Provider, request: Request) -> tuple[Response, int]:
 
 
 async def _count(provider: Provider, request: Request, seconds: float) -> Finding:
-    """Whether the endpoint counts tokens, which costs nothing."""
+    """Whether the endpoint counts tokens; the request is free."""
     count = getattr(provider, "count", None)
     try:
         async with asyncio.timeout(seconds):
@@ -178,7 +177,7 @@ async def _count(provider: Provider, request: Request, seconds: float) -> Findin
 
 
 def _brief(error: PrunecliError) -> str:
-    """The message, cut to what fits a line or two: gateways add what the user can't use."""
+    """The message cut to a line or two, because gateways add irrelevant details."""
     return error.message if len(error.message) <= _MAX_SHOWN else f"{error.message[: _MAX_SHOWN - 1]}…"
 
 
@@ -237,18 +236,18 @@ def _images(response: Response, _: int) -> tuple[State, str]:
 def _cache(response: Response, _: int) -> tuple[State, str]:
     usage = response.usage
     if usage.cache_read_input_tokens is None and usage.cache_creation_input_tokens is None:
-        return "warning", "cache_control is accepted; usage has no cache figures, so savings are not known"
+        return "warning", "cache_control is accepted; usage has no cache figures, so savings are unknown"
     return "ok", "cache_control is accepted, and usage has cache figures"
 
 
 def _thinking(response: Response, _: int) -> tuple[State, str]:
     thoughts = [block for block in response.content if isinstance(block, Thinking)]
     if not thoughts:
-        return "ok", "accepted; this answer had none"
+        return "ok", "accepted; this answer had no thinking"
     if all(block.signature for block in thoughts):
         return "ok", "yes, with signatures"
     return "warning", "yes, without signatures, so it is not sent back"
 
 
 def _accepted(_: Response, __: int) -> tuple[State, str]:
-    return "ok", "accepted, which an endpoint may do without effect"
+    return "ok", "accepted, but the endpoint may ignore it"

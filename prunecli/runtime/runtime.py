@@ -40,14 +40,13 @@ from prunecli.runtime import toolbox
 from prunecli.runtime.added_folders import AddedFolders
 from prunecli.runtime.balance import Balance
 from prunecli.runtime.choices import Choices
-from prunecli.runtime.connections import Connections
 from prunecli.runtime.counting import chosen_in, interrupted, refold, soon, warm
 from prunecli.runtime.enclosure import Enclosure
 from prunecli.runtime.extensions import Extensions
 from prunecli.runtime.file_snapshots import FileSaver
 from prunecli.runtime.guide import Guide
 from prunecli.runtime.hooking import Hooking
-from prunecli.runtime.inquiries import Inquiries
+from prunecli.runtime.host import Inquiries
 from prunecli.runtime.jobs import Jobs
 from prunecli.runtime.mcp_servers import RemoteServers
 from prunecli.runtime.offered_models import OfferedModels
@@ -55,7 +54,7 @@ from prunecli.runtime.preamble import begin
 from prunecli.runtime.refusals import Refusals
 from prunecli.runtime.resuming import Resuming, clear_half_done, fresh
 from prunecli.runtime.running import context_of, mentioned, run_of
-from prunecli.runtime.session_model import SessionModel
+from prunecli.runtime.session_model import Connections, SessionModel
 from prunecli.runtime.setup import Setup, Status, keeper_of, rules_of
 from prunecli.session.loading import LONG_BYTES
 from prunecli.session.session import Session

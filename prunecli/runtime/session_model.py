@@ -1,10 +1,11 @@
-"""Choose the model of a session: from the command line, its log, or the resumed session."""
+"""The model of a session, from the command line, its log or the resumed session; and the providers of models."""
 
 from collections.abc import Callable
 
 from prunecli.config import Config
 from prunecli.model.requests import IMPORTED
 from prunecli.providers.models import ModelInfo
+from prunecli.providers.provider import Provider
 from prunecli.session.session import Session
 
 
@@ -44,3 +45,33 @@ class SessionModel:
         recorded = str(session.context.settings.get("model.name") or session.started.model)
         same = not self.asked or self._info_of(self.asked).name == self._info_of(recorded).name
         return "" if same else self.asked
+
+
+class Connections:
+    """The providers of a runtime and its tasks, one for each model. `info_of` finds a model by name or alias."""
+
+    def __init__(self, provider_for: Callable[[str], Provider], info_of: Callable[[str], ModelInfo]) -> None:
+        self.provider_for = provider_for
+        self.info_of = info_of
+        self._made: dict[str, Provider] = {}
+        self._retired: list[Provider] = []
+
+    def of(self, model: str) -> Provider:
+        """The provider of a model. Raises PrunecliError if it has none."""
+        if model not in self._made:
+            self._made[model] = self.provider_for(model)
+        return self._made[model]
+
+    def check(self, name: str) -> None:
+        """Raises PrunecliError if a model has no provider."""
+        self.provider_for(self.info_of(name).name)
+
+    def renew(self) -> None:
+        """Make new providers from now on: address and key may have changed."""
+        self._retired += self._made.values()
+        self._made = {}
+
+    async def close(self) -> None:
+        """Close all providers."""
+        for provider in (*self._retired, *self._made.values()):
+            await provider.close()

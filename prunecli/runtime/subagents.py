@@ -299,7 +299,7 @@ class Subagents:
         return task_view.original(self.session_of(number), number, seq)
 
     def session_of(self, number: int) -> Session:
-        """The session of a task by its number; that of a finished one is read-only. Raises ToolError."""
+        """The session of a task by its number, read-only if the task has finished. Raises ToolError."""
         session = self._host.session
         for child in self.children:
             if child.parent.id == session.id and child.number == number:

@@ -1,4 +1,4 @@
-"""Gives the model its to-do list again, once, when a compaction or an edit took the call that holds it."""
+"""Sends the to-do list again, once, after a compaction or an edit removed the call that contains it."""
 
 from collections.abc import Callable, Sequence
 
@@ -12,14 +12,14 @@ TITLE = "to-do list"
 
 
 class TodoNotice:
-    """The notice that is due for a session's list. A finished list is not given again."""
+    """The pending notice for a session's list. A finished list is not sent again."""
 
     def __init__(self, session: Callable[[], Session]) -> None:
         self._session = session
         self._answered: tuple[object, ...] = ()
 
     def due(self) -> Sequence[UserMessage]:
-        """The notice, if the context holds the list neither as a call nor as an earlier notice."""
+        """The notice, if the context has the list neither in a call nor in an earlier notice."""
         session = self._session()
         state = session, len(session.records)
         if self._answered == state:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from prunecli.agent.command_env import ReadingEnvironment
+from prunecli.config import Config
 from prunecli.errors import ConfigError, ToolError
 from prunecli.model.messages import Json
 from prunecli.model.requests import JOBS, PREAMBLE, takes
@@ -13,7 +14,6 @@ from prunecli.model.touches import named
 from prunecli.runtime import session_state as standing
 from prunecli.runtime.choices import Choices
 from prunecli.runtime.setup import Setup
-from prunecli.runtime.web import web_of
 from prunecli.session.session import Session
 from prunecli.tools.bash import Bash, ConfinedBash, ConfinedMovableBash, MovableBash
 from prunecli.tools.files.workspace import seen_from
@@ -25,6 +25,20 @@ from prunecli.tools.tool import FilesSeen, Pages, Servers, Tool, ToolContext, To
 if TYPE_CHECKING:
     from prunecli.runtime.subagents import Subagents
     from prunecli.tools.ask import AskUser
+    from prunecli.tools.web.access import Web
+
+
+def web_of(config: Config, environ: Mapping[str, str]) -> "Web":
+    """How web_fetch reaches pages: the user's private hosts, and the proxy and certificates of the provider."""
+    from prunecli.tools.web.access import Web  # deferred, as no start needs it
+
+    def route(url: str) -> tuple[str, str]:
+        from prunecli.providers.network import route  # deferred: only a fetch needs it
+
+        found = route(url, environ)
+        return found.proxy, found.ca_file
+
+    return Web(config.tools.web.private, route)
 
 
 def load_tools(enabled: Iterable[str], sandboxed: bool = False) -> dict[str, Tool]:

@@ -1,7 +1,7 @@
-"""What one session used, by day, model and origin: tokens, cost, cache, prunes and what they saved.
+"""The usage of one session by day, model and origin: tokens, cost, cache, prunes and savings.
 
-The figures are those of `/cost`: the same payments, at the same prices. Only a session with prunes or shortened
-results is folded, since without them nothing was saved.
+The figures are those of `/cost`: the same payments, at the same prices. Only sessions with prunes or shortened
+results are folded, because others saved nothing.
 """
 
 import json
@@ -26,14 +26,14 @@ from prunecli.model.events import (
 from prunecli.model.messages import Usage
 
 Origin: TypeAlias = Literal["own", "copied", "imported"]
-"""Who made a request: this session, the session that it is a copy of, or another program."""
+"""The origin of a request: this session, the session that it was copied from, or another program."""
 
 
 @dataclass(slots=True)
 class Sums:
-    """Tokens and costs of some requests. `input` is uncached, `cost` in USD of those with a known price, `unpriced`
-    the number of the others; `withheld` is what pruning kept out of requests, `saved` its net effect in USD, and
-    `pruned` the tokens of the results that were pruned."""
+    """Totals of requests. `input` are uncached tokens, `cost` is in USD for requests with a known price, `unpriced`
+    counts the others. `withheld` are the tokens that pruning kept out of requests, `saved` is its net effect in USD,
+    and `pruned` are the tokens of pruned results."""
 
     requests: int = 0
     input: int = 0
@@ -71,7 +71,7 @@ NAMES = tuple(one.name for one in fields(Sums))
 
 
 def total(parts: Iterable[Sums]) -> Sums:
-    """The sum of sums."""
+    """Add up sums."""
     found = Sums()
     for part in parts:
         found.add(part)
@@ -80,7 +80,7 @@ def total(parts: Iterable[Sums]) -> Sums:
 
 @dataclass(frozen=True, slots=True)
 class UsageRow:
-    """What a session used on a day (YYYY-MM-DD) with a model."""
+    """The usage of a session on a day (YYYY-MM-DD) with a model."""
 
     day: str
     model: str
@@ -90,8 +90,8 @@ class UsageRow:
 
 @dataclass(slots=True)
 class SessionUsage:
-    """What a session used. `parent` is the id of the session that it is a copy or a task of, "" for none; `bad` is
-    the number of damaged lines."""
+    """The usage of a session. `parent` is the id of the session that it was copied from or is a task of, "" for none;
+    `bad` is the number of damaged lines."""
 
     id: str
     cwd: str = ""
@@ -120,8 +120,8 @@ class SessionUsage:
 
 @dataclass(frozen=True, slots=True)
 class Pricing:
-    """How usage is priced: `price(model, usage)` in USD, the cache's lifetime, an empty context to fold a session
-    into, and the time zone of days (None: the machine's)."""
+    """The pricing of usage: `price(model, usage)` in USD, the cache's lifetime, an empty context to fold a session
+    into, and the time zone of days (None for the machine's)."""
 
     price: Callable[[str, Usage], float | None]
     ttl_ms: int
@@ -132,7 +132,7 @@ class Pricing:
 def usage_of(
     records: Sequence[Record], pricing: Pricing, whole: Callable[[Record], Record] = lambda record: record
 ) -> SessionUsage:
-    """What the session of these records used. `whole` gives a record its content that is stored beside the log."""
+    """The usage of a session with these records. `whole` loads content that is stored beside the log."""
     started = next((one.event for one in records if isinstance(one.event, SessionStarted)), None)
     model = started.model if started else ""
     parent = started.parent if started and isinstance(started.parent, dict) else {}
@@ -185,7 +185,7 @@ def _payments(
     price: Callable[[str, Usage], float | None],
     whole: Callable[[Record], Record],
 ) -> list[Paid]:
-    """Every response with a usage. Folds the session only if something was kept out of a request."""
+    """All responses with usage. Folds the session only if something was kept out of a request."""
     if not any(map(_keeps_out, records)):
         return paid(records, price)
     context = pricing.context()
@@ -210,7 +210,7 @@ def _keeps_out(record: Record) -> bool:
 
 
 def _foreign(records: Sequence[Record]) -> set[int]:
-    """The responses whose requests another program sent: no request of ours precedes them."""
+    """The responses to other programs' requests: no request of ours precedes them."""
     found, sent = set[int](), False
     for record in records:
         event = record.event

@@ -1,7 +1,7 @@
-"""What all sessions used: read once, kept by file identity in `usage.sqlite`, and summed by day, project and model.
+"""The usage of all sessions, cached by file identity in `usage.sqlite` and summed by day, project and model.
 
-The cache beside the sessions only saves time: it may be deleted, and a damaged one is ignored. A session is read
-alone and forgotten, so memory is bounded by the largest one.
+The cache beside the sessions only saves time. It can be deleted, and a damaged one is ignored. Sessions are read one
+at a time, so the largest one bounds the memory.
 """
 
 import os
@@ -65,7 +65,7 @@ class UsageStore:
         return found
 
     def _known(self, database: "sqlite3.Connection | None", path: Path) -> tuple[str, SessionUsage | None]:
-        """The identity of a file, "" if it is gone, and its figures if they are still right."""
+        """The identity of a file, "" if it is gone, and its figures if they are still valid."""
         try:
             state = path.stat()
         except OSError:
@@ -116,8 +116,8 @@ class UsageStore:
 
 @dataclass(slots=True)
 class UsageReport:
-    """The sums. `imported` is what other programs used, at our prices, and is in no other figure. `damaged` names
-    sessions with lines that could not be read (their number), or of which nothing could be read (None)."""
+    """The sums. `imported` is the usage by other programs at our prices, which no other figure includes. `damaged`
+    has sessions with the number of their unreadable lines, None if nothing could be read."""
 
     sessions: list[SessionUsage] = field(default_factory=list)
     rows: list[tuple[SessionUsage, UsageRow]] = field(default_factory=list)
@@ -134,7 +134,7 @@ class UsageReport:
 
     @property
     def count(self) -> int:
-        """The number of sessions with requests of their own in the figures."""
+        """The number of sessions with their own requests in the figures."""
         return len({one.id for one, _ in self.rows})
 
     @property
@@ -144,22 +144,22 @@ class UsageReport:
 
     @property
     def projects(self) -> dict[str, Sums]:
-        """The sums of each project, the dearest first."""
+        """The sums of each project, most expensive first."""
         return _dearest(self.by(lambda session, _: session.cwd or "(unknown)"))
 
     @property
     def models(self) -> dict[str, Sums]:
-        """The sums of each model, the dearest first."""
+        """The sums of each model, most expensive first."""
         return _dearest(self.by(lambda _, row: row.model or "(no name)"))
 
     @property
     def total(self) -> Sums:
-        """All of it."""
+        """The sums of all sessions."""
         return total(row.sums for _, row in self.rows)
 
     @property
     def imported(self) -> Sums:
-        """What other programs used."""
+        """The usage by other programs."""
         return total(row.sums for _, row in self.foreign)
 
     def to_json(self) -> dict[str, Any]:
@@ -189,8 +189,8 @@ def report_of(
 ) -> UsageReport:
     """The report of these sessions, since a day, in one directory.
 
-    A copy's own part counts, and what it copied only if the original is gone. A task is on the bill of its session,
-    so it counts only if that is gone.
+    The copied part of a session counts only if the original is gone. A task is billed to its session, so it counts
+    only if that session is gone.
     """
     report, known = UsageReport(), list[SessionUsage]()
     for path, one in found:

@@ -52,8 +52,8 @@ def words(
 ) -> list[str]:
     """The command in bubblewrap. `seccomp` is the number of the descriptor with the filter.
 
-    The order matters: later mounts cover earlier ones. No --die-with-parent, so that the supervisor can name what a
-    command left behind before it ends it; it ends everything in every case.
+    The order matters: later mounts cover earlier ones. Without --die-with-parent, the supervisor can list leftover
+    processes before it kills them, which it always does.
     """
     said = [
         program,

@@ -37,7 +37,7 @@ _FAILED = {
 def choose(
     workspace: str, env: Mapping[str, str], *, only: str = "", platform_name: str = sys.platform
 ) -> Chosen:
-    """The first sandbox that works here, or why none does. Starts no program from the workspace."""
+    """The first working sandbox, or the reason that none works. Starts no program from the workspace."""
     if platform_name == "darwin":
         found = Chosen("seatbelt", seatbelt.PROGRAM)
         why = _why_not(found, env) if os.access(seatbelt.PROGRAM, os.X_OK) else "it is not there"

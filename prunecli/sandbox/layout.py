@@ -10,9 +10,9 @@ from prunecli.sandbox.scan import Found, SecretScan
 from prunecli.sandbox.sockets import unix_sockets
 
 PROTECTED = (".git", ".prunecli", ".claude", ".mcp.json")
-"""What starts programs in the workspace; always read-only, and not to be created."""
+"""Files and folders that can start programs in the workspace: always read-only, and commands cannot create them."""
 GIT_STARTS_PROGRAMS = ("hooks", "config")
-"""What stays read-only in a `.git` that a git command may write to."""
+"""The parts of `.git` that stay read-only even for git commands that may write to it."""
 PRIVATE = ("/tmp", "/var/tmp", "/run", "/dev")  # noqa: S108  # named, not used
 """Folders that a private one replaces, which also hides the sockets of services in them."""
 

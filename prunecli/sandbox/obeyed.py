@@ -58,7 +58,7 @@ def in_words(paths: Iterable[str], workspace: str) -> str:
 
 
 def _free(path: str) -> str:
-    """The path, or with a number after it the first that is not taken."""
+    """The path, with the first free number appended if it is taken."""
     number, free = 1, path
     while os.path.lexists(free):
         number += 1

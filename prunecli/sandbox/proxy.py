@@ -40,7 +40,7 @@ for name in ("NO_PROXY", "no_proxy"):
 environ[b"NODE_USE_ENV_PROXY"] = b"1"
 posix.execve(command[0], command, environ)
 """
-"""Run inside the sandbox before the command. Only built-in modules, because it is run for each command."""
+"""Run inside the sandbox before the command. Uses only built-in modules, because it runs for each command."""
 
 MOST_HEAD = 65_536
 HEAD_SECONDS, CONNECT_SECONDS = 30.0, 15.0
@@ -74,7 +74,7 @@ class _Refused(Exception):
 
 @dataclass(slots=True)
 class Proxy:
-    """Connects to the listed hosts. `refused` are the hosts that were asked for and are not listed."""
+    """Connects to the listed hosts. `refused` are the requested hosts that are not listed."""
 
     patterns: tuple[str, ...]
     resolve: Resolve = _resolve

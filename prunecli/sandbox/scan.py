@@ -1,7 +1,7 @@
-"""Find the files of the workspace that hold secrets or that other programs obey, for each command anew, and fast.
+"""Find the workspace's files that hold secrets or that other programs obey, quickly and again for each command.
 
-A folder is read again only if it changed; one that changed just now is always read again, because the clock of the
-file system is coarse. Installed packages are left out: their keys are examples and their certificates are needed.
+A folder is read again only if it changed; a recently changed one is always read again, because file system clocks are
+coarse. Installed packages are skipped: their keys are examples and their certificates are needed.
 """
 
 import os

@@ -210,7 +210,7 @@ class Walls:
             try:
                 self._stage = self._make_stage()
             except OSError as error:
-                raise ToolError(f"The sandbox can't make its folder: {error.strerror}.") from error
+                raise ToolError(f"The sandbox can't create its folder: {error.strerror}.") from error
         return self._stage
 
     def _make_stage(self) -> Stage:

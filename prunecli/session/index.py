@@ -167,9 +167,8 @@ def read(file: File, known: Row | None = None) -> Row | None:
                     return Row(file, 0, b"", Digest())  # not a session file
                 digest.take(line)
                 if not line.endswith(b"\n"):
-                    return Row(
-                        file, 0, b"", digest
-                    )  # what is added next may belong to this line, so read all then
+                    # What is added next may belong to this line, so all is read then.
+                    return Row(file, 0, b"", digest)
                 place += len(line)
                 mark = (mark + line)[-MARK_BYTES:]
     except OSError:

@@ -133,7 +133,9 @@ def take_line(loaded: Loaded, line: bytes) -> None:
             loaded.unread.append(line)
             return
         if b"\0" in line:
-            loaded.bad.append(BadLine(number, b"", "zero bytes next to a good record; others may be missing"))
+            loaded.bad.append(
+                BadLine(number, b"", "zero bytes next to a valid record; other records may be missing")
+            )
         if stub:
             loaded.unread.append(stub)
     last = loaded.records[-1].seq if loaded.records else -1

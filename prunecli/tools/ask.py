@@ -78,7 +78,7 @@ class Ask:
         return Touches()
 
     async def run(self, given: AskInput, context: ToolContext) -> ToolOutput:
-        """Ask and wait, however long it takes. Raises ToolError for a question that cannot be asked."""
+        """Ask and wait without a time limit. Raises ToolError if the question cannot be asked."""
         labels = _labels(given)
         default = -1
         if given.default is not None:

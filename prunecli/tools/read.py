@@ -116,7 +116,7 @@ def _shown(
 
 
 def _media(file: io.FileIO, path: str, context: ToolContext, *, whole: bool) -> ToolOutput | None:
-    """An image, or a PDF as the model takes it, as its text unless `whole`; None for any other file."""
+    """An image, or a PDF in a form that the model accepts (its text unless `whole`); None for other files."""
     state, sample = os.fstat(file.fileno()), file.read(SAMPLE) or b""
     file.seek(0)
     is_image = media_type_of(sample) is not None

@@ -1,6 +1,6 @@
 """The terminal interface: shows the session's event stream and passes user input to the runtime.
 
-Import nothing before the first frame that the first frame does not need; tests/tui/test_start.py has the list.
+Before the first frame, import only the modules that it needs; tests/tui/test_start.py has the list.
 """
 
 from collections.abc import Callable, Mapping

@@ -17,7 +17,7 @@ _KEYS = ("Enter to answer (type text if asked) · Esc to decline", "Enter to ans
 
 
 class Eliciting:
-    """The questions of servers, one after the other. Canceling one removes its panel."""
+    """Asks the servers' questions one at a time. Canceling a question removes its panel."""
 
     def __init__(self, port: Port, program: Program, open_page: Callable[[str], Awaitable[bool]]) -> None:
         self._port = port

@@ -125,8 +125,8 @@ def theme_names(places: Places) -> tuple[str, ...]:
 def load_theme(places: Places, name: str) -> Theme:
     """Load a theme by name; a user theme takes precedence over a built-in one.
 
-    Raises ConfigError for an unknown name, suggesting the nearest, and for an invalid file. Neither a name nor a link
-    can lead outside the two folders.
+    Raises ConfigError for an unknown name, suggesting the nearest, and for an invalid file. Names and links cannot
+    lead outside the two folders.
     """
     for folder in (places.user_themes, places.themes):
         if is_name(name) and name in names_in(folder, ".toml"):

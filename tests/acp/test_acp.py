@@ -164,7 +164,7 @@ async def test_modes_are_set_and_a_plan_is_approved_by_a_question(tmp_path: Path
         assert [one.option_id for one in options] == ["ask", "edits", "no"]
         assert [one.current_mode_id for one in editor.of("current_mode_update")] == ["plan", "edits"]
         assert (work / "0.txt").read_text() == "new\n", "without another question"
-        with pytest.raises(RequestError, match="no mode"):
+        with pytest.raises(RequestError, match="unknown mode"):
             await agent.set_session_mode(session_id=session.session_id, mode_id="yolo")
         assert endpoint.rejected == []
 
@@ -359,7 +359,7 @@ async def test_without_a_key_the_editor_is_told_how_to_get_one(tmp_path: Path) -
             with pytest.raises(RequestError, match="prunecli login") as refused:
                 await call
             assert refused.value.code == -32000
-        with pytest.raises(RequestError, match="No way to authenticate"):
+        with pytest.raises(RequestError, match="Unknown authentication method: telepathy"):
             await agent.authenticate(method_id="telepathy")
         save_key(Places.of(environment(tmp_path, "")), KEY, KEYS)
         await agent.authenticate(method_id="api-key")

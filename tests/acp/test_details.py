@@ -29,7 +29,7 @@ async def test_an_answer_that_breaks_off_is_said_and_its_calls_end(tmp_path: Pat
     ):
         session = await agent.new_session(cwd=str(work))
         await agent.prompt(session_id=session.session_id, prompt=say("look"))
-        assert "The answer broke off and starts again" in editor.notices()
+        assert "The answer was cut off; starting it again" in editor.notices()
         assert "retrying" in editor.notices()
         assert editor.text().endswith("Step 0.Done.")
         states = [call["status"] for call in editor.calls().values()]

@@ -119,7 +119,7 @@ def test_the_table_answers_in_its_first_lines(runner: CliRunner) -> None:
 def test_a_model_without_a_price_is_counted_at_that_of_the_configured_one(runner: CliRunner) -> None:
     path = next(path for path in SMALL if path.name.startswith("opencode"))
     done = runner.invoke(app, ["replay", str(path), "--strategy", "pi", "--json"])
-    assert "no known price, counted at that of claude-sonnet-5-5" in done.stderr
+    assert "no known price, using that of claude-sonnet-5-5" in done.stderr
     assert json.loads(done.stdout)["totals"][0]["cost"] > 0
 
 
@@ -169,7 +169,7 @@ def test_the_users_own_numbers_win(runner: CliRunner, tmp_path: Path) -> None:
         (["SMALL", "--strategy", "nothing"], "nothing"),
         (["SMALL", "--gate", "sometimes"], "--gate: expected always or cache_aware, got 'sometimes'"),
         (["SMALL", "--cache-ttl", "1d"], "--cache-ttl: expected 5m or 1h, got '1d'"),
-        (["SMALL", "--model", "gpt-unknown"], "--model gpt-unknown: its prices are not known"),
+        (["SMALL", "--model", "gpt-unknown"], "--model gpt-unknown: no known prices"),
         (["SMALL", "--read-price", "-1"], "--read-price"),
         (["SMALL", "-o", "n=1"], "-o: no strategy given"),
         (["SMALL", "--strategy", "pi", "-o", "pi.nothing=1"], "nothing"),

@@ -173,7 +173,7 @@ def test_imported_requests_stand_apart(home: Home) -> None:
     assert (found["total"]["requests"], found["imported"]["requests"]) == (1, 1)
     text = home.run().stdout
     assert "other agents" in text
-    assert "at our prices; not in the figures above" in text
+    assert "at our prices; not included above" in text
 
 
 def test_damaged_sessions_are_counted_and_named(home: Home) -> None:

@@ -217,7 +217,7 @@ async def test_a_session_gets_its_id_and_its_name_with_the_first_prompt(tmp_path
     assert (first.session.id != "3f2a-B", first.session.name) == (True, "")
     await first.close()
     for taken in ("3f2a-B", "3F2A-b"):
-        with pytest.raises(UsageError, match="exists already"):
+        with pytest.raises(UsageError, match="already exists"):
             made(tmp_path, session_id=taken)
     again = made(tmp_path, resume="3f2a-B", name="other")
     await again.submit("more")

@@ -286,7 +286,7 @@ async def test_a_broken_event_ends_the_stream():
         for _ in script:
             error, _seen = await error_of(provider)
             assert type(error) is ConnectionLost
-            assert "broken answer" in error.message
+            assert "malformed answer" in error.message
 
 
 # Waiting -----------------------------------------------------------------------------------------------------

@@ -102,7 +102,7 @@ async def test_without_an_image_there_is_none(tmp_path: Path, script: str) -> No
 
 async def test_without_a_helper_the_way_out_is_named(tmp_path: Path) -> None:
     env = {"PATH": str(tmp_path / "bin")}
-    with pytest.raises(PrunecliError, match="nothing here can read an image") as refused:
+    with pytest.raises(PrunecliError, match="no program to read an image") as refused:
         await clipped(env, tmp_path / "work", tmp_path / "data")
     assert refused.value.hint == "install one of wl-paste, xclip, pngpaste"
 

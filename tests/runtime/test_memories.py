@@ -65,7 +65,7 @@ def test_nothing_before_the_line_changes_and_the_final_newline_stays_as_it_was(t
 
 
 def test_a_binary_is_not_touched() -> None:
-    with pytest.raises(ToolError, match="not a text"):
+    with pytest.raises(ToolError, match="too large or not text"):
         with_line(b"\x00\x01", "- x")
 
 
@@ -136,7 +136,7 @@ def test_files_that_cannot_be_written_are_plain_errors(tmp_path: Path) -> None:
         memories(runtime).add("project", "x")
     path.rmdir()
     path.write_bytes(b"\0binary")
-    with pytest.raises(PrunecliError, match="not a text"):
+    with pytest.raises(PrunecliError, match="too large or not text"):
         memories(runtime).add("project", "x")
     assert path.read_bytes() == b"\0binary"
     path.write_text("- a\n")
@@ -358,7 +358,7 @@ async def test_an_edit_is_told_as_its_difference(tmp_path: Path) -> None:
     await runtime.submit("first")
     memories(runtime).open("project")
     path.write_text(path.read_text().replace("Rule 20 of this house.", "Rule 20 is gone."))
-    assert memories(runtime).edited("project").endswith("The model is told.")
+    assert memories(runtime).edited("project").endswith("The model gets a notice.")
     await runtime.submit("second")
     text = body(provider)
     assert "-Rule 20 of this house.\\n+Rule 20 is gone." in text

@@ -90,7 +90,7 @@ async def test_a_resumed_session_keeps_its_preamble_and_a_new_one_takes_the_new_
     assert "no longer there" in note
     assert "AGENTS.md" in note
     assert change_in_words(said(again)[-1].content) == (
-        "AGENTS.md no longer applies. The model is told with this prompt."
+        "AGENTS.md no longer applies. This prompt tells the model."
     )
     instruct(tmp_path, "Use spaces.")
     again.new_session()

@@ -69,8 +69,8 @@ async def test_a_rejected_field_is_left_out_of_requests_from_then_on(tmp_path: P
         runtime.refusals = refusals
         settings = runtime.choices.model_settings
     assert "block_binding" not in (settings.thinking or {})
-    assert found["thinking"].said.endswith("requests leave out thinking.block_binding")
-    assert found["context edits"].said == "no: requests leave out context_management"
+    assert found["thinking"].said.endswith("requests omit thinking.block_binding")
+    assert found["context edits"].said == "no: requests omit context_management"
     assert found["effort"].state == "warning"
 
 
@@ -91,7 +91,7 @@ async def test_a_model_that_only_talks_is_told(tmp_path: Path) -> None:
         found, _ = await probed(endpoint.base_url, tmp_path, "some-model")
     assert "did not call" in found["tools"].said
     assert "did not see" in found["images"].said
-    assert found["thinking"].said == "accepted; this answer had none"
+    assert found["thinking"].said == "accepted; this answer had no thinking"
     assert "effort" not in found
 
 
@@ -123,7 +123,7 @@ async def test_usage_without_figures_is_told(tmp_path: Path) -> None:
         (nothing, "404"),
         (lambda *_: as_json({"hello": 1}), "application/json instead of an event stream"),
         (lambda *_: as_json({"error": {"message": "no"}}, 401), "401"),
-        (lambda *_: (200, "text/event-stream", b"data: {]\n\n"), "broken"),
+        (lambda *_: (200, "text/event-stream", b"data: {]\n\n"), "a malformed answer"),
         (lambda *_: (200, "text/event-stream", b""), "an empty answer"),
     ],
 )
@@ -149,7 +149,7 @@ async def test_an_endpoint_that_hangs_is_one_line_and_asked_no_further(tmp_path:
         found, _ = await probed(served.address, tmp_path, seconds=0.2)
         let_go.set()
     assert list(found) == ["streaming"]
-    assert "no answer in 0 s; asked no further" in found["streaming"].said
+    assert "no answer in 0 s; probe stopped" in found["streaming"].said
     assert len(served.requests) == 1
 
 

@@ -6,4 +6,4 @@ FOLDER = Path(__file__).parent
 SESSIONS = sorted(FOLDER.rglob("*.gz"), key=lambda path: path.name)
 """All that are here, by name."""
 COMPLETE = (FOLDER / "large").is_dir()
-"""Whether the large ones are here too."""
+"""Whether this is a checkout, with the large sessions, vectors and imports and the pictures of screens."""

@@ -20,7 +20,7 @@ from prunecli.session.importers.anthropic_messages import records_of
 FOLDER = Path(__file__).parent
 CASES = [
     json.loads(line)
-    for path in sorted(FOLDER.glob("*.jsonl.xz"))
+    for path in sorted(FOLDER.rglob("*.jsonl.xz"))
     for line in lzma.decompress(path.read_bytes()).decode().splitlines()
 ]
 

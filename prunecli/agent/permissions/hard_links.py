@@ -52,7 +52,7 @@ def linked_secrets(workspace: Path, home: Path) -> frozenset[tuple[int, int]]:
 
 
 def is_one_of(path: str, files: frozenset[tuple[int, int]]) -> bool:
-    """Whether the path is one of these files, each a (device, inode)."""
+    """Whether the path is one of these files, which are (device, inode) pairs."""
     if not files:
         return False
     try:

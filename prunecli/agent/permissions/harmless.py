@@ -41,7 +41,7 @@ _MAX_FOLDERS = 4
 
 
 def read_line(line: Line, around: Surroundings) -> tuple[Reading, ...]:
-    """What the commands of a harmless line read. Raises Doubt if the line is not harmless."""
+    """The reads of a harmless command line. Raises Doubt if the line is not harmless."""
     return tuple(read_command(words, place) for words, places in located(line, around) for place in places)
 
 

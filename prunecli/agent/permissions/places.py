@@ -112,9 +112,9 @@ _STARTS_PROGRAMS = frozenset(
 `package.json` is one because an install runs its lifecycle scripts.
 """
 _BUILT = frozenset({"node_modules", ".venv", "venv", "site-packages", ".gradle"})
-"""Those that builds and tests write to all the time."""
+"""Folders that builds and tests write to frequently."""
 _ONLY_AT_TOP = frozenset({"package.json"})
-"""Those that builds copy to other folders."""
+"""Files that builds copy to other folders."""
 _OBEYED_PATHS = re.compile(r"(?:.*/)?\.github/(?:workflows|actions|copilot-instructions\.md)(?:/.*)?|.*\.pth")
 _PROC_LINK = re.compile(r"/+proc/+[^/]+(?:/+task/+[^/]+)?/+(cwd|root)(?=/|$)")
 

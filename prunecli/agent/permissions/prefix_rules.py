@@ -94,7 +94,7 @@ _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*[:?+]?=(?!\d*$)")
 
 
 def open_doubt(words: Words, left_open: Words, around: Surroundings) -> str:
-    """Why a rule does not cover what it leaves open in a command, or ""."""
+    """The reason that a prefix rule does not cover the rest of a command, or ""."""
     if not left_open:
         return ""
     named = words[: len(words) - len(left_open)]
@@ -114,7 +114,7 @@ def open_doubt(words: Words, left_open: Words, around: Surroundings) -> str:
 
 
 def _only_reads(words: Words) -> bool:
-    """Whether the program is one that only reads, unless an option says otherwise."""
+    """Whether the program only reads, unless an option makes it do more."""
     if words[0] == "git":
         subcommand = next((word for word in words[1:] if not word.startswith("-")), "")
         return subcommand in GIT_FORMS and subcommand not in _CHANGING_GIT

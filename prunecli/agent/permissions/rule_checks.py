@@ -171,7 +171,7 @@ def _path_in_words(pattern: str, call: Call, around: Surroundings) -> bool | Non
 
 
 def _says(glob: str, path: str) -> bool:
-    """Whether the leading dots of a match are in the glob too: a shell gives `*` no hidden file."""
+    """Whether the leading dots of a match are in the glob too: in a shell, `*` matches no hidden file."""
     parts = zip(glob.split("/"), path.split("/"), strict=True)
     return all(part.startswith(".") or not name.startswith(".") for part, name in parts)
 

@@ -161,7 +161,7 @@ def _bash_rule(text: str, body: str) -> Rule:
 
 
 def _fetch_rule(text: str, body: str) -> Rule:
-    """A rule for a host, also as Claude Code writes it: `web_fetch(domain:docs.python.org)`."""
+    """A rule for a host, also in Claude Code's form: `web_fetch(domain:docs.python.org)`."""
     host = body.removeprefix("domain:").lower()
     if host == "*":
         return Rule(text, FETCH)

@@ -52,8 +52,8 @@ def sessions_in_store(store: Path) -> list[tuple[int, Path]]:
 
 
 def digests_in_store(store: Path, is_here: Callable[[str], bool]) -> list[Listed]:
-    """The sessions of the directories that `is_here` takes, with what a list shows. Raises OSError for a file that is
-    no database of OpenCode."""
+    """The sessions of the directories that `is_here` accepts, with the data for a list. Raises OSError if the file is
+    not an OpenCode database."""
     query = "SELECT id, title, directory, time_created, time_updated FROM session WHERE parent_id IS NULL"
     try:
         with closing(_opened(store)) as database:

@@ -33,7 +33,7 @@ MALFORMED = (ValueError, KeyError, TypeError, AttributeError, IndexError, Overfl
 """Exceptions from reading a malformed record, which is then skipped and named."""
 
 CLEARED = "[Old tool result content cleared]"
-"""Stands for a result that the source's program had cleared without saying what the model saw instead."""
+"""Replaces a result that the source program cleared without recording its replacement."""
 _NOT_IN_ID = re.compile(r"[^a-zA-Z0-9_-]")
 _PICTURES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 _LAST_MS = 4_102_444_800_000  # the year 2100; later times are invalid
@@ -181,7 +181,7 @@ class Transcript:
 
 
 def summarized(text: str) -> str:
-    """A summary in the form sent to the model, marked as one like our own."""
+    """A summary in the form sent to the model, with the same mark as our own."""
     return text if text.startswith(SUMMARIZED) else summary(text)
 
 

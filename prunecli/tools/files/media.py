@@ -1,6 +1,6 @@
-"""Images and PDF files as blocks that the endpoint accepts, made small enough for the model.
+"""Converts images and PDF files to blocks that the endpoint accepts, in a size for the model.
 
-Pillow and pypdf are optional: without them a file that the endpoint accepts as it is can still be shown.
+Pillow and pypdf are optional. Without them, files that the endpoint accepts unchanged can still be shown.
 """
 
 import binascii
@@ -17,12 +17,13 @@ if TYPE_CHECKING:
     from PIL.Image import Image as Picture
 
 MAX_SOURCE = 64 * 1024 * 1024
-"""Bytes of a file that is read at all."""
+"""Larger files, in bytes, are not read."""
 MAX_DECODED = 100_000_000
-"""Pixels of an image that is decoded; more would fill the memory."""
+"""Images with more pixels are not decoded, because they would fill the memory."""
 MAX_PAGES = 100
 MAX_DOCUMENT = 20 * 1024 * 1024
-"""Bytes of a PDF that is sent as it is: with its base64, a request stays below the endpoint's 32 MB."""
+"""Larger PDFs, in bytes, are not sent unchanged: a request with one in base64 must stay below the endpoint's 32
+MB."""
 MAX_EXTRACTED = 4_000_000
 """Characters of text taken from one PDF."""
 
@@ -35,12 +36,12 @@ _PAGE = re.compile(rb"/Type\s*/Page(?![a-zA-Z])")
 
 
 def is_media_name(path: str) -> bool:
-    """Whether a file of this name should be an image or a PDF."""
+    """Whether this file name is that of an image or a PDF."""
     return os.path.splitext(path)[1].lower() in _SUFFIXES
 
 
 def image_of(data: bytes, media: Media) -> Image:
-    """The image as it is sent: upright, and as large as the model can see it. Raises ValueError with the reason."""
+    """The image for a request: upright, and no larger than the model can see. Raises ValueError with the reason."""
     if not media.vision:
         raise ValueError(f"{media.model} can't see images")
     header = header_of(data)
@@ -56,7 +57,7 @@ def image_of(data: bytes, media: Media) -> Image:
 
 
 def _fitted(data: bytes, header: ImageHeader, media: Media) -> tuple[bytes, ImageHeader]:
-    """The image upright and in the model's size; unchanged, and not decoded, if it is so already."""
+    """The image upright and in the model's size; returned without decoding if it is already."""
     scale = min(
         1.0,
         media.edge / max(header.width, header.height),
@@ -80,7 +81,7 @@ def _fitted(data: bytes, header: ImageHeader, media: Media) -> tuple[bytes, Imag
         with warnings.catch_warnings(), Pillow.open(io.BytesIO(data)) as opened:
             warnings.simplefilter("ignore")
             if scale < 1:
-                opened.draft(None, size)  # a JPEG is decoded in about this size
+                opened.draft(None, size)  # decodes a JPEG at about this size
             opened.load()
             turned = tagged and opened.getexif().get(_ORIENTATION, 1) != 1
             if scale == 1 and not (too_large or turned):
@@ -94,7 +95,7 @@ def _fitted(data: bytes, header: ImageHeader, media: Media) -> tuple[bytes, Imag
 
 
 def _plain(picture: "Picture") -> "Picture":
-    """The picture in a mode that PNG and JPEG have."""
+    """The picture in a mode that PNG and JPEG support."""
     if picture.mode in ("L", "RGB", "RGBA"):
         return picture
     plain = picture.convert("RGBA" if "transparency" in picture.info or "A" in picture.mode else "RGB")
@@ -126,7 +127,7 @@ def _is_photo(picture: "Picture") -> bool:
 
 
 def pages_in(data: bytes) -> int:
-    """The pages of a PDF; 0 if that can't be told. Raises ValueError for a file that can't be opened."""
+    """The number of pages in a PDF; 0 if unknown. Raises ValueError if the file can't be opened."""
     try:
         return len(_reader(data).pages)
     except ImportError:
@@ -164,7 +165,7 @@ def text_of_pdf(data: bytes) -> str:
 
 
 def _reader(data: bytes) -> Any:
-    """pypdf's reader of a PDF. Raises ImportError without pypdf, ValueError for a file that it can't open."""
+    """A pypdf reader. Raises ImportError without pypdf, ValueError for a file that it can't open."""
     import logging
 
     from pypdf import PdfReader
@@ -183,5 +184,5 @@ def _reader(data: bytes) -> Any:
 
 
 def as_tool_error(path: str, what: str, error: ValueError) -> ToolError:
-    """The refusal of a file for the model and the user."""
+    """The error message for a file, for the model and the user."""
     return ToolError(f"{path}: {what} can't be shown: {error}.")

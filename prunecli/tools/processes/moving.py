@@ -38,7 +38,7 @@ class Jobs(Protocol):
 
 
 class Moving(Protocol):
-    """The way of one command to the background. `asked` is done when it shall move."""
+    """Moves one command to the background. `asked` is done when it should move."""
 
     asked: "asyncio.Future[None]"
     output: "KeptOutput"

@@ -67,7 +67,7 @@ def main(descriptor: str, url: str) -> None:
 
 
 def converted(html: str, url: str) -> str:
-    """The visible content, without what surrounds it unless little else is left."""
+    """The visible content without navigation and the like, unless little else is left."""
     marked = hidden_marked(html)
     content = _convert(marked, url, [*_NEVER, *_AROUND])
     return content if len(content) >= LEAST else _convert(marked, url, _NEVER)

@@ -16,7 +16,7 @@ from prunecli.presentation.completion import Offer
 from prunecli.sanitize import one_line
 from prunecli.tui.messages import Picked
 from prunecli.tui.transcript.rows import breaks
-from prunecli.tui.widgets.field import Field
+from prunecli.tui.widgets.editor import Field
 from prunecli.tui.widgets.menu import OfferList
 
 OTHER_ROWS = 6

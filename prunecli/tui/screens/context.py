@@ -35,7 +35,7 @@ from prunecli.tui.screens.context_words import (
 from prunecli.tui.slices import Between
 from prunecli.tui.transcript.palette import Palette
 from prunecli.tui.transcript.rows import clip, width_of
-from prunecli.tui.widgets.field import Field
+from prunecli.tui.widgets.editor import Field
 from prunecli.tui.widgets.fitting import fitted
 from prunecli.tui.widgets.prompt import Prompt
 

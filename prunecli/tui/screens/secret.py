@@ -10,7 +10,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
 from prunecli.sanitize import one_line
-from prunecli.tui.widgets.field import Field
+from prunecli.tui.widgets.editor import Field
 
 
 class SecretScreen(ModalScreen[str | None]):

@@ -21,7 +21,7 @@ from prunecli.session.store import Listed
 from prunecli.tui.prompting.answering import QUIET_SECONDS
 from prunecli.tui.screens.session_rows import Row, SessionRows, details, rows_of
 from prunecli.tui.transcript.rows import clip
-from prunecli.tui.widgets.field import Field
+from prunecli.tui.widgets.editor import Field
 from prunecli.tui.widgets.fitting import Piece, fitted
 
 if TYPE_CHECKING:

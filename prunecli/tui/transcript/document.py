@@ -222,7 +222,7 @@ class Document:
         item.stream = item.pulse = None
 
     def _merge(self, item: Item, stream: Stream, done: list[Chunk], tail: Chunk | None) -> None:
-        """Turn closed chunks into final blocks; the last block shows what may still change."""
+        """Turn closed chunks into final blocks; only the last block may still change."""
         references = stream.splitter.references
         thought = isinstance(item.entry, Thinking)
         if thought:

@@ -1,4 +1,4 @@
-"""A text area for prompts: displays text safely and keeps every byte of a paste.
+"""The text area for prompts, which displays text safely and keeps every byte of a paste, and single-line inputs.
 
 Relies on undocumented parts of Textual's TextArea: `gutter_width`, `_on_key`, `_on_paste` and `navigator`.
 tests/tui/widgets/test_editor.py checks them.
@@ -13,7 +13,7 @@ from textual.binding import NoBinding
 from textual.document._document import Selection
 from textual.strip import Strip
 from textual.widget import Widget
-from textual.widgets import TextArea
+from textual.widgets import Input, TextArea
 
 from prunecli.sanitize import visible
 from prunecli.tui.prompting.pastes import MARK, Pastes, fits, unified
@@ -160,3 +160,25 @@ async def run_own_binding(field: Widget, event: events.Key) -> bool:
             event.prevent_default()
             return True
     return False
+
+
+class Field(Input):
+    """A single-line input whose keys take effect in order.
+
+    `submits`: Enter submits the line. Otherwise Enter goes to the parent, as Ctrl+C always does."""
+
+    def __init__(
+        self,
+        value: str = "",
+        placeholder: str = "",
+        *,
+        submits: bool = False,
+        password: bool = False,
+        id: str | None = None,  # noqa: A002  # Textual's name
+    ) -> None:
+        super().__init__(value, placeholder, password=password, id=id)
+        self._left = {"ctrl+c"} if submits else {"ctrl+c", "enter"}
+
+    async def _on_key(self, event: events.Key) -> None:
+        if event.key not in self._left:
+            await run_own_binding(self, event)

@@ -8,7 +8,7 @@ from textual.widget import Widget
 from textual.widgets import Input, Static
 
 from prunecli.tui.transcript.transcript_view import Transcript
-from prunecli.tui.widgets.field import Field
+from prunecli.tui.widgets.editor import Field
 
 KEYS = "Enter for previous · Down for next · Esc to close"
 NOT_FOUND = "No matches · Esc to close"
