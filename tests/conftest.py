@@ -4,6 +4,9 @@ Laws draw the same cases each time, so that a change fails for what it does. `--
 ones; run it over the laws now and then, and keep each case that it finds as a test.
 """
 
+import gc
+
+import pytest
 from hypothesis import HealthCheck, settings
 
 settings.register_profile(
@@ -11,3 +14,10 @@ settings.register_profile(
 )
 settings.register_profile("search", settings.get_profile("house"), derandomize=False)
 settings.load_profile("house")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_finish() -> None:
+    """Exempt what collecting made from garbage collection: it stays, and looking through it takes long."""
+    gc.collect()
+    gc.freeze()

@@ -68,10 +68,14 @@ def tree(path: Path) -> ast.Module:
     return ast.parse(path.read_text("utf-8"))
 
 
+@cache
+def nodes(path: Path) -> tuple[ast.AST, ...]:
+    """All nodes of a file."""
+    return tuple(ast.walk(tree(path)))
+
+
 def functions(path: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
-    yield from (
-        node for node in ast.walk(tree(path)) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-    )
+    yield from (node for node in nodes(path) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
 
 
 def length(node: ast.stmt) -> int:
@@ -99,7 +103,7 @@ def test_no_class_is_too_long() -> None:
     long = {
         f"{name(path)}:{node.name}": length(node)
         for path in FILES
-        for node in ast.walk(tree(path))
+        for node in nodes(path)
         if isinstance(node, ast.ClassDef) and length(node) > MAX_CLASS_LINES
     }
     assert long == {}
@@ -180,7 +184,7 @@ def test_async_stands_only_where_it_may() -> None:
 def test_blind_excepts_are_counted() -> None:
     found: dict[str, int] = {}
     for path in FILES:
-        for node in ast.walk(tree(path)):
+        for node in nodes(path):
             if isinstance(node, ast.ExceptHandler) and (
                 node.type is None or (isinstance(node.type, ast.Name) and node.type.id == "Exception")
             ):
@@ -192,7 +196,7 @@ def test_what_catches_everything_only_tidies_up_and_raises_it_again() -> None:
     handlers = [
         (name(path), node)
         for path in FILES
-        for node in ast.walk(tree(path))
+        for node in nodes(path)
         if isinstance(node, ast.ExceptHandler)
         and isinstance(node.type, ast.Name)
         and node.type.id == "BaseException"
@@ -327,7 +331,7 @@ def test_the_core_knows_no_clock_no_chance_and_no_environment() -> None:
         f"{name(path)}: {module}"
         for path in FILES
         if name(path).startswith(("model/", "context/"))
-        for node in ast.walk(tree(path))
+        for node in nodes(path)
         for module in imported(node)
         if module in banned
     }
@@ -358,7 +362,7 @@ def test_each_large_dependency_is_imported_in_one_place() -> None:
     wrong = {
         f"{name(path)}: {module}"
         for path in FILES
-        for node in ast.walk(tree(path))
+        for node in nodes(path)
         for module in imported(node)
         if module in ONLY_IN and not name(path).startswith(ONLY_IN[module])
     }
@@ -377,7 +381,7 @@ EXTRA = {
 def test_what_is_declared_is_imported_and_what_is_imported_is_declared() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     declared = {re.match(r"[\w-]+", line)[0] for line in project["dependencies"]}
-    used = {module for path in FILES for node in ast.walk(tree(path)) for module in imported(node)}
+    used = {module for path in FILES for node in nodes(path) for module in imported(node)}
     strangers = used - set(sys.stdlib_module_names) - {"prunecli", "_typeshed"} - EXTRA
     assert strangers == {DISTRIBUTIONS.get(one, one) for one in declared}
 

@@ -17,7 +17,6 @@ from prunecli.errors import StorageFailed, ToolError
 from prunecli.model.codec import well_formed, well_formed_json
 from prunecli.model.events import ToolResult, ToolStarted
 from prunecli.model.messages import INVALID_INPUT, Block, Json, Text, ToolUse
-from prunecli.model.requests import PREAMBLE, tool_names
 from prunecli.model.signals import ToolProgress
 from prunecli.model.touches import Touches
 from prunecli.tools.files.workspace import seen_in
@@ -221,7 +220,7 @@ class Executor:
         """Parse and judge a call; return an error result if the call itself is invalid."""
         tool = self.tools.get(call.name)
         if tool is None:
-            known = tool_names(self.session.context.settings.get(PREAMBLE))
+            known = self.session.context.tool_names or ()
             why = "The user has disabled the tool" if call.name in known else "There is no tool"
             return _error(f"{why} {call.name!r}. Tools: {', '.join(self.tools)}.")
         if INVALID_INPUT in call.input:

@@ -30,10 +30,10 @@ class ProjectRules:
 
     def of(self, directory: Path) -> tuple[str, ...]:
         """The rules kept for a directory; none for one that contains their file."""
-        real = self._real(directory)
+        names = sorted(self._register.read()[0])
+        real = self._real(directory) if names else ""
         if not real:
             return ()
-        names = sorted(self._register.read()[0])
         rules = (name.removeprefix(f"{real}\n") for name in names if name.startswith(f"{real}\n"))
         return tuple(rule for rule in rules if _is_rule(rule))
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from prunecli.commands.command import Effect, ShowTask, Table
 from prunecli.errors import ToolError, UsageError
 from prunecli.extensions.subagent_definitions import Definition
-from prunecli.model.requests import PREAMBLE, TASK, tool_names
+from prunecli.model.requests import TASK
 from prunecli.runtime import Runtime
 from prunecli.runtime.preamble import recorded
 
@@ -46,6 +46,6 @@ def _off(runtime: Runtime) -> list[str]:
     if TASK not in runtime.tools:
         return ["The tool task is not enabled in [tools], so the model cannot use them."]
     began = recorded(context) is not None
-    if began and TASK not in tool_names(context.settings.get(PREAMBLE)):
+    if began and TASK not in (context.tool_names or ()):
         return ["This session began without the tool task. /new to use it."]
     return []

@@ -53,7 +53,7 @@ from prunecli.model.events import (
     UserMessage,
 )
 from prunecli.model.messages import Json
-from prunecli.model.requests import PREAMBLE, Preamble, WireMessage
+from prunecli.model.requests import PREAMBLE, Preamble, WireMessage, tool_names
 from prunecli.model.searches import SEARCHES, preamble_of
 
 RESTORED = "restored by undo"  # stops strategies for a while, but not the user
@@ -69,6 +69,7 @@ class Context:
     def __init__(self, counter: TokenCounter, factor_of: Callable[[str], float] = lambda _: 1.0) -> None:
         self.settings: dict[str, Json] = {}
         self.preamble = Preamble((), ())
+        self.tool_names: tuple[str, ...] | None = None
         self.started: SessionStarted | None = None
         self.last_response: int | None = None
         self.last_model = self.requested = ""
@@ -279,6 +280,7 @@ class Context:
             self.counts.model(str(value))
         if key in (PREAMBLE, SEARCHES) and isinstance(recorded := self.settings.get(PREAMBLE), dict):
             self.wire.remake_answers()
+            self.tool_names = tool_names(recorded) if any(map(recorded.get, ("system", "tools"))) else None
             self.preamble = preamble_of(recorded, searches=self.settings.get(SEARCHES) is not False)
             self._preamble_digest = self.preamble.digest()
             self.counts.preamble(self.preamble)
@@ -348,8 +350,7 @@ class Context:
         self._changed(touched, at)
 
     def _compact(self, record: Record, event: CompactionApplied) -> None:
-        summary = summary_entry(record, event)
-        self.entries[summary.seq] = summary
+        summary = self.entries[record.seq] = summary_entry(record, event)
         self.boundary = record.seq
         self.items = with_summary(self.items, summary, event)
         self.beside = [*words_left(event, self.beside), *([summary] if summary.words else [])]

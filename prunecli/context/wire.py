@@ -144,7 +144,8 @@ class Wire:
 
     def messages(self, start: int = 0) -> tuple[WireMessage, ...]:
         """All messages from index `start` on; an open call gets a derived "interrupted" result."""
-        return tuple(self._build(at) for at in range(start, len(self._groups)))
+        built, end = [group.message for group in self._groups[start:]], len(self._groups)
+        return tuple(message or self._build(at) for at, message in enumerate(built, end - len(built)))
 
     def _build(self, at: int) -> WireMessage:
         return self._groups[at].build(last=at == len(self._groups) - 1, as_text=self._as_text())

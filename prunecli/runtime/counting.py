@@ -25,8 +25,12 @@ LARGE_CHARS = 50_000
 """The most characters counted between two key presses; about 4 ms."""
 
 
-WARM_SECONDS = 0.2
-"""Delay after the first request before the tokenizer is loaded, which briefly blocks the interpreter."""
+WARM_SECONDS = 1.0
+"""Delay after a request is recorded before the tokenizer is loaded, unless it is needed sooner.
+
+Loading blocks the interpreter for about 0.1 s. On a slow machine the client needs most of a second to send its first
+request, and an answer takes longer than that.
+"""
 
 
 def warm(estimator: str) -> None:

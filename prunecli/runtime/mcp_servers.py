@@ -20,7 +20,6 @@ from prunecli.errors import ToolError
 from prunecli.model.events import UserMessage
 from prunecli.model.messages import Block, Json, Text, plain_text
 from prunecli.model.notes import RESOURCE, notice, told
-from prunecli.model.requests import PREAMBLE, tool_names
 from prunecli.model.signals import Notice
 from prunecli.runtime.host import Host
 from prunecli.runtime.inquiries import Waits
@@ -247,7 +246,7 @@ class RemoteServers:
     def news(self) -> Sequence[UserMessage]:
         """The notice about the servers, if the model does not know it yet."""
         context = self._runtime.session.context
-        known_tools = tool_names(context.settings.get(PREAMBLE))
+        known_tools = context.tool_names or ()
         if self._wanted is None or "mcp_call" not in known_tools or "mcp_call" not in self._runtime.tools:
             return ()
         items = (item.event for item in reversed(context.items) if item.kind == "command")

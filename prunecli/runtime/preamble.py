@@ -96,7 +96,7 @@ def recorded(context: Context) -> Mapping[str, Json] | None:
 
 def known_tools(context: Context, enabled: Mapping[str, Tool]) -> dict[str, Tool]:
     """The enabled tools that were enabled when the session started."""
-    known = enabled if recorded(context) is None else tool_names(context.settings[PREAMBLE])
+    known = enabled if context.tool_names is None else context.tool_names
     return {name: tool for name, tool in enabled.items() if name in known}
 
 

@@ -51,7 +51,7 @@ from prunecli.runtime.inquiries import Inquiries
 from prunecli.runtime.jobs import Jobs
 from prunecli.runtime.mcp_servers import RemoteServers
 from prunecli.runtime.offered_models import OfferedModels
-from prunecli.runtime.preamble import begin, known_tools
+from prunecli.runtime.preamble import begin
 from prunecli.runtime.refusals import Refusals
 from prunecli.runtime.resuming import Resuming, clear_half_done, fresh
 from prunecli.runtime.running import context_of, mentioned, run_of
@@ -313,7 +313,7 @@ class Runtime:
         context = self.session.context
         now, model = self.setup.clock(), self.session_model
         endpoint = context.caches, model.asked, model.kept, self.refusals.of
-        recall = "recall" in known_tools(context, self.tools)
+        recall = "recall" in self.tools and (context.tool_names is None or "recall" in context.tool_names)
         before = self.config, context.settings, self.connections.info_of, recall, now
         return Choices(*before, *endpoint, self.expectations, self.balance.losing)
 

@@ -30,7 +30,7 @@ from prunecli.model.events import (
     UserMessage,
 )
 from prunecli.model.messages import Block, Json, Text
-from prunecli.model.requests import PREAMBLE, TASK, tool_names
+from prunecli.model.requests import PREAMBLE, TASK
 from prunecli.runtime import task_view
 from prunecli.runtime.agents import Agents, agents_notice
 from prunecli.runtime.host import Host
@@ -108,7 +108,7 @@ class Subagents:
         last = next((one for one in reversed(context.items) if not one.is_attached), None)
         if last is None or not last.opens_turn:
             return ()  # the folders are looked at with each prompt, not at each step
-        if self._host.who or TASK not in tool_names(context.settings.get(PREAMBLE)):
+        if self._host.who or TASK not in (context.tool_names or ()):
             return ()
         return agents_notice(context, listing(self.definitions()[0]))
 

@@ -65,6 +65,9 @@ class LogWriter:
         self._fd, self._changed = _opened(path)
         self._identity = _identity(os.fstat(self._fd))
         self._end = os.fstat(self._fd).st_size
+        self._ended = (
+            0  # the file is known to end with a whole line at this size, so appends need not read it
+        )
         self._changed.append(
             path.parent
         )  # for an old file too: its creator may have died before the first commit
@@ -79,7 +82,7 @@ class LogWriter:
             size = self._size()
             if self._failed:
                 raise StorageFailed(f"{self.path}: {self._failed}", WAY_OUT)
-            if size and not self._ends_line(size):
+            if size != self._ended and not self._ends_line(size):
                 line = b"\n" + line
             try:
                 self._put(line)
@@ -87,7 +90,8 @@ class LogWriter:
                 self._wanted = len(line)
                 self._cut_back(size)
                 raise StorageFailed(f"{self.path}: {error.strerror}", WAY_OUT) from error
-            self._end, self._wanted = size + len(line), 0
+            self._end = self._ended = size + len(line)
+            self._wanted = 0
             self._unsynced.append((size, line))
 
     def commit(self) -> None:

@@ -4,6 +4,7 @@ import json
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from prunecli.agent.execute import Answer, Asked
@@ -159,7 +160,7 @@ async def test_ten_servers_with_200_tools_add_at_most_500_tokens(tmp_path: Path)
     ):
         await runtime.submit("hello")
         without = endpoint.requests[0].body
-    wanted = [Wanted(sdk(f"server-{number}", "tools=13")) for number in range(10)]
+    wanted = [Wanted(replace(raw("tools=20"), name=f"server-{number}")) for number in range(10)]
     async with (
         Endpoint([DONE]) as endpoint,
         session(tmp_path / "b", endpoint, 'tools.enabled=["read", "mcp"]') as runtime,

@@ -159,7 +159,7 @@ def only_prune(records: list[Record]) -> int | None:
 
 
 @given(st.one_of(reported(logs()), reported(sessions())))
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_the_line_of_a_prune_and_the_status_line_show_one_figure_at_each_moment(
     records: list[Record],
 ) -> None:

@@ -33,7 +33,7 @@ def differing(records: list[Record]) -> list[int]:
 
 
 @given(logs())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 def test_the_fold_equals_the_projection_after_every_record(records: list[Record]) -> None:
     """Prunes of prunes, memos of memos, unknown entries, in any order."""
     assert differing(records) == []

@@ -1,6 +1,6 @@
 """A server that does something wrong, written without the SDK: `python raw_server.py FAULT`.
 
-The faults are the functions below; `die=N` ends it before the answer to message N.
+The faults are the functions below; `die=N` ends it before the answer to message N. `tools=N` is no fault: N tools.
 """
 
 import json
@@ -262,6 +262,10 @@ def main() -> None:
                 sys.exit(3)
 
         serve([TOOL], well, before=before)
+    elif fault.startswith("tools="):
+        words = "Repeat the given words as often as asked, in the order given, and say how long the whole text is."
+        count = int(fault.removeprefix("tools="))
+        serve([{**TOOL, "name": f"echo_{number}", "description": words} for number in range(count)], well)
     else:
         globals()[fault]()
 

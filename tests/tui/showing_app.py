@@ -70,11 +70,16 @@ class Shown:
                 return "".join(rows[at] for at in sorted(rows))
 
     async def until(self, condition: Callable[[], object]) -> None:
-        """Lets the interface work until something holds."""
+        """Lets the interface work until something holds.
+
+        `pilot.pause` wakes every widget, so it is not what asks again and again.
+        """
         try:
             async with asyncio.timeout(DEADLINE):
                 while not condition():
-                    await self.pilot.pause(0.005)
+                    await asyncio.sleep(0.01)
+                    if condition():
+                        await self.pilot.pause(0)
         except TimeoutError:
             raise AssertionError(f"it did not happen; the screen is\n{self.screen_text()}") from None
 
