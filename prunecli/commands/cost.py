@@ -149,9 +149,11 @@ def _note(found: Pruning, responses: Sequence[Paid], fetches: int) -> str:
     if not found.withheld and not found.rewritten:
         lines.append("Pruning withheld nothing from requests.")
     elif found.saved is None or found.cost is None or found.regret is None or found.balance is None:
+        rewriting = (
+            f" and caused ~{short(found.rewritten)} to be rewritten to the cache" if found.rewritten else ""
+        )
         lines.append(
-            f"Pruning kept ~{short(found.withheld)} tokens out of requests and caused ~{short(found.rewritten)} "
-            "to be rewritten to the cache; prices unknown."
+            f"Pruning kept ~{short(found.withheld)} tokens out of requests{rewriting}; prices unknown."
         )
     else:
         again = (

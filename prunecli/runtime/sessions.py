@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from prunecli.figures import short
+from prunecli.figures import money, short
 from prunecli.model.messages import Usage
 from prunecli.paths import Places
 from prunecli.providers.models import ModelTable, cost
@@ -88,11 +88,11 @@ def row_of(one: Listed, costs: Costs) -> dict[str, Any]:
 
 
 def line_of(one: Listed, costs: Costs, mark: str = "") -> str:
-    """A session as one line; `mark` precedes its label."""
+    """A session as one line with its context's tokens and its cost, as /resume shows it; `mark` precedes its label."""
     when = datetime.fromtimestamp(one.changed / 1000).astimezone().strftime("%Y-%m-%d %H:%M")
-    tokens, spent = short(totals(one.digest).prompt_tokens), costs.of_session(one.digest)
+    context, spent = short(one.digest.context), money(costs.of_session(one.digest))
     label, cwd = one_line(one.label), one_line(one.cwd)
-    return f"{one.id}  {when}  {tokens:>6}  ${spent:<8.2f}  {mark}{label}  ({cwd})"
+    return f"{one.id}  {when}  {context:>6}  {spent:<9}  {mark}{label}  ({cwd})"
 
 
 def hit_row(hit: Hit) -> dict[str, Any]:

@@ -5,11 +5,12 @@ Reading can resume where it stopped, so a session that has grown costs only its 
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import Any
 
+from prunecli.figures import short
 from prunecli.model.events import (
     AssistantMessage,
     AttemptBilled,
@@ -20,7 +21,7 @@ from prunecli.model.events import (
     SettingChanged,
     UserMessage,
 )
-from prunecli.model.messages import Json, Usage, plain_text
+from prunecli.model.messages import Blob, Block, Json, Usage, plain_text
 from prunecli.model.notes import without_notes
 from prunecli.model.record_codec import decode_record
 
@@ -50,6 +51,14 @@ def whole_record(line: bytes) -> Record | None:
 def is_task(event: Event) -> bool:
     """Return whether this first event of a session says that it is a task of another one."""
     return isinstance(event, SessionStarted) and bool(event.parent and event.parent.get("tool_use_id"))
+
+
+def _large(content: Iterable[Block]) -> str:
+    """Words for a prompt that is stored beside the log, "" for another."""
+    size = sum(
+        block.bytes for block in content if isinstance(block, Blob) and block.media_type == "text/plain"
+    )
+    return f"({short(size)}B of text)" if size else ""
 
 
 @dataclass(slots=True)
@@ -116,7 +125,7 @@ class Digest:
                 self.parent, self.parent_at = str(origin.get("id") or ""), at if type(at) is int else -1
                 self.task = str(origin.get("tool_use_id") or "")
             case UserMessage(content, came) if came not in ("command", "attachment"):
-                words = plain_text(without_notes(content)).strip()[:PROMPT_CHARS]
+                words = plain_text(without_notes(content)).strip()[:PROMPT_CHARS] or _large(content)
                 self.first = self.first or words
                 self.last = words or self.last
                 self.prompts += 1

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from prunecli.errors import SessionNotFound
-from prunecli.model.events import CompactionApplied
-from prunecli.model.messages import Usage
+from prunecli.model.events import CompactionApplied, UserMessage
+from prunecli.model.messages import Blob, Usage
 from prunecli.session import index as index_module
 from prunecli.session.digest import Digest
 from prunecli.session.importers.source import read_source
@@ -41,6 +41,15 @@ def index_of(store: Store) -> Path:
 def as_file(path: Path) -> File:
     status = path.stat()
     return File(str(path), status.st_ino, status.st_size, status.st_mtime_ns)
+
+
+def test_a_session_that_begins_with_a_large_text_has_a_title(store: Store, cwd: Path) -> None:
+    large = UserMessage((Blob("0" * 64, 75_745, "text/plain"),))
+    image = UserMessage((Blob("1" * 64, 9_000, "image/png"),))
+    session(store, cwd, "20260101-000000-aaaaaa", [large, answer(), prompt("and?")])
+    session(store, cwd, "20260101-000000-bbbbbb", [image, answer()])
+    titles = {one.id[-6:]: (one.title, one.digest.last) for one in store.list()}
+    assert titles == {"aaaaaa": ("(75.7KB of text)", "and?"), "bbbbbb": ("", "")}
 
 
 def test_a_list_says_what_a_session_holds(store: Store, cwd: Path) -> None:
