@@ -22,6 +22,7 @@ from prunecli.paths import Places
 from prunecli.tui import look, terminal
 from prunecli.tui.first_keys import FirstKeys
 from prunecli.tui.screens.frame import Frame
+from prunecli.tui.slices import once
 from prunecli.tui.startup import Startup
 
 if TYPE_CHECKING:
@@ -125,7 +126,7 @@ class PrunecliApp(App[int], inherit_bindings=False):
 
     def on_mount(self) -> None:
         """Start everything the first frame does not need, after the keys that are waiting."""
-        self.call_after_refresh(self.set_timer, 0.01, self._opened)
+        self.call_after_refresh(once, self, 0.01, self._opened)
         self.app_resume_signal.subscribe(self, lambda _: self.refresh(layout=True))
 
     def _opened(self) -> None:

@@ -41,7 +41,7 @@ from prunecli.tui.program import Program
 from prunecli.tui.prompt_store import PromptStore
 from prunecli.tui.runs import Runs
 from prunecli.tui.screens.frame import Frame
-from prunecli.tui.slices import Pace, painted
+from prunecli.tui.slices import Pace, once, painted
 from prunecli.tui.token_counting import Figures
 from prunecli.tui.transcript.transcript_view import Transcript
 from prunecli.tui.transcript_feed import TranscriptFeed
@@ -82,12 +82,12 @@ class Conversation:
         self.runs = Runs(runtime, self, self.feed, self._planning, self.completer)
         self.actions = Actions(runtime, self, frame, program, self.runs)
         self.prompt_store = PromptStore(
-            setup.places.history_file, setup.cwd, lambda: prompt.draft, frame.set_timer, self.warn_of
+            setup.places.history_file, setup.cwd, lambda: prompt.draft, partial(once, frame), self.warn_of
         )
         self._asking = Asking(runtime, self, program)
         self._figures = Figures(runtime, frame, self.feed, self.runs, lambda: self.typed_at)
         self._doing = CurrentActivity()
-        self._bridge = Bridge(lambda: frame.post_message(Wake()), frame.set_timer)
+        self._bridge = Bridge(lambda: frame.post_message(Wake()), partial(once, frame))
         self.listening = False
 
     def _arguments(self, typed: str) -> Sequence[tuple[str, str]]:

@@ -5,7 +5,9 @@ import gc
 from collections.abc import Callable, Iterator
 from time import monotonic, perf_counter
 
+from textual.message_pump import MessagePump
 from textual.screen import Screen
+from textual.timer import Timer
 from textual.widget import Widget
 
 SLICE_SECONDS = 0.005
@@ -29,6 +31,16 @@ async def finish(steps: Iterator[object]) -> None:
     """Run all steps, resting after each slice."""
     while not go_on(steps):  # noqa: ASYNC110  # does not wait for a condition, only yields
         await asyncio.sleep(REST_SECONDS)
+
+
+def once(pump: MessagePump, seconds: float, work: Callable[[], object]) -> Timer:
+    """Call `work` after this time, as `set_timer` does, but always.
+
+    Textual 8 never calls it if the process was held up for longer than that just as the timer began.
+    """
+    timer = pump.set_timer(seconds, work)
+    timer._skip = False
+    return timer
 
 
 async def painted(widget: Widget) -> None:

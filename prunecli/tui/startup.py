@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from prunecli.errors import ConfigError, PrunecliError
+from prunecli.tui.slices import once
 
 if TYPE_CHECKING:
     from prunecli.runtime import Runtime
@@ -126,7 +127,7 @@ class Startup:
         """Load the tokenizer once the user stops typing."""
         wait = conversation.typed_at + IDLE_SECONDS - time.monotonic()
         if wait > 0:
-            self._app.set_timer(wait, lambda: self._when_idle(runtime, conversation))
+            once(self._app, wait, lambda: self._when_idle(runtime, conversation))
         else:
             from prunecli.runtime.counting import warm
 

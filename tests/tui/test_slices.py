@@ -3,7 +3,10 @@
 import asyncio
 from collections.abc import Iterator
 
-from prunecli.tui.slices import finish, go_on
+from textual.app import App
+
+from prunecli.tui.slices import finish, go_on, once
+from tests.waiting import until
 
 
 def counting(taken: list[int], upto: int) -> Iterator[None]:
@@ -35,3 +38,14 @@ async def test_others_take_their_turn_until_it_is_finished() -> None:
     await looking
     assert len(taken) == 200_000
     assert any(0 < count < 200_000 for count in seen)
+
+
+async def test_a_timer_fires_even_if_its_time_was_over_before_it_began() -> None:
+    """A program that is held up at its start would otherwise never go on."""
+    fired: list[int] = []
+    app: App[None] = App()
+    async with app.run_test():
+        for number in range(50):
+            once(app, 1e-9, lambda number=number: fired.append(number))
+        await until(lambda: len(fired) == 50)
+    assert sorted(fired) == list(range(50))

@@ -32,7 +32,7 @@ from prunecli.tui.screens.context_words import (
     title,
     tools_line,
 )
-from prunecli.tui.slices import Between
+from prunecli.tui.slices import Between, once
 from prunecli.tui.transcript.palette import Palette
 from prunecli.tui.transcript.rows import clip, width_of
 from prunecli.tui.widgets.editor import Field
@@ -147,7 +147,7 @@ class ContextScreen(ModalScreen[None]):
         """Schedule an update for new events; one update shows all that arrived."""
         if isinstance(event, Record) and not self._due:
             self._due = True
-            self.set_timer(REFRESH_SECONDS, self._follow)
+            once(self, REFRESH_SECONDS, self._follow)
 
     def _follow(self) -> None:
         self._due = False
@@ -199,7 +199,7 @@ class ContextScreen(ModalScreen[None]):
         rested = self._rested is not None
         lines = self._previews.look(self.tree_rows.marked, none, self.size, has_rested=rested)
         if self._previews.is_waiting:
-            self._rested = self.set_timer(REST_SECONDS, self._tell)
+            self._rested = once(self, REST_SECONDS, self._tell)
         self.query_one("#detail", Static).update(lines)
         width, said = max(10, self.size.width - 2), self._said or busy
         keys = fitted(self._previews.hints(self._folds.by), (), width)

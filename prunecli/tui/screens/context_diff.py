@@ -18,7 +18,7 @@ from prunecli.inspector.outline import Outline
 from prunecli.model.events import Record
 from prunecli.sanitize import one_line
 from prunecli.tui.screens.table import Rows
-from prunecli.tui.slices import Between
+from prunecli.tui.slices import Between, once
 
 SETTLE_SECONDS = 0.05
 """Seconds before a comparison starts, so that holding a key down asks for one."""
@@ -137,7 +137,7 @@ class DiffScreen(ModalScreen[None]):
         self.query_one("#said", Static).update(Content(f"Request {self.number} → {self.number + 1} …"))
         if self._due is not None:
             self._due.stop()
-        self._due = self.set_timer(SETTLE_SECONDS, self._begin)
+        self._due = once(self, SETTLE_SECONDS, self._begin)
 
     def _begin(self) -> None:
         self._between.do("difference", self._comparing(self.number), lambda: None)

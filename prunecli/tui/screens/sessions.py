@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, ClassVar
@@ -20,6 +21,7 @@ from prunecli.session.session_search import Hit
 from prunecli.session.store import Listed
 from prunecli.tui.prompting.answering import QUIET_SECONDS
 from prunecli.tui.screens.session_rows import Row, SessionRows, details, rows_of
+from prunecli.tui.slices import once
 from prunecli.tui.transcript.rows import clip
 from prunecli.tui.widgets.editor import Field
 from prunecli.tui.widgets.fitting import Piece, fitted
@@ -194,7 +196,7 @@ class SessionsScreen(ModalScreen[Chosen | None]):
         if self._asking == "name":
             return
         if self._in_words:
-            self.set_timer(SEARCH_AFTER_SECONDS, lambda typed=event.value: self._search_if(typed))
+            once(self, SEARCH_AFTER_SECONDS, partial(self._search_if, event.value))
         else:
             self._rows.at = 0
             self._fill()

@@ -12,6 +12,7 @@ from prunecli.session.session import Session
 from prunecli.tui.bridge import Bridge
 from prunecli.tui.messages import Wake
 from prunecli.tui.screens.reading import ReadingScreen
+from prunecli.tui.slices import once
 from prunecli.tui.transcript.transcript_view import Transcript
 from prunecli.tui.transcript_feed import TranscriptFeed
 
@@ -24,7 +25,7 @@ class TaskScreen(ReadingScreen):
     def __init__(self, runtime: Runtime, number: int, session: Session) -> None:
         super().__init__()
         self._runtime, self._number, self._session = runtime, number, session
-        self._bridge = Bridge(lambda: self.post_message(Wake()), self.set_timer)
+        self._bridge = Bridge(lambda: self.post_message(Wake()), partial(once, self))
 
     @property
     def heading(self) -> str:

@@ -18,6 +18,7 @@ from textual.scrollbar import ScrollBar
 from textual.strip import Strip
 from textual.widget import Widget
 
+from prunecli.tui.slices import once
 from prunecli.tui.transcript.document import Document
 from prunecli.tui.transcript.paint import Mark, marked, with_pill
 from prunecli.tui.transcript.palette import Palette, inks
@@ -121,7 +122,7 @@ class Canvas(ScrollView):
         self._refresh_changed()
         if self.document.layout.rough and not self._refining:
             self._refining = True
-            self.set_timer(REFINE_SECONDS, self._refine)
+            once(self, REFINE_SECONDS, self._refine)
 
     def _refresh_changed(self) -> None:
         """Redraw only the rows that look different: far less output than all of them."""
@@ -155,7 +156,7 @@ class Canvas(ScrollView):
             self._settle()
         elif layout.rough:
             self._refining = True
-            self.set_timer(REFINE_SECONDS, self._refine)
+            once(self, REFINE_SECONDS, self._refine)
 
     def _publish(self) -> None:
         """Publish the scroll position. `virtual_size` bypasses its watchers, which would lay out the whole screen."""

@@ -6,6 +6,7 @@ from typing import Any
 
 from textual.message import Message
 
+from prunecli.tui.slices import once
 from prunecli.tui.transcript.items import Block
 from prunecli.tui.transcript.matches import Query, hits, scan
 from prunecli.tui.transcript.paint import Mark
@@ -91,7 +92,7 @@ class Finder(Pointer):
                 self._show(found)
                 self.post_message(self.Searched(self, self._query.text, True))
             elif time.monotonic() > stop:
-                self.set_timer(0.001, self._search_slice)
+                once(self, 0.001, self._search_slice)
                 return
 
     def _show(self, hit: Span) -> None:

@@ -13,6 +13,7 @@ from textual.message import Message
 
 from prunecli.presentation.entries import Entry, Key, ToolCall
 from prunecli.tui.messages import Told
+from prunecli.tui.slices import once
 from prunecli.tui.transcript.finder import SLICE_SECONDS
 from prunecli.tui.transcript.items import Item
 from prunecli.tui.transcript.navigator import Navigator
@@ -144,7 +145,7 @@ class Transcript(Navigator, can_focus=True):
     def _start_flush(self) -> None:
         if not self._flushing and self.is_running:
             self._flushing = True
-            self.set_timer(FLUSH_SECONDS, self._flush)
+            once(self, FLUSH_SECONDS, self._flush)
 
     def _flush(self) -> None:
         self._flushing = False
@@ -156,12 +157,12 @@ class Transcript(Navigator, can_focus=True):
             self._settle()
         if waiting:  # more than one flush can lay out: continue after a pause for the keyboard
             self._flushing = True
-            self.set_timer(0.001, self._flush)
+            once(self, 0.001, self._flush)
 
     def _start_pulse(self) -> None:
         if not self._pulsing and self.is_running:
             self._pulsing = True
-            self.set_timer(PULSE_SECONDS, self._pulse)
+            once(self, PULSE_SECONDS, self._pulse)
 
     def _pulse(self) -> None:
         self._pulsing = False
@@ -205,7 +206,7 @@ class Transcript(Navigator, can_focus=True):
         for item in self._fold_scan:
             self.document.fold(item, folded)
             if time.monotonic() > stop:
-                self.set_timer(0.005, partial(self._fold_slice, folded))
+                once(self, 0.005, partial(self._fold_slice, folded))
                 break
         else:
             self._fold_scan = None

@@ -10,6 +10,7 @@ from textual.widget import Widget
 
 from prunecli.figures import duration
 from prunecli.sanitize import one_line
+from prunecli.tui.slices import once
 from prunecli.tui.widgets.fitting import GAP, Piece, fitted
 
 FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
@@ -76,7 +77,7 @@ class Activity(Widget):
             self._hint_over.stop()
             self._hint_over = None
         if seconds is not None:
-            self._hint_over = self.set_timer(seconds, self.clear_hint)
+            self._hint_over = once(self, seconds, self.clear_hint)
         self.refresh()
 
     def clear_hint(self) -> None:

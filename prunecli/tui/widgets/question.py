@@ -17,6 +17,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from prunecli.tui.prompting.answering import QUIET_SECONDS, Answering, Meaning
+from prunecli.tui.slices import once
 
 if TYPE_CHECKING:
     from prunecli.tui.program import Program
@@ -176,12 +177,12 @@ class Question(Vertical, can_focus=False):
         self._show()
         if self._quiet is not None:
             self._quiet.stop()
-        self._quiet = self.set_timer(QUIET_SECONDS, self._behind_the_keys)
+        self._quiet = once(self, QUIET_SECONDS, self._behind_the_keys)
 
     def _behind_the_keys(self) -> None:
         """Answer in order with the keys, because a key pressed in time may still be in the queue."""
         if cast("Program", self.app).keys_wait:
-            self._quiet = self.set_timer(AGAIN_SECONDS, self._behind_the_keys)
+            self._quiet = once(self, AGAIN_SECONDS, self._behind_the_keys)
         elif self._typing is not None:
             self.app.call_later(self._typing.call_later, self._after_silence)
 
