@@ -12,9 +12,9 @@ import pytest
 from prunecli.extensions.hook_replies import Ran
 from prunecli.extensions.hook_settings import Hook
 from prunecli.extensions.hooks import MAX_OUTPUT, run_hook
+from tests.waiting import until
 
 ENV = {"PATH": "/usr/bin:/bin"}
-from tests.waiting import until
 
 
 async def ran(folder: Path, command: str, given: dict[str, Any] | None = None, limit: float = 30.0) -> Ran:
