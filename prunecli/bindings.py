@@ -34,7 +34,6 @@ ACTIONS: tuple[Action, ...] = (
     Action("todos", ("alt+t",), "fold or unfold the to-do list", "Agent"),
     Action("quit", ("ctrl+c",), "clear the prompt; twice: quit", "Program"),
     Action("leave", ("ctrl+d",), "quit, on an empty prompt", "Program"),
-    Action("suspend", ("ctrl+z",), "undo typing; on an empty prompt: suspend, fg returns", "Program"),
     Action("commands", ("ctrl+p",), "palette of all commands and actions", "Program"),
     Action("show_keys", ("f1",), "show keys; also ? on an empty prompt", "Program"),
     Action("page_up", ("pageup",), "page up", "Transcript"),

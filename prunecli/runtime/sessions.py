@@ -88,7 +88,7 @@ def row_of(one: Listed, costs: Costs) -> dict[str, Any]:
 
 
 def line_of(one: Listed, costs: Costs, mark: str = "") -> str:
-    """A session as one line with its context's tokens and its cost, as /resume shows it; `mark` comes first."""
+    """A session as one line: its context and cost, as /resume shows them. `mark` precedes its label."""
     when = datetime.fromtimestamp(one.changed / 1000).astimezone().strftime("%Y-%m-%d %H:%M")
     context, spent = short(one.digest.context), money(costs.of_session(one.digest))
     label, cwd = one_line(one.label), one_line(one.cwd)

@@ -39,7 +39,6 @@ class Actions:
             "interrupt": self._interrupt,
             "quit": self._quit,
             "leave": self._leave,
-            "suspend": self._suspend,
             "background": self._background,
             "cycle_mode": self._cycle_mode,
             "take_back": self._take_back,
@@ -118,10 +117,6 @@ class Actions:
             self._program.leave()
         else:
             self._port.hint(f"{self._frame.keys.hint('leave')} again to stop the agent and quit", "$warning")
-
-    def _suspend(self) -> None:
-        if not self._program.suspend_to_shell():
-            self._port.hint("Can't suspend here: no shell would get the terminal")
 
     def _cycle_mode(self) -> None:
         runtime = self._runtime

@@ -269,16 +269,6 @@ class PrunecliApp(App[int], inherit_bindings=False):
             self._lent = False
             suspended.__exit__(None, None, None)  # with an error it would not take the terminal back
 
-    def suspend_to_shell(self) -> bool:
-        """Stop until the shell's `fg`, as Ctrl+Z does in other programs.
-
-        A shell with job control gives each job a process group. In the session leader's group nobody could resume us.
-        """
-        if self.is_headless or self._inline or os.getpgrp() == os.getsid(0):
-            return False
-        os.killpg(0, signal.SIGTSTP)  # with what started us, such as `uv run`
-        return True
-
     def use_mouse(self, on: bool) -> None:
         """Capture the mouse, or leave it to the terminal."""
         if isinstance(self._driver, terminal.CarefulDriver):

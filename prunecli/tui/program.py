@@ -29,9 +29,6 @@ class Program(Protocol):
     def leave(self) -> None:
         """Exit, after the work has shut down cleanly."""
 
-    def suspend_to_shell(self) -> bool:
-        """Stop until the shell's `fg`. False without a shell that could resume the program."""
-
     def lent(self) -> AbstractAsyncContextManager[None]:
         """Hand the terminal to another program. Raises PrunecliError if that is impossible."""
 

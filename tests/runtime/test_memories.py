@@ -254,6 +254,7 @@ def test_memory_lists_the_files_in_force_with_their_tokens(tmp_path: Path) -> No
     names = [row[0] for row in table.rows]
     assert [Path(name).name for name in names] == ["AGENTS.md", "AGENTS.md", "more.md", "CLAUDE.md"]
     assert [row[1] for row in table.rows] == ["1", "2", "1", "1"]
+    assert [row[2] for row in table.rows][1:] == ["24B", "11B", "12B"], "the files as `ls -l` shows them"
     assert all(row[3].startswith("~") for row in table.rows)
 
 

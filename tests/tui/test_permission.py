@@ -241,6 +241,19 @@ async def test_in_a_small_terminal_a_change_leaves_the_prompt_and_the_status_lin
         await s.idle()
 
 
+async def test_a_change_is_read_from_its_beginning_on_a_small_screen(tmp_path: Path) -> None:
+    use = ToolUse("t1", "edit", {"path": "a.py", "old_string": "two", "new_string": "2"})
+    (tmp_path / "work").mkdir()
+    (tmp_path / "work" / "a.py").write_text("one\ntwo\nthree\n")
+    async with shown(tmp_path, script(use), size=(50, 15)) as s:
+        await asked(s)
+        await s.until_shown("± change", "more lines · PgDn")
+        await s.pilot.press("pagedown")
+        await s.until(lambda: "± change" not in s.screen_text())
+        s.runtime.interrupt()
+        await s.idle()
+
+
 async def test_a_reason_that_fits_is_shown_once_and_whole(tmp_path: Path) -> None:
     use = ToolUse("t1", "bash", {"command": "python3 -m pytest -q tests"})
     async with shown(tmp_path, script(use)) as s:

@@ -184,47 +184,6 @@ def test_a_program_that_was_stopped_comes_back_whole(program: Callable[..., Term
     assert terminal.is_cooked()
 
 
-def test_ctrl_z_undoes_typing_and_on_an_empty_prompt_returns_to_the_shell(
-    tmp_path: Path, terminals: list[Terminal]
-) -> None:
-    class InShell(Terminal):
-        wrapper = ("/bin/bash", "-mc", '"$@"; echo "in the shell: $?"; read line; fg', "sh")
-
-    terminals.append(InShell(tmp_path))
-    terminal = terminals[-1].ready()
-    terminal.send("typed")
-    terminal.shows("typed")
-    terminal.forget()
-    terminal.send("\x15")
-    terminal.shows("Ask, or / for commands")
-    terminal.forget()
-    terminal.send("\x1a")
-    terminal.shows("typed")
-    terminal.forget()
-    terminal.send("\x03")
-    terminal.shows("Ask, or / for commands")
-    terminal.send("\x1a")
-    terminal.shows(f"in the shell: {128 + signal.SIGSTOP}")
-    assert LEFT in terminal.seen
-    terminal.forget()
-    terminal.send("go on\r")
-    terminal.shows("Ask, or / for commands")
-    terminal.send("back again")
-    terminal.shows("back again")
-    terminal.send("\x03\x04")
-    terminal.until(terminal.has_ended)
-    assert terminal.ended == 0
-
-
-def test_ctrl_z_without_a_shell_says_so_and_stops_nothing(program: Callable[..., Terminal]) -> None:
-    terminal = program().ready()
-    terminal.send("\x1a")
-    terminal.shows("Can't suspend here")
-    terminal.send("\x04")
-    terminal.until(terminal.has_ended)
-    assert terminal.ended == 0
-
-
 def test_five_megabytes_are_pasted_and_the_keyboard_goes_on(program: Callable[..., Terminal]) -> None:
     terminal = program().ready()
     data = b"\x1b[200~" + b"hello world line of text\r" * 200_000 + b"\x1b[201~"

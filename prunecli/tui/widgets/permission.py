@@ -55,6 +55,7 @@ class PermissionPanel(LongQuestion):
         covers = f"Covers {sheet.covers}" if sheet.covers else ""
         self._about = (("", sheet.beside), ("Why: ", sheet.reason), ("", covers))
         self._rest: list[str] = []
+        self._is_scrolled = False
         self.text = self._text()
 
     def _say(self, row: int, text: str) -> None:
@@ -106,7 +107,14 @@ class PermissionPanel(LongQuestion):
             return
         self._fill()
         shown = self.query_one("#change", Transcript)
-        shown.published = lambda: self.call_later(self._show)
+        shown.published = lambda: self.call_later(self._from_the_top)
+
+    def _from_the_top(self) -> None:
+        """Keep the change at its beginning until it is scrolled: one that fitted before follows its end."""
+        shown = self.query_one("#change", Transcript)
+        if not self._is_scrolled and shown.scroll_y > 0:
+            shown.home()
+        self._show()
 
     def _fill(self) -> None:
         """Show the call again, from its beginning, with the reasons that have no room below it."""
@@ -130,6 +138,11 @@ class PermissionPanel(LongQuestion):
         else:
             shown = self.query_one("#change", Transcript)
             shown.styles.height = max(1, min(room, shown.window.total))
+
+    def press(self, key: str, at: float) -> bool:
+        """Handle a key, and note that the change is being read."""
+        self._is_scrolled = self._is_scrolled or key in ("pageup", "pagedown")
+        return super().press(key, at)
 
     def what(self) -> Widget:
         """The part that scrolls."""

@@ -186,17 +186,9 @@ class Prompt(Editor):
                 if not self.is_empty:
                     return False
                 self.post_message(ActionAsked("leave"))
-            case "suspend":
-                self._undo_or_suspend()
             case _:
                 self.post_message(ActionAsked(action))
         return True
-
-    def _undo_or_suspend(self) -> None:
-        was_empty = self.is_empty
-        self.undo()
-        if was_empty and self.is_empty:
-            self.post_message(ActionAsked("suspend"))
 
     def _submit(self, *, follow_up: bool) -> None:
         row, column = self.cursor_location
