@@ -75,6 +75,10 @@ async def pictured(
         runtime.emit(event)
     async with shown(folder, size=look[:2], runtime=runtime, **more) as screen:
         screen.frame.prompt.cursor_blink = False
+        before = ""
+        while (now := screen.screen_text()) != before:  # what is behind a screen is not painted any more
+            before = now
+            await screen.pilot.pause(0.05)
         yield screen
 
 
