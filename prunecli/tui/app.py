@@ -321,12 +321,13 @@ class PrunecliApp(App[int], inherit_bindings=False):
         os._exit(128 + signal.SIGHUP)  # a normal exit would wait for a terminal that does not answer
 
     def leave_behind(self) -> None:
-        """In inline mode, leave the conversation in the terminal on exit."""
-        if self._inline and self.runtime is not None and not self._gone:
+        """Print on exit how to continue the session, in inline mode after the conversation."""
+        if self.runtime is not None and not self._gone:
             from prunecli.tui.inline import leave_behind
 
             session, records = self._begun_at
-            leave_behind(self.runtime, records if session is self.runtime.session else 0)
+            since = records if session is self.runtime.session else 0
+            leave_behind(self.runtime, since, conversation=self._inline)
 
     def _handle_exception(self, error: Exception) -> None:
         """End the program after an internal error; `run_tui` reports it once the terminal is restored."""

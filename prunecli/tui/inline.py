@@ -48,13 +48,20 @@ class InlineDriver(CarefulDriver, LinuxInlineDriver):
         self.start_application_mode()
 
 
-def leave_behind(runtime: Runtime, since: int) -> None:
-    """Print the conversation from record `since` on, so that it stays in the terminal's scrollback."""
-    sys.stdout.write("\n".join(conversation(runtime, since)) + "\n")
-    sys.stdout.flush()
+def leave_behind(runtime: Runtime, since: int, *, conversation: bool) -> None:
+    """Print how to continue a session that has prompts.
+
+    With `conversation`, print what was said from record `since` on before it, so that it stays in the scrollback.
+    """
+    lines = list(conversation_lines(runtime, since)) if conversation else []
+    if runtime.session.path and runtime.session.context.turns:
+        lines += ["", f"Continue this session with: prunecli --resume {runtime.session.id}"][not lines :]
+    if lines:
+        sys.stdout.write("\n".join(lines) + "\n")
+        sys.stdout.flush()
 
 
-def conversation(runtime: Runtime, since: int) -> Iterator[str]:
+def conversation_lines(runtime: Runtime, since: int) -> Iterator[str]:
     """The conversation as lines, with an empty line before each prompt and answer."""
     tools = runtime.tools
     presenter = Presenter(summaries(tools, runtime.setup.cwd), lambda _: None)
@@ -66,6 +73,3 @@ def conversation(runtime: Runtime, since: int) -> Iterator[str]:
         if lines and not lines[0].startswith("["):
             yield ""
         yield from lines
-    if runtime.session.path:
-        yield ""
-        yield f"Continue this session with: prunecli --resume {runtime.session.id}"

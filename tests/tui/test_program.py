@@ -147,6 +147,26 @@ def test_ctrl_d_leaves_with_success(program: Callable[..., Terminal]) -> None:
     assert LEFT in terminal.seen
 
 
+def test_leaving_says_how_to_continue_a_session_that_has_prompts(program: Callable[..., Terminal]) -> None:
+    terminal = program().ready()
+    terminal.send("hello\r")
+    terminal.shows("cache warm")
+    terminal.send("\x04")
+    terminal.until(terminal.has_ended)
+    after = terminal.seen.rpartition(LEFT)[2].decode()
+    found = re.search(r"Continue this session with: prunecli --resume (\S+)", after)
+    sessions = list((terminal.home / ".local/share/prunecli/sessions").rglob("*.jsonl"))
+    assert found
+    assert any(found[1] in path.name for path in sessions)
+
+
+def test_leaving_an_empty_session_says_nothing(program: Callable[..., Terminal]) -> None:
+    terminal = program().ready()
+    terminal.send("\x04")
+    terminal.until(terminal.has_ended)
+    assert b"Continue" not in terminal.seen.rpartition(LEFT)[2]
+
+
 def test_a_terminal_that_vanishes_takes_the_program_and_its_command_with_it(
     program: Callable[..., Terminal], tmp_path: Path
 ) -> None:
