@@ -75,11 +75,20 @@ async def pictured(
         runtime.emit(event)
     async with shown(folder, size=look[:2], runtime=runtime, **more) as screen:
         screen.frame.prompt.cursor_blink = False
+        if runtime.session.context.items:
+            await screen.until(lambda: _has_begun(screen))
         before = ""
         while (now := screen.screen_text()) != before:  # what is behind a screen is not painted any more
             before = now
             await screen.pilot.pause(0.05)
         yield screen
+
+
+def _has_begun(screen: Shown) -> bool:
+    """Whether something of the session is painted."""
+    region = screen.frame.transcript.region
+    rows = screen.screen_text().split("\n")[region.y : region.bottom]
+    return screen.frame.transcript.document.count > 0 and any(row.strip() for row in rows)
 
 
 async def difference(screen: Shown, name: str, look: Look) -> str:
