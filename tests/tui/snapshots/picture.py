@@ -119,6 +119,8 @@ async def _settled(screen: Shown, name: str, kept: str) -> str:
             before, since = picture, time.monotonic()
         elif time.monotonic() - since > STILL_SECONDS:
             break
+        for behind in screen.app.screen_stack:
+            behind.refresh(layout=True)  # a busy machine may cover a screen before all of it was painted
         await screen.pilot.pause(0.05)
     return picture
 
