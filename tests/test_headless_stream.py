@@ -1,11 +1,11 @@
 """`-p --input-format stream-json` from a process, line by line: one run and one result for each message."""
 
 import json
-import subprocess
-import sys
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -13,6 +13,7 @@ import pytest
 from prunecli.model.events import RunEnded
 from prunecli.session.log import read_log
 from prunecli.session.verify import verify_session
+from tests import preloaded
 from tests.acp.editor import environment
 from tests.e2e.bound import project
 from tests.endpoint import Call, HttpError, Reply, Stall, serve
@@ -25,16 +26,18 @@ STREAMS = ("-p", "--input-format", "stream-json", "--output-format", "stream-jso
 def program(tmp_path: Path, base_url: str, *words: str) -> Iterator[Any]:
     """The program with pipes; killed at the end if it still runs."""
     (tmp_path / "home").mkdir(exist_ok=True)
-    with subprocess.Popen(
-        [sys.executable, "-m", "prunecli", "--trust", "--model", "claude-opus-5-5", *(words or STREAMS)],
-        cwd=project(tmp_path / "work"),
-        env=environment(tmp_path, base_url),
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    ) as process:
+    (given, write), (read, put), (read_error, put_error) = os.pipe(), os.pipe(), os.pipe()
+    with open(write, "wb") as stdin, open(read, "rb") as stdout, open(read_error, "rb") as stderr:
+        process = preloaded.start(
+            ["--trust", "--model", "claude-opus-5-5", *(words or STREAMS)],
+            cwd=project(tmp_path / "work"),
+            env=environment(tmp_path, base_url),
+            streams=(given, put, put_error),
+        )
+        for theirs in (given, put, put_error):
+            os.close(theirs)
         try:
-            yield process
+            yield SimpleNamespace(stdin=stdin, stdout=stdout, stderr=stderr, wait=process.wait)
         finally:
             process.kill()
 

@@ -1,7 +1,5 @@
 """The program in a process of its own, as a shell starts it."""
 
-import subprocess
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -11,22 +9,13 @@ from prunecli.context.tokens import Chars4
 from prunecli.model.events import RequestSent, SessionStarted, UserMessage
 from prunecli.model.messages import Text
 from prunecli.session.session import Session
+from tests import preloaded
 from tests.endpoint import Endpoint
 
 
-def prunecli(environ: Mapping[str, str], *words: str, given: str | None = None) -> Any:
+def prunecli(environ: Mapping[str, str], *words: str, given: str = "") -> Any:
     """Runs the program in the working directory of the `environ` fixture; `given` is its standard input."""
-    more = {"input": given} if given is not None else {"stdin": subprocess.DEVNULL}
-    return subprocess.run(
-        [sys.executable, "-m", "prunecli", *words],
-        cwd=work_of(environ),
-        env=dict(environ),
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-        **more,
-    )
+    return preloaded.run(words, cwd=work_of(environ), env=environ, given=given)
 
 
 def work_of(environ: Mapping[str, str]) -> Path:

@@ -5,14 +5,13 @@ Nothing that appears in the middle of a session changes a byte of its system pro
 
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from prunecli.model.signals import Notice
 from prunecli.providers.tokenizer import SHIPPED
+from tests import preloaded
 from tests.e2e.bound import OPUS, dropped, environment, session, turn
 from tests.e2e.terminal import HAS_TMUX, ROOT, Terminal
 from tests.e2e.test_terminal import answer
@@ -114,14 +113,7 @@ def test_headless_runs_a_command_with_its_shell_output_and_a_public_skill(tmp_pa
     )
     with serve([read, run, Reply("The total is 42.")]) as endpoint:
         environ = environment(tmp_path, endpoint) | {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT)}
-        done = subprocess.run(
-            [sys.executable, "-m", "prunecli", "-p", "--trust", "--sandbox", "off", "/figures all"],
-            cwd=work,
-            env=environ,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        done = preloaded.run(["-p", "--trust", "--sandbox", "off", "/figures all"], cwd=work, env=environ)
         bodies = [request.json for request in endpoint.requests]
     assert done.returncode == 0, done.stderr
     assert "The total is 42." in done.stdout

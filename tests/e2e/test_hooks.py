@@ -2,7 +2,6 @@
 
 import json
 import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from prunecli.model.events import Pinned, Record, ToolResult, UserMessage
 from prunecli.model.messages import plain_text
 from prunecli.session.log import read_log
 from prunecli.session.verify import verify_session
+from tests import preloaded
 from tests.e2e import public_hooks
 from tests.e2e.bound import dropped, project, session, step
 from tests.e2e.tasking import cast, is_task, last, task
@@ -70,15 +70,11 @@ def verified(tmp_path: Path) -> None:
 
 
 def headless(tmp_path: Path, base_url: str, *words: str) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(
-        [sys.executable, "-m", "prunecli", "-p", "go", "--trust", "--permission-mode", "auto", *words],
+    return preloaded.run(
+        ["-p", "go", "--trust", "--permission-mode", "auto", *words],
         cwd=tmp_path / "project",
         env=environment(tmp_path, base_url),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
         timeout=DEADLINE,
-        check=False,
     )
 
 

@@ -1,8 +1,6 @@
 """The flags that shape a session, against the strict endpoint with bound thinking."""
 
 import json
-import subprocess
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -16,6 +14,7 @@ from prunecli.runtime.launch_flags import NO_EFFECT
 from prunecli.runtime.make import make_runtime
 from prunecli.runtime.notices import opening_notices
 from prunecli.session.store import Store
+from tests import preloaded
 from tests.e2e.bound import OPUS, environment, session
 from tests.e2e.test_twenty_turns import DEADLINE
 from tests.endpoint import Call, Endpoint, Reply, Thinking, serve
@@ -27,15 +26,11 @@ SCHEMA = {"type": "object", "properties": {"n": {"type": "integer"}}, "required"
 def program(tmp_path: Path, endpoint: Endpoint, *words: str) -> Any:
     """The program in the folder `work`; every request must be accepted."""
     (tmp_path / "work").mkdir(exist_ok=True)
-    done = subprocess.run(
-        [sys.executable, "-m", "prunecli", "-p", "--trust", "--model", OPUS, *words],
+    done = preloaded.run(
+        ["-p", "--trust", "--model", OPUS, *words],
         cwd=tmp_path / "work",
         env={"PATH": "/usr/bin:/bin", **environment(tmp_path, endpoint)},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
         timeout=DEADLINE,
-        check=False,
     )
     assert [refused.refusal for refused in endpoint.rejected] == []
     assert not any(request.dropped for request in endpoint.requests)

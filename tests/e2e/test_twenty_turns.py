@@ -3,9 +3,9 @@
 import asyncio
 import json
 import os
-import signal
 import subprocess
-import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from prunecli.runtime import Runtime
 from prunecli.runtime.make import make_runtime
 from prunecli.session.log import read_log
 from prunecli.session.verify import verify_session
+from tests import preloaded
 from tests.e2e.twenty_turns import PRUNING, project, replies
 from tests.endpoint import Call, Endpoint, Reply, Rules, Stall, serve
 from tests.waiting import until
@@ -82,17 +83,30 @@ async def test_a_session_of_twenty_turns_is_accepted_request_by_request(tmp_path
     assert report.clean, report.lines
 
 
-def prunecli(tmp_path: Path, base_url: str, *words: str) -> "subprocess.Popen[str]":
-    sets = [word for one in PRUNING for word in ("--set", one)]
-    command = [sys.executable, "-m", "prunecli", "-p", "--trust", "--permission-mode", "auto", *sets, *words]
-    return subprocess.Popen(
-        command,
-        cwd=tmp_path / "project",
-        env=environment(tmp_path, base_url),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
+WORDS = ["-p", "--trust", "--permission-mode", "auto", *(word for one in PRUNING for word in ("--set", one))]
+
+
+@contextmanager
+def killed_later(tmp_path: Path, base_url: str, prompt: str) -> Iterator[None]:
+    """A run that is killed when the body has waited for its moment."""
+    with open(os.devnull, "r+b") as nowhere:
+        process = preloaded.start(
+            [*WORDS, prompt],
+            cwd=tmp_path / "project",
+            env=environment(tmp_path, base_url),
+            streams=(nowhere.fileno(),) * 3,
+        )
+    try:
+        yield
+    finally:
+        process.kill()
+        process.wait(DEADLINE)
+
+
+def resume(tmp_path: Path, base_url: str, *words: str) -> "subprocess.CompletedProcess[str]":
+    line = [*WORDS, "-c", *words]
+    return preloaded.run(
+        line, cwd=tmp_path / "project", env=environment(tmp_path, base_url), timeout=DEADLINE
     )
 
 
@@ -103,14 +117,11 @@ def test_killed_in_the_middle_and_resumed_it_sends_the_same_bytes(tmp_path: Path
     script[at] = Reply(script[at].content, faults=Stall(after=0))
     script.insert(at + 1, Reply(script[at].content))
     with serve(script) as endpoint:
-        killed = prunecli(tmp_path, endpoint.base_url, "fix total in parser.py")
-        endpoint.blocking(endpoint.stall_reached())
-        killed.send_signal(signal.SIGKILL)
-        killed.communicate(timeout=DEADLINE)
-        resumed = prunecli(tmp_path, endpoint.base_url, "-c", "--output-format", "json")
-        out, err = resumed.communicate(timeout=DEADLINE)
-        assert resumed.returncode == 0, err
-        assert json.loads(out)["result"].startswith("Fixed")
+        with killed_later(tmp_path, endpoint.base_url, "fix total in parser.py"):
+            endpoint.blocking(endpoint.stall_reached())
+        resumed = resume(tmp_path, endpoint.base_url, "--output-format", "json")
+        assert resumed.returncode == 0, resumed.stderr
+        assert json.loads(resumed.stdout)["result"].startswith("Fixed")
         assert [refused.refusal for refused in endpoint.rejected] == []
         assert endpoint.requests[at].body == endpoint.requests[at + 1].body
     log = next((tmp_path / "data" / "sessions").rglob("*.jsonl"))
@@ -125,13 +136,10 @@ def test_killed_in_a_tool_it_is_never_run_again(tmp_path: Path) -> None:
         Reply("Ok."),
     ]
     with serve(script) as endpoint:
-        killed = prunecli(tmp_path, endpoint.base_url, "go")
-        endpoint.blocking(until((folder / "up.txt").exists, within=DEADLINE))
-        killed.send_signal(signal.SIGKILL)
-        killed.communicate(timeout=DEADLINE)
-        resumed = prunecli(tmp_path, endpoint.base_url, "-c")
-        out, err = resumed.communicate(timeout=DEADLINE)
-        assert (resumed.returncode, out) == (0, "Ok.\n"), err
+        with killed_later(tmp_path, endpoint.base_url, "go"):
+            endpoint.blocking(until((folder / "up.txt").exists, within=DEADLINE))
+        resumed = resume(tmp_path, endpoint.base_url)
+        assert (resumed.returncode, resumed.stdout) == (0, "Ok.\n"), resumed.stderr
         assert [refused.refusal for refused in endpoint.rejected] == []
         assert b"interrupted" in endpoint.requests[1].body
     assert (folder / "ran.txt").read_text() == "once\n"

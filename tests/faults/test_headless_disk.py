@@ -13,6 +13,7 @@ import pytest
 from prunecli.model.events import UserMessage
 from prunecli.model.messages import plain_text
 from prunecli.session.log import read_log
+from tests import preloaded
 from tests.faults.disks import can_mount, small_disk
 
 ROOT = Path(__file__).parents[2]
@@ -34,8 +35,11 @@ def prunecli(
         "PYTHONPATH": str(ROOT),
         "PYTHONDONTWRITEBYTECODE": "1",  # bytecode that is cut off at the limit would stay beside the sources
     }
+    line = ["-p", "hello", "--model", "demo", *words]
+    if not (before or under):
+        return preloaded.run(line, cwd=folder, env=environ)
     return subprocess.run(
-        [*under, sys.executable, "-m", "prunecli", "-p", "hello", "--model", "demo", *words],
+        [*under, sys.executable, "-m", "prunecli", *line],
         cwd=folder,
         env=environ,
         stdin=subprocess.DEVNULL,

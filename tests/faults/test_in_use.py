@@ -4,7 +4,6 @@ import multiprocessing
 import os
 import signal
 import subprocess
-import sys
 from multiprocessing.connection import Connection
 from pathlib import Path
 
@@ -21,6 +20,7 @@ from prunecli.session.loading import LONG_BYTES
 from prunecli.session.lock_owner import lock_holder
 from prunecli.session.log import read_log
 from prunecli.session.writer import LogWriter
+from tests import preloaded
 from tests.waiting import wait_until
 
 ROOT = Path(__file__).parents[2]
@@ -91,16 +91,7 @@ def environ(folder: Path) -> dict[str, str]:
 
 
 def prunecli(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "prunecli", *words],
-        cwd=folder,
-        env=environ(folder),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    return preloaded.run(words, cwd=folder, env=environ(folder))
 
 
 def a_session(folder: Path) -> Path:

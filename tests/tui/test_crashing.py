@@ -101,7 +101,7 @@ def test_a_fault_in_a_handler_restores_the_terminal_and_names_its_report(
         terminal.send(PRESSED[kind])
     terminal.until(terminal.has_ended)
 
-    assert terminal.ended == 70
+    assert terminal.process.returncode == 70
     assert terminal.is_cooked()
     _, _, after = terminal.seen.rpartition(LEFT)
     said = after.decode()

@@ -8,16 +8,19 @@ import re
 import select
 import signal
 import struct
+import subprocess
 import sys
 import termios
 import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.waiting import wait_until
+from tests import preloaded
+from tests.waiting import DEADLINE, wait_until
 
 pytestmark = pytest.mark.terminal
 
@@ -44,16 +47,27 @@ class Terminal:
             "PYTHONPATH": str(ROOT),
             **environ,
         }
-        program = [sys.executable, "-m", "prunecli", "--model", "demo", *self.trust, *flags]
-        argv = [*self.wrapper, *program]
+        words = ["--model", "demo", *self.trust, *flags]
         self.seen = b""
-        self.child, self.file = pty.fork()
-        if self.child == 0:
-            os.chdir(self.work)
-            os.execve(argv[0], argv, given)
-        self.is_open = True
-        self.ended: int | None = None
+        self.file, theirs = pty.openpty()
         self.resize(30, 100)
+        wrapper = self.wrapper or (("env",) if "TERM" in environ else ())  # read while libraries are imported
+        if wrapper:
+            self.process: Any = subprocess.Popen(
+                [*wrapper, sys.executable, "-m", "prunecli", *words],
+                cwd=self.work,
+                env=given,
+                stdin=theirs,
+                stdout=theirs,
+                stderr=theirs,
+                start_new_session=True,
+                preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
+            )
+        else:
+            streams = (theirs, theirs, theirs)
+            self.process = preloaded.start(words, cwd=self.work, env=given, streams=streams, terminal=True)
+        os.close(theirs)
+        self.is_open = True
 
     def resize(self, rows: int, columns: int) -> None:
         fcntl.ioctl(self.file, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
@@ -91,20 +105,15 @@ class Terminal:
         self.seen = b""
 
     def has_ended(self) -> bool:
-        if self.ended is None:
-            child, status = os.waitpid(self.child, os.WNOHANG)
-            if child:
-                self.ended = os.waitstatus_to_exitcode(status)
-        return self.ended is not None
+        return self.process.poll() is not None
 
     def is_cooked(self) -> bool:
         flags = termios.tcgetattr(self.file)[3]
         return bool(flags & termios.ECHO and flags & termios.ICANON)
 
     def close(self) -> None:
-        if not self.has_ended():
-            os.kill(self.child, signal.SIGKILL)
-            os.waitpid(self.child, 0)
+        self.process.kill()
+        self.process.wait(DEADLINE)
         if self.file >= 0:
             os.close(self.file)
 
@@ -132,9 +141,9 @@ def test_a_signal_gives_the_terminal_back_as_it_was(
 ) -> None:
     terminal = program().ready()
     assert not terminal.is_cooked()
-    os.kill(terminal.child, signal.Signals[f"SIG{name}"])
+    os.kill(terminal.process.pid, signal.Signals[f"SIG{name}"])
     terminal.until(terminal.has_ended)
-    assert terminal.ended == code
+    assert terminal.process.returncode == code
     assert LEFT in terminal.seen
     assert terminal.is_cooked()
 
@@ -143,7 +152,7 @@ def test_ctrl_d_leaves_with_success(program: Callable[..., Terminal]) -> None:
     terminal = program().ready()
     terminal.send("\x04")
     terminal.until(terminal.has_ended)
-    assert terminal.ended == 0
+    assert terminal.process.returncode == 0
     assert LEFT in terminal.seen
 
 
@@ -189,12 +198,12 @@ def test_a_program_that_was_stopped_comes_back_whole(program: Callable[..., Term
     terminal.send("typed before")
     terminal.shows("typed before")
     for name in ("SIGSTOP", "SIGTSTP"):
-        os.kill(terminal.child, getattr(signal, name))
-        stat = Path(f"/proc/{terminal.child}/stat")
+        os.kill(terminal.process.pid, getattr(signal, name))
+        stat = Path(f"/proc/{terminal.process.pid}/stat")
         if stat.exists():
             terminal.until(lambda stat=stat: stat.read_text().rsplit(")", 1)[1].split()[0] == "T")
         terminal.forget()
-        os.kill(terminal.child, signal.SIGCONT)
+        os.kill(terminal.process.pid, signal.SIGCONT)
         terminal.shows("typed before")
         terminal.forget()
         terminal.send(" and")
@@ -282,7 +291,7 @@ def test_what_is_typed_at_once_is_there_when_the_prompt_is(program: Callable[...
 def test_a_configuration_that_is_wrong_ends_the_start_with_a_line(program: Callable[..., Terminal]) -> None:
     terminal = program("--set", "pruning.strategy=nosuch")
     terminal.until(terminal.has_ended)
-    assert terminal.ended == 2
+    assert terminal.process.returncode == 2
     after = terminal.seen.rpartition(LEFT)[2].decode()
     assert "nosuch" in after
     assert "Traceback" not in after
@@ -331,7 +340,7 @@ def test_a_draft_outlives_kill_9(program: Callable[..., Terminal]) -> None:
     terminal.shows("[Pasted #1")
     drafts = terminal.home / ".local" / "share" / "prunecli" / "drafts"
     terminal.until(lambda: any("Pasted" in path.read_text() for path in drafts.rglob("*.json")))
-    os.kill(terminal.child, signal.SIGKILL)
+    os.kill(terminal.process.pid, signal.SIGKILL)
     terminal.until(terminal.has_ended)
     again = program().ready()
     again.shows("not sent yet")
@@ -388,7 +397,7 @@ def test_a_paste_while_something_lies_over_the_prompt_is_no_answer_and_breaks_no
     assert not terminal.has_ended()
     terminal.send("\x03\x04")
     terminal.until(terminal.has_ended)
-    assert terminal.ended == 0
+    assert terminal.process.returncode == 0
 
 
 def test_inline_it_stands_below_the_shell_and_leaves_the_conversation_there(
@@ -405,7 +414,7 @@ def test_inline_it_stands_below_the_shell_and_leaves_the_conversation_there(
     assert "> list\r\n" in left
     assert "[ls] . - done" in left
     assert "prunecli --resume" in left
-    assert terminal.ended == 0
+    assert terminal.process.returncode == 0
     assert terminal.is_cooked()
 
 
@@ -429,7 +438,7 @@ def test_plain_it_writes_no_escape_sequence_whatever_the_terminal_can(
     terminal.until(lambda: terminal.seen.endswith(b"\n> "))
     terminal.send("\x04")
     terminal.until(terminal.has_ended)
-    assert terminal.ended == 0
+    assert terminal.process.returncode == 0
     assert b"\x1b" not in terminal.seen
 
 
@@ -457,9 +466,9 @@ def test_plain_ctrl_c_stops_what_runs_and_not_the_program(program: Callable[...,
     terminal.shows("begun")
     terminal.send("!echo still here\r")
     terminal.until(lambda: terminal.seen.count(b"still here") >= 2)
-    os.kill(terminal.child, signal.SIGTERM)
+    os.kill(terminal.process.pid, signal.SIGTERM)
     terminal.until(terminal.has_ended)
-    assert terminal.ended == 143
+    assert terminal.process.returncode == 143
 
 
 def test_title_and_notification_say_that_somebody_is_waited_for(program: Callable[..., Terminal]) -> None:

@@ -215,7 +215,7 @@ def test_a_crash_of_the_program_leaves_what_was_said(
         terminal.shows(END)
         terminal.send("again\r")
         terminal.shows("Another")
-        os.kill(terminal.child, signal.SIGKILL)
+        os.kill(terminal.process.pid, signal.SIGKILL)
         terminal.until(terminal.has_ended)
     assert said(tmp_path)[0] == "An answer. " + END
 
