@@ -24,9 +24,10 @@ import sys
 import tempfile
 import termios
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 ROOT = Path(__file__).parents[1]
@@ -108,6 +109,27 @@ def run(
         out.seek(0)
         err.seek(0)
         return subprocess.CompletedProcess(list(words), code, out.read().decode(), err.read().decode())
+
+
+@contextlib.contextmanager
+def piped(words: Sequence[str], *, cwd: Path, env: Mapping[str, str]) -> Iterator[Any]:
+    """The running program with pipes `stdin`, `stdout` and `stderr` for bytes; killed at the end if it still runs."""
+    (given, write), (read, put), (read_error, put_error) = os.pipe(), os.pipe(), os.pipe()
+    with open(write, "wb") as stdin, open(read, "rb") as stdout, open(read_error, "rb") as stderr:
+        process = start(words, cwd=cwd, env=env, streams=(given, put, put_error))
+        for theirs in (given, put, put_error):
+            os.close(theirs)
+        try:
+            yield SimpleNamespace(
+                stdin=stdin,
+                stdout=stdout,
+                stderr=stderr,
+                pid=process.pid,
+                wait=process.wait,
+                kill=process.kill,
+            )
+        finally:
+            process.kill()
 
 
 @functools.cache

@@ -1,11 +1,8 @@
 """`-p --input-format stream-json` from a process, line by line: one run and one result for each message."""
 
 import json
-import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -22,24 +19,14 @@ from tests.waiting import wait_until
 STREAMS = ("-p", "--input-format", "stream-json", "--output-format", "stream-json")
 
 
-@contextmanager
-def program(tmp_path: Path, base_url: str, *words: str) -> Iterator[Any]:
+def program(tmp_path: Path, base_url: str, *words: str) -> AbstractContextManager[Any]:
     """The program with pipes; killed at the end if it still runs."""
     (tmp_path / "home").mkdir(exist_ok=True)
-    (given, write), (read, put), (read_error, put_error) = os.pipe(), os.pipe(), os.pipe()
-    with open(write, "wb") as stdin, open(read, "rb") as stdout, open(read_error, "rb") as stderr:
-        process = preloaded.start(
-            ["--trust", "--model", "claude-opus-5-5", *(words or STREAMS)],
-            cwd=project(tmp_path / "work"),
-            env=environment(tmp_path, base_url),
-            streams=(given, put, put_error),
-        )
-        for theirs in (given, put, put_error):
-            os.close(theirs)
-        try:
-            yield SimpleNamespace(stdin=stdin, stdout=stdout, stderr=stderr, wait=process.wait)
-        finally:
-            process.kill()
+    return preloaded.piped(
+        ["--trust", "--model", "claude-opus-5-5", *(words or STREAMS)],
+        cwd=project(tmp_path / "work"),
+        env=environment(tmp_path, base_url),
+    )
 
 
 def put(process: Any, value: Any) -> None:

@@ -5,8 +5,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -17,28 +16,16 @@ from prunecli.flags import read
 from prunecli.model.events import RunEnded
 from prunecli.session.log import read_log
 from prunecli.session.verify import verify_session
+from tests import preloaded
 from tests.acp.editor import environment, words
 from tests.e2e.bound import project
 from tests.endpoint import Reply, Stall, Thinking, serve
 
 
-@contextmanager
-def program(tmp_path: Path, base_url: str = "http://127.0.0.1:9") -> Iterator[Any]:
+def program(tmp_path: Path, base_url: str = "http://127.0.0.1:9") -> AbstractContextManager[Any]:
     """The program with pipes, closed at the end if the test did not."""
-    work = project(tmp_path / "work")
     (tmp_path / "home").mkdir(exist_ok=True)
-    with subprocess.Popen(
-        [sys.executable, *words()],
-        cwd=work,
-        env=environment(tmp_path, base_url),
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    ) as process:
-        try:
-            yield process
-        finally:
-            process.kill()
+    return preloaded.piped(words()[2:], cwd=project(tmp_path / "work"), env=environment(tmp_path, base_url))
 
 
 def ask(process: Any, method: str, params: Any, id_: Any = 1) -> Any:

@@ -29,7 +29,14 @@ path = Path(sys.argv[1])
 original = Session.load(path, Context(Chars4()), writable=False)
 original.forked(Context(Chars4()), Store(path.parent.parent), path.parent).close()
 """
-IMPORTING = ("-m", "prunecli", "sessions", "import", str(SAMPLE))
+IMPORTING = """
+import sys
+from pathlib import Path
+from prunecli.session.importers.source import read_source
+from prunecli.session.importers.store_import import save
+from prunecli.session.store import Store
+save(read_source(Path(sys.argv[1])), Store(Path(sys.argv[2])), Path("/"))
+"""
 
 
 def killed(folder: Path, words: tuple[str, ...], call: str, number: int) -> bool:
@@ -94,7 +101,7 @@ def copies_are_whole(folder: Path, step: int) -> int:
 def imports_are_whole(folder: Path, step: int) -> int:
     store, count = Store(folder / "sessions"), 0
     sizes: set[int] = set()
-    for died in kills(folder, IMPORTING, step):
+    for died in kills(folder, ("-c", IMPORTING, str(SAMPLE), str(store.root)), step):
         count += died
         assert died or store.list(), "it came through and nothing was imported"
         for listed in store.list():
