@@ -289,7 +289,7 @@ def _ran_and_parsed(here: Scene, recorder: Recorder, line: str) -> tuple[Command
     return ran, ran if "||" in parsed.joins and ran <= commands else commands
 
 
-@settings(max_examples=250, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=125, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(line=mutated())
 def test_bash_runs_exactly_what_was_allowed(here: Scene, recorder: Recorder, line: str) -> None:
     """A short dose: an allowed mutation of a benign line runs the parsed words and nothing else."""
@@ -358,7 +358,7 @@ _PIECES = st.one_of(
 )
 
 
-@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(pieces=st.lists(_PIECES, min_size=1, max_size=14))
 def test_what_the_parser_accepts_bash_reads_the_same_way(recorder: Recorder, pieces: list[str]) -> None:
     """Not only harmless lines; a rule of the user's may allow any program."""

@@ -51,7 +51,7 @@ def sent(records: list[Record]) -> list[dict[str, Any]]:
 
 
 @given(logs())
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_no_blank_text_is_ever_sent(records: list[Record]) -> None:
     messages = sent([*records, Record(len(records), len(records), UserMessage((Text("go on"),)))])
     body = {"model": "claude-sonnet-4-5", "max_tokens": 10, "messages": messages}

@@ -299,7 +299,7 @@ def cached(records: list[Record], shares: list[float]) -> list[Record]:
 
 
 @given(sessions(), st.lists(st.floats(0, 1), min_size=1, max_size=5))
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_the_figures_add_up(records: list[Record], shares: list[float]) -> None:
     records = cached(records, shares)
     context, asked = Context(Chars4()), Context(Chars4())
@@ -326,7 +326,7 @@ def test_the_figures_add_up(records: list[Record], shares: list[float]) -> None:
 
 
 @given(sessions())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_prunes_in_a_row_go_on_from_each_other(records: list[Record]) -> None:
     context = Context(Chars4())
     for record in records:

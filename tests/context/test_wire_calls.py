@@ -142,7 +142,7 @@ def test_wire_ids_are_free_fit_and_the_same_for_what_fits(own: list[str], taken:
 
 
 @given(sessions(), st.integers(1, 3))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_a_log_whose_ids_repeat_gives_the_requests_of_one_whose_ids_do_not(
     records: list[Record], calls: int
 ) -> None:

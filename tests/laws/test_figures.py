@@ -115,7 +115,7 @@ def figures(context: Context, records: list[Record]) -> list[Any]:
 
 
 @given(st.one_of(reported(logs()), reported(sessions())))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_each_part_is_at_most_its_whole_and_the_parts_sum_to_it(records: list[Record]) -> None:
     context = folded(records)
     outline, told = Outline(context, records), books(context)
@@ -133,7 +133,7 @@ def test_each_part_is_at_most_its_whole_and_the_parts_sum_to_it(records: list[Re
 
 
 @given(st.one_of(reported(logs()), reported(sessions())), st.data())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_a_figure_that_is_shown_live_is_the_one_after_a_resume(
     records: list[Record], data: st.DataObject
 ) -> None:
@@ -159,7 +159,7 @@ def only_prune(records: list[Record]) -> int | None:
 
 
 @given(st.one_of(reported(logs()), reported(sessions())))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_the_line_of_a_prune_and_the_status_line_show_one_figure_at_each_moment(
     records: list[Record],
 ) -> None:
@@ -178,7 +178,7 @@ def test_the_line_of_a_prune_and_the_status_line_show_one_figure_at_each_moment(
 
 
 @given(st.one_of(reported(logs()), reported(sessions())))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_what_prunes_and_undos_withhold_adds_up_to_what_is_withheld(records: list[Record]) -> None:
     context = Context(Chars4(), factor_of)
     for record in records:
@@ -190,7 +190,7 @@ def test_what_prunes_and_undos_withhold_adds_up_to_what_is_withheld(records: lis
 
 
 @given(reported(sessions()))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_the_look_from_outside_shows_what_the_session_shows(records: list[Record]) -> None:
     context = folded(records)
     found = inspect(records, [PI], window=WINDOW, counter=Chars4(), factor_of=factor_of, recorded=True)

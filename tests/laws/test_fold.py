@@ -33,7 +33,7 @@ def differing(records: list[Record]) -> list[int]:
 
 
 @given(logs())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=75, deadline=None)
 def test_the_fold_equals_the_projection_after_every_record(records: list[Record]) -> None:
     """Prunes of prunes, memos of memos, unknown entries, in any order."""
     assert differing(records) == []
@@ -71,7 +71,7 @@ def test_it_equals_the_projection_for_ten_thousand_logs(records: list[Record]) -
 
 
 @given(logs())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_the_chain_of_hashes_does_not_depend_on_when_it_is_asked_for(records: list[Record]) -> None:
     asked = Context(Chars4())
     for record in records:
@@ -81,7 +81,7 @@ def test_the_chain_of_hashes_does_not_depend_on_when_it_is_asked_for(records: li
 
 
 @given(logs())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_the_running_sums_equal_a_recount_from_scratch(records: list[Record]) -> None:
     asked = Context(Chars4())
     for record in records:
@@ -95,14 +95,14 @@ def test_the_running_sums_equal_a_recount_from_scratch(records: list[Record]) ->
 
 
 @given(logs())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_a_record_reads_back_as_it_was_written(records: list[Record]) -> None:
     for record in records:
         assert decode_record(encode_record(record)[:-1]) == record
 
 
 @given(logs())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_messages_called_unchanged_are_those_that_were_sent(records: list[Record]) -> None:
     context = Context(Chars4())
     sent = ()

@@ -95,7 +95,7 @@ def hidden(context: Context, part: Entry) -> bool:
     return part.exchange is not None and context.dropped(part.exchange)
 
 
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=12)
 @given(sessions())
 def test_the_totals_of_the_tools_are_those_of_the_whole(records: list[Record]) -> None:
     context = folded(records)
@@ -106,7 +106,7 @@ def test_the_totals_of_the_tools_are_those_of_the_whole(records: list[Record]) -
     assert tools == sorted(tools, key=lambda sums: sums.left, reverse=True)
 
 
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=12)
 @given(sessions(), st.sampled_from(ORDERS))
 def test_a_ranked_list_has_each_part_once_with_the_largest_first(records: list[Record], by: Order) -> None:
     outline = Outline(folded(records), records)
@@ -123,7 +123,7 @@ def test_a_ranked_list_has_each_part_once_with_the_largest_first(records: list[R
     assert values == sorted(values, reverse=True)
 
 
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=12)
 @given(sessions())
 def test_the_result_that_is_selected_at_first_can_be_pruned_and_is_the_largest(records: list[Record]) -> None:
     context = folded(records)

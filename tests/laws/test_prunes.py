@@ -30,8 +30,8 @@ from prunecli.model.requests import WireMessage
 from tests.laws import checks
 from tests.laws.logs import sessions
 
-QUICK = settings(max_examples=70, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-NOTICED = settings(QUICK, max_examples=300, database=None, phases=[Phase.generate])
+QUICK = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+NOTICED = settings(QUICK, max_examples=200, database=None, phases=[Phase.generate])
 """For a planted mistake: that it is found counts, not how small an example of it can be made."""
 LOGS, PARTS = 100_000, 20
 PI = pi.Options(prune_minimum=20, prune_protect=30, protected_turns=0, prunable_tools=())
@@ -175,7 +175,7 @@ def test_undo_of_everything_is_never_having_pruned(records: list[Record], acts: 
 
 
 @given(sessions(), st.sampled_from(["strategy", "prun", "memo"]))
-@settings(QUICK, max_examples=100)
+@settings(QUICK, max_examples=60)
 def test_redo_of_an_undo_gives_the_same_request(records: list[Record], what: str) -> None:
     story = Story(records)
     story.undo_all()

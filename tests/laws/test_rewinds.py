@@ -15,7 +15,7 @@ from prunecli.model.requests import Preamble, Request
 from prunecli.session.timeline import points, saved_after, spans
 from tests.laws.logs import logs
 
-QUICK = settings(max_examples=100, deadline=None)
+QUICK = settings(max_examples=50, deadline=None)
 
 
 def folded(records: list[Record]) -> Context:

@@ -105,7 +105,7 @@ def searching(draw: st.DrawFn) -> list[Event]:
     return events
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(searching())
 def test_the_fold_equals_the_projection_and_every_pair_is_whole(events: list[Event]) -> None:
     context, records = Context(Chars4()), list[Record]()

@@ -52,7 +52,7 @@ NOTE = re.compile(
 
 
 @given(TEXTS, CALLS, st.integers(1, 120), st.booleans(), st.booleans(), st.sampled_from(COUNTERS))
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_what_is_shown_is_a_part_and_the_rest_is_named(text, call, cap, failed, recall, counter) -> None:
     name, given_ = call
     use, touches = ToolUse("t1", name, given_), named(name, given_)
@@ -99,7 +99,7 @@ def paged(text: str, name: str, count) -> str:
 
 
 @given(TEXTS, st.integers(1, 60), st.integers(0, 200))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_the_log_alone_says_what_was_sent(text: str, cap: int, later: int) -> None:
     use = ToolUse("t1", "bash", {"command": "make"})
     result = ToolResult("t1", "bash", (Text(text),))

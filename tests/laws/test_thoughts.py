@@ -196,7 +196,7 @@ class Play:
 STEP = st.tuples(st.sampled_from((*STEPS, "call", "call", "answer")), st.integers(0, 50))
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(st.lists(STEP, max_size=25))
 def test_what_no_longer_fits_is_what_the_endpoint_would_drop(steps: list[tuple[str, int]]) -> None:
     play = Play()
@@ -205,7 +205,7 @@ def test_what_no_longer_fits_is_what_the_endpoint_would_drop(steps: list[tuple[s
         assert sorted(play.context.unseen.dropped) == play.dropped(), what
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(
     st.lists(
         st.tuples(
@@ -239,7 +239,7 @@ def test_thinking_behind_such_a_summary_is_kept_and_behind_our_own_it_is_not() -
     assert len(play.context.thoughts.stale()) == 1 == len(play.dropped())
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(st.lists(STEP, max_size=25))
 def test_the_tokens_of_thinking_are_the_same_live_and_after_a_resume(steps: list[tuple[str, int]]) -> None:
     play = Play()

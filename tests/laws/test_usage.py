@@ -69,13 +69,13 @@ def holds(records: list[Record], copied: int = -1) -> None:
 
 
 @given(logs())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_the_parts_of_any_session_add_up(records: list[Record]) -> None:
     holds(records)
 
 
 @given(sessions())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_the_parts_of_a_copy_of_a_working_session_add_up(records: list[Record]) -> None:
     holds(records, copied=len(records) // 2)
 

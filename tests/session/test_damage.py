@@ -168,7 +168,7 @@ def test_holes_of_zero_bytes_from_every_byte_on(tmp_path: Path) -> None:
 
 
 @given(logs(max_steps=10, rare=True), st.data())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_any_damage_to_any_log_gives_a_part_of_it(records: list[Record], data: st.DataObject) -> None:
     """Bytes replaced, removed, inserted, lines repeated and moved."""
     lines = [encode_record(one) for one in records]

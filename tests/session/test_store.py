@@ -392,7 +392,7 @@ def test_the_index_reads_again_a_last_line_that_had_no_end_when_it_grew(store: S
     assert [one.digest for one in store.list()] == [anew.digest if anew else None]
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=30)
 @given(ACTS)
 def test_the_index_always_says_what_a_new_one_would(tmp_path_factory: pytest.TempPathFactory, acts) -> None:
     folder = tmp_path_factory.mktemp("law")

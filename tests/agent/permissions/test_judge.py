@@ -552,7 +552,7 @@ def _with_links(here: Scene) -> Scene:
     return here
 
 
-@settings(max_examples=600, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(parts=st.lists(_PARTS, min_size=1, max_size=7), absolute=st.booleans(), deep=st.booleans())
 def test_inside_and_outside_are_told_apart_for_any_path(
     tmp_path_factory: pytest.TempPathFactory, parts: list[str], absolute: bool, deep: bool
@@ -838,7 +838,7 @@ _ANY_LINE = st.lists(
 ).map(" ".join)
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=75, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(line=_ANY_LINE)
 def test_whatever_is_offered_covers_the_line_it_was_offered_for(
     tmp_path_factory: pytest.TempPathFactory, line: str

@@ -68,14 +68,14 @@ def test_a_document_looks_as_it_should():
     ]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(st.lists(st.integers(1, 60), min_size=1, max_size=8))
 def test_a_streamed_document_looks_like_a_whole_one(sizes: list[int]):
     text = MARKDOWN * 4  # longer than what is kept in one block
     assert texts(streamed(text, sizes)) == shown(text)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(documents, st.lists(st.integers(1, 40), min_size=1, max_size=5))
 def test_any_streamed_text_looks_like_a_whole_one(text: str, sizes: list[int]):
     text = text.rstrip()
