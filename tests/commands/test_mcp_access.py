@@ -17,10 +17,10 @@ from prunecli.runtime.make import make_runtime
 from prunecli.runtime.mcp_login import open_page
 from tests.mcp.authorization import authorization
 from tests.mcp.guarded import guarded
-from tests.mcp.running import HERE
+from tests.mcp.running import RAW
 from tests.waiting import until
 
-PROGRAM = {"command": sys.executable, "args": [str(HERE / "sdk_server.py")]}
+PROGRAM = {"command": sys.executable, "args": [*RAW, "plain"]}
 
 
 def runtime_in(folder: Path, *, headless: bool = False, trust: bool = True, **more: str) -> Runtime:
@@ -104,7 +104,7 @@ async def test_a_server_runs_once_its_question_is_answered_and_not_after_it_chan
         runtime.servers.begin()
         assert states(runtime) == {"files": "needs approval"}
         asked = question(run_line(runtime, "/mcp approve"))
-        assert asked.about.split("\n")[1] == f"Runs: {sys.executable} {PROGRAM['args'][0]}"
+        assert asked.about.split("\n")[1] == f"Runs: {sys.executable} {' '.join(PROGRAM['args'])}"
         assert texts(answer(runtime, asked, 0)) == "files is allowed. /mcp revoke files to undo."
         await until(lambda: states(runtime)["files"] == "connected")
         output = await runtime.servers.call("files", "echo", {"text": "hello"}, lambda _: None)
@@ -132,7 +132,7 @@ async def test_the_table_shows_each_server_and_its_actions_change_its_state(tmp_
             assert shown.headings == ("server", "state", "transport", "tools", "tokens", "")
             return {row[0]: row for row in shown.rows}
 
-        assert table()["mine"][1:4] == ("connected", "stdio", "7")
+        assert table()["mine"][1:4] == ("connected", "stdio", "1")
         assert table()["mine"][4] not in ("", "0")
         assert table()["files"][1:4] == ("needs approval", "stdio", "0")
         facts, tools = run_line(runtime, "/mcp mine")

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.terminal import HAS_TMUX, ROOT, Terminal
-from tests.mcp.running import HERE
+from tests.mcp.running import RAW
 
 PROMPT = "Ask, or / for commands"
 SERVERS = {
     "files": {
         "command": sys.executable,
-        "args": [str(HERE / "sdk_server.py")],
+        "args": [*RAW, "plain"],
         "env": {"API_TOKEN": "s3cret"},
     },
     "other": {"type": "http", "url": "${NOWHERE:-https://mcp.example}/mcp"},

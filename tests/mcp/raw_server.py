@@ -1,6 +1,7 @@
 """A server that does something wrong, written without the SDK: `python raw_server.py FAULT`.
 
-The faults are the functions below; `die=N` ends it before the answer to message N. `tools=N` is no fault: N tools.
+The faults are the functions below; `die=N` ends it before the answer to message N. `plain` and `tools=N` are no
+faults: a tool that repeats a text, and N tools. They start in a twentieth of the time of a server with the SDK.
 """
 
 import json
@@ -48,6 +49,16 @@ def serve(tools: list[Any], call: Any, *, before: Any = lambda number: None) -> 
 
 def well(message: dict[str, Any]) -> None:
     answer(message, {"content": [{"type": "text", "text": "well"}]})
+
+
+def plain() -> None:
+    """Repeats a text, as it should."""
+    text = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}
+
+    def call(message: dict[str, Any]) -> None:
+        answer(message, {"content": [{"type": "text", "text": message["params"]["arguments"]["text"]}]})
+
+    serve([{**TOOL, "inputSchema": text}], call)
 
 
 def hang() -> None:

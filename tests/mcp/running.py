@@ -21,12 +21,14 @@ def sdk(name: str = "fake", *words: str, timeout: float = 60.0, origin: str = "a
     return Definition(name, command=sys.executable, args=(script, *words), timeout=timeout, origin=origin)
 
 
-def raw(fault: str, timeout: float = 60.0) -> Definition:
+RAW = ("-u", str(HERE / "raw_server.py"))
+"""Arguments of Python that start a server without the SDK; the name of a fault follows."""
+
+
+def raw(fault: str, timeout: float = 60.0, name: str = "") -> Definition:
     """A server with a fault, named after it."""
-    script = str(HERE / "raw_server.py")
-    return Definition(
-        fault.replace("=", "-"), command=sys.executable, args=("-u", script, fault), timeout=timeout
-    )
+    name = name or fault.replace("=", "-")
+    return Definition(name, command=sys.executable, args=(*RAW, fault), timeout=timeout)
 
 
 def world(folder: Path, elicit: Elicit = decline) -> World:

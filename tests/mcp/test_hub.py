@@ -141,17 +141,18 @@ async def test_a_new_tool_is_listed_again(tmp_path: Path) -> None:
 
 
 async def test_servers_are_added_ended_and_started_again_while_others_go_on(tmp_path: Path) -> None:
-    async with hub_of(tmp_path, sdk("one")) as hub:
-        hub.use([Wanted(sdk("one")), Wanted(sdk("two"))])
-        await until(lambda: [one.state for one in hub.servers] == ["connected", "connected"])
-        hub.use([Wanted(sdk("one"), "disabled", "off"), Wanted(sdk("two"))])
+    one, two = raw("plain", name="one"), raw("plain", name="two")
+    async with hub_of(tmp_path, one) as hub:
+        hub.use([Wanted(one), Wanted(two)])
+        await until(lambda: [server.state for server in hub.servers] == ["connected", "connected"])
+        hub.use([Wanted(one, "disabled", "off"), Wanted(two)])
         await until(lambda: server_of(hub, "one").state == "disabled")
         with pytest.raises(ToolError, match="one is not available: off"):
             await hub.ask(hub.call("one", "echo", {"text": ""}, nothing))
         hub.restart("two")
         assert plain_text((await hub.ask(hub.call("two", "echo", {"text": "b"}, nothing))).content) == "b"
-        hub.use([Wanted(sdk("two"))])
-        assert [one.name for one in hub.servers] == ["two"]
+        hub.use([Wanted(two)])
+        assert [server.name for server in hub.servers] == ["two"]
         for server, tool, wrong in (
             ("one", "echo", "no MCP server 'one'. Servers: two"),
             ("two", "nothing", "has no tool 'nothing'"),
