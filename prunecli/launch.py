@@ -3,6 +3,7 @@
 Every start of the plain `prunecli` waits for this module.
 """
 
+import gc
 import os
 import sys
 from collections.abc import Mapping
@@ -19,11 +20,15 @@ if TYPE_CHECKING:
     from prunecli.runtime import Runtime
     from prunecli.runtime.answer_schema import AnswerSchema
 
+COLLECT_SECONDS = 1.5
+"""Seconds of a headless run after which Python collects garbage. By then everything is imported."""
+
 
 def launch(asked: Launch, environ: Mapping[str, str] | None = None) -> int:
     """Start the front end and return the exit code. Raises PrunecliError before a front end runs."""
     environ = dict(os.environ if environ is None else environ)
     if asked.headless:
+        gc.disable()  # until COLLECT_SECONDS: a collection during imports finds nothing
         schema = _schema(asked)
         return _headless(asked, _made(asked, environ), schema)
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
@@ -114,6 +119,7 @@ def _headless(asked: Launch, runtime: "Runtime", schema: "AnswerSchema | None") 
         sys.stderr.write(line + "\n")
 
     async def run() -> int:
+        asyncio.get_running_loop().call_later(COLLECT_SECONDS, _collect_again)
         try:
             form, partial = asked.output_format, asked.partial_messages
             if streams:
@@ -138,6 +144,11 @@ def _headless(asked: Launch, runtime: "Runtime", schema: "AnswerSchema | None") 
             await runtime.close()
 
     return asyncio.run(run())
+
+
+def _collect_again() -> None:
+    gc.freeze()
+    gc.enable()
 
 
 def _piped() -> str:
