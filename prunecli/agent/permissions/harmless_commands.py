@@ -205,9 +205,11 @@ FORMS: dict[str, Form] = {
         names_only=True,
     ),
     "test": Form("fdersxLhwk", operands="paths", least=1, most=1, names_only=True),
-    "od": Form("cxbdov", "tNjwA", long="format= read-bytes= skip-bytes= address-radix=", least=1),
+    "od": Form(
+        "cxbdov", "tNjA", optional="w", long="format= read-bytes= skip-bytes= address-radix=", least=1
+    ),
     "hexdump": Form("Cvx", "ns", least=1),
-    "strings": Form("a", "nt", long="bytes= radix=", least=1),
+    "strings": Form("a", "nt", long="bytes= radix=", least=1, doubt=_only("[^@].*", "it reads options from")),
     **dict.fromkeys(("md5sum", "sha1sum", "sha256sum", "sha512sum", "cksum"), _SUM),
     "echo": Form(operands="texts", all_text=True),
     "printf": Form(
