@@ -107,7 +107,6 @@ GIT_FORMS: dict[str, Form] = {
         long="get get-all get-regexp show-origin",
         least=1,
         most=1,
-        needs=frozenset({"--get", "--get-all", "--get-regexp"}),
     ),
     "version": Form(long="build-options", most=0),
 }
