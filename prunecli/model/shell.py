@@ -18,8 +18,8 @@ _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ01234567
 _BEFORE_TILDE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789^~")
 """A tilde expands at the start of a word and, in `name=~` and `name=a:~`, after `=` and `:`; never after these."""
 _NOT_LITERAL = frozenset('$`!"\\')
-_AFTER_DOLLAR = frozenset('" |)')
-"""Before these, a dollar in double quotes stands for itself."""
+_LITERAL_BEFORE = {"$": frozenset('" |)'), "!": frozenset('" =(')}
+"""Before these, the characters stand for themselves in double quotes, even where bash expands history."""
 _ESCAPABLE = frozenset("()!*?.[] ")
 _ENDS_WORD = frozenset(" |&;\n")
 _RESERVED = frozenset(
@@ -214,6 +214,9 @@ class _Reader:
                 parts.append(found[0])  # `HEAD@{1}`: without a comma or two dots bash expands nothing
                 before = "}"
                 self.at = found.end()
+            elif character in "[]" and self._stands_alone(begin):
+                parts.append(character)
+                self.at += 1
             elif character in "*?[":
                 parts.append(self._wild(character))
                 before, wild = character, True
@@ -228,6 +231,10 @@ class _Reader:
         if {"'", '"', "\\"} & set(self.text[begin : self.at]) or "~" in parts:
             raise Doubt(_NAMES["*"])
         return Glob("".join(parts))
+
+    def _stands_alone(self, begin: int) -> bool:
+        """Whether the character here is a word of its own, as in `[ -f x ]`."""
+        return self.at == begin and (self.text[begin + 1 : begin + 2] or " ") in _ENDS_WORD
 
     def _wild(self, character: str) -> str:
         """A star, a question mark, or a whole bracket of plain characters, which bash reads in one way only."""
@@ -270,7 +277,7 @@ class _Reader:
                 if text[at] not in _NOT_LITERAL:
                     inner.append("\\")
             elif text[at] == "\n" or (
-                text[at] in _NOT_LITERAL and not (text[at] == "$" and text[at + 1 : at + 2] in _AFTER_DOLLAR)
+                text[at] in _NOT_LITERAL and text[at + 1 : at + 2] not in _LITERAL_BEFORE.get(text[at], ())
             ):
                 raise Doubt(_named(text[at]))
             inner.append(text[at])

@@ -5,7 +5,7 @@ fails anyway.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from prunecli.sanitize import one_line
 
@@ -31,12 +31,14 @@ def explain(
     obeyed: Sequence[str] = (),
     network: bool = False,
     refused: Sequence[str] = (),
+    unset: Collection[str] = (),
     landlock: bool = False,
 ) -> str:
     """What the sandbox blocked, with the way out; "" if nothing points to it.
 
     `hidden` are the paths that can't be opened, `obeyed` those kept because other programs obey them. `network`: it
-    is not restricted at all; `refused` are the hosts that the proxy refused. `landlock` refuses like any file system.
+    is not restricted at all; `refused` are the hosts that the proxy refused, `unset` the variables that the command
+    did not get. `landlock` refuses like any file system.
     """
     if refused:
         return f"blocked by the sandbox: the network reaches listed hosts only, not {one_line(refused[-1])}; {_ASK}"
@@ -56,6 +58,8 @@ def explain(
                 return f"blocked by the sandbox: {name} may contain secrets and is hidden; {_ASK}"
         if landlock:
             return f"blocked by the sandbox: writing outside of the workspace or in its top folder; {_ASK}"
+    if name := next((name for name in sorted(unset) if _names(name, output)), ""):
+        return f"blocked by the sandbox: only an approved command gets the variable {name}; {_ASK}"
     return ""
 
 

@@ -51,9 +51,8 @@ def granted(layout: Layout, tmp: str) -> Iterator[tuple[bytes, str]]:
     """What may be read and run, and what may be written too."""
     hidden = (*layout.hidden, *layout.emptied)
     shown = (*layout.readable, *layout.writable)
-    private = tuple(path for path in PRIVATE if path != "/dev")
     for path in ("/", *shown):
-        for part in _around(path, (*hidden, *private) if path == "/" else hidden):
+        for part in _around(path, (*hidden, *PRIVATE) if path == "/" else hidden):
             yield READ, part
     kept = tuple(path for path in layout.kept if path not in layout.reopened)
     for path in (*layout.writable, *layout.reopened):

@@ -13,6 +13,8 @@ PROTECTED = (".git", ".prunecli", ".claude", ".mcp.json")
 """Files and folders that can start programs in the workspace: always read-only, and commands cannot create them."""
 GIT_STARTS_PROGRAMS = ("hooks", "config")
 """The parts of `.git` that stay read-only even for git commands that may write to it."""
+GIT_REDIRECTS = ("commondir", "config.worktree")
+"""Files of a git folder by which git reads more configuration, or another folder's: read-only, and removed if new."""
 PRIVATE = ("/tmp", "/var/tmp", "/run", "/dev")  # noqa: S108  # named, not used
 """Folders that a private one replaces, which also hides the sockets of services in them."""
 
@@ -251,8 +253,8 @@ def _protected(
             reopened.append(os.path.realpath(gitdir))
         else:
             reopened += linked_git(os.path.dirname(gitdir))
-    for folder in reopened:
-        for name in GIT_STARTS_PROGRAMS:
+    for folder in (*reopened, *(path for folder in reopened for path in _modules(folder))):
+        for name in (*GIT_STARTS_PROGRAMS, *GIT_REDIRECTS):
             path = os.path.join(folder, name)
             if os.path.lexists(path):
                 kept.append(path)
@@ -262,7 +264,16 @@ def _protected(
         map(os.path.realpath, kept)
     )  # a link may end elsewhere: that is not writable, or hidden
     kept = [end for end in ends if lies_below(end, (*writable, *reopened)) and os.path.lexists(end)]
-    return tuple(kept), tuple(dict.fromkeys(reopened)), tuple(missing)
+    return tuple(kept), tuple(dict.fromkeys(reopened)), tuple(dict.fromkeys(missing))
+
+
+def _modules(folder: str) -> Iterator[str]:
+    """The git folders of submodules in a git folder."""
+    above = os.path.join(folder, "modules")
+    try:
+        yield from (os.path.join(above, name) for name in os.listdir(above))
+    except OSError:
+        return
 
 
 def is_free(path: str) -> bool:

@@ -15,9 +15,17 @@ from prunecli.errors import ToolError
 from prunecli.sandbox import bubblewrap, landlock, obeyed, seatbelt, seccomp
 from prunecli.sandbox.bubblewrap import Stage
 from prunecli.sandbox.denials import explain
-from prunecli.sandbox.layout import Ground, Layout, inner_environment, is_free, layout_for
+from prunecli.sandbox.layout import (
+    GIT_REDIRECTS,
+    Ground,
+    Layout,
+    inner_environment,
+    is_free,
+    layout_for,
+)
 from prunecli.sandbox.proxy import Proxy, start_words
 from prunecli.tools.processes.confinement import Confine, Confined, bare
+from prunecli.tools.processes.environment import credential_names
 
 Kind = Literal["bubblewrap", "landlock", "seatbelt"]
 Network = bool | tuple[str, ...]
@@ -99,8 +107,8 @@ class Walls:
     def confine(self, *, granted: bool, reads: bool = False) -> Confine:
         """Return the function that puts a command into the sandbox.
 
-        `granted`: a rule, or the user, allowed it, so it may commit and write what other programs obey. `reads`: it
-        is known to only read.
+        `granted`: a rule, or the user, allowed it, so it may commit, write what other programs obey, and get the
+        credentials of the environment. `reads`: it is known to only read.
         """
 
         @asynccontextmanager
@@ -117,6 +125,8 @@ class Walls:
             git = granted and bool(_GIT.search(command))
             layout = await asyncio.to_thread(layout_for, self.ground, git=git, granted=granted)
             before = obeyed.identities(layout.obeyed)
+            unset = frozenset[str]() if granted else credential_names(env)
+            inner = {name: value for name, value in env.items() if name not in unset}
 
             checked = granted or reads
 
@@ -130,7 +140,7 @@ class Walls:
                 return obeyed.in_words(obeyed.set_aside(before, after), self.ground.workspace)
 
             try:
-                async with self._inside(chosen, layout, self._limited(argv), cwd, env) as box:
+                async with self._inside(chosen, layout, self._limited(argv), cwd, inner, unset) as box:
                     yield replace(box, afterwards=set_aside)
             finally:
                 set_aside()  # for a command that was cancelled
@@ -139,7 +149,13 @@ class Walls:
 
     @asynccontextmanager
     async def _inside(
-        self, chosen: Chosen, layout: Layout, argv: Sequence[str], cwd: str, env: Mapping[str, str]
+        self,
+        chosen: Chosen,
+        layout: Layout,
+        argv: Sequence[str],
+        cwd: str,
+        env: Mapping[str, str],
+        unset: frozenset[str],
     ) -> AsyncIterator[Confined]:
         proxy = Proxy(() if isinstance(self.network, bool) else self.network)
 
@@ -150,6 +166,7 @@ class Walls:
                 obeyed=layout.obeyed,
                 network=self.network is True,
                 refused=proxy.refused,
+                unset=unset,
                 landlock=chosen.kind == "landlock",
             )
 
@@ -255,8 +272,8 @@ def _memory_file(data: bytes) -> int:
 
 
 def _redirections(layout: Layout) -> list[str]:
-    """The files by which git would take its configuration and hooks from elsewhere."""
-    return [os.path.join(folder, "commondir") for folder in layout.reopened]
+    """The files by which git would take more configuration, or its hooks from elsewhere."""
+    return [os.path.join(folder, name) for folder in layout.reopened for name in GIT_REDIRECTS]
 
 
 def _remove_redirections(paths: Sequence[str]) -> None:

@@ -210,7 +210,7 @@ def test_every_listed_command_runs_nothing_when_an_unknown_option_is_added(here:
 # The same line, read by bash ---------------------------------------------------------------------------------
 
 NAMES = sorted({*FORMS, "git", "find", "rm", "tee", "sh", "xargs"})
-BUILTINS = ("echo", "pwd", "test", "true", "false", "type", "command", "printf")
+BUILTINS = ("echo", "pwd", "test", "[", "true", "false", "type", "command", "printf")
 _SHIM = """#!/bin/sh
 { printf '%s\\0' "${0##*/}" "$@"; } > "LOG/$$"
 """

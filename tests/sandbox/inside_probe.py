@@ -6,6 +6,7 @@ Standard library only. Arguments: a JSON object with the paths, ports and pids o
 import contextlib
 import ctypes
 import fcntl
+import glob
 import json
 import os
 import shutil
@@ -110,6 +111,23 @@ def peek():
     raise OSError("nothing to see")
 
 
+def read_a_device():
+    """Open a terminal, where the user types, or a disk."""
+    for pattern in (
+        "/dev/pts/[0-9]*",
+        "/dev/tty?*",
+        "/dev/console",
+        "/dev/[svx]d*",
+        "/dev/loop?",
+        "/dev/nvme*",
+    ):
+        for path in glob.glob(pattern):
+            with contextlib.suppress(OSError):
+                os.close(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY))
+                return
+    raise OSError("none can be opened")
+
+
 MUST_FAIL = {
     "write outside": lambda: write(OUTSIDE),
     "make a file outside": lambda: write(f"{HOME}/new.txt"),
@@ -151,6 +169,7 @@ MUST_FAIL = {
     "write /proc/sys": lambda: write("/proc/sys/kernel/hostname"),
     "write /sys": lambda: write("/sys/kernel/uevent_helper"),
     "open memory": lambda: read("/dev/mem"),
+    "open a terminal or a disk": read_a_device,
 }
 
 

@@ -59,5 +59,10 @@ def test_a_host_that_was_refused_is_named_without_control_characters() -> None:
     assert "\x1b" not in line
 
 
+def test_a_variable_that_the_command_did_not_get_is_named_if_it_failed_for_that() -> None:
+    assert "the variable API_TOKEN" in explain("KeyError: 'API_TOKEN'", unset=("API_TOKEN", "B_SECRET"))
+    assert explain("KeyError: 'MY_API_TOKEN_2'", unset=("API_TOKEN",)) == ""
+
+
 def test_under_landlock_a_refusal_by_the_system_is_explained() -> None:
     assert WRITING in explain("touch: cannot touch '/x': Permission denied", landlock=True)

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -88,8 +89,31 @@ async def test_a_granted_git_command_may_commit_but_not_write_hooks(box: Box) ->
 async def test_a_granted_git_command_leaves_no_way_around_the_hooks(box: Box) -> None:
     workspace = box.context.workspace
     repository(workspace)
-    await box.granted().text("bash", command="git --version; echo ../evil > .git/commondir")
-    assert not (workspace / ".git/commondir").exists()
+    module = workspace / ".git/modules/sub"
+    module.mkdir(parents=True)
+    (module / "config").write_text("[core]\n")
+    await box.granted().text(
+        "bash",
+        command="git --version; cd .git; echo ../evil > commondir; echo x > config.worktree; "
+        "echo x >> modules/sub/config; mkdir -p modules/sub/hooks/x; true",
+    )
+    assert sorted(path.name for path in module.iterdir()) == ["config"]
+    assert (module / "config").read_text() == "[core]\n"
+    for name in ("commondir", "config.worktree"):
+        assert not (workspace / ".git" / name).exists()
+
+
+async def test_only_a_granted_command_gets_the_credentials_of_the_environment(box: Box) -> None:
+    hidden = {"GITHUB_TOKEN": "a", "MY_DB_PASSWORD": "b", "S3_SECRET": "c", "DB": "x://user:pw@host/db"}
+    shown = {"TOKENIZERS_PARALLELISM": "0", "KEYBOARD": "us", "OLDPWD": "/", "URL": "https://host:80/@x"}
+    box.context = replace(box.context, env={**box.context.env, **hidden, **shown})
+    text, _ = await box.run("env")
+    names = {line.partition("=")[0] for line in text.splitlines()}
+    assert names.isdisjoint(hidden)
+    assert names >= shown.keys()
+    text, _ = await box.run("set -u; echo $GITHUB_TOKEN")
+    assert "only an approved command gets the variable GITHUB_TOKEN" in text
+    assert "GITHUB_TOKEN=a" in await box.granted().text("bash", command="env")
 
 
 async def test_the_network_is_off_but_loopback_works(box: Box) -> None:

@@ -15,9 +15,11 @@ _ENTRY = struct.Struct(">10I20sH")
 
 @dataclass(frozen=True, slots=True)
 class Tracked:
-    """One tracked file: its path from the top of the work tree, size and time of change as git last saw them."""
+    """One tracked file: its path from the top of the work tree, size and time of change as git last saw them, and
+    the id of its content."""
 
     path: str
+    blob: str
     size: int
     changed_ns: int
 
@@ -61,7 +63,8 @@ def _entries(data: bytes) -> list[Tracked]:
             end = data.index(b"\0", at)
             name = data[at:end]
             at = begin + ((end - begin) // 8 + 1) * 8
-        found.append(Tracked(os.fsdecode(name), fields[9], fields[2] * 1_000_000_000 + fields[3]))
+        changed = fields[2] * 1_000_000_000 + fields[3]
+        found.append(Tracked(os.fsdecode(name), fields[10].hex(), fields[9], changed))
     return found
 
 

@@ -16,13 +16,16 @@ from prunecli.agent.permissions.places import Place, is_secret, real_path, resol
 from prunecli.agent.permissions.surroundings import Reading, Surroundings
 from prunecli.agent.permissions.sweeps import Sweep, sweep_of_git_grep
 from prunecli.model.shell import Doubt
+from prunecli.regular import read_regular
 
 _REVISION_PATH = re.compile(r":(?:[0-3]:)?[\w.][^:]*")
 """`:README.md` and `:0:README.md`, the versions in the index."""
+_HEAD = re.compile(rb"ref: refs/|[0-9a-f]{40}")
+_ID = re.compile(r"[0-9a-fA-F]{4,40}")
 _PATCH = frozenset(
     {
         *("-p", "-u", "--patch", "-U", "--unified", "-W", "--function-context", "-c", "-m", "--text"),
-        *("--word-diff", "--word-diff-regex"),
+        *("--word-diff", "--word-diff-regex", "--check"),
     }
 )
 _NO_PATCH = frozenset(
@@ -60,6 +63,8 @@ def read_git(words: Words, around: Surroundings, *, by_rule: bool) -> Reading:
     if doubt := git_doubt(subcommand, given):
         raise Doubt(doubt)
     command = _Command(subcommand, given, rest, around, cwd)
+    if subcommand == "diff" and len(given.operands) > 1 and not command.in_repository():
+        raise Doubt("outside a repository, `git diff` compares any files and folders")
     places = command.places()
     if not by_rule and (
         doubt := repository_doubt(Path(real_path(cwd)), reads_worktree=subcommand in READS_WORKTREE)
@@ -94,6 +99,14 @@ class _Command:
     def _may_be_path(self, word: str) -> bool:
         return ":" not in word and (is_glob(word) or os.path.lexists(self.cwd / word))
 
+    def in_repository(self) -> bool:
+        """Whether git takes the nearest `.git` for a repository, by its HEAD."""
+        try:
+            head = read_regular(git_folder(self.top / ".git") / "HEAD") if self.top else b""
+        except (OSError, ValueError):
+            return False
+        return _HEAD.match(head) is not None
+
     def places(self) -> list[Place]:
         """The paths it names, as a path of the folder and of the repository. Raises Doubt."""
         if self.subcommand == "config":
@@ -124,13 +137,20 @@ class _Command:
     def sweep(self) -> Sweep | None:
         """The files whose contents it prints without naming them, or None."""
         top = self.top
-        if not self._shows_contents() or top is None:
+        if top is None:
             return None
-        if self.revisions and all(":" in word for word in self.revisions) and not self.specs:
+        if not self._shows_contents():
+            # `git show` prints a blob whatever its options say
+            ids = tuple(part[0].lower() for word in self.revisions if (part := _ID.match(word)))
+            blobs = partial(_tracked, top, lambda entry: entry.blob.startswith(ids))
+            return Sweep(blobs) if ids and self.subcommand == "show" else None
+        parts = [word for word in self.revisions if ":" in word]
+        trees = bool(parts) and self.subcommand == "diff"  # folders of a revision: specs are relative to them
+        if parts == list(self.revisions) and parts and not self.specs and not trees:
             return None
         inside = os.path.relpath(real_path(self.cwd), top)
         chosen = [path_regex(os.path.normpath(os.path.join(inside, spec))) for spec in self.specs]
-        everything = not chosen or any(regex.pattern.startswith(r"\.(?") for regex in chosen)
+        everything = trees or not chosen or any(regex.pattern.startswith(r"\.(?") for regex in chosen)
 
         def shows(path: str) -> bool:
             name = os.path.relpath(path, top)
@@ -154,6 +174,8 @@ class _Command:
                 return True
             case "log":
                 return bool(options & _PATCH)
+            case "status":
+                return bool(options & {"-v", "--verbose"})
             case "show" | "diff":
                 return bool(options & _PATCH) or not options & _NO_PATCH
             case "cat-file":

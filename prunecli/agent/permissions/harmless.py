@@ -30,7 +30,7 @@ from prunecli.model.shell import Doubt, Glob, Line
 from prunecli.programs import program_doubt
 from prunecli.tools.files.secret_paths import folded
 
-_BUILTINS = frozenset({"echo", "pwd", "test", "true", "false", "type", "command", "cd", "printf"})
+_BUILTINS = frozenset({"echo", "pwd", "test", "[", "true", "false", "type", "command", "cd", "printf"})
 _ENTERED = frozenset({".git", ".prunecli"})
 """Folders that no `cd` enters unasked."""
 _LOOKS_UP = frozenset({"which", "type", "command"})

@@ -63,13 +63,16 @@ def _sed_doubt(operands: Words) -> str:
 
 
 def _awk_doubt(operands: Words) -> str:
-    """Only `{print $1, $2}` for every line: anything longer may run programs or write files."""
+    """Only `{print $1, $2}` for lines of a number or with a text: anything longer may run programs or write files."""
     if any("=" in word for word in operands[1:]):
         return "it assigns a variable"
     item = r"\$(?:\d+|NF|0)"
-    return _first(
-        rf"\s*\{{\s*print(?:\s+{item}(?:\s*,\s*{item})*)?\s*;?\s*\}}\s*", "its program does more than print"
-    )(operands)
+    action = rf"\{{\s*print(?:\s+{item}(?:\s*,\s*{item})*)?\s*;?\s*\}}"
+    test = r"(?:NR\s*(?:[=<>!]=|[<>])\s*\d+|!?/[^/\\\[\]]+/)"
+    tests = rf"{test}(?:\s*(?:&&|\|\||,)\s*{test})*"
+    return _first(rf"\s*(?:{tests}\s*(?:{action})?|{action})\s*", "its program does more than print")(
+        operands
+    )
 
 
 def _jq_doubt(operands: Words) -> str:
@@ -204,10 +207,13 @@ FORMS: dict[str, Form] = {
         least=1,
         names_only=True,
     ),
-    "test": Form("fdersxLhwk", operands="paths", least=1, most=1, names_only=True),
-    "od": Form("cxbdov", "tNjwA", long="format= read-bytes= skip-bytes= address-radix=", least=1),
+    "test": Form("fdersxLhwk", least=1, most=1, names_only=True),
+    "[": Form("fdersxLhwk", least=2, most=2, names_only=True),
+    "od": Form(
+        "cxbdov", "tNjA", optional="w", long="format= read-bytes= skip-bytes= address-radix=", least=1
+    ),
     "hexdump": Form("Cvx", "ns", least=1),
-    "strings": Form("a", "nt", long="bytes= radix=", least=1),
+    "strings": Form("a", "nt", long="bytes= radix=", least=1, doubt=_only("[^@].*", "it reads options from")),
     **dict.fromkeys(("md5sum", "sha1sum", "sha256sum", "sha512sum", "cksum"), _SUM),
     "echo": Form(operands="texts", all_text=True),
     "printf": Form(
@@ -216,6 +222,7 @@ FORMS: dict[str, Form] = {
         doubt=_first(r"(?s:[^%]|%%|%-?\d{0,3}s)*", "its format does more than print"),
     ),
     "seq": Form("w", "s", operands="texts", least=1, most=3, doubt=_only(r"\d{1,6}", "it uses the number")),
+    "sleep": Form(operands="texts", least=1, most=1, doubt=_only(r"\d{0,2}(\.\d+)?", "it waits for")),
     "pwd": Form("LP", most=0),
     "true": Form(most=0),
     "false": Form(most=0),

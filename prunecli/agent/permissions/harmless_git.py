@@ -12,7 +12,7 @@ from prunecli.model.shell import Doubt
 
 _DIFF = (
     "stat? shortstat numstat summary name-only name-status patch no-patch raw color? no-color word-diff? "
-    "word-diff-regex= unified= minimal patience histogram diff-algorithm= diff-filter= find-renames? find-copies? "
+    "word-diff-regex= unified? minimal patience histogram diff-algorithm= diff-filter= find-renames? find-copies? "
     "no-renames ignore-all-space ignore-space-change ignore-space-at-eol ignore-blank-lines function-context "
     "exit-code quiet check relative? no-ext-diff no-textconv text full-index abbrev? no-prefix dirstat? "
     "compact-summary ignore-submodules? pickaxe-regex pickaxe-all "
@@ -25,7 +25,7 @@ _LOG = _DIFF + (
     "regexp-ignore-case extended-regexp fixed-strings perl-regexp all-match invert-grep no-notes simplify-merges "
 )
 _EVERYWHERE = frozenset({""})
-_HISTORY = Form("psuwbzmciEFPgaW", "nUSG", optional="MCB", long=_LOG, number=True, sweeps=_EVERYWHERE)
+_HISTORY = Form("psuwbzmciEFPgaW", "nSG", optional="MCBU", long=_LOG, number=True, sweeps=_EVERYWHERE)
 _LISTED = (
     "sort= format= contains? no-contains? merged? no-merged? points-at? column? no-column color? no-color "
     "ignore-case"
@@ -40,8 +40,8 @@ GIT_FORMS: dict[str, Form] = {
     ),
     "diff": Form(
         "psuwbzRaWq",
-        "USG",
-        optional="MCB",
+        "SG",
+        optional="MCBU",
         long=_DIFF + "cached staged merge-base",
         number=True,
         sweeps=_EVERYWHERE,
@@ -78,13 +78,13 @@ GIT_FORMS: dict[str, Form] = {
         "wslefntcbp",
         "L",
         optional="MC",
-        long="date= porcelain line-porcelain show-email show-name show-number abbrev= first-parent root ignore-rev=",
+        long="date= porcelain line-porcelain show-email show-name show-number abbrev? first-parent root ignore-rev=",
         sweeps=_EVERYWHERE,
     ),
     "cat-file": Form("ptse", least=1, most=2, sweeps=_EVERYWHERE),
     "merge-base": Form("a", long="all is-ancestor fork-point octopus independent"),
     "describe": Form(
-        long="tags always all long dirty? exact-match abbrev= match= exclude= candidates= first-parent"
+        long="tags always all long dirty? exact-match abbrev? match= exclude= candidates= first-parent"
     ),
     "grep": Form(
         "niIlLcwEFGPhHaovqpW",
@@ -107,7 +107,6 @@ GIT_FORMS: dict[str, Form] = {
         long="get get-all get-regexp show-origin",
         least=1,
         most=1,
-        needs=frozenset({"--get", "--get-all", "--get-regexp"}),
     ),
     "version": Form(long="build-options", most=0),
 }
@@ -118,6 +117,7 @@ _SUBCOMMANDS = {"remote": ("get-url",), "stash": ("list",), "worktree": ("list",
 _LISTS = frozenset({"--list", "--contains", "--no-contains", "--merged", "--no-merged", "--points-at"})
 """Options with which `git branch` and `git tag` list, whatever else is given."""
 _CONFIG_KEY = re.compile(r"(user\.(name|email)|(remote|branch)\.[\w./-]+|core\.\w+|init\.\w+)", re.IGNORECASE)
+_STARTS_GPG = re.compile(r"%[-+ ]?G|signature")
 _BEFORE_COMMAND = frozenset({"--no-pager", "-P", "--no-optional-locks", "--literal-pathspecs"})
 
 
@@ -141,7 +141,7 @@ def split_git(words: Words) -> tuple[str, str, Words]:
 def git_doubt(subcommand: str, given: Given) -> str:
     """Why the operands or formats of a git command are not harmless, or "": some change data or start gpg."""
     for _, value in given.values:
-        if "%G" in value or "signature" in value:
+        if _STARTS_GPG.search(value):
             return "its format starts gpg"
     operands = given.operands
     if subcommand == "branch" and operands and not given.options & _LISTS:

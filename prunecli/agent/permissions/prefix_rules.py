@@ -4,6 +4,7 @@ The words that the rule names itself are the user's decision. The open words mus
 places that need approval; a program that only reads must stay within its harmless options.
 """
 
+import os
 import re
 
 from prunecli.agent.permissions.globs import TooMany, expand
@@ -44,18 +45,24 @@ _GIT_TO_NAME = frozenset(
     }
 )
 """Commands of git that start programs; `bash(git *)` does not cover them."""
-_EXECUTES_OR_WRITES = re.compile(
-    r"""--(?:[\w-]*-)?(?: exec | exec-path | execute | eval | command | cmd | init-command | to-command | hooks?
-    | hooksPath | plugins? | loader | require | import | preload | pager | editor | shell | script-shell | program
-    | prog | pre | rsh | runner | launcher | wrapper | linker | toolexec | upload-pack | receive-pack
-    | open-files-in-pager | ext-diff | textconv | template | checkpoint-action | use-compress-program
-    | compress-program | filter
-    | output | out | outfile | out-?file | out-?dir | output-?dir | output-?file | write | save | dump | in-place
-    | log-?file | report-?file | junit-?xml | target-dir | prefix | directory-prefix | config | config-?file
-    | config-env | rcfile | init-file | userconfig | globalconfig | node-options | inspect | inspect-brk | git-dir
-    | work-tree | unzip-command | pre-glob | hostname-bin | proxy-command | ask-?pass | use-askpass )""",
-    re.VERBOSE,
+_LONG_NAMES = (
+    "exec exec-path execute eval command cmd call init-command to-command hook hooks hookspath plugin "
+    "plugins loader require import preload pager editor shell script script-shell info-script "
+    "new-volume-script program prog pre rsh rsync-path runner launcher wrapper linker toolexec vettool "
+    "upload-pack receive-pack open-files-in-pager ext-diff textconv template checkpoint-action "
+    "use-compress-program compress-program filter python-executable rulesdir global-?setup makefile "
+    "output out outfile out-?file out-?dir output-?dir output-directory output-document output-?file "
+    "write save dump dump-header in-place log-?file report-?file report-?log junit-?xml target-dir "
+    "prefix directory-prefix basetemp pastebin remote-name cookie-jar trace-ascii libcurl stderr "
+    "ts-?build-?info-?file config config-?file config-env override-ini rcfile init-file userconfig "
+    "globalconfig node-options inspect inspect-brk git-dir work-tree unzip-command pre-glob hostname-bin "
+    "proxy-command ask-?pass use-askpass"
 )
+"""Long options that execute, or write to a named file; other words may stand before them (`--script-shell`)."""
+_EXECUTES_OR_WRITES = re.compile(rf"--(?:[\w-]*-)?(?:{_LONG_NAMES.replace(' ', '|')})", re.IGNORECASE)
+_LONG = tuple(_LONG_NAMES.replace("-?", "-").split())
+_ABBREVIATES = frozenset({"git", "npm", "tar", "curl", "wget", "make", "gmake", "man", "rsync", "zip", "gdb"})
+"""Programs that accept the beginning of a long option."""
 _SHORT = {
     **dict.fromkeys(("python", "python3", "bash", "sh", "zsh", "dash", "ksh", "fish"), "c"),
     **dict.fromkeys(("node", "deno", "bun", "tsx"), "epr"),
@@ -64,6 +71,7 @@ _SHORT = {
     **dict.fromkeys(("ssh", "scp", "sftp", "rsync"), "oFSe"),
     **dict.fromkeys(("vim", "vi", "nvim", "emacs", "gdb", "lldb", "psql", "mysql", "sqlite3"), "ceoSsfx"),
     "git": "cOx",
+    "git clone": "cu",
     "tar": "IF",
     "curl": "oOKTDc",
     "wget": "OoPei",
@@ -75,7 +83,11 @@ _SHORT = {
     "unzip": "d",
     "pytest": "cop",
     "py.test": "cop",
-    "go": "o",
+    "npx": "cp",
+    "eslint": "cfo",
+    "prettier": "w",
+    "jest": "c",
+    "vitest": "c",
     "tree": "o",
     "strace": "o",
     "tcpdump": "zw",
@@ -87,9 +99,25 @@ _SHORT = {
     "tee": "",
 }
 """Letters of short options that execute, or write to a named file."""
-_LONG_WITH_ONE_DASH = frozenset(
-    {"-exec", "-toolexec", "-wrapper", "-out", "-ex", "-cmd", "-modfile", "-overlay"}
+_STARTS = frozenset({("python", "-m"), ("uv", "run"), ("poetry", "run"), ("pnpm", "exec"), ("npm", "exec")})
+"""Commands whose next word names the program that they start."""
+_ONLY_FIRST = frozenset({"gcc", "g++", "cc", "c++", "clang", "clang++"})
+"""Programs that do not take several letters in one word."""
+_MORE = re.compile(
+    r"\S.* -(?:exec|toolexec|vettool|wrapper|out|ex|cmd|modfile|overlay|fplugin|specs|outputdir|trace|o|\w*profile)"
+    r"(?:=.*)?|.*-extld\b.*|g?make --fi.*"
 )
+"""Long options with one dash, and those that mean something else to other programs."""
+_STARTS = frozenset({("python", "-m"), ("uv", "run"), ("poetry", "run"), ("pnpm", "exec"), ("npm", "exec")})
+"""Commands whose next word names the program that they start."""
+_ONLY_FIRST = frozenset({"gcc", "g++", "cc", "c++", "clang", "clang++"})
+"""Programs that do not take several letters in one word."""
+_LONG_WITH_ONE_DASH = re.compile(
+    r"-(?:exec|toolexec|vettool|wrapper|out|ex|cmd|modfile|overlay|fplugin|specs|outputdir|trace|o|\w*profile)"
+    r"|.*-extld\b.*"
+)
+_PARTS = re.compile(r"[=@<,;]")
+"""What may stand before a path: `--file=x`, `-d @x`, `-F name=<x`, `src=/,dst=/x`."""
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*[:?+]?=(?!\d*$)")
 
 
@@ -103,12 +131,15 @@ def open_doubt(words: Words, left_open: Words, around: Surroundings) -> str:
             read_command(words, around, by_rule=True)
             return ""
         except Doubt as doubt:
-            if len(named) <= (2 if words[0] == "git" else 1) or _is_harmless(named, around):
+            if len(named) <= (2 if words[0] == "git" else 1) or _may_be_harmless(named, around):
                 return doubt.reason
     if words == ("git", *left_open) and (doubt_of := _git_doubt(left_open)):
         return doubt_of
+    program = _program(words)
+    if program == "tar" and len(named) == 1 and re.fullmatch(r"[A-Za-z]*[IF][A-Za-z]*", left_open[0]):
+        return f"the option {left_open[0]} may execute or write"  # the old style, without a dash
     try:
-        return next((reason for word in left_open if (reason := _word_doubt(words[0], word, around))), "")
+        return next((reason for word in left_open if (reason := _word_doubt(program, word, around))), "")
     except (Unresolvable, TooMany) as error:
         return f"it uses a path that can't be checked ({error})"
 
@@ -122,12 +153,26 @@ def _only_reads(words: Words) -> bool:
     return is_listed(words[0]) and not (form and "version" in form.long and not form.most)
 
 
-def _is_harmless(words: Words, around: Surroundings) -> bool:
-    try:
-        read_command(words, around, by_rule=True)
-    except Doubt:
-        return False
-    return True
+def _may_be_harmless(begin: Words, around: Surroundings) -> bool:
+    """Whether the words can be the beginning of a harmless command."""
+    for rest in ((), ("p",), ("{print}",)):
+        try:
+            read_command((*begin, *rest), around, by_rule=True)
+        except Doubt:
+            continue
+        return True
+    return False
+
+
+def _program(words: Words) -> str:
+    """The program whose options a command gives: `pytest` for `python3 -m pytest`, `tsc` for `npx tsc`."""
+    first = words[0].rpartition("/")[2]
+    second, third = (*words[1:3], "", "")[:2]
+    if (first.rstrip("0123456789."), second) in _STARTS and third and not third.startswith("-"):
+        return third.rpartition("/")[2]
+    if first in ("npx", "bunx", "uvx") and second and not second.startswith("-"):
+        return second.rpartition("/")[2]
+    return f"git {second}" if first == "git" else first
 
 
 def _git_doubt(left_open: Words) -> str:
@@ -136,34 +181,45 @@ def _git_doubt(left_open: Words) -> str:
 
 
 def _word_doubt(program: str, word: str, around: Surroundings) -> str:
-    program = program.rpartition("/")[2]
     if isinstance(word, Glob):
         for match in (*expand(word, around.cwd), word.partition("*")[0].partition("?")[0].partition("[")[0]):
             if match and (reason := _word_doubt(program, str(match), around)):
                 return reason
         return ""
-    name, _, value = word.partition("=")
     if word.startswith("-") and len(word) > 1:
-        letters = "" if word.startswith("--") else re.sub(r"[^A-Za-z].*", "", word[1:])
-        listed = _SHORT.get(program, "")
-        if (
-            _EXECUTES_OR_WRITES.fullmatch(name)
-            or name in _LONG_WITH_ONE_DASH
-            or set(letters[:4]) & set(listed)
-        ):
+        if _may_execute_or_write(program, word):
             return f"the option {word} may execute or write"
     elif program in ("make", "gmake", "env") and _ASSIGNMENT.match(word):
         return f"{word!r} changes what it runs"
-    if "::" in word.partition("/")[0] and program == "git":
+    elif word.startswith("@") and os.path.lexists(around.cwd / word[1:]):
+        return f"{word!r} may stand for options in a file"
+    if "::" in word.partition("/")[0] and program.startswith("git "):
         return f"{word!r} may start a program"
-    for text in {word, value, word.lstrip("@"), word[2:] if re.match(r"-[A-Za-z][./~]", word) else ""} - {""}:
+    attached = word[2:] if re.match(r"-[A-Za-z][@<./~]", word) else ""
+    for text in {word, *_PARTS.split(word), attached, *_PARTS.split(attached)} - {""}:
         if reason := _place_doubt(text, around):
             return f"{text!r} {reason}"
     return ""
 
 
+def _may_execute_or_write(program: str, option: str) -> bool:
+    name = option.partition("=")[0]
+    if _MORE.fullmatch(f"{program} {option}"):
+        return True
+    if option.startswith("--"):
+        short = program.partition(" ")[0] in _ABBREVIATES and len(name) > 3
+        begins = short and any(one.startswith(name[2:].lower()) for one in _LONG)
+        return begins or _EXECUTES_OR_WRITES.fullmatch(name) is not None
+    letters = re.sub(r"[^A-Za-z].*", "", option[1:])
+    listed = _SHORT.get(program, _SHORT.get(program.partition(" ")[0], ""))
+    given = letters[:1] if program in _ONLY_FIRST else letters
+    return not set(listed).isdisjoint(given)
+
+
 def _place_doubt(text: str, around: Surroundings) -> str:
-    if "://" in text or "\0" in text or text.startswith("-"):
+    if "://" in text:
+        return "may be a file" if "file" in text.partition("://")[0].lower() else ""
+    if "\0" in text or text.startswith("-"):
         return ""
     place = resolve(text, around.cwd, around.home)
     if around.keeps_secrets(place):

@@ -39,6 +39,8 @@ _TYPES = {
 """Types of ripgrep whose files are known here, by the end of their names."""
 _NO_IGNORE = frozenset({"-u", "--unrestricted", "--no-ignore", "--no-ignore-vcs"})
 _HIDDEN = frozenset({"-u", "--unrestricted", "--hidden", "-."})
+_SLASH = re.compile(r"/(?![^\[\]]*\])")
+"""A slash that is not in brackets."""
 _PLAIN_GLOB = re.compile(r"[\w.-]+|\*\.\w+|\.\*")
 
 
@@ -107,11 +109,11 @@ def sweep_of_grep(roots: tuple[str, ...], given: Given) -> Sweep:
 
 def sweep_of_rg(roots: tuple[str, ...], given: Given) -> Sweep:
     """What ripgrep searches: no hidden or ignored files, unless an option, a glob or a type brings them back."""
-    globs = [value for option, value in given.values if option in ("-g", "--glob", "--iglob")]
+    globs = [value.rstrip() for option, value in given.values if option in ("-g", "--glob", "--iglob")]
     chosen = [
-        re.compile(component_regex(word.rstrip("/").rpartition("/")[2]).pattern, re.IGNORECASE | re.DOTALL)
+        re.compile(_last_component(word.rstrip("/")), re.IGNORECASE | re.DOTALL)
         for value in globs
-        if not value.startswith("!")
+        if value and value[0] not in "!#"  # like a line of .gitignore: the others choose nothing
         for word in braces(value)
     ]
     types = [value for option, value in given.values if option in ("-t", "--type")]
@@ -132,6 +134,13 @@ def sweep_of_rg(roots: tuple[str, ...], given: Given) -> Sweep:
         return not hidden and (bool(given.options & _NO_IGNORE) or not _is_ignored(path))
 
     return Sweep(lambda: _below(roots), shows)
+
+
+def _last_component(glob: str) -> str:
+    """A pattern for the names that a glob of ripgrep may choose; any, for braces that bash would leave alone."""
+    if "{" in glob or "}" in glob:
+        return ".*"
+    return component_regex(_SLASH.split(glob)[-1]).pattern
 
 
 def sweep_of_git_grep(root: str, untracked: bool, tracked: Callable[[], Iterable[str]]) -> Sweep:

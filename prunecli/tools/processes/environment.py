@@ -5,6 +5,7 @@ environment is only half of it.
 """
 
 import os
+import re
 import sys
 from collections.abc import Collection, Mapping
 from typing import Any
@@ -15,6 +16,12 @@ _KEY_SHAPE = "sk-ant-"
 _SHORTEST = 8
 """Characters below which a value is too common to count as a copy of a credential."""
 
+_CREDENTIAL = re.compile(
+    r"(?:TOKEN|PASSWORD|PASSWD|PASSPHRASE|APIKEY|_PWD|_PAT)$|(?:^|_)(?:SECRETS?|CREDENTIALS?)(?:_|$)"
+    r"|(?:API|ACCESS|PRIVATE|SIGNING|ENCRYPTION)_KEY(?:_|$)",
+    re.IGNORECASE,
+)
+_URL = re.compile(r"://[^/\s:@]*:[^/\s@]+@")
 _PR_SET_DUMPABLE = 4
 
 
@@ -29,6 +36,12 @@ def secret_names(environ: Mapping[str, str], keys: Collection[str] = ()) -> froz
     values = {environ[name] for name in ours if _names_secret(name) and len(environ[name]) >= _SHORTEST}
     copies = {name for name, value in environ.items() if _KEY_SHAPE in value or value in values}
     return frozenset(ours | copies)
+
+
+def credential_names(environ: Mapping[str, str]) -> frozenset[str]:
+    """The variables that hold a credential of the user: by their names, or a URL with a password in them."""
+    found = (name for name, value in environ.items() if _CREDENTIAL.search(name) or _URL.search(value))
+    return frozenset(found)
 
 
 def child_environment(environ: Mapping[str, str], keys: Collection[str] = ()) -> dict[str, str]:

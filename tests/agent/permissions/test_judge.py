@@ -73,7 +73,7 @@ def test_each_mode_lets_pass_what_it_says(here: Scene, name: str) -> None:
         ("rm x", "`rm` can change files"),
         ("/bin/touch x", "`/bin/touch` can change files"),
         ("env A=1 make", "`env` runs another program"),
-        ("sleep 3", "`sleep` may do more than read"),
+        ("numfmt 3", "`numfmt` may do more than read"),
         ("npm install left-pad", "`npm install` installs packages, which can run scripts"),
         ("yarn", "`yarn` installs packages, which can run scripts"),
         ("pip install .", "`pip install` installs packages, which can run scripts"),

@@ -1,5 +1,6 @@
 """One policy for every reader: what may hold a secret is not printed without a question."""
 
+import hashlib
 import os
 import subprocess
 import tempfile
@@ -13,6 +14,9 @@ from prunecli.agent.permissions.globs import braces, chooses_secrets
 from prunecli.agent.permissions.verdict import Rules
 from tests.agent.judged import Scene, scene
 from tests.tools.calling import Caller
+
+NPMRC = b"//registry/:_authToken=x\n"
+NPMRC_BLOB = hashlib.sha1(b"blob %d\0" % len(NPMRC) + NPMRC).hexdigest()
 
 
 @pytest.fixture
@@ -72,6 +76,7 @@ def repository(here: Scene, *ignored: str) -> None:
             "strings .env",
         ),
         *("cd deploy && cat id_rsa", "cd deploy && cat *", "cd deploy && rg x", "cd src && cat ../.env"),
+        *("git diff src deploy", "git diff --stat -p README.md .env"),  # there is no repository
     ],
 )
 def test_no_reader_prints_a_secret_unasked(here: Scene, line: str) -> None:
@@ -141,10 +146,12 @@ def test_what_shows_no_secret_passes_beside_one(here: Scene, line: str) -> None:
             "git log -p -- '*'",
             "git -C src show HEAD:.npmrc",
         ),
+        *(f"git show -s {NPMRC_BLOB}", f"git show --stat {NPMRC_BLOB[:7].upper()}", "git status -v"),
+        *("git diff HEAD: HEAD:src", "git diff HEAD:src -- '.n*'", "git diff --stat --check HEAD"),
     ],
 )
 def test_git_shows_no_tracked_secret_unasked(here: Scene, line: str) -> None:
-    (here.workspace / ".npmrc").write_text("//registry/:_authToken=x\n")
+    (here.workspace / ".npmrc").write_bytes(NPMRC)
     repository(here, ".env", "deploy")
     assert here.bash(line).kind == "ask", line
 
@@ -156,6 +163,7 @@ def test_git_passes_where_no_secret_is_tracked_or_shown(here: Scene) -> None:
             "git diff",
             "git log -p -2",
             "git show HEAD",
+            "git show --stat HEAD",
             "git show HEAD:src/a.py",
             "git grep x",
             "git diff HEAD~1",
