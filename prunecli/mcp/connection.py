@@ -8,6 +8,7 @@ could hold up the whole program.
 
 import asyncio
 import contextlib
+import re
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
@@ -34,6 +35,11 @@ LOG_LINES = 200
 CLOSE_SECONDS = 6.0
 RELIST_SECONDS = 0.2
 """A server that changes its lists often is asked once for all changes in this time."""
+
+_NO_SESSION = (400, 404)
+"""The statuses by which a server says that it does not know the session, as after its restart."""
+_MALFORMED = re.compile(r"\d+ validation errors? for \S+ (.+?)(?: \[type=.*|$)")
+"""The SDK's words for a value of a wrong form: what is left of them says where and why."""
 
 T = TypeVar("T")
 
@@ -92,8 +98,14 @@ class Connection:
             self._fail(error)
         finally:
             self._client = None
+            self._over.set()
             self.settled.set()
             await self._leave(stack)
+
+    @property
+    def over(self) -> bool:
+        """Whether the connection is lost or closed, though `serve` may still be ending it."""
+        return self._over.is_set()
 
     def close(self) -> None:
         """End the connection; `serve` returns soon."""
@@ -192,8 +204,7 @@ class Connection:
         self._changed()
 
     def _fail(self, error: BaseException) -> None:
-        status = f" (HTTP {self._status})" if self._status else ""
-        self._end(self._why or f"{_words(error)}{status}")
+        self._end(self._why or f"{_words(error)}{self._http_status}")
 
     def _end(self, why: str) -> None:
         """The connection is over: for this reason, unless the server wants a login."""
@@ -208,6 +219,10 @@ class Connection:
         from prunecli.mcp.oauth import may_log_in
 
         return may_log_in(self._definition)
+
+    @property
+    def _http_status(self) -> str:
+        return f" (HTTP {self._status})" if self._status else ""
 
     def _note(self, line: str) -> None:
         self._log.append(in_line(line, 500))
@@ -293,14 +308,16 @@ class Connection:
         from mcp_types import CONNECTION_CLOSED
 
         name = self.server.name
-        lost = getattr(error, "code", None) == CONNECTION_CLOSED or not hasattr(error, "code")
         words = _words(error)
-        if lost or words == "Session terminated":
+        if isinstance(error, ValueError):  # an answer, though not one of the protocol
+            return f"{name}: {words}"
+        lost = getattr(error, "code", None) == CONNECTION_CLOSED or not hasattr(error, "code")
+        if lost or (self._status in _NO_SESSION and "session" in words.lower()):
             self._lose(words)
             if self._status == 401 and self._may_log_in():
                 return f"The server {name} no longer accepts the login: /mcp login {name} to log in again."
             return f"The connection to the server {name} was lost: {self._why}."
-        return f"{name}: {words}"
+        return f"{name}: {words}{self._http_status}"
 
     @contextlib.contextmanager
     def _clocks_stopped(self) -> Any:
@@ -328,4 +345,6 @@ def _words(error: BaseException) -> str:
         return f"there is no program {in_line(str(error.filename), 100)}"
     if isinstance(error, OSError) and error.strerror:
         return in_line(error.strerror)
-    return in_line(str(error)) or type(error).__name__
+    return in_line(_MALFORMED.sub(r"not in the form of the protocol: \1", in_line(str(error), 2_000))) or (
+        type(error).__name__
+    )

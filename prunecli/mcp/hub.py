@@ -5,7 +5,6 @@ So nothing that a server does, and nothing that the SDK needs to read it, holds 
 """
 
 import asyncio
-import logging
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Coroutine, Mapping, Sequence
@@ -14,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from prunecli.errors import ToolError
+from prunecli.mcp import keep_quiet
 from prunecli.mcp.connection import Connection, World
 from prunecli.mcp.definition import Definition
 from prunecli.mcp.state import Offer, Server, State
@@ -159,10 +159,10 @@ class Hub:
                 )
             known = ", ".join(shown) or "none"
             raise ToolError(f"There is no MCP server {name!r}. Servers: {known}.")
-        connection, task = self._running[name]
-        if task.done() and connection.server.offer.tools:
+        connection, _ = self._running[name]
+        if connection.over and connection.server.offer.tools:
             await self._apply(name, lost=True)
-            connection, task = self._running[name]
+            connection, _ = self._running[name]
         try:
             async with asyncio.timeout(PATIENCE):
                 await connection.settled.wait()
@@ -209,8 +209,8 @@ class Hub:
         async with self._locks[name]:
             offer = Offer()
             if lost:
-                before, task = self._running[name]
-                if not task.done():
+                before, _ = self._running[name]
+                if not before.over:
                     return
                 offer = before.server.offer  # known, so that each call tries again while the server is away
             await self._stop(name)
@@ -239,9 +239,6 @@ class Hub:
 
 
 def _load_sdk() -> None:
-    """Import the SDK, and keep its log off the terminal."""
-    import mcp
+    import mcp  # noqa: F401
 
-    logger = logging.getLogger(mcp.__name__)
-    logger.addHandler(logging.NullHandler())
-    logger.propagate = False
+    keep_quiet()

@@ -3,6 +3,7 @@
 import base64
 import binascii
 import json
+import operator
 import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, assert_never
@@ -122,17 +123,20 @@ def _image(data: str, kind: str) -> Block:
 
 
 def _says(content: Sequence[Block], value: Json) -> bool:
-    """Whether a text in the content repeats this value, as the protocol recommends. Servers wrap a value that is not
-    an object in an object with one key, such as `result` or `content`.
+    """Whether the content repeats this value, as the protocol recommends: a text all of it, or each text an item of a
+    list. Servers wrap a value that is not an object in an object with one key, such as `result` or `content`.
     """
     values = [value, *value.values()] if isinstance(value, dict) and len(value) == 1 else [value]
-    for block in content:
-        if isinstance(block, Text):
-            if block.text in values:
-                return True
-            try:
-                if json.loads(block.text) in values:
-                    return True
-            except (ValueError, RecursionError):
-                continue
-    return False
+    said = [_meanings(block.text) for block in content if isinstance(block, Text)]
+    return any(each in values for meanings in said for each in meanings) or any(
+        isinstance(one, list) and len(one) == len(said) > 0 and all(map(operator.contains, said, one))
+        for one in values
+    )
+
+
+def _meanings(text: str) -> Sequence[Json]:
+    """What a text stands for: itself, and what it is as JSON."""
+    try:
+        return text, json.loads(text)
+    except (ValueError, RecursionError):
+        return (text,)

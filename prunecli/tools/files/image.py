@@ -1,6 +1,7 @@
 """Identify an image by its bytes: media type, size in pixels, completeness."""
 
 import struct
+import zlib
 from dataclasses import dataclass
 
 MAX_PIXELS = 8000
@@ -49,11 +50,13 @@ def header_of(data: bytes) -> ImageHeader:
 
 def _png(data: bytes) -> tuple[int, int]:
     width, height = struct.unpack_from(">II", data, 16)
-    at = 8
-    while data[at + 4 : at + 8] != b"IEND":
-        at += 12 + struct.unpack_from(">I", data, at)[0]
-    if at + 12 > len(data):
-        raise ValueError("cut short")
+    at, kind = 8, b""
+    while kind != b"IEND":
+        length, kind = struct.unpack_from(">I4s", data, at)
+        end = at + 12 + length
+        if zlib.crc32(data[at + 4 : end - 4]) != struct.unpack_from(">I", data, end - 4)[0]:
+            raise ValueError("damaged or cut short")
+        at = end
     return width, height
 
 
