@@ -12,6 +12,7 @@ from pathlib import Path
 
 from prunecli.errors import ConfigError
 from prunecli.extensions.front_matter import items, read, text
+from prunecli.extensions.hook_names import OURS
 from prunecli.extensions.places import Found, Owner
 from prunecli.paths import is_name
 from prunecli.sanitize import one_line
@@ -19,8 +20,7 @@ from prunecli.sanitize import one_line
 MAX_HELP = 200
 _SHELL = re.compile(r"(?:^|(?<=\s))!`([^`\n]+)`", re.MULTILINE)
 _ARGUMENT = re.compile(r"\$(ARGUMENTS\b|[1-9](?!\d))")
-_TOOLS = {"multiedit": "edit", "notebookedit": "edit", "glob": "find", "task": "task"}
-"""Claude Code's tools that have another name here."""
+_TOOLS = {theirs.lower(): ours for theirs, ours in OURS.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,11 +83,12 @@ def command_of(found: Found) -> CustomCommand:
 
 
 def rule_of(allowed: str) -> str:
-    """Claude Code's name of a tool, with what it may do, as a permission rule: `Bash(git add:*)`, `mcp__x__y`."""
+    """Claude Code's name of a tool, with what it may do, as a permission rule: `Bash(git add:*)`, `mcp__x__y`,
+    `WebFetch(domain:python.org)`."""
     name, bracket, body = allowed.partition("(")
     if found := re.fullmatch(r"mcp__(.+?)(?:__(.+))?", name):
         return f"mcp({found[1]}:{found[2] or '*'})"
-    return _TOOLS.get(name.lower(), name.lower()) + bracket + body
+    return _TOOLS.get(name.lower(), name.lower()) + bracket + body.removeprefix("domain:")
 
 
 def _split(arguments: str) -> Sequence[str]:

@@ -72,4 +72,6 @@ def test_a_file_without_text_is_refused(tmp_path: Path) -> None:
 def test_tools_of_claude_code_become_rules() -> None:
     given = ("Bash", "Edit(src/**)", "MultiEdit", "Glob", "mcp__x", "Bash(npm run test:*)")
     rules = ["bash", "edit(src/**)", "edit", "find", "mcp(x:*)", "bash(npm run test:*)"]
+    given += ("WebFetch(domain:python.org)", "WebSearch", "TodoWrite")
+    rules += ["web_fetch(python.org)", "web_search", "todo"]
     assert [rule_of(one) for one in given] == rules
