@@ -39,6 +39,7 @@ def test_without_front_matter_the_first_line_is_the_help(tmp_path: Path) -> None
         ("Fix $ARGUMENTS now", "a b", "Fix a b now"),
         ("$1-$2-$3", "a 'b c'", "a-b c-"),
         ("$1", "it's", "it's"),
+        ("$ARGUMENTS[1], $ARGUMENTS[0], $ARGUMENTS[7].", "a 'b c'", "b c, a, ."),
         ("$10 $0 $x $ARGUMENTSX", "a", "$10 $0 $x $ARGUMENTSX\n\nArguments: a"),
         ("Do it", "quickly", "Do it\n\nArguments: quickly"),
         ("Do it", "", "Do it"),
