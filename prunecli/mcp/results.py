@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, assert_never
 
 from prunecli.model.codec import well_formed
 from prunecli.model.messages import Block, Image, Json, Text
-from prunecli.tools.files.image import MAX_BASE64, MAX_PIXELS, header_of
+from prunecli.tools.files.image import MAX_BASE64, MAX_PIXELS, header_of, mended
 from prunecli.tools.tool import NO_OUTPUT, ToolOutput, bounded
 
 if TYPE_CHECKING:
@@ -114,12 +114,13 @@ def _image(data: str, kind: str) -> Block:
     if len(data) > MAX_BASE64:
         return Text(f"[an image of {len(data) * 3 // 4:,} bytes, too large]")
     try:
-        header = header_of(base64.b64decode(data, validate=True))
+        image = mended(base64.b64decode(data, validate=True))
+        header = header_of(image)
     except (ValueError, binascii.Error) as error:
         return Text(f"[an unreadable image ({in_line(kind, 40)}): {error}]")
     if max(header.width, header.height) > MAX_PIXELS:
         return Text(f"[an image of {header.width} x {header.height} pixels, too large]")
-    return Image(header.media_type, data, header.width, header.height)
+    return Image(header.media_type, base64.b64encode(image).decode("ascii"), header.width, header.height)
 
 
 def _says(content: Sequence[Block], value: Json) -> bool:

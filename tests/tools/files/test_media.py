@@ -70,6 +70,12 @@ def test_a_photo_is_turned_upright(size: tuple[int, int]) -> None:
     assert Pillow.open(io.BytesIO(base64.b64decode(block.data))).getexif().get(0x0112, 1) == 1
 
 
+def test_a_damaged_color_profile_is_left_out() -> None:
+    whole = picture("PNG", 30, 20)
+    profile = (5).to_bytes(4, "big") + b"iCCPwrong" + bytes(4)
+    assert base64.b64decode(image_of(whole[:33] + profile + whole[33:], Media()).data) == whole
+
+
 def test_an_image_of_too_many_bytes_is_compressed() -> None:
     noise = Pillow.effect_noise((1060, 1060), 100)
     out = io.BytesIO()
