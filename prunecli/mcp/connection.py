@@ -23,7 +23,7 @@ from prunecli.mcp.definition import Definition
 from prunecli.mcp.listing import offer_of
 from prunecli.mcp.results import in_line, text_of_prompt, text_of_resource
 from prunecli.mcp.state import Offer, Server, State
-from prunecli.model.messages import Block, Json
+from prunecli.model.messages import Block, Json, Media
 from prunecli.tools.tool import ToolOutput
 
 if TYPE_CHECKING:
@@ -47,13 +47,14 @@ T = TypeVar("T")
 @dataclass(frozen=True, slots=True)
 class World:
     """What connections need: where programs start and their environment; the variables of definitions; how to log in
-    at a URL; whom to ask for the server."""
+    at a URL; whom to ask for the server; what the model can be shown."""
 
     cwd: Path
     env: Mapping[str, str]
     environ: Mapping[str, str]
     auth: "Callable[[Definition], Auth | None]"
     elicit: Elicit
+    media: Callable[[], Media] = Media
 
 
 class Connection:
@@ -270,12 +271,13 @@ class Connection:
     ) -> ToolOutput:
         """Call a tool. Raises ToolError if there is no result."""
         async with self._asking() as (client, clock):
-            return await call_tool(client, self._definition.name, tool, arguments, clock.reporter(progress))
+            report, media = clock.reporter(progress), self._world.media()
+            return await call_tool(client, self._definition.name, tool, arguments, report, media)
 
     async def read(self, uri: str, most: int) -> tuple[str, tuple[Block, ...]]:
         """The text and the images of a resource, at most `most` bytes of text. Raises ToolError."""
         async with self._asking() as (client, _):
-            return text_of_resource((await client.read_resource(uri)).contents, most)
+            return text_of_resource((await client.read_resource(uri)).contents, most, self._world.media())
 
     async def prompt(self, name: str, arguments: Mapping[str, str]) -> str:
         """The text of a prompt. Raises ToolError."""

@@ -125,9 +125,16 @@ class RemoteServers:
         from prunecli.mcp.starting import server_environment
         from prunecli.runtime.mcp_login import auth_of
 
-        setup = self._runtime.setup
+        runtime, setup = self._runtime, self._runtime.setup
         env = server_environment(setup.child_env)
-        return World(setup.cwd, env, setup.child_env, lambda one: auth_of(setup.places, one), self._elicit)
+        return World(
+            setup.cwd,
+            env,
+            setup.child_env,
+            lambda one: auth_of(setup.places, one),
+            self._elicit,
+            lambda: runtime.choices.media,
+        )
 
     async def close(self) -> None:
         """End all servers."""
