@@ -58,11 +58,19 @@ class World:
 
 
 class Connection:
-    """One server. `changed` is called after each change of `server`; `offer` is what it had the last time."""
+    """One server. `changed` is called after each change of `server`; `offer` is what it had the last time. `older`:
+    connect with the handshake of the protocol before 2026."""
 
     def __init__(
-        self, definition: Definition, world: World, changed: Callable[[], None], offer: Offer | None = None
+        self,
+        definition: Definition,
+        world: World,
+        changed: Callable[[], None],
+        offer: Offer | None = None,
+        *,
+        older: bool = False,
     ) -> None:
+        self.older = older
         self._definition = definition
         self._world = world
         self._changed = changed
@@ -125,6 +133,7 @@ class Connection:
                 elicitation_callback=self._elicited,
                 message_handler=self._heard,
                 cache=None,
+                mode="legacy" if self.older else "auto",
             )
         )
 

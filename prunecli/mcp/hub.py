@@ -17,7 +17,7 @@ from prunecli.mcp import keep_quiet
 from prunecli.mcp.connection import Connection, World
 from prunecli.mcp.definition import Definition
 from prunecli.mcp.state import Offer, Server, State
-from prunecli.model.messages import Block, Json
+from prunecli.model.messages import Block, Json, plain_text
 from prunecli.tools.tool import ToolOutput
 
 MISSING = "the extra is missing; install prunecli[mcp]"
@@ -26,6 +26,8 @@ PATIENCE = 30.0
 SETTLE_SECONDS = 10.0
 """Seconds that a search waits for servers that are starting."""
 CLOSE_SECONDS = 8.0
+NO_QUESTIONS = "server-initiated requests"
+"""In the error of the Python SDK, and of FastMCP, for a question that the newest protocol cannot carry."""
 
 T = TypeVar("T")
 
@@ -136,7 +138,29 @@ class Hub:
         known = connection.server
         if known.state == "connected" and all(tool != one.name for one in known.offer.tools):
             raise ToolError(f"The server {server} has no tool {tool!r}. Use mcp_search to find tools.")
-        return await connection.call(tool, arguments, progress)
+        try:
+            output = await connection.call(tool, arguments, progress)
+        except ToolError as error:
+            await self._use_older(connection, str(error))
+            raise
+        if output.is_error:
+            await self._use_older(connection, plain_text(output.content))
+        return output
+
+    async def _use_older(self, connection: Connection, said: str) -> None:
+        """Connect in the older protocol if an error says that the server can ask the user only there. Then raises
+        ToolError: the call is not repeated by itself, because it may have done something before it asked."""
+        name = connection.server.name
+        if connection.older or NO_QUESTIONS not in said:
+            return
+        connection.older = True
+        connection.close()
+        await self._apply(name, lost=True)
+        await self._connected(name)
+        raise ToolError(
+            f"The tool wanted to ask the user, which {name} can only do in an older form of the protocol. "
+            "It is connected in that form now: call the tool again."
+        )
 
     async def read(self, server: str, uri: str, most: int) -> tuple[str, tuple[Block, ...]]:
         """Read a resource. Raises ToolError."""
@@ -207,17 +231,18 @@ class Hub:
     async def _apply(self, name: str, *, lost: bool = False) -> None:
         """Bring one server in line with what is wanted; with `lost`, only if its connection is over."""
         async with self._locks[name]:
-            offer = Offer()
+            offer, older = Offer(), False
             if lost:
                 before, _ = self._running[name]
                 if not before.over:
                     return
                 offer = before.server.offer  # known, so that each call tries again while the server is away
+                older = before.older
             await self._stop(name)
             self._show(name)
             wanted = self._wanted.get(name)
             if wanted is not None and wanted.held is None and not self._problem:
-                connection = Connection(wanted.definition, self._world, self._changed, offer)
+                connection = Connection(wanted.definition, self._world, self._changed, offer, older=older)
                 self._running[name] = connection, asyncio.ensure_future(connection.serve())
             self._changed()
 
