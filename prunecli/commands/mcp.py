@@ -1,7 +1,7 @@
 """/mcp: the MCP servers of this session."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from hashlib import sha256
 
 from prunecli.commands.command import Choice, Choose, Effect, InThread, Say, Table
@@ -9,7 +9,7 @@ from prunecli.errors import ConfigError
 from prunecli.figures import short
 from prunecli.mcp.definition import Definition
 from prunecli.mcp.starting import explain
-from prunecli.mcp.state import Server
+from prunecli.mcp.state import RemoteTool, Server
 from prunecli.runtime import Runtime
 from prunecli.runtime.mcp_definitions import McpDefinitions, Servers
 from prunecli.runtime.mcp_login import LoginAttempt, login_of, open_page
@@ -58,7 +58,14 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
 
 def _all(runtime: Runtime, servers: Sequence[Server]) -> Table:
     rows = tuple(
-        (one.name, one.state, one.transport, str(len(one.offer.tools)), short(_tokens(runtime, one)), one.why)
+        (
+            one.name,
+            one.state,
+            one.transport,
+            str(len(one.offer.tools)),
+            short(_tokens(runtime, one.offer.tools)),
+            one.why,
+        )
         for one in servers
     )
     wanting = next((one.name for one in servers if one.state == "needs login"), "")
@@ -69,10 +76,7 @@ def _all(runtime: Runtime, servers: Sequence[Server]) -> Table:
 
 
 def _one(runtime: Runtime, server: Server) -> list[Effect]:
-    rows = [
-        (tool.name, short(_count(runtime, tool.name, tool.schema)), tool.description)
-        for tool in server.offer.tools
-    ]
+    rows = [(tool.name, short(_tokens(runtime, [tool])), tool.description) for tool in server.offer.tools]
     facts = [
         f"{server.name}: {server.state}{f', {server.why}' if server.why else ''}",
         f"{server.transport}, from {server.origin}" if server.origin else server.transport,
@@ -93,14 +97,10 @@ def _login_offer(server: Server) -> list[Effect]:
     return [Choose("Log in?", "mcp", (row,))]
 
 
-def _tokens(runtime: Runtime, server: Server) -> int:
-    return sum(_count(runtime, tool.name, tool.schema, tool.description) for tool in server.offer.tools)
-
-
-def _count(runtime: Runtime, name: str, schema: object, description: str = "") -> int:
-    """The tokens of a tool's definition; a long one is estimated by its characters."""
-    text = f"{name} {description} {json.dumps(schema)}"
-    return len(text) // 4 if len(text) > 20_000 else runtime.session.context.counts.counter.count(text)
+def _tokens(runtime: Runtime, tools: Iterable[RemoteTool]) -> int:
+    """The tokens of the tools' definitions; many or long ones are estimated by their characters."""
+    text = "\n".join(f"{tool.name} {tool.description} {json.dumps(tool.schema)}" for tool in tools)
+    return len(text) // 4 if len(text) > 100_000 else runtime.session.context.counts.counter.count(text)
 
 
 # Approval ----------------------------------------------------------------------------------------------------

@@ -1,26 +1,27 @@
 """Commands: Markdown files whose text becomes a prompt, as Claude Code defines them.
 
-`$ARGUMENTS` and `$1` to `$9` stand for what the user typed after the name, and ``!`command` `` for the output of a
-shell command. The text is split before arguments are filled in, so an argument cannot become a command.
+`$ARGUMENTS` stands for what the user typed after the name, `$1` to `$9` or `$ARGUMENTS[0]` to `$ARGUMENTS[8]` for its
+words, and ``!`command` `` for the output of a shell command. The text is split before arguments are filled in, so an
+argument cannot become a command.
 """
 
 import re
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from prunecli.errors import ConfigError
 from prunecli.extensions.front_matter import items, read, text
+from prunecli.extensions.hook_names import OURS
 from prunecli.extensions.places import Found, Owner
 from prunecli.paths import is_name
 from prunecli.sanitize import one_line
 
 MAX_HELP = 200
 _SHELL = re.compile(r"(?:^|(?<=\s))!`([^`\n]+)`", re.MULTILINE)
-_ARGUMENT = re.compile(r"\$(ARGUMENTS\b|[1-9](?!\d))")
-_TOOLS = {"multiedit": "edit", "notebookedit": "edit", "glob": "find", "task": "task"}
-"""Claude Code's tools that have another name here."""
+_ARGUMENT = re.compile(r"\$(?:ARGUMENTS(?:\[(\d)\])?(?!\w)|([1-9])(?!\d))")
+_TOOLS = {theirs.lower(): ours for theirs, ours in OURS.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,11 +84,12 @@ def command_of(found: Found) -> CustomCommand:
 
 
 def rule_of(allowed: str) -> str:
-    """Claude Code's name of a tool, with what it may do, as a permission rule: `Bash(git add:*)`, `mcp__x__y`."""
+    """Claude Code's name of a tool, with what it may do, as a permission rule: `Bash(git add:*)`, `mcp__x__y`,
+    `WebFetch(domain:python.org)`."""
     name, bracket, body = allowed.partition("(")
     if found := re.fullmatch(r"mcp__(.+?)(?:__(.+))?", name):
         return f"mcp({found[1]}:{found[2] or '*'})"
-    return _TOOLS.get(name.lower(), name.lower()) + bracket + body
+    return _TOOLS.get(name.lower(), name.lower()) + bracket + body.removeprefix("domain:")
 
 
 def _split(arguments: str) -> Sequence[str]:
@@ -98,10 +100,11 @@ def _split(arguments: str) -> Sequence[str]:
 
 
 def _filled(piece: str, arguments: str, values: Sequence[str]) -> str:
-    words: Mapping[str, str] = {str(number): value for number, value in enumerate(values, start=1)}
-    return _ARGUMENT.sub(
-        lambda found: arguments if found[1] == "ARGUMENTS" else words.get(found[1], ""), piece
-    )
+    def value(found: re.Match[str]) -> str:
+        at = int(found[1]) if found[1] else int(found[2]) - 1 if found[2] else None
+        return arguments if at is None else values[at] if at < len(values) else ""
+
+    return _ARGUMENT.sub(value, piece)
 
 
 def _in_one_line(words: str) -> str:

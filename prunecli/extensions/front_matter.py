@@ -47,14 +47,17 @@ def read(path: Path, most: int = MAX_BYTES) -> Page:
         raise ConfigError(f"{_shown(path)}: line {line}: not UTF-8") from None
 
 
-def read_fields(path: Path) -> Mapping[str, Json]:
-    """Read only the front matter, however long the text below it is. Raises ConfigError as `read`."""
+def read_beginning(path: Path) -> Page:
+    """Read the front matter and the beginning of the text below it, however long that is. Raises ConfigError as
+    `read`."""
     try:
         with open_regular(path) as file:
             data = file.read(MAX_FRONT_BYTES + 10)
     except OSError as error:
         raise ConfigError(f"{_shown(path)}: {error.strerror or error}") from None
-    return parse(data.decode("utf-8-sig", "replace"), path).fields
+    if b"\0" in data:
+        raise ConfigError(f"{_shown(path)}: not UTF-8")
+    return parse(data.decode("utf-8-sig", "replace"), path)
 
 
 def parse(text: str, path: Path) -> Page:

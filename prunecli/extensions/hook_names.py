@@ -1,4 +1,4 @@
-"""The names that hooks know: Claude Code's spelling of our tools, their inputs, results and modes.
+"""Claude Code's spelling of our tools, their inputs, results and modes, as hooks and other definitions use it.
 
 Public hook configurations match `Edit|Write` and read `tool_input.file_path`. One table serves both directions.
 """
@@ -24,6 +24,14 @@ TOOLS: Mapping[str, str] = {
     "web_search": "WebSearch",
 }
 """Our tools in Claude Code's spelling. All others keep their names."""
+
+OURS: Mapping[str, str] = {
+    **{theirs: ours for ours, theirs in TOOLS.items()},
+    "MultiEdit": "edit",
+    "NotebookEdit": "edit",
+    "Agent": "task",
+}
+"""The reverse, with tools of theirs that ours stand for."""
 
 _KEYS: Mapping[str, Mapping[str, str]] = {
     "bash": {"background": "run_in_background"},
@@ -55,7 +63,8 @@ def tool_name(name: str, given: Mapping[str, Json]) -> str:
 
 def tool_names(name: str, given: Mapping[str, Json]) -> tuple[str, ...]:
     """The names that a matcher may use for a tool: Claude Code's and ours."""
-    return tuple(dict.fromkeys((tool_name(name, given), name)))
+    newer = ("Agent",) if name == "task" else ()
+    return tuple(dict.fromkeys((tool_name(name, given), *newer, name)))
 
 
 def input_for_hooks(name: str, given: Mapping[str, Json], cwd: Path) -> dict[str, Json]:

@@ -93,11 +93,12 @@ class Hook:
         return urlsplit(self.url).hostname or ""
 
     def matches(self, *names: str) -> bool:
-        """Whether the matcher takes any of these names; an empty one and `*` take everything.
+        """Whether the matcher takes any of these names; an empty one and `*` take everything, and any takes an event
+        without names.
 
         Words separated by `|` or commas are compared whole. Anything else is a regular expression to be found in it.
         """
-        if self.matcher in ("", "*"):
+        if self.matcher in ("", "*") or not names:
             return True
         if _PLAIN.fullmatch(self.matcher):
             wanted = {word.strip() for word in re.split(r"[|,]", self.matcher)}
@@ -160,7 +161,7 @@ def _hook(event: str, matcher: str, one: Any, key: str) -> Hook | str:
         return f"{key}.type: hooks of type {kind!r:.40} never run in prunecli, only those of type command and http"
     if isinstance(timeout, bool) or not isinstance(timeout, int | float) or not 0 < timeout <= MAX_TIMEOUT:
         return f"{key}.timeout: expected seconds, more than 0 and at most {MAX_TIMEOUT:.0f}"
-    if narrow := next((name for name in _NARROWING if one.get(name) not in (None, False)), ""):
+    if narrow := next((name for name in _NARROWING if one.get(name) not in (None, False, "bash")), ""):
         return f"{key}.{narrow}: prunecli does not know this key, so the hook is left out"
     general = Hook(event, "", matcher, float(timeout), one.get("async") is True)
     return _command(general, one, key) if kind == "command" else _http(general, one, key)

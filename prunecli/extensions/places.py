@@ -122,6 +122,8 @@ def _walk(folder: Folder, marker: str) -> Iterator[Found | _Refused]:
         if (depth == 0 or os.path.islink(here)) and _leaves(here, folder.root):
             yield _refused(here, _OUTSIDE)
             continue
+        if depth and os.path.islink(here) and _inside(os.path.dirname(here), here):
+            continue  # a link to a folder around it
         marked = os.path.join(here, marker)
         if marker and depth and os.path.lexists(marked):
             files, below = [marked], list[str]()
@@ -172,10 +174,13 @@ def _file(path: str, folder: Folder) -> Found | _Refused:
 
 def _leaves(path: str, root: Path | None) -> bool:
     """Whether a path leads outside of the project, through whatever links; never without a project."""
-    if root is None:
-        return False
-    top, real = os.path.realpath(root), os.path.realpath(path)
-    return real != top and not real.startswith(top.rstrip("/") + "/")
+    return root is not None and not _inside(path, root)
+
+
+def _inside(path: str, folder: Path | str) -> bool:
+    """Whether a path leads to a folder or into it, through whatever links."""
+    top, real = os.path.realpath(folder), os.path.realpath(path)
+    return real == top or real.startswith(top.rstrip("/") + "/")
 
 
 def _refused(path: Path | str, why: str) -> _Refused:

@@ -11,12 +11,11 @@ from pathlib import Path
 
 from prunecli.errors import ConfigError
 from prunecli.extensions.commands import rule_of
-from prunecli.extensions.front_matter import flag, items, read_fields, text
+from prunecli.extensions.front_matter import flag, items, read_beginning, text
 from prunecli.extensions.places import Found, Owner
 from prunecli.sanitize import one_line
 
 MARKER = "SKILL.md"
-MAX_NAME = 64
 MAX_DESCRIPTION = 1_024
 MAX_TOKENS = 1_000
 """Tokens of all names and descriptions together."""
@@ -30,10 +29,13 @@ _MORE = "Skills without room for a description (look into their folder): "
 _AND = "and "
 _OTHERS = ""
 """Stands for the skills whose names had no room either; which these are is not known."""
-_LINE = re.compile(r"- ([a-z0-9-]{1,64}): (.*)")
+_LINE = re.compile(r"- ([\w.-]{1,64}): (.*)", re.ASCII)
 _SHORTEST = 40
 _NAMES_CHARS = 1_200
-_NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+_NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,63}", re.ASCII)
+_STRICT = re.compile(r"(?=.{1,64}$)[a-z0-9]+(-[a-z0-9]+)*")
+_RULE = "use at most 64 lowercase letters, digits and single hyphens"
+"""The format's rule for names. Many published skills break it, so `_NAME` is what counts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,16 +67,23 @@ class Skill:
 
 def skill_of(found: Found) -> Skill:
     """The skill of a SKILL.md. Raises ConfigError that names the file."""
-    fields = read_fields(found.path)
+    fields, body = read_beginning(found.path)
     shown = one_line(str(found.path))
-    name = text(fields, "name") or found.path.parent.name
-    if not _NAME.fullmatch(name) or len(name) > MAX_NAME:
-        rule = "use at most 64 lowercase letters, digits and single hyphens"
-        raise ConfigError(f"{shown}: name {one_line(name)[:80]!r}: {rule}")
-    description = one_line(" ".join(text(fields, "description").split()))
+    folder = found.path.parent.name
+    given = text(fields, "name") or folder
+    name = next((one for one in (given, folder) if _NAME.fullmatch(one)), "")
+    if not name:
+        raise ConfigError(f"{shown}: name {one_line(given)[:80]!r}: {_RULE}")
+    doubts = [f"name {one_line(given)[:80]!r}: {_RULE}"] if not _STRICT.fullmatch(given) else []
+    if name != folder:
+        doubts.append(f"name {name} differs from its folder")
+    described = text(fields, "description")
+    if not described:
+        described = next((one for one in re.split(r"\n\s*\n", body) if not one.startswith("#")), "")
+        doubts.append("description is missing; its first paragraph stands in")
+    description = one_line(" ".join(f"{described} {text(fields, 'when_to_use')}".split()))
     if not description:
         raise ConfigError(f"{shown}: description is missing")
-    doubts = [f"name {name} differs from its folder"] if name != found.path.parent.name else []
     if len(description) > MAX_DESCRIPTION:
         doubts.append(f"description is longer than {MAX_DESCRIPTION:,} characters")
     return Skill(

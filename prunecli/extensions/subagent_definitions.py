@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from prunecli.errors import ConfigError
 from prunecli.extensions.front_matter import items, read, text
+from prunecli.extensions.hook_names import OURS, TOOLS
 from prunecli.extensions.places import Found
 from prunecli.sanitize import one_line
 
@@ -25,18 +26,8 @@ _NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,63}")
 _READ_HERE = frozenset({"name", "description", "tools", "disallowedTools", "model", "maxTurns"})
 _SILENT = frozenset({"color"})
 """Fields that mean nothing here and change nothing."""
-_THEIRS = {
-    "Read": "read",
-    "Write": "write",
-    "Edit": "edit",
-    "MultiEdit": "edit",
-    "Bash": "bash",
-    "Grep": "grep",
-    "Glob": "find",
-    "LS": "ls",
-}
-"""Claude Code's names of tools."""
-_OURS = frozenset({*_THEIRS.values(), "recall", "prun", "mcp", "jobs", "ask"})
+_HERE = frozenset({*TOOLS, "recall", "prun", "mcp", "jobs", "ask"}) - {"task"}
+"""The tools that a subagent can have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +75,7 @@ def parse(found: Found) -> Definition:
         raise ConfigError(
             f"{where}: name: invalid name {one_line(name)[:60]!r}; use letters, digits, . _ and -"
         )
-    description = one_line(text(fields, "description"))
+    description = one_line(" ".join(text(fields, "description").split()))
     if not description:
         raise ConfigError(f"{where}: description: missing; the model needs it to choose this agent")
     if not body:
@@ -118,8 +109,8 @@ def _tools(names: Iterable[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     found, unknown = list[str](), list[str]()
     for name in names:
         plain = name.partition("(")[0]
-        ours = "mcp" if plain.startswith("mcp__") else _THEIRS.get(plain, plain)
-        if ours in _OURS:
+        ours = "mcp" if plain.startswith("mcp__") else OURS.get(plain, plain)
+        if ours in _HERE:
             found.append(ours)
         elif plain != "*":
             unknown.append(plain)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from prunecli.errors import ToolError
 from prunecli.mcp.results import in_line, output_of
-from prunecli.model.messages import Json
+from prunecli.model.messages import Json, Media
 from prunecli.tools.tool import ToolOutput
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class Clock:
 
 
 async def call_tool(
-    client: "Client", server: str, tool: str, arguments: Mapping[str, Json], report: Any
+    client: "Client", server: str, tool: str, arguments: Mapping[str, Json], report: Any, media: Media
 ) -> ToolOutput:
     """Call a tool. Raises ToolError if there is no result, and MCPError."""
     from mcp import MCPError
@@ -68,7 +68,7 @@ async def call_tool(
                     raise ToolError(f"{server}: a page was not opened, so {tool} was not called.") from None
             continue
         if not isinstance(result, InputRequiredResult):
-            return output_of(result)
+            return output_of(result, media)
         wants, state = result.input_requests or {}, result.request_state
         responses = {key: await _answer(client, server, key, wanted) for key, wanted in wants.items()}
     raise ToolError(f"{server}:{tool} asked for input {ROUNDS} times without a result.")

@@ -8,6 +8,7 @@ could hold up the whole program.
 
 import asyncio
 import contextlib
+import re
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
@@ -22,7 +23,7 @@ from prunecli.mcp.definition import Definition
 from prunecli.mcp.listing import offer_of
 from prunecli.mcp.results import in_line, text_of_prompt, text_of_resource
 from prunecli.mcp.state import Offer, Server, State
-from prunecli.model.messages import Block, Json
+from prunecli.model.messages import Block, Json, Media
 from prunecli.tools.tool import ToolOutput
 
 if TYPE_CHECKING:
@@ -35,27 +36,41 @@ CLOSE_SECONDS = 6.0
 RELIST_SECONDS = 0.2
 """A server that changes its lists often is asked once for all changes in this time."""
 
+_NO_SESSION = (400, 404)
+"""The statuses by which a server says that it does not know the session, as after its restart."""
+_MALFORMED = re.compile(r"\d+ validation errors? for \S+ (.+?)(?: \[type=.*|$)")
+"""The SDK's words for a value of a wrong form: what is left of them says where and why."""
+
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
 class World:
     """What connections need: where programs start and their environment; the variables of definitions; how to log in
-    at a URL; whom to ask for the server."""
+    at a URL; whom to ask for the server; what the model can be shown."""
 
     cwd: Path
     env: Mapping[str, str]
     environ: Mapping[str, str]
     auth: "Callable[[Definition], Auth | None]"
     elicit: Elicit
+    media: Callable[[], Media] = Media
 
 
 class Connection:
-    """One server. `changed` is called after each change of `server`; `offer` is what it had the last time."""
+    """One server. `changed` is called after each change of `server`; `offer` is what it had the last time. `older`:
+    connect with the handshake of the protocol before 2026."""
 
     def __init__(
-        self, definition: Definition, world: World, changed: Callable[[], None], offer: Offer | None = None
+        self,
+        definition: Definition,
+        world: World,
+        changed: Callable[[], None],
+        offer: Offer | None = None,
+        *,
+        older: bool = False,
     ) -> None:
+        self.older = older
         self._definition = definition
         self._world = world
         self._changed = changed
@@ -92,8 +107,14 @@ class Connection:
             self._fail(error)
         finally:
             self._client = None
+            self._over.set()
             self.settled.set()
             await self._leave(stack)
+
+    @property
+    def over(self) -> bool:
+        """Whether the connection is lost or closed, though `serve` may still be ending it."""
+        return self._over.is_set()
 
     def close(self) -> None:
         """End the connection; `serve` returns soon."""
@@ -112,6 +133,7 @@ class Connection:
                 elicitation_callback=self._elicited,
                 message_handler=self._heard,
                 cache=None,
+                mode="legacy" if self.older else "auto",
             )
         )
 
@@ -192,8 +214,7 @@ class Connection:
         self._changed()
 
     def _fail(self, error: BaseException) -> None:
-        status = f" (HTTP {self._status})" if self._status else ""
-        self._end(self._why or f"{_words(error)}{status}")
+        self._end(self._why or f"{_words(error)}{self._http_status}")
 
     def _end(self, why: str) -> None:
         """The connection is over: for this reason, unless the server wants a login."""
@@ -208,6 +229,10 @@ class Connection:
         from prunecli.mcp.oauth import may_log_in
 
         return may_log_in(self._definition)
+
+    @property
+    def _http_status(self) -> str:
+        return f" (HTTP {self._status})" if self._status else ""
 
     def _note(self, line: str) -> None:
         self._log.append(in_line(line, 500))
@@ -255,12 +280,13 @@ class Connection:
     ) -> ToolOutput:
         """Call a tool. Raises ToolError if there is no result."""
         async with self._asking() as (client, clock):
-            return await call_tool(client, self._definition.name, tool, arguments, clock.reporter(progress))
+            report, media = clock.reporter(progress), self._world.media()
+            return await call_tool(client, self._definition.name, tool, arguments, report, media)
 
     async def read(self, uri: str, most: int) -> tuple[str, tuple[Block, ...]]:
         """The text and the images of a resource, at most `most` bytes of text. Raises ToolError."""
         async with self._asking() as (client, _):
-            return text_of_resource((await client.read_resource(uri)).contents, most)
+            return text_of_resource((await client.read_resource(uri)).contents, most, self._world.media())
 
     async def prompt(self, name: str, arguments: Mapping[str, str]) -> str:
         """The text of a prompt. Raises ToolError."""
@@ -293,14 +319,16 @@ class Connection:
         from mcp_types import CONNECTION_CLOSED
 
         name = self.server.name
-        lost = getattr(error, "code", None) == CONNECTION_CLOSED or not hasattr(error, "code")
         words = _words(error)
-        if lost or words == "Session terminated":
+        if isinstance(error, ValueError):  # an answer, though not one of the protocol
+            return f"{name}: {words}"
+        lost = getattr(error, "code", None) == CONNECTION_CLOSED or not hasattr(error, "code")
+        if lost or (self._status in _NO_SESSION and "session" in words.lower()):
             self._lose(words)
             if self._status == 401 and self._may_log_in():
                 return f"The server {name} no longer accepts the login: /mcp login {name} to log in again."
             return f"The connection to the server {name} was lost: {self._why}."
-        return f"{name}: {words}"
+        return f"{name}: {words}{self._http_status}"
 
     @contextlib.contextmanager
     def _clocks_stopped(self) -> Any:
@@ -328,4 +356,6 @@ def _words(error: BaseException) -> str:
         return f"there is no program {in_line(str(error.filename), 100)}"
     if isinstance(error, OSError) and error.strerror:
         return in_line(error.strerror)
-    return in_line(str(error)) or type(error).__name__
+    return in_line(_MALFORMED.sub(r"not in the form of the protocol: \1", in_line(str(error), 2_000))) or (
+        type(error).__name__
+    )

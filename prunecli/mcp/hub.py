@@ -5,7 +5,6 @@ So nothing that a server does, and nothing that the SDK needs to read it, holds 
 """
 
 import asyncio
-import logging
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Coroutine, Mapping, Sequence
@@ -14,10 +13,11 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from prunecli.errors import ToolError
+from prunecli.mcp import keep_quiet
 from prunecli.mcp.connection import Connection, World
 from prunecli.mcp.definition import Definition
 from prunecli.mcp.state import Offer, Server, State
-from prunecli.model.messages import Block, Json
+from prunecli.model.messages import Block, Json, plain_text
 from prunecli.tools.tool import ToolOutput
 
 MISSING = "the extra is missing; install prunecli[mcp]"
@@ -26,6 +26,8 @@ PATIENCE = 30.0
 SETTLE_SECONDS = 10.0
 """Seconds that a search waits for servers that are starting."""
 CLOSE_SECONDS = 8.0
+NO_QUESTIONS = "server-initiated requests"
+"""In the error of the Python SDK, and of FastMCP, for a question that the newest protocol cannot carry."""
 
 T = TypeVar("T")
 
@@ -136,7 +138,29 @@ class Hub:
         known = connection.server
         if known.state == "connected" and all(tool != one.name for one in known.offer.tools):
             raise ToolError(f"The server {server} has no tool {tool!r}. Use mcp_search to find tools.")
-        return await connection.call(tool, arguments, progress)
+        try:
+            output = await connection.call(tool, arguments, progress)
+        except ToolError as error:
+            await self._use_older(connection, str(error))
+            raise
+        if output.is_error:
+            await self._use_older(connection, plain_text(output.content))
+        return output
+
+    async def _use_older(self, connection: Connection, said: str) -> None:
+        """Connect in the older protocol if an error says that the server can ask the user only there. Then raises
+        ToolError: the call is not repeated by itself, because it may have done something before it asked."""
+        name = connection.server.name
+        if connection.older or NO_QUESTIONS not in said:
+            return
+        connection.older = True
+        connection.close()
+        await self._apply(name, lost=True)
+        await self._connected(name)
+        raise ToolError(
+            f"The tool wanted to ask the user, which {name} can only do in an older form of the protocol. "
+            "It is connected in that form now: call the tool again."
+        )
 
     async def read(self, server: str, uri: str, most: int) -> tuple[str, tuple[Block, ...]]:
         """Read a resource. Raises ToolError."""
@@ -159,10 +183,10 @@ class Hub:
                 )
             known = ", ".join(shown) or "none"
             raise ToolError(f"There is no MCP server {name!r}. Servers: {known}.")
-        connection, task = self._running[name]
-        if task.done() and connection.server.offer.tools:
+        connection, _ = self._running[name]
+        if connection.over and connection.server.offer.tools:
             await self._apply(name, lost=True)
-            connection, task = self._running[name]
+            connection, _ = self._running[name]
         try:
             async with asyncio.timeout(PATIENCE):
                 await connection.settled.wait()
@@ -207,17 +231,18 @@ class Hub:
     async def _apply(self, name: str, *, lost: bool = False) -> None:
         """Bring one server in line with what is wanted; with `lost`, only if its connection is over."""
         async with self._locks[name]:
-            offer = Offer()
+            offer, older = Offer(), False
             if lost:
-                before, task = self._running[name]
-                if not task.done():
+                before, _ = self._running[name]
+                if not before.over:
                     return
                 offer = before.server.offer  # known, so that each call tries again while the server is away
+                older = before.older
             await self._stop(name)
             self._show(name)
             wanted = self._wanted.get(name)
             if wanted is not None and wanted.held is None and not self._problem:
-                connection = Connection(wanted.definition, self._world, self._changed, offer)
+                connection = Connection(wanted.definition, self._world, self._changed, offer, older=older)
                 self._running[name] = connection, asyncio.ensure_future(connection.serve())
             self._changed()
 
@@ -239,9 +264,6 @@ class Hub:
 
 
 def _load_sdk() -> None:
-    """Import the SDK, and keep its log off the terminal."""
-    import mcp
+    import mcp  # noqa: F401
 
-    logger = logging.getLogger(mcp.__name__)
-    logger.addHandler(logging.NullHandler())
-    logger.propagate = False
+    keep_quiet()

@@ -7,7 +7,6 @@ registration (RFC 7591), resource indicators (RFC 8707), refresh. Imported only 
 """
 
 import asyncio
-import logging
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from typing import Any, Final, TypeVar
@@ -27,6 +26,7 @@ from mcp.shared.auth import (
 from pydantic import AnyUrl, BaseModel, ValidationError
 
 from prunecli.errors import PrunecliError
+from prunecli.mcp import keep_quiet
 from prunecli.mcp.definition import Definition, OAuth, url_problem
 from prunecli.mcp.logins import Login
 from prunecli.mcp.redirect import Redirect
@@ -46,9 +46,7 @@ _PUBLIC: Final = "none"
 _Model = TypeVar("_Model", bound=BaseModel)
 ShowAddress = Callable[[str], Awaitable[None]]
 
-# The SDK logs each failure with its traceback; without a handler, that goes to the terminal.
-logging.getLogger("mcp").addHandler(logging.NullHandler())
-logging.getLogger("mcp").propagate = False
+keep_quiet()
 
 
 class NeedsLogin(PrunecliError):

@@ -1,15 +1,15 @@
 """What servers send, as content of this program: bounded, and without control characters."""
 
 import base64
-import binascii
 import json
+import operator
 import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, assert_never
 
 from prunecli.model.codec import well_formed
-from prunecli.model.messages import Block, Image, Json, Text
-from prunecli.tools.files.image import MAX_BASE64, MAX_PIXELS, header_of
+from prunecli.model.messages import Block, Json, Media, Text
+from prunecli.tools.files.media import image_of
 from prunecli.tools.tool import NO_OUTPUT, ToolOutput, bounded
 
 if TYPE_CHECKING:
@@ -37,9 +37,9 @@ def in_line(text: str, most: int = 200) -> str:
     return line if len(line) <= most else line[: most - 1] + "…"
 
 
-def output_of(result: "CallToolResult") -> ToolOutput:
+def output_of(result: "CallToolResult", media: Media) -> ToolOutput:
     """The result of a call. Structured content is added where no text repeats it."""
-    content = _blocks(result.content)
+    content = _blocks(result.content, media)
     if result.structured_content is not None and not _says(content, result.structured_content):
         content.append(Text(plain(json.dumps(result.structured_content, ensure_ascii=False))))
     return ToolOutput(tuple(content) or (Text(NO_OUTPUT),), bool(result.is_error))
@@ -50,19 +50,19 @@ def text_of_prompt(messages: "Sequence[PromptMessage]") -> str:
     both = len({message.role for message in messages}) > 1
     parts = []
     for message in messages[:MAX_BLOCKS]:
-        blocks = _blocks([message.content])
+        blocks = _blocks([message.content], Media())
         text = "\n".join(one.text if isinstance(one, Text) else "(an image, left out)" for one in blocks)
         parts.append(f"{message.role.capitalize()}: {text}" if both else text)
     return "\n\n".join(filter(None, parts))
 
 
 def text_of_resource(
-    contents: "Iterable[TextResourceContents | BlobResourceContents]", most: int
+    contents: "Iterable[TextResourceContents | BlobResourceContents]", most: int, media: Media
 ) -> tuple[str, tuple[Block, ...]]:
     """The text of a resource, at most `most` bytes, and its images."""
     texts, images = list[str](), list[Block]()
     for one in contents:
-        block = _resource(one, headed=False)
+        block = _resource(one, media, headed=False)
         if isinstance(block, Text):
             texts.append(block.text)
         else:
@@ -70,31 +70,33 @@ def text_of_resource(
     return bounded("\n".join(texts), most), tuple(images[:MAX_BLOCKS])
 
 
-def _blocks(content: "Sequence[ContentBlock]") -> list[Block]:
-    found = [_block(one) for one in content[:MAX_BLOCKS]]
+def _blocks(content: "Sequence[ContentBlock]", media: Media) -> list[Block]:
+    found = [_block(one, media) for one in content[:MAX_BLOCKS]]
     if len(content) > MAX_BLOCKS:
         found.append(Text(f"[{len(content) - MAX_BLOCKS} more parts left out]"))
     return found
 
 
-def _block(block: "ContentBlock") -> Block:
+def _block(block: "ContentBlock", media: Media) -> Block:
     match block.type:
         case "text":
             return Text(plain(block.text))
         case "image":
-            return _image(block.data, block.mime_type)
+            return _image(block.data, block.mime_type, media)
         case "audio":
             return Text(f"[audio, {in_line(block.mime_type, 40)}, left out]")
         case "resource_link":
             about = f": {in_line(block.description)}" if block.description else ""
             return Text(f"[resource {in_line(block.uri)} ({in_line(block.name)}){about}]")
         case "resource":
-            return _resource(block.resource, headed=True)
+            return _resource(block.resource, media, headed=True)
         case _:
             assert_never(block)
 
 
-def _resource(contents: "TextResourceContents | BlobResourceContents", *, headed: bool) -> Block:
+def _resource(
+    contents: "TextResourceContents | BlobResourceContents", media: Media, *, headed: bool
+) -> Block:
     text = getattr(contents, "text", None)
     head = f"[resource {in_line(contents.uri)}]\n" if headed else ""
     if isinstance(text, str):
@@ -102,37 +104,35 @@ def _resource(contents: "TextResourceContents | BlobResourceContents", *, headed
     kind = contents.mime_type or ""
     blob: str = getattr(contents, "blob", "")
     if kind.startswith("image/"):
-        return _image(blob, kind)
+        return _image(blob, kind, media)
     return Text(
         f"{head}[{len(blob) * 3 // 4:,} bytes, {in_line(kind, 40) or 'of an unknown kind'}, left out]"
     )
 
 
-def _image(data: str, kind: str) -> Block:
-    """The image if the endpoint takes it, else a line that says why not."""
-    if len(data) > MAX_BASE64:
-        return Text(f"[an image of {len(data) * 3 // 4:,} bytes, too large]")
+def _image(data: str, kind: str, media: Media) -> Block:
+    """The image as `read` would give it, or a line that says why not."""
     try:
-        header = header_of(base64.b64decode(data, validate=True))
-    except (ValueError, binascii.Error) as error:
-        return Text(f"[an unreadable image ({in_line(kind, 40)}): {error}]")
-    if max(header.width, header.height) > MAX_PIXELS:
-        return Text(f"[an image of {header.width} x {header.height} pixels, too large]")
-    return Image(header.media_type, data, header.width, header.height)
+        return image_of(base64.b64decode(data, validate=True), media)
+    except ValueError as error:
+        return Text(f"[an image ({in_line(kind, 40)}), left out: {error}]")
 
 
 def _says(content: Sequence[Block], value: Json) -> bool:
-    """Whether a text in the content repeats this value, as the protocol recommends. Servers wrap a value that is not
-    an object in an object with one key, such as `result` or `content`.
+    """Whether the content repeats this value, as the protocol recommends: a text all of it, or each text an item of a
+    list. Servers wrap a value that is not an object in an object with one key, such as `result` or `content`.
     """
     values = [value, *value.values()] if isinstance(value, dict) and len(value) == 1 else [value]
-    for block in content:
-        if isinstance(block, Text):
-            if block.text in values:
-                return True
-            try:
-                if json.loads(block.text) in values:
-                    return True
-            except (ValueError, RecursionError):
-                continue
-    return False
+    said = [_meanings(block.text) for block in content if isinstance(block, Text)]
+    return any(each in values for meanings in said for each in meanings) or any(
+        isinstance(one, list) and len(one) == len(said) > 0 and all(map(operator.contains, said, one))
+        for one in values
+    )
+
+
+def _meanings(text: str) -> Sequence[Json]:
+    """What a text stands for: itself, and what it is as JSON."""
+    try:
+        return text, json.loads(text)
+    except (ValueError, RecursionError):
+        return (text,)

@@ -6,6 +6,7 @@ it comes, and the call it would have answered fails; lines that are no messages 
 
 import asyncio
 import contextlib
+import json
 import os
 import re
 import signal
@@ -91,12 +92,12 @@ class Lines:
         self._parts, self._length, self._head, self._tail = [], 0, b"", b""
         if length <= self._most:
             return b"".join(parts)
-        answered = _ID_FIRST.search(head) or _ID_LAST.search(tail)
+        answered = _answered(head, tail)
         if answered is None:
             raise Flooded(
                 f"sent a message of {length / 1e6:.0f} MB; at most {self._most // 1_000_000} MB are read"
             )
-        return int(answered[1])
+        return answered
 
 
 @asynccontextmanager
@@ -178,22 +179,41 @@ async def _read_messages(
 
 
 def _message(line: bytes | int) -> Any:
-    """The message of a line, None for noise. A dropped line becomes the error that answers its call."""
+    """The message of a line, None for noise. A dropped or unreadable one becomes the error that answers its call."""
     from mcp.shared.message import SessionMessage
-    from mcp_types import INTERNAL_ERROR, ErrorData, JSONRPCError, jsonrpc_message_adapter
+    from mcp_types import jsonrpc_message_adapter
 
     if isinstance(line, int):
-        error = ErrorData(
-            code=INTERNAL_ERROR,
-            message=f"the answer is longer than {MAX_MESSAGE // 1_000_000} MB and was dropped",
-        )
-        return SessionMessage(JSONRPCError(jsonrpc="2.0", id=line, error=error))
+        return _failure(line, f"the answer is longer than {MAX_MESSAGE // 1_000_000} MB and was dropped")
     if not line.lstrip().startswith(b"{"):
         return None
-    try:
+    with contextlib.suppress(ValueError):
         return SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False))
-    except ValueError:
-        return None
+    with contextlib.suppress(ValueError, RecursionError):
+        return SessionMessage(jsonrpc_message_adapter.validate_json(_mended(line), by_name=False))
+    answered = _answered(line[:_END], line[-_END:])
+    return None if answered is None else _failure(answered, "the answer is not a message of the protocol")
+
+
+def _failure(answered: int, why: str) -> Any:
+    from mcp.shared.message import SessionMessage
+    from mcp_types import INTERNAL_ERROR, ErrorData, JSONRPCError
+
+    error = ErrorData(code=INTERNAL_ERROR, message=why)
+    return SessionMessage(JSONRPCError(jsonrpc="2.0", id=answered, error=error))
+
+
+def _mended(line: bytes) -> bytes:
+    """A line without what the strict parser refuses: halves of characters, as a cut text has them, and NaN. Raises
+    ValueError, RecursionError."""
+    value = json.loads(line.decode("utf-8", "replace"), parse_constant=lambda _: None)
+    return json.dumps(value, ensure_ascii=False).encode("utf-8", "replace")
+
+
+def _answered(head: bytes, tail: bytes) -> int | None:
+    """The id of the call that a message answers, by both ends of it."""
+    found = _ID_FIRST.search(head) or _ID_LAST.search(tail)
+    return int(found[1]) if found else None
 
 
 async def _write_messages(given: asyncio.StreamWriter, outgoing: Any, incoming: Any) -> None:

@@ -20,10 +20,9 @@ from prunecli.extensions.hook_names import (
 )
 from prunecli.extensions.hook_replies import Reply, strictest
 from prunecli.model.edits import Edit
-from prunecli.model.events import Event, Pinned, PrunApplied, SettingChanged, UserMessage
+from prunecli.model.events import AssistantMessage, Event, Pinned, PrunApplied, SettingChanged, UserMessage
 from prunecli.model.messages import Json, Text, ToolUse, plain_text
 from prunecli.model.notes import GO_ON, keeps_going, notice, typed
-from prunecli.model.signals import Notice
 from prunecli.runtime.hooking import Hooking, blocked
 from prunecli.runtime.host import Host
 from prunecli.sanitize import one_line
@@ -50,7 +49,7 @@ class Moments:
         """UserPromptSubmit for a message that came while the agent worked."""
         replies = await self._hooking.fire("UserPromptSubmit", prompt=typed(message))
         if why := blocked(replies):
-            self._say(f"A hook blocked your message, so it was not sent: {why}")
+            self._hooking.say(f"A hook blocked your message, so it was not sent: {why}")
             return False
         self._hooking.tell_model(replies)
         return True
@@ -111,7 +110,7 @@ class Moments:
         context = self._runtime.session.context
         replies = await self._hooking.fire("PrePrune", **self._proposal(prunes))
         if why := blocked(replies):
-            self._say(f"A hook blocked a prune: {why}")
+            self._hooking.say(f"A hook blocked a prune: {why}")
             asked = [
                 replace(_with(self._runtime, one, ()), reason=f"kept by a hook: {why}") for one in prunes
             ]
@@ -124,7 +123,7 @@ class Moments:
         fresh = tuple(sorted(pins - context.pinned))
         if not vetoed:
             return [*([Pinned(fresh)] if fresh else []), *prunes]
-        self._say(
+        self._hooking.say(
             f"A hook keeps {len(vetoed)} of {len(targets)} entries that would be pruned; they are pinned now"
         )
         asked = [_without(self._runtime, one, vetoed) for one in prunes if one.source == "model"]
@@ -169,7 +168,7 @@ class Moments:
         """PreCompact."""
         replies = await self._hooking.fire("PreCompact", trigger, trigger=trigger, custom_instructions=focus)
         if why := blocked(replies):
-            self._say(f"A hook blocked the compaction: {why}")
+            self._hooking.say(f"A hook blocked the compaction: {why}")
         return not why
 
     async def after_compaction(self) -> None:
@@ -182,19 +181,20 @@ class Moments:
         agent, context = self._hooking.agent, self._runtime.session.context
         event, names = ("SubagentStop", (agent,)) if agent else ("Stop", ())
         before = stops(context)
-        more: dict[str, Json] = {"agent_type": agent, "agent_id": self._runtime.session.id} if agent else {}
+        session, answers = self._runtime.session, (item.event for item in reversed(context.items))
+        last = next((one for one in answers if isinstance(one, AssistantMessage)), None)
+        more: dict[str, Json] = {"last_assistant_message": plain_text(last.content) if last else ""}
+        if agent:
+            more |= {"agent_type": agent, "agent_id": session.id, "agent_transcript_path": str(session.path)}
         replies = await self._hooking.fire(event, *names, stop_hook_active=before > 0, **more)
         said = [one for one in replies if one.decision == "deny"]
         if not said or self._hooking.stop is not None:
             return None
         if before >= MAX_STOPS:
-            self._say(f"Hooks continued the run {MAX_STOPS} times in a row; it stops now")
+            self._hooking.say(f"Hooks continued the run {MAX_STOPS} times in a row; it stops now")
             return None
         title = f"{GO_ON} {', '.join(one_line(one.name) for one in said)}"
         return notice(title, "\n".join(one.reason for one in said), kept=True)
-
-    def _say(self, text: str) -> None:
-        self._runtime.session.tell(Notice(text, "warning"))
 
 
 def stops(context: Context) -> int:

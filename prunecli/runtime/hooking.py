@@ -125,7 +125,7 @@ class Hooking:
             return self._head.runs(source)
         if source.label in self._approved and source.changed():
             self._approved.discard(source.label)
-            self._say(f"A script of the hooks in {source.label} changed, so they are off: /hooks approve")
+            self.say(f"A script of the hooks in {source.label} changed, so they are off: /hooks approve")
         return source.label in self._approved
 
     @property
@@ -223,9 +223,9 @@ class Hooking:
         line = line if len(line) <= 200 else line[:199] + "…"
         (self._head or self).last[hook.event, hook.command] = LastRun(ran.duration_ms, ran.exit_code, line)
         if reply.failure:
-            self._say(f"{hook.event} hook {one_line(hook.name)} failed: {line}")
+            self.say(f"{hook.event} hook {one_line(hook.name)} failed: {line}")
         if reply.message:
-            self._say(f"hook {one_line(hook.name)}: {visible(reply.message)}")
+            self.say(f"hook {one_line(hook.name)}: {visible(reply.message)}")
         if reply.stop is not None and self.stop is None:
             self.stop = one_line(reply.stop) or f"a hook stopped the run: {one_line(hook.name)}"
 
@@ -237,8 +237,11 @@ class Hooking:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    def _say(self, text: str) -> None:
-        self.runtime.session.tell(Notice(text, "warning"))
+    def say(self, text: str) -> None:
+        """Tell the user, for a task in the session that started it."""
+        who = self.runtime.who
+        said = Notice(f"{who}: {text}" if who else text, "warning")
+        (self._head or self).runtime.session.tell(said)
 
     def tell_model(self, replies: "Sequence[Reply]") -> None:
         """Deliver added context as notices before the next request."""

@@ -125,9 +125,16 @@ class RemoteServers:
         from prunecli.mcp.starting import server_environment
         from prunecli.runtime.mcp_login import auth_of
 
-        setup = self._runtime.setup
+        runtime, setup = self._runtime, self._runtime.setup
         env = server_environment(setup.child_env)
-        return World(setup.cwd, env, setup.child_env, lambda one: auth_of(setup.places, one), self._elicit)
+        return World(
+            setup.cwd,
+            env,
+            setup.child_env,
+            lambda one: auth_of(setup.places, one),
+            self._elicit,
+            lambda: runtime.choices.media,
+        )
 
     async def close(self) -> None:
         """End all servers."""
@@ -212,9 +219,14 @@ class RemoteServers:
 
         if self._hub is not None and self._hub.begun:
             await self._hub.ask(self._hub.settled())
-        missing = [_line(one) for one in self.servers if one.state != "connected"]
-        found = catalogue.search(words, catalogue.listed(self.servers))
-        return catalogue.in_words(found, f"Not connected: {'; '.join(missing)}" if missing else "")
+        servers = self.servers
+        missing = [_line(one) for one in servers if one.state != "connected"]
+
+        def found() -> str:
+            states = f"Not connected: {'; '.join(missing)}" if missing else ""
+            return catalogue.in_words(catalogue.search(words, catalogue.listed(servers)), states)
+
+        return await asyncio.to_thread(found)  # seconds, where thousands of tools have long descriptions
 
     async def call(
         self, server: str, tool: str, arguments: Mapping[str, Json], progress: Callable[[str], None]

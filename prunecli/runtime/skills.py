@@ -44,7 +44,7 @@ class Skills:
         hidden = []
         for skill in shelved.definitions:
             first = by_name.setdefault(skill.name, skill)
-            if first is not skill:
+            if first is not skill and first.path.resolve() != skill.path.resolve():
                 hidden.append(f"{one_line(str(skill.path))}: {one_line(str(first.path))} has the same name")
         self._shelved, self.by_name, self.problems = shelved, by_name, (*shelved.problems, *hidden)
         self._gatekeeper.readable = tuple(str(skill.folder.resolve()) for skill in by_name.values())

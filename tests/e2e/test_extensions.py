@@ -133,7 +133,7 @@ def test_skills_and_commands_by_keys(tmp_path: Path, columns: int, rows: int) ->
         work / ".claude/commands/git/note.md",
         "---\ndescription: Note \x1b[31mit\n---\nNote $1.\n!`touch made`",
     )
-    put(work / ".claude/skills/bad/SKILL.md", "---\nname: BAD\ndescription: x\n---\n")
+    put(work / ".claude/skills/bad/SKILL.md", "---\nname: bad\n---\n")
     with serve([Reply("Noted."), Reply("Reported.")]) as endpoint:
         environ = environment(tmp_path, endpoint) | {"PATH": os.environ["PATH"]}
         with Terminal(["--trust"], work, environ, columns, rows) as terminal:
@@ -144,7 +144,7 @@ def test_skills_and_commands_by_keys(tmp_path: Path, columns: int, rows: int) ->
             terminal.press("Tab")
             terminal.type("now")
             terminal.press("Enter")
-            terminal.wait_for("SKILL.md: name 'BAD'")
+            terminal.wait_for("SKILL.md: description is missing")
             answer(terminal, "touch made", "y")
             terminal.wait_for("Noted.")
             assert (work / "made").exists()

@@ -11,6 +11,7 @@ import pytest
 from prunecli.commands.command import Choose, run_line
 from prunecli.model.events import Pinned, Record, ToolResult, UserMessage
 from prunecli.model.messages import plain_text
+from prunecli.model.signals import Notice
 from prunecli.session.log import read_log
 from prunecli.session.verify import verify_session
 from tests import preloaded
@@ -165,13 +166,17 @@ async def test_a_hook_keeps_a_task_working_until_it_is_content(tmp_path: Path) -
         f"cat >> {seen}; echo >> {seen}; [ $(grep -c . {seen}) -gt 1 ] || "
         "{ echo 'Name the line.' >&2; exit 2; }"
     )
-    stop = {"matcher": "explore", "hooks": [{"type": "command", "command": command}]}
+    commands = [{"type": "command", "command": one} for one in (command, "exit 3")]
+    stop = {"matcher": "explore", "hooks": commands}
     main = [Reply([Thinking("Somebody should look."), task("alpha")]), last("Thanks.")]
     tasks = {"alpha": [step(0), last("It is in 0.txt."), last("It is in 0.txt:3.")]}
     async with Endpoint(cast(main, tasks)) as endpoint:
         sets = f"hooks.SubagentStop={json.dumps([stop])}"
         async with session(tmp_path, endpoint, sets, model="claude-sonnet-5-5") as runtime:
+            heard: list[str] = []
+            runtime.session.subscribe(lambda e: heard.append(e.text) if isinstance(e, Notice) else None)
             await runtime.submit("go")
+            assert heard.count("explore 1: SubagentStop hook exit failed: exit code 3") == 2
             ends = [one.event for one in runtime.session.records if isinstance(one.event, ToolResult)]
             assert plain_text(ends[0].content).startswith("It is in 0.txt:3.")
         assert endpoint.rejected == []
@@ -183,6 +188,7 @@ async def test_a_hook_keeps_a_task_working_until_it_is_content(tmp_path: Path) -
     assert [(one["hook_event_name"], one["agent_type"]) for one in given] == [("SubagentStop", "explore")] * 2
     assert [one["stop_hook_active"] for one in given] == [False, True]
     assert given[0]["agent_id"].endswith("-t1")
+    assert given[0]["agent_transcript_path"].endswith("-t1.jsonl")
 
 
 @pytest.mark.terminal

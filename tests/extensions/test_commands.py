@@ -39,6 +39,7 @@ def test_without_front_matter_the_first_line_is_the_help(tmp_path: Path) -> None
         ("Fix $ARGUMENTS now", "a b", "Fix a b now"),
         ("$1-$2-$3", "a 'b c'", "a-b c-"),
         ("$1", "it's", "it's"),
+        ("$ARGUMENTS[1], $ARGUMENTS[0], $ARGUMENTS[7].", "a 'b c'", "b c, a, ."),
         ("$10 $0 $x $ARGUMENTSX", "a", "$10 $0 $x $ARGUMENTSX\n\nArguments: a"),
         ("Do it", "quickly", "Do it\n\nArguments: quickly"),
         ("Do it", "", "Do it"),
@@ -72,4 +73,6 @@ def test_a_file_without_text_is_refused(tmp_path: Path) -> None:
 def test_tools_of_claude_code_become_rules() -> None:
     given = ("Bash", "Edit(src/**)", "MultiEdit", "Glob", "mcp__x", "Bash(npm run test:*)")
     rules = ["bash", "edit(src/**)", "edit", "find", "mcp(x:*)", "bash(npm run test:*)"]
+    given += ("WebFetch(domain:python.org)", "WebSearch", "TodoWrite")
+    rules += ["web_fetch(python.org)", "web_search", "todo"]
     assert [rule_of(one) for one in given] == rules

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from prunecli.errors import ConfigError
-from prunecli.extensions.front_matter import MAX_FRONT_BYTES, flag, items, parse, read, read_fields, text
+from prunecli.extensions.front_matter import MAX_FRONT_BYTES, flag, items, parse, read, read_beginning, text
 
 HERE = Path("a.md")
 
@@ -103,7 +103,7 @@ def test_files_that_cannot_be_read_are_named(tmp_path: Path) -> None:
     path.write_bytes(b"---\nname: x\n---\n\xff\xfe")
     with pytest.raises(ConfigError, match=r"x\.md: line 4: not UTF-8"):
         read(path)
-    assert read_fields(path) == {"name": "x"}
+    assert read_beginning(path).fields == {"name": "x"}
     path.write_text("x" * 101)
     with pytest.raises(ConfigError, match="larger than"):
         read(path, 100)
@@ -117,5 +117,5 @@ def test_the_fields_of_a_huge_file_are_read_without_its_body(tmp_path: Path) -> 
     path = tmp_path / "SKILL.md"
     path.write_text("---\nname: big\n---\n" + "x" * 10_000_000)
     begun = time.process_time()
-    assert read_fields(path) == {"name": "big"}
+    assert read_beginning(path).fields == {"name": "big"}
     assert time.process_time() - begun < 0.5

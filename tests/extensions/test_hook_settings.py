@@ -100,6 +100,11 @@ def test_a_type_that_never_runs_is_named_with_file_and_event_and_spares_the_othe
     )
 
 
+def test_the_shell_that_runs_commands_anyway_may_be_named() -> None:
+    hooks, problems = parse(one(shell="bash"))
+    assert (len(hooks), problems) == (1, ())
+
+
 def test_a_background_hook_that_would_wake_the_agent_is_left_out() -> None:
     hooks, (problem,) = parse(one(asyncRewake=True))
     assert not hooks
@@ -137,6 +142,7 @@ def test_a_matcher_that_is_no_regular_expression_spares_the_others() -> None:
         ("mcp__.*__write.*", ("mcp__files__write_file", "mcp_call"), True),
         ("mcp__memory", ("mcp__memory__read", "mcp_call"), False),
         ("^(?!Bash).*", ("Read", "read"), True),
+        ("anything", (), True),
     ],
 )
 def test_matchers(matcher: str, names: tuple[str, ...], matches: bool) -> None:
@@ -201,6 +207,7 @@ def test_tools_have_both_names() -> None:
     assert tool_names("find", {}) == ("Glob", "find")
     assert tool_name("mcp_call", {"server": "github", "tool": "create_issue"}) == "mcp__github__create_issue"
     assert tool_names("prun", {}) == ("prun",)
+    assert tool_names("task", {}) == ("Task", "Agent", "task")
 
 
 def test_results_have_claude_codes_form() -> None:

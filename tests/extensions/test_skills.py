@@ -48,17 +48,34 @@ def test_the_name_defaults_to_the_folders_and_may_differ_from_it(tmp_path: Path)
 
 
 @pytest.mark.parametrize(
-    "name", ["PDF", "-a", "a-", "a--b", "a b", "a_b", "ä", "x" * 65, "a\\eb", '"a\\e[2Jb"']
+    ("name", "used"),
+    [
+        *((name, name) for name in ("PDF", "a-", "a--b", "a_b", "v1.2")),
+        *((name, "pdf") for name in ("My PDF tool", "-a", "ä", "x" * 65, "a\\eb", '"a\\e[2Jb"')),
+    ],
 )
-def test_a_name_that_breaks_the_rules_is_refused_in_one_line(tmp_path: Path, name: str) -> None:
-    with pytest.raises(ConfigError, match=r"SKILL\.md: name .*use at most 64 lowercase") as error:
-        made(tmp_path, f"name: {name}\ndescription: x")
-    assert error.value.message.isprintable()
+def test_a_name_that_breaks_the_formats_rule_is_a_doubt(tmp_path: Path, name: str, used: str) -> None:
+    found = made(tmp_path, f"name: {name}\ndescription: x")
+    assert found.name == used
+    assert "use at most 64 lowercase" in found.doubt
+    assert found.doubt.isprintable()
+    assert told([listing([found], count)]) == {used: "x"}
+
+
+def test_a_skill_without_any_usable_name_is_refused_in_one_line(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"SKILL\.md: name 'a b': use at most 64 lowercase"):
+        made(tmp_path, "name: a b\ndescription: x", "ä b")
+
+
+def test_the_first_paragraph_stands_in_for_a_missing_description(tmp_path: Path) -> None:
+    found = made(tmp_path, "when_to_use: It rains.\n---\n# PDF\n\nReads\nfiles.\n\nMore.")
+    assert found.description == "Reads files. It rains."
+    assert found.doubt == "description is missing; its first paragraph stands in"
 
 
 def test_a_skill_needs_a_description_and_its_control_characters_are_shown(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="description is missing"):
-        made(tmp_path / "a", "name: pdf")
+        made(tmp_path / "a", "name: pdf\n---\n# PDF\n\n## Body")
     assert made(tmp_path / "b", 'description: "a\\e]0;x\\a b\\u202ec"').description == "a␛]0;x␇ b\ufffdc"
 
 

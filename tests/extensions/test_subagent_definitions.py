@@ -10,7 +10,7 @@ from prunecli.extensions.subagent_definitions import EXPLORE, Definition, chosen
 CLAUDE = """---
 name: code-reviewer
 description: Reviews code. Use it proactively after edits.
-tools: Read, Grep, Glob, Bash(git diff:*), WebFetch, mcp__github__get_issue
+tools: Read, Grep, Glob, Bash(git diff:*), WebFetch, TodoWrite, Skill, mcp__github__get_issue
 disallowedTools: Write
 model: sonnet
 maxTurns: 12
@@ -35,11 +35,11 @@ def test_a_definition_in_claude_codes_form_is_read_unchanged(tmp_path: Path) -> 
     (found,), problems = looked(tmp_path, reviewer=CLAUDE)
     assert problems == ()
     assert (found.name, found.model, found.max_turns) == ("code-reviewer", "sonnet", 12)
-    assert found.tools == ("read", "grep", "find", "bash", "mcp")
+    assert found.tools == ("read", "grep", "find", "bash", "web_fetch", "todo", "mcp")
     assert found.takes("bash")
     assert not found.takes("write")
     assert found.body == "You are a senior reviewer.\n\n1. Run git diff."
-    assert found.notes == ("ignored: permissionMode", "no such tools here: WebFetch")
+    assert found.notes == ("ignored: permissionMode", "no such tools here: Skill")
     assert found.origin == str(tmp_path / "reviewer.md")
 
 
@@ -49,8 +49,8 @@ def test_without_tools_it_has_all_but_those_denied(tmp_path: Path) -> None:
     assert found.tools is None
     assert found.takes("edit")
     assert not found.takes("bash")
-    (none,), _ = looked(tmp_path, a="---\nname: a\ndescription: d\ntools: WebFetch\n---\nx")
-    assert none.tools == ()
+    (none,), _ = looked(tmp_path, a="---\nname: a\ndescription: |\n  d\n  e\ntools: Task\n---\nx")
+    assert (none.tools, none.description) == ((), "d e")
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ faults: a tool that repeats a text, and N tools. They start in a twentieth of th
 """
 
 import json
+import os
 import sys
 import time
 from collections.abc import Iterator
@@ -89,6 +90,27 @@ def flood_unknown() -> None:
 
     def call(message: dict[str, Any]) -> None:
         print("x" * 20_000_000, flush=True)
+
+    serve([TOOL], call)
+
+
+def closes() -> None:
+    """Closes its standard output at a call, and lives on until its input ends."""
+    serve([TOOL], lambda _: os.close(1))
+
+
+def halves() -> None:
+    """An answer that cuts a character in two, as JavaScript does, after a notification without sense; then one that
+    nobody can read."""
+    begun = b'{"jsonrpc":"2.0","id":%d,"result":{"content":[{"type":"text","text":'
+    rests = [rb'"cut \ud83d"}]}}', b"[" * 9_000 + b"]" * 9_000 + b"}]}}"]
+
+    def call(message: dict[str, Any]) -> None:
+        answer_line = begun % message["id"] + rests.pop(0)
+        progress = {"progressToken": message["id"], "progress": "much"}
+        note = {"jsonrpc": "2.0", "method": "notifications/progress", "params": progress}
+        sys.stdout.buffer.write(json.dumps(note).encode() + b"\n" + answer_line + b"\n")
+        sys.stdout.flush()
 
     serve([TOOL], call)
 

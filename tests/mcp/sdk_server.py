@@ -13,6 +13,7 @@ from mcp_types import (
     InputRequiredResult,
     ToolAnnotations,
 )
+from pydantic import BaseModel
 
 
 def png() -> bytes:
@@ -33,6 +34,17 @@ def order(ctx: Context) -> str | InputRequiredResult:
         requests = {"size": ElicitRequest(params=asked), "pay": ElicitRequest(params=page)}
         return InputRequiredResult(input_requests=requests, request_state="shop")
     return f"{ctx.request_state}: {[(key, one.action, one.content) for key, one in sorted(given.items())]}"
+
+
+class Size(BaseModel):
+    """What the question of `measure` wants."""
+
+    size: str
+
+
+async def measure(ctx: Context) -> str:
+    """Ask as servers do whose protocol is that of last year."""
+    return repr((await ctx.elicit("Which size?", Size)).action)
 
 
 def make(tools: int, *, asks: bool = False) -> MCPServer:
@@ -93,6 +105,7 @@ def make(tools: int, *, asks: bool = False) -> MCPServer:
 
     if asks:
         server.add_tool(order)
+        server.add_tool(measure)
     for number in range(tools):
         server.add_tool(
             lambda a="", b=0: f"{a}{b}",

@@ -8,7 +8,7 @@ import pytest
 from prunecli.errors import ToolError
 from prunecli.mcp.asking import Elicitation, Field, Reply, page, question
 from prunecli.model.messages import Json, plain_text
-from tests.mcp.running import hub_of, nothing, raw, sdk
+from tests.mcp.running import hub_of, nothing, raw, sdk, server_of
 
 
 class Person:
@@ -34,6 +34,18 @@ async def test_a_form_and_a_page_in_the_newest_protocol_come_before_the_result(t
         ("Which size?", ""),
         ("Pay", "https://shop.example/pay"),
     }
+
+
+async def test_a_server_that_asks_as_before_is_connected_as_before(tmp_path: Path) -> None:
+    person = Person(size="m")
+    async with hub_of(tmp_path, sdk("shop", "asks=1"), elicit=person.answer) as hub:
+        with pytest.raises(ToolError, match=r"wanted to ask the user, .* call the tool again"):
+            await hub.ask(hub.call("shop", "measure", {}, nothing))
+        assert server_of(hub, "shop").state == "connected"
+        assert person.asked == []
+        output = await hub.ask(hub.call("shop", "measure", {}, nothing))
+        assert plain_text(output.content) == "'accept'"
+    assert [one.message for one in person.asked] == ["Which size?"]
 
 
 async def test_a_page_of_the_protocol_before_is_asked_about(tmp_path: Path) -> None:

@@ -50,6 +50,23 @@ async def test_a_server_that_dies_at_a_call_is_started_again_by_the_next(tmp_pat
         assert "exited with code 3" in again, "it was started, and died at the call once more"
 
 
+async def test_a_call_while_a_lost_connection_is_closed_starts_the_server_again(tmp_path: Path) -> None:
+    async with hub_of(tmp_path, raw("closes")) as hub:
+        for _ in range(2):
+            lost = "The connection to the server closes was lost: closed its standard output."
+            assert await called(hub, "closes") == lost
+
+
+async def test_an_answer_that_is_not_quite_json_is_read_and_another_fails_at_once(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with hub_of(tmp_path, raw("halves")) as hub:
+        assert await called(hub, "halves") == "cut ?"
+        assert await called(hub, "halves") == "halves: the answer is not a message of the protocol"
+        assert server_of(hub, "halves").state == "connected"
+    assert not caplog.records, "what the SDK logs would stand on the screen"
+
+
 async def test_a_server_that_hangs_costs_its_time_limit_and_no_more(tmp_path: Path) -> None:
     begun = monotonic()
     async with hub_of(tmp_path, raw("hang", timeout=2.0)) as hub:
@@ -106,7 +123,9 @@ async def test_control_characters_reach_neither_names_nor_results(tmp_path: Path
 
 async def test_results_that_are_no_results_are_errors(tmp_path: Path) -> None:
     async with hub_of(tmp_path, raw("wrong")) as hub:
-        assert "wrong" in await called(hub, "wrong")
+        said = await called(hub, "wrong")
+        assert said == "wrong: not in the form of the protocol: content Input should be a valid list"
+        assert server_of(hub, "wrong").state == "connected"
 
 
 async def test_pages_without_an_end_are_read_to_a_limit(tmp_path: Path) -> None:

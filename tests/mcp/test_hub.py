@@ -1,12 +1,15 @@
 """Servers that work: made with the SDK, over stdio and HTTP."""
 
 import asyncio
+import json
 import socket
 import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import closing
+from itertools import count
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,6 +19,7 @@ from prunecli.mcp.definition import Definition
 from prunecli.mcp.hub import MISSING, Hub, Wanted
 from prunecli.model.messages import Image, plain_text
 from tests.mcp.running import HERE, hub_of, nothing, raw, sdk, server_of, world
+from tests.serving import Answer, as_json, serving
 from tests.waiting import until, wait_until
 
 
@@ -72,6 +76,41 @@ async def test_tools_resources_and_prompts_over_stdio(tmp_path: Path) -> None:
 async def test_tools_resources_and_prompts_over_http(tmp_path: Path, address: str) -> None:
     async with hub_of(tmp_path, Definition("web", "http", url=address)) as hub:
         await use(hub, "web")
+
+
+@pytest.mark.parametrize("status", [400, 404])
+async def test_a_server_that_forgot_the_session_gets_a_new_one_with_the_next_call(
+    tmp_path: Path, status: int
+) -> None:
+    """A server of last year's protocol that knows only the second session."""
+    sessions = count()
+
+    def answer(method: str, _: str, body: bytes) -> Answer:
+        message = json.loads(body) if method == "POST" else {"method": ""}
+        given: dict[str, Any]
+        match message["method"]:
+            case "initialize":
+                next(sessions)
+                facts = {"serverInfo": {"name": "x", "version": "1"}, "capabilities": {"tools": {}}}
+                code, given = 200, {"result": {"protocolVersion": "2025-06-18", **facts}}
+            case "tools/list":
+                tool = {"name": "echo", "inputSchema": {"type": "object"}}
+                code, given = 200, {"result": {"tools": [tool]}}
+            case "tools/call" if "2" in repr(sessions):
+                code, given = 200, {"result": {"content": [{"type": "text", "text": "well"}]}}
+            case "tools/call":
+                error = {"code": -32000, "message": "Bad Request: No valid session ID provided"}
+                code, given = status, {"error": error}
+            case _:
+                code, given = 400, {"error": {"code": -32601, "message": "Method not found"}}
+        return as_json({"jsonrpc": "2.0", "id": message.get("id"), **given}, code)
+
+    with serving(answer) as served:
+        async with hub_of(tmp_path, Definition("web", "http", url=f"{served.address}/mcp")) as hub:
+            with pytest.raises(ToolError, match=r"server web was lost: .*No valid session"):
+                await hub.ask(hub.call("web", "echo", {}, nothing))
+            output = await hub.ask(hub.call("web", "echo", {}, nothing))
+            assert plain_text(output.content) == "well"
 
 
 async def test_a_url_where_nobody_listens_is_one_line(tmp_path: Path) -> None:

@@ -215,7 +215,7 @@ async def test_skills_lists_them_with_tokens_origin_and_problems(tmp_path: Path)
 async def test_problems_are_told_once(tmp_path: Path) -> None:
     runtime = start(tmp_path, [says("a"), says("b")])
     for number in range(9):
-        put(runtime.setup.cwd / f".claude/skills/s{number}/SKILL.md", "no front matter")
+        put(runtime.setup.cwd / f".claude/skills/s{number}/SKILL.md", "# Only a heading")
     told: list[str] = []
     runtime.session.subscribe(lambda event: told.append(event.text) if isinstance(event, Notice) else None)
     await runtime.submit("one")

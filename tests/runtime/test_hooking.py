@@ -235,8 +235,9 @@ async def test_a_stop_hook_keeps_the_agent_working_until_it_is_content(tmp_path:
     assert (await at.runtime.submit("go")).reason == "finished"
     assert at.notices() == [("stop hook cat", "run the tests")]
     assert b"run the tests" in bodies(at)[1]
-    active = [json.loads(line)["stop_hook_active"] for line in kept.read_text().splitlines()]
-    assert active == [False, True]
+    given = [json.loads(line) for line in kept.read_text().splitlines()]
+    assert [one["stop_hook_active"] for one in given] == [False, True]
+    assert [one["last_assistant_message"] for one in given] == ["Done.", "Tested."]
     assert [item.opens_turn for item in at.runtime.session.context.items].count(True) == 1
     await closed(at)
 

@@ -1,6 +1,8 @@
 """Identify an image by its bytes: media type, size in pixels, completeness."""
 
 import struct
+import zlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 MAX_PIXELS = 8000
@@ -32,6 +34,17 @@ def media_type_of(sample: bytes) -> str | None:
     return None
 
 
+def mended(data: bytes) -> bytes:
+    """A PNG without damaged chunks that no viewer needs, such as a color profile; anything else as it is."""
+    if media_type_of(data) != "image/png":
+        return data
+    try:
+        kept = [chunk for kind, chunk, sound in _chunks(data) if sound or kind[:1].isupper()]
+    except struct.error:
+        return data
+    return data[:8] + b"".join(kept)
+
+
 def header_of(data: bytes) -> ImageHeader:
     """Read the header of an image. Raises ValueError if it is damaged or cut short."""
     media_type = media_type_of(data)
@@ -49,12 +62,20 @@ def header_of(data: bytes) -> ImageHeader:
 
 def _png(data: bytes) -> tuple[int, int]:
     width, height = struct.unpack_from(">II", data, 16)
-    at = 8
-    while data[at + 4 : at + 8] != b"IEND":
-        at += 12 + struct.unpack_from(">I", data, at)[0]
-    if at + 12 > len(data):
-        raise ValueError("cut short")
+    if not all(sound for *_, sound in _chunks(data)):
+        raise ValueError("damaged or cut short")
     return width, height
+
+
+def _chunks(data: bytes) -> Iterator[tuple[bytes, bytes, bool]]:
+    """The chunks of a PNG: name, bytes, and whether the checksum is right. Raises struct.error if it is cut short."""
+    at, kind = 8, b""
+    while kind != b"IEND":
+        length, kind = struct.unpack_from(">I4s", data, at)
+        end = at + 12 + length
+        (checksum,) = struct.unpack_from(">I", data, end - 4)
+        yield kind, data[at:end], checksum == zlib.crc32(data[at + 4 : end - 4])
+        at = end
 
 
 def _jpeg(data: bytes) -> tuple[int, int]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from prunecli.errors import ToolError
 from prunecli.model.messages import PDF, Document, Image, Media
-from prunecli.tools.files.image import MAX_BASE64, MAX_PIXELS, ImageHeader, header_of
+from prunecli.tools.files.image import MAX_BASE64, MAX_PIXELS, ImageHeader, header_of, mended
 
 if TYPE_CHECKING:
     from PIL.Image import Image as Picture
@@ -44,6 +44,7 @@ def image_of(data: bytes, media: Media) -> Image:
     """The image for a request: upright, and no larger than the model can see. Raises ValueError with the reason."""
     if not media.vision:
         raise ValueError(f"{media.model} can't see images")
+    data = mended(data)
     header = header_of(data)
     if header.width * header.height > MAX_DECODED:
         raise ValueError(f"{header.width} x {header.height} pixels are too many")

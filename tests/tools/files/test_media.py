@@ -2,6 +2,7 @@
 
 import base64
 import io
+import zlib
 
 import pytest
 from PIL import Image as Pillow
@@ -69,12 +70,19 @@ def test_a_photo_is_turned_upright(size: tuple[int, int]) -> None:
     assert Pillow.open(io.BytesIO(base64.b64decode(block.data))).getexif().get(0x0112, 1) == 1
 
 
+def test_a_damaged_color_profile_is_left_out() -> None:
+    whole = picture("PNG", 30, 20)
+    profile = (5).to_bytes(4, "big") + b"iCCPwrong" + bytes(4)
+    assert base64.b64decode(image_of(whole[:33] + profile + whole[33:], Media()).data) == whole
+
+
 def test_an_image_of_too_many_bytes_is_compressed() -> None:
     noise = Pillow.effect_noise((1060, 1060), 100)
     out = io.BytesIO()
     Pillow.merge("RGB", [noise, noise.rotate(90), noise.rotate(180)]).save(out, "PNG")
-    padded = out.getvalue()[:-12] + (2_000_000).to_bytes(4, "big") + b"teXt" + bytes(2_000_004)
-    data = padded + out.getvalue()[-12:]
+    words = b"teXt" + bytes(2_000_000)
+    chunk = (2_000_000).to_bytes(4, "big") + words + zlib.crc32(words).to_bytes(4, "big")
+    data = out.getvalue()[:-12] + chunk + out.getvalue()[-12:]
     assert len(data) > MAX_BASE64 // 4 * 3
     assert len(image_of(data, Media()).data) <= MAX_BASE64
 
@@ -85,6 +93,7 @@ def test_an_image_of_too_many_bytes_is_compressed() -> None:
         (b"", "not an image"),
         (b"<svg xmlns='http://www.w3.org/2000/svg'/>", "not an image"),
         (png(10, 10)[:-20], "cut short"),
+        (png(10, 10).replace(b"IDATx\x9c", b"IDATx\x9d"), "damaged"),
         (picture("PNG", 4000, 2000).replace(b"IDAT", b"IDAT\0\0", 1), "cut short"),
         (
             bytes(ord("x") if 60 < n < 600 else one for n, one in enumerate(picture("PNG", 4000, 2000))),
