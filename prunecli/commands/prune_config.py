@@ -27,7 +27,7 @@ _TRIED = (
     "tokens",
     "largest",
     "cost",
-    "of none",
+    "vs. none",
     "+ rereads",
     "breaks",
     "pruned",
@@ -35,7 +35,7 @@ _TRIED = (
 )
 _TRIAL_NOTE = (
     "The recorded answers are played again, so this can't show what the model would have done differently. Costs are "
-    "prompt costs; + rereads: with pruned content fetched again wherever an answer quotes it · breaks: requests that "
+    "prompt costs; vs. none: compared with no pruning · + rereads: with pruned content fetched again wherever an answer quotes it · breaks: requests that "
     "wrote cached content again · shortened: long results sent in part"
 )
 

@@ -24,7 +24,7 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     if arguments == "no":
         return [Say("Read-only: no edits, no commands. /trust to change that.")]
     changed = runtime.setup.trust_store.changes(runtime.setup.cwd)
-    shown = [Say(f"The settings changed since you trusted this directory.\n{changed}", "warning")]
+    shown = [Say(f"The settings of this directory changed since you trusted it, so it is read-only for now.\n{changed}", "warning")]
     return [
         *(shown if changed else ()),
         Choose(

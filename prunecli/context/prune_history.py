@@ -152,7 +152,7 @@ class PruneHistory:
                         self._take(context.entries[edit.seq])
             case PrunReverted(seqs):
                 self._note(
-                    record, context, ("user", "", f"took back {', '.join(map(str, seqs))}"), undone=True
+                    record, context, ("user", "", f"undid {', '.join(map(str, seqs))}"), undone=True
                 )
             case RequestSent():
                 self._sent(record, context)

@@ -226,7 +226,7 @@ async def test_what_will_not_pass_is_raised_after_one_request(error: Exception) 
     with pytest.raises(type(error)):
         await bench.talk("go")
     assert len(bench.provider.requests) == 1
-    assert bench.session.records[-1].event == RunEnded("error")
+    assert bench.session.records[-1].event == RunEnded("error", str(error)), "the log says why"
 
 
 async def test_a_refused_length_is_answered_by_pruning_and_one_more_request() -> None:

@@ -410,7 +410,7 @@ async def test_redo_prunes_again_what_undo_brought_back(tmp_path: Path) -> None:
     pruned = runtime.session.context.messages()
     run_line(runtime, "/undo")
     assert runtime.session.context.messages() != pruned
-    assert "Redid 1 prune." in say(list(run_line(runtime, "/redo")))
+    assert "Redid 1 prune, ~" in say(list(run_line(runtime, "/redo")))
     assert runtime.session.context.messages() == pruned
     assert "Nothing to redo" in say(list(run_line(runtime, "/redo")))
 
