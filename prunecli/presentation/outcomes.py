@@ -12,9 +12,19 @@ from prunecli.figures import counted, money, short
 from prunecli.model.events import Record, RunEnded, ToolResult, UserMessage
 from prunecli.model.messages import INVALID_INPUT, Block, Document, Image, Json, Opaque, Text, plain_text
 from prunecli.model.notes import ATTACHED
-from prunecli.model.todos import TOOL as TODO
 from prunecli.model.searches import error_of, found_by, is_result, is_use, listing, query_of
-from prunecli.presentation.entries import Diff, Entry, Level, Notice, Origin, Output, Prompt, ToolCall, ToolState
+from prunecli.model.todos import TOOL as TODO
+from prunecli.presentation.entries import (
+    Diff,
+    Entry,
+    Level,
+    Notice,
+    Origin,
+    Output,
+    Prompt,
+    ToolCall,
+    ToolState,
+)
 
 Summarize: TypeAlias = Callable[[str, Mapping[str, Json]], str]
 """(tool name, raw input) -> the call's main argument in one line; "" for an unknown tool."""
@@ -141,8 +151,6 @@ def _outcome(result: ToolResult) -> str:
         return _command_outcome(details, text)
     if isinstance(promised := details.get("prun"), dict) and isinstance(promised.get("exchanges"), list):
         return counted(len(promised["exchanges"]), "exchange")  # the line of the prune itself says its tokens
-    if result.tool_name == TODO and not result.is_error:
-        return ""  # the call's argument says it
     if result.is_error or "prun" in details:
         return _brief(text.split("\n", 1)[0])
     for key, one in (("matches", "match"), ("paths", "path"), ("names", "name"), ("pages", "page")):
@@ -152,7 +160,7 @@ def _outcome(result: ToolResult) -> str:
         return f"{details['width']}x{details.get('height')}"
     if isinstance(details.get("last_line"), int) and isinstance(details.get("first_line"), int):
         return counted(max(0, details["last_line"] - details["first_line"] + 1), "line")
-    return _size(text)
+    return "" if result.tool_name == TODO else _size(text)  # the line of a to-do list says it
 
 
 def attached_entry(message: UserMessage, tokens: int | None, summarize: Summarize) -> ToolCall:

@@ -112,9 +112,7 @@ class Eliciting:
             Row(_BULLET if typed else _letters(at, key), (one_line(label),))
             for at, (key, label) in enumerate(rows, 1)
         ]
-        panel = LongQuestion(
-            one_line(title), shown, answered, for_text=for_text, leave=len(rows) - 1
-        )
+        panel = LongQuestion(one_line(title), shown, answered, for_text=for_text, leave=len(rows) - 1)
         panel.keys = _KEYS_TEXT if typed else _KEYS
         panel.text = Content.styled(source(about), "$foreground")
         self._port.ask(panel)
