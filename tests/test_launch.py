@@ -1,5 +1,6 @@
 """Starting: who answers, through which proxy, and what a start without a key does."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -102,3 +103,4 @@ def test_changed_instructions_are_untrusted_and_reported(tmp_path: Path) -> None
     assert not changed.gatekeeper.trusted
     assert CHANGED_SETTINGS in changed.notices
     assert changed.opening[:1] == ["/trust"]
+    assert CHANGED_SETTINGS not in make_runtime(replace(asked, headless=False), environment).notices

@@ -61,7 +61,8 @@ async def attach(executor: Executor, words: str, *, strict: bool = False) -> lis
         if isinstance(made, Attachment):
             found.append(made)
             continue
-        why = f"{one.mention.path} was not attached: {made}"
+        path = one.mention.path
+        why = f"{path} was not attached: {made.removeprefix(f'{path}: ')}"
         if strict and one.is_media:
             raise PromptBlocked(why, "remove the @ to send only its path")
         executor.session.tell(Notice(why, "warning"))

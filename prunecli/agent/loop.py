@@ -132,8 +132,8 @@ class Run:
             self._attempts.stopped()
             await self._end("interrupted")
             return Done("interrupted")
-        except ProviderError:
-            await self._end("error")
+        except ProviderError as error:
+            await self._end("error", "\n".join(filter(None, [error.message, error.hint])))
             raise
         await self._end(done.reason)
         return done
@@ -166,9 +166,9 @@ class Run:
         finished = done.reason == "finished" and self.limits.turns > 0
         return await self.hooks.before_stop() if self.hooks and finished else None
 
-    async def _end(self, reason: EndReason) -> None:
+    async def _end(self, reason: EndReason, error: str = "") -> None:
         self.session.answer_open_calls()
-        self.session.keep(RunEnded(reason))
+        self.session.keep(RunEnded(reason, error))
         await asyncio.to_thread(self.session.commit)
 
     # The model's turn ----------------------------------------------------------------------------------------

@@ -92,7 +92,7 @@ def changes(folder: Path, directory: Path) -> str:
     now = texts(directory)
     if not isinstance(before, dict) or not all(isinstance(text, str) for text in before.values()):
         return "The earlier text is unknown. Now: " + ", ".join(sorted(now))
-    return "\n".join(_differences(before, now)) or "Files that are not short texts changed."
+    return "\n".join(_differences(before, now)) or "Files that can't be shown as text changed."
 
 
 def _differences(before: Mapping[str, str], now: Mapping[str, str]) -> Iterator[str]:

@@ -151,6 +151,11 @@ def digest(directory: Path, instead: Mapping[str, bytes | None] | None = None) -
     return reading.hash.hexdigest()
 
 
+def _is_empty(path: str) -> bool:
+    """Whether this is an empty folder, such as a killed command leaves where the sandbox mounted one."""
+    return os.path.isdir(path) and not os.listdir(path)
+
+
 class _Digest:
     """Names and contents, each preceded by its length, so that no two trees give the same bytes."""
 
@@ -174,7 +179,7 @@ class _Digest:
         if self.instead and (real := os.path.realpath(path)) in self.instead:
             self._content(self.instead[real])
             return
-        if not os.path.lexists(path):
+        if not os.path.lexists(path) or _is_empty(path):
             self._content(None)
             return
         status = os.stat(path)

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from prunecli.agent.permissions.inside import RULE
+from prunecli.agent.permissions.inside import RULES
 from prunecli.agent.permissions.verdict import MODES
 from prunecli.commands.command import Choice, Choose, Effect, Say
 from prunecli.errors import ConfigError
@@ -34,17 +34,18 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
         f"{kind}: {', '.join(texts)}" for kind, texts in _rules(rules.allow, rules.ask, rules.deny) if texts
     ]
     if runtime.setup.added.paths:
-        lines.append(f"Also works in {in_words(runtime.setup)}, with the same rules.")
+        lines.append(f"Also works in {in_words(runtime.setup)}, with the same rules")
     if problem := runtime.project_rules.problem:
-        lines.append(f"{problem}, so no rules of this project are in force.")
+        lines.append(f"{problem}, so no rules of this project are in force")
     if kept:
         ignored = "" if keeper.trusted else ", ignored until you trust it"
         lines.append(f"allow in this project{ignored}: {', '.join(kept)}")
     if kept or keeper.granted:
-        lines.append("/permissions remove RULE takes one back.")
+        lines.append("/permissions remove RULE removes one")
     choices = tuple(Choice(mode, mode, _WHAT[mode], mode == keeper.mode) for mode in MODES)
     if sandbox := runtime.sandbox.line():
-        lines.append(f"{sandbox}. {RULE}" if runtime.sandbox.inside().there else f"{sandbox}.")
+        inside = runtime.sandbox.inside()
+        lines += [sandbox, *(f"- {rule}" for rule in (RULES if inside.closed else RULES[-1:] * inside.there))]
     said: list[Effect] = [Say("\n".join(lines))] if lines else []
     return [*said, Choose("Permission mode", "permissions", choices)]
 

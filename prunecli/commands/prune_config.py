@@ -27,7 +27,7 @@ _TRIED = (
     "tokens",
     "largest",
     "cost",
-    "of none",
+    "vs. none",
     "+ rereads",
     "breaks",
     "pruned",
@@ -35,8 +35,8 @@ _TRIED = (
 )
 _TRIAL_NOTE = (
     "The recorded answers are played again, so this can't show what the model would have done differently. Costs are "
-    "prompt costs; + rereads: with pruned content fetched again wherever an answer quotes it · breaks: requests that "
-    "wrote cached content again · shortened: long results sent in part"
+    "prompt costs; vs. none: compared with no pruning · + rereads: with pruned content fetched again wherever an "
+    "answer quotes it · breaks: requests that wrote cached content again · shortened: long results sent in part"
 )
 
 
@@ -53,6 +53,7 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     if not text:
         value = displayed(parse(key) or ("",), runtime.config.value(key))
         return [Say(f"{key} = {json.dumps(value)}    ({runtime.config.origin(key)})")]
+    runtime.config.value(key)  # raises ConfigError with the nearest option, whatever the table
     changed = runtime.config.with_value(key, text)
     import_own(changed)
     runtime.use_config(changed)

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from prunecli.commands.command import Effect, Say
 from prunecli.context.redo import redo
+from prunecli.figures import counted, short
 from prunecli.runtime import Runtime
 
 
@@ -14,4 +15,5 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
         runtime.emit(event)
     if not events:
         return [Say("Nothing to redo: the last prune is still in force.")]
-    return [Say(f"Redid {len(events)} prune{'s' * (len(events) > 1)}.")]
+    tokens = sum(event.tokens_removed for event in events)
+    return [Say(f"Redid {counted(len(events), 'prune')}, ~{short(tokens)} tokens pruned.")]

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from prunecli.commands.command import Effect, Say
 from prunecli.context.todo_list import todos
-from prunecli.model.todos import folded, in_lines
+from prunecli.model.todos import in_lines, progress
 from prunecli.runtime import Runtime
 
 
@@ -13,4 +13,4 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     found = todos(runtime.session.context)
     if not found:
         return [Say("No to-do list. The agent starts one for work of several steps.")]
-    return [Say("\n".join([folded(found), *in_lines(found, plain=True)]))]
+    return [Say("\n".join([f"To-do {progress(found)}", *in_lines(found)]))]

@@ -8,6 +8,8 @@ from prunecli.commands.mcp import newly_waiting
 from prunecli.runtime import Runtime, reconfiguring
 from prunecli.sanitize import one_line
 
+CHANGED = "The settings of this directory changed since you trusted it, so it is read-only for now:"
+
 
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     """Trust this directory: tools may change it, and AGENTS.md and .prunecli/ are loaded."""
@@ -24,7 +26,7 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     if arguments == "no":
         return [Say("Read-only: no edits, no commands. /trust to change that.")]
     changed = runtime.setup.trust_store.changes(runtime.setup.cwd)
-    shown = [Say(f"The settings changed since you trusted this directory.\n{changed}", "warning")]
+    shown = [Say(f"{CHANGED}\n{changed}", "warning")]
     return [
         *(shown if changed else ()),
         Choose(

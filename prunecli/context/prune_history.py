@@ -151,9 +151,7 @@ class PruneHistory:
                     if edit.kind in ("clear", "trim", "drop") and context.in_force(record.seq, edit):
                         self._take(context.entries[edit.seq])
             case PrunReverted(seqs):
-                self._note(
-                    record, context, ("user", "", f"took back {', '.join(map(str, seqs))}"), undone=True
-                )
+                self._note(record, context, ("user", "", f"undid {', '.join(map(str, seqs))}"), undone=True)
             case RequestSent():
                 self._sent(record, context)
             case AssistantMessage(usage=usage) if usage.prompt_tokens:

@@ -134,7 +134,7 @@ def _clear(view: View, entries: Sequence[Entry], what: str) -> Plan:
     pinned = tuple(edit.seq for edit in edits if edit.seq in view.context.pinned)
     count = f"{len(edits)} of {len(entries)} results" if len(entries) > 1 else what
     free = [Pinned(pinned, pinned=False)] if pinned else []
-    return Plan((*free, _applied(view, edits)), f"{'unpins and ' if pinned else ''}clears {count}")
+    return Plan((*free, _applied(view, edits)), f"{'unpin and ' if pinned else ''}clear {count}")
 
 
 def cleared(view: View, entry: Entry) -> tuple[str, Edit | None]:
@@ -193,7 +193,7 @@ def _drop(view: View, exchanges: Sequence[Exchange], memo: str) -> Plan:
     count = "this exchange" if len(chosen) == 1 else f"{len(chosen)} exchanges"
     results = sum(len(exchange.results) for exchange in chosen)
     with_them = f" with {results} result{'s' * (results > 1)}" if results else ""
-    what = f"{'unpins and ' if pinned else ''}drops {count}{with_them}"
+    what = f"{'unpin and ' if pinned else ''}drop {count}{with_them}"
     return Plan((*unpin, _applied(view, edits, memo or None)), what + (", memo in place" if memo else ""))
 
 
@@ -230,7 +230,7 @@ def _without_memo(view: View, key: Key) -> Plan:
     edits = event.edits if isinstance(event, PrunApplied) else ()
     drops = [edit for edit in edits if edit.kind == "drop" and view.context.in_force(key.part, edit)]
     again = prun_applied(view, "user", drops, reason="without its memo")
-    return Plan((PrunReverted((key.part,)), again), "removes this memo; its exchanges stay dropped")
+    return Plan((PrunReverted((key.part,)), again), "remove this memo; its exchanges stay dropped")
 
 
 # Restoring ---------------------------------------------------------------------------------------------------
@@ -255,7 +255,7 @@ def at_the_end(context: Context, seqs: Iterable[int]) -> Plan:
     seqs_shown = {entry.seq for entry in fresh}
     named = [one.seq for one in fresh if one.kind != "result" or _head(one).seq not in seqs_shown]
     typed = f"/restore {' '.join(map(str, named))}"
-    what = f"shows {_entries(named)} again at the end"
+    what = f"show {_entries(named)} again at the end"
     return Plan((shown_again(fresh, typed),), what, entries=tuple(named))
 
 
@@ -283,7 +283,7 @@ def in_place(context: Context, seqs: Sequence[int]) -> Plan:
         held = any(context.entries[seq].spilled for seq in seqs)
         return refused("never sent whole: restore it at the end" if held else "nothing pruned here")
     found = tuple(targets)
-    what = f"restores and pins {_entries(found)} in place"
+    what = f"restore and pin {_entries(found)} in place"
     return Plan((PrunReverted(found),), what, entries=found)
 
 
@@ -319,7 +319,7 @@ def _undo(view: View) -> Plan:
         return refused("no prune to undo")
     who = {"model": "the model's", "user": "your", "strategy": f"{event.strategy or 'a strategy'}'s"}
     count = f"{event.messages_removed} entr{'y' if event.messages_removed == 1 else 'ies'}"
-    return Plan((PrunReverted((live[-1].seq,)),), f"undoes {who[event.source]} last prune ({count})")
+    return Plan((PrunReverted((live[-1].seq,)),), f"undo {who[event.source]} last prune ({count})")
 
 
 # Pins --------------------------------------------------------------------------------------------------------
@@ -344,12 +344,12 @@ def _pin(view: View, outline: Outline, key: Key) -> Plan:
     pinned = tuple(seq for seq in seqs if seq in context.pinned)
     if len(pinned) == len(seqs):
         return Plan(
-            (Pinned(pinned, pinned=False),), f"unpins {_entries(pinned)}: may be pruned automatically again"
+            (Pinned(pinned, pinned=False),), f"unpin {_entries(pinned)}: may be pruned automatically again"
         )
     free = tuple(seq for seq in seqs if seq not in pinned and not _is_pruned(context.entries[seq], view))
     if not free:
         return refused("pruned; R restores it in place and pins it")
-    return Plan((Pinned(free),), f"pins {_entries(free)}: never pruned automatically")
+    return Plan((Pinned(free),), f"pin {_entries(free)}: never pruned automatically")
 
 
 def _is_pruned(entry: Entry, view: View) -> bool:

@@ -267,9 +267,13 @@ class SettingChanged:
 
 @dataclass(frozen=True, slots=True)
 class RunEnded:
-    """The agent is idle again; `reason` says why."""
+    """The agent is idle again; `reason` says why.
+
+    `error` is the message of what failed and its hint on the next line, "" for the other reasons.
+    """
 
     reason: EndReason
+    error: str = ""
 
 
 @dataclass(frozen=True, slots=True)

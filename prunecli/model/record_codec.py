@@ -137,6 +137,8 @@ def _payload(event: Event) -> dict[str, Json]:
             return {"model": model, "usage": usage_to_json(usage), "reason": reason, **of_task}
         case Unknown(_, payload):
             return dict(payload)
+        case RunEnded(reason, error):
+            return {"reason": reason, **({"error": error} if error else {})}
         case _:
             return {name: getattr(event, name) for name in event.__slots__}
 
@@ -266,7 +268,7 @@ _READERS: dict[str, _Read] = {
     "SettingChanged": lambda p: SettingChanged(
         fields.text(p, "key"), fields.setting(p, fields.text(p, "key"))
     ),
-    "RunEnded": lambda p: RunEnded(cast("EndReason", fields.text(p, "reason"))),
+    "RunEnded": lambda p: RunEnded(cast("EndReason", fields.text(p, "reason")), fields.text(p, "error", "")),
 }
 
 EVENT_TYPES = frozenset(_READERS)

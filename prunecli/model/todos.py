@@ -63,8 +63,7 @@ def folded(todos: Sequence[Todo]) -> str:
     """The list in one line: `2/5 · now: Fix the parser`."""
     if not todos:
         return "empty"
-    done = sum(todo.status == "completed" for todo in todos)
-    count = f"{done}/{len(todos)}"
+    count = progress(todos)
     for status, word in (("in_progress", "now"), ("pending", "next")):
         if found := [todo.content for todo in todos if todo.status == status]:
             more = f" (+{len(found) - 1})" if status == "in_progress" and len(found) > 1 else ""
@@ -72,7 +71,12 @@ def folded(todos: Sequence[Todo]) -> str:
     return f"{count} · all done"
 
 
+def progress(todos: Sequence[Todo]) -> str:
+    """How many items are completed: `2/5`."""
+    return f"{sum(todo.status == 'completed' for todo in todos)}/{len(todos)}"
+
+
 def in_lines(todos: Sequence[Todo], *, plain: bool = False) -> list[str]:
-    """A line for each item; `plain` uses ASCII marks, which the model and screen readers read too."""
+    """A line for each item; `plain` uses ASCII marks, as for the model."""
     marks = _WORDS if plain else MARKS
     return [f"{marks[todo.status]} {todo.content}" for todo in todos]

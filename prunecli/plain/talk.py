@@ -20,6 +20,7 @@ from prunecli.plain.reader import PlainReader
 from prunecli.presentation import prompt_history as history
 from prunecli.presentation.completion import as_command
 from prunecli.presentation.entry_text import entry_lines, joined, sheet_lines, status_line
+from prunecli.presentation.outcomes import has_failure
 from prunecli.presentation.presenter import Presenter, present_all
 from prunecli.presentation.questions import inquiry_lines, inquiry_reply, sheet_of
 from prunecli.runtime import Runtime, outside
@@ -224,6 +225,7 @@ class Talk:
     def work(self, begin: Callable[[], Coroutine[Any, Any, T]]) -> T | None:
         """Run slow work. Ctrl+C interrupts it; errors are printed."""
         self._can_go_on = False
+        before = len(self.runtime.session.records)
         try:
             done = self._runner.run(self._noted(begin))
         except (asyncio.CancelledError, KeyboardInterrupt):
@@ -231,7 +233,9 @@ class Talk:
             return None
         except (ProviderError, StorageFailed) as error:
             self._can_go_on = True
-            self._complain(error)
+            new = self.runtime.session.records[before:]
+            if isinstance(error, StorageFailed) or not has_failure(new):
+                self._complain(error)
             self.out(AGAIN)
             return None
         except PrunecliError as error:

@@ -14,6 +14,7 @@ from prunecli.presentation.entries import (
     Diff,
     Divider,
     Entry,
+    Level,
     Notice,
     Prompt,
     ToolCall,
@@ -31,6 +32,7 @@ LEAST_WORDS = 12
 
 _ASCII = str.maketrans(
     {"✂": "", "·": "-", "−": "-", "→": "->", "…": "...", "’": "'", "×": "x", "🔪": "", "✓": "", "—": "-"}
+    | {"☐": "[ ]", "▸": "[>]", "☑": "[x]"}
 )
 _STATES = {
     ToolState.OK: "done",
@@ -60,7 +62,8 @@ def entry_lines(entry: Entry, *, afterwards: bool = False) -> list[str]:
             return source(text.strip("\n")).split("\n")
         case ToolCall():
             return _call_lines(entry, afterwards=afterwards)
-        case Notice(text):
+        case Notice(text, level):
+            text = f"error: {text}" if level is Level.ERROR else text
             return [ours(line) for line in visible(text).split("\n")]
         case Divider(text):
             return [f"-- {ours(one_line(text))} --"]

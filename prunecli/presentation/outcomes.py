@@ -2,18 +2,29 @@
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
 from prunecli.context.render import INTERRUPTED
 from prunecli.context.spill import held_part, held_words
 from prunecli.figures import counted, money, short
-from prunecli.model.events import ToolResult, UserMessage
+from prunecli.model.events import Record, RunEnded, ToolResult, UserMessage
 from prunecli.model.messages import INVALID_INPUT, Block, Document, Image, Json, Opaque, Text, plain_text
 from prunecli.model.notes import ATTACHED
 from prunecli.model.searches import error_of, found_by, is_result, is_use, listing, query_of
-from prunecli.presentation.entries import Diff, Entry, Notice, Origin, Output, Prompt, ToolCall, ToolState
+from prunecli.model.todos import TOOL as TODO
+from prunecli.presentation.entries import (
+    Diff,
+    Entry,
+    Level,
+    Notice,
+    Origin,
+    Output,
+    Prompt,
+    ToolCall,
+    ToolState,
+)
 
 Summarize: TypeAlias = Callable[[str, Mapping[str, Json]], str]
 """(tool name, raw input) -> the call's main argument in one line; "" for an unknown tool."""
@@ -37,6 +48,9 @@ _WORD = re.compile(r"[a-z]+(?:'[a-z]+)?(?=[ ,;:.]|$)")
 _NAMES = frozenset(("prunecli", "git", "sudo"))
 _OPENERS = frozenset(("it", "its", "the", "this", "edits", "plan", "denied", "can't"))
 _FRAMES = "=-_*# \t"
+"""Characters of lines that only separate others."""
+_FRAME = re.compile(r"^\s*(?:[=\-_*#]+\s+)*|(?:\s+[=\-_*#]+)*\s*$")
+"""The frame around a line such as `=== 2 failed ===`; the dash of `-rw-r--r--` is none."""
 
 
 def argument_of(name: str, given: Mapping[str, Json], summarize: Summarize) -> str:
@@ -68,6 +82,17 @@ def advice(hint: str) -> str:
     """A hint or refusal on a line of its own. Names of programs and keys keep their letters."""
     first = _WORD.match(hint)
     return hint[:1].upper() + hint[1:] if first and first[0] not in _NAMES else hint
+
+
+def failure(error: str) -> Notice:
+    """The notice of a run that failed, from the text in its record."""
+    message, _, hint = error.partition("\n")
+    return Notice(f"{message}\n{advice(hint)}".strip(), Level.ERROR)
+
+
+def has_failure(records: Sequence[Record]) -> bool:
+    """Whether one of these records tells why a run failed, so that a transcript shows it."""
+    return any(isinstance(one.event, RunEnded) and one.event.error for one in records)
 
 
 def text_of(content: tuple[Block, ...]) -> str:
@@ -135,7 +160,7 @@ def _outcome(result: ToolResult) -> str:
         return f"{details['width']}x{details.get('height')}"
     if isinstance(details.get("last_line"), int) and isinstance(details.get("first_line"), int):
         return counted(max(0, details["last_line"] - details["first_line"] + 1), "line")
-    return _size(text)
+    return "" if result.tool_name == TODO else _size(text)  # the line of a to-do list says it
 
 
 def attached_entry(message: UserMessage, tokens: int | None, summarize: Summarize) -> ToolCall:
@@ -155,7 +180,7 @@ def _command_outcome(details: Mapping[str, Json], text: str) -> str:
     """Return a command's last line, usually its summary, and its exit status if it failed."""
     lines = [line for line in text.rstrip().split("\n") if not (line.startswith("[") and line.endswith("]"))]
     last = next((line for line in reversed(lines) if line.strip(_FRAMES)), "")
-    said = _brief(last.strip(_FRAMES))
+    said = _brief(_FRAME.sub("", last))
     if details.get("timed_out"):
         ended = "timed out"
     elif details["exit_code"] is None:

@@ -193,11 +193,11 @@ class Presenter:
                 return self._compacted(event)
             case Rewound():
                 return [Anew()]
-            case RunEnded(reason):
+            case RunEnded(reason, error):
                 ended = self._streaming.settle()
                 if reason == "interrupted":
                     ended.append(self._add(shown.Notice("Interrupted.")))
-                return ended
+                return [*ended, self._add(outcomes.failure(error))] if error else ended
             case AttemptBilled() | SessionStarted() | Pinned() | RequestSent() | FilesSaved():
                 return []
             case SettingChanged() | Unknown():

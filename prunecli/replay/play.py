@@ -125,7 +125,8 @@ class Player:
                 head, tail = self._place(event.head_end), self._place(event.tail_start)
                 self._record(step, replace(event, head_end=head, tail_start=tail))
             case Rewound(to_seq):
-                self._record(step, Rewound(self._place(to_seq)))
+                kept = max((seq for one, seq in self.places.items() if one <= to_seq), default=0)
+                self._record(step, Rewound(kept))
             case Pinned(seqs, pinned):
                 self._record(step, Pinned(tuple(map(self._place, seqs)), pinned))
             case _:

@@ -27,7 +27,7 @@ def entries_of(runtime: Runtime, words: Sequence[str], hint: str = NUMBERS) -> t
             raise UsageError(f"{word} is not an entry of this session", NUMBERS)
         seqs.update(dict.fromkeys(sorted(found)))
     if not seqs:
-        raise UsageError("which entry?", hint)
+        raise UsageError("No entry given", hint)
     return tuple(seqs)
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from textual import events
 from textual.app import App, SuspendNotSupported
 from textual.driver import Driver
+from textual.filter import Monochrome
 from textual.screen import Screen
 from textual.theme import Theme as TextualTheme
 from textual.worker import WorkerFailed
@@ -50,6 +51,7 @@ Prompt, Prompt:focus {
     height: auto; max-height: 40%; border: none; border-top: solid $faint; padding: 0 1;
     background: $background; scrollbar-size-vertical: 1;
 }
+Input > .input--cursor, Prompt .text-area--cursor { text-style: none; }
 Prompt .editor--glyph { color: $accent; text-style: bold; background: $background; }
 Prompt .text-area--placeholder { color: $muted; }
 Prompt.-shell, Prompt.-shell:focus { border-top: solid $warning; }
@@ -81,6 +83,7 @@ class PrunecliApp(App[int], inherit_bindings=False):
         self.environ = environ
         self.has_few_colors = look.has_few_colors(environ)
         super().__init__(driver_class=terminal.TerminalDriver)
+        self._filters = [look.Colorless() if isinstance(one, Monochrome) else one for one in self._filters]
         self._startup = Startup(self, make, prompt)
         self._places = places
         self._cwd = cwd

@@ -13,7 +13,8 @@ from prunecli.tui.program import Program
 NO = "No, decline"
 _BULLET = "·"
 TYPE_IT = "Send the typed text"
-_KEYS = ("Enter to answer (type text if asked) · Esc to decline", "Enter to answer · Esc to decline")
+_KEYS = ("Enter or a digit to answer · Esc to decline", "Enter to answer · Esc to decline")
+_KEYS_TEXT = ("Type an answer, then Enter · Esc to decline", "Type, then Enter · Esc to decline")
 
 
 class Eliciting:
@@ -111,10 +112,8 @@ class Eliciting:
             Row(_BULLET if typed else _letters(at, key), (one_line(label),))
             for at, (key, label) in enumerate(rows, 1)
         ]
-        panel = LongQuestion(
-            one_line(title), shown, answered, for_text=for_text, leave=len(rows) - 1, hints=_KEYS
-        )
-        panel.keys = _KEYS
+        panel = LongQuestion(one_line(title), shown, answered, for_text=for_text, leave=len(rows) - 1)
+        panel.keys = _KEYS_TEXT if typed else _KEYS
         panel.text = Content.styled(source(about), "$foreground")
         self._port.ask(panel)
         try:

@@ -7,9 +7,15 @@ after it, and the frame is redrawn if they differ.
 import json
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from rich.color import Color as RichColor
+from rich.segment import Segment
+from rich.style import Style
+from textual.color import Color
+from textual.filter import LineFilter, monochrome_style
 from textual.theme import Theme
 
 _COLOR = re.compile(r"#[0-9a-fA-F]{6}|ansi_[a-z_]{3,20}")
@@ -24,6 +30,29 @@ class Look(NamedTuple):
 
     theme: Theme
     mouse: bool
+
+
+class Colorless(LineFilter):
+    """Shows no colors, as NO_COLOR asks: grays, or for the terminal's own colors its default ones.
+
+    Textual's filter turns the latter black on black. What has a background of its own is shown reversed.
+    """
+
+    def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
+        """Return the segments without colors; `background` is that of their widget."""
+        ground = background.rich_color
+        return [
+            Segment(text, style and _colorless(style, ground), control) for text, style, control in segments
+        ]
+
+
+@lru_cache(1024)
+def _colorless(style: Style, ground: RichColor) -> Style:
+    named = [one for one in (style.color, style.bgcolor) if one is not None and one.triplet is None]
+    if not named:
+        return monochrome_style(style)
+    apart = style.bgcolor is not None and not style.bgcolor.is_default and style.bgcolor != ground
+    return style + Style(color="default", bgcolor="default", reverse=apart or style.reverse)
 
 
 def has_few_colors(environ: Mapping[str, str]) -> bool:

@@ -22,7 +22,7 @@ from prunecli.model.events import AssistantMessage, UserMessage
 from prunecli.model.notes import typed
 from prunecli.presentation.activity import SUMMARIZING
 from prunecli.presentation.entries import Level
-from prunecli.presentation.outcomes import advice
+from prunecli.presentation.outcomes import has_failure
 from prunecli.presentation.presenter import STOPPED
 from prunecli.runtime import Runtime
 from prunecli.runtime.shell import shell
@@ -186,7 +186,7 @@ class Runs:
         self, words: str, work: Callable[[], Awaitable[Done | None]] | None, said: str = ""
     ) -> None:
         """Run the work, or submit the prompt `said` if there is none, and show any error."""
-        begun = monotonic()
+        begun, before = monotonic(), len(self._runtime.session.records)
         interrupted = failed = False
         self._idle.clear()
         self._front.began(words)
@@ -204,9 +204,10 @@ class Runs:
             self._front.say("Interrupted.")
         except ProviderError as error:
             self.can_go_on = True
-            self._front.say(
-                "\n".join(filter(None, [error.message, advice(error.hint), TRY_AGAIN])), Level.ERROR
-            )
+            self._front.wake()
+            if not has_failure(self._runtime.session.records[before:]):
+                self._front.complain(error)
+            self._front.say(TRY_AGAIN)
         except StorageFailed as error:
             self.can_go_on = self._stalled = self._runtime.unfinished
             path = self._runtime.session.path

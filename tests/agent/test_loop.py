@@ -219,14 +219,19 @@ async def test_what_a_failed_stream_showed_is_discarded_and_not_recorded() -> No
 
 
 @pytest.mark.parametrize(
-    "error", [Unauthorized("no"), BadRequest("bad"), RateLimited("tomorrow", "", 86_400.0)]
+    ("error", "hint"),
+    [
+        (Unauthorized("no", "/login"), "\n/login"),
+        (BadRequest("bad"), ""),
+        (RateLimited("tomorrow", "", 86_400.0), "\ntry again in 24h00m, as the endpoint asks"),
+    ],
 )
-async def test_what_will_not_pass_is_raised_after_one_request(error: Exception) -> None:
+async def test_what_will_not_pass_is_raised_after_one_request(error: Exception, hint: str) -> None:
     bench = Bench(scripted(fails(error)))
     with pytest.raises(type(error)):
         await bench.talk("go")
     assert len(bench.provider.requests) == 1
-    assert bench.session.records[-1].event == RunEnded("error")
+    assert bench.session.records[-1].event == RunEnded("error", str(error) + hint), "the log says why"
 
 
 async def test_a_refused_length_is_answered_by_pruning_and_one_more_request() -> None:

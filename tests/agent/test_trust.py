@@ -236,6 +236,20 @@ def test_any_change_of_the_settings_is_noticed(store: TrustStore, project: Path,
     assert store.changed_since(project)
 
 
+def test_an_empty_folder_that_a_killed_command_left_changes_nothing(
+    store: TrustStore, tmp_path: Path
+) -> None:
+    project = tmp_path / "bare"
+    project.mkdir()
+    store.trust(project)
+    for name in (".prunecli", ".mcp.json", ".claude"):
+        (project / name).mkdir()
+    assert not store.changed_since(project)
+    (project / ".mcp.json").rmdir()
+    (project / ".mcp.json").write_text("{}")
+    assert store.changed_since(project)
+
+
 def test_what_was_seen_is_what_is_trusted(store: TrustStore, project: Path) -> None:
     """A change between the question and the answer is not covered by the answer."""
     seen = digest(project)

@@ -171,7 +171,9 @@ def test_prune_config_saves_only_when_asked(tmp_path: Path) -> None:
     assert "10000" in runtime.setup.places.settings_file.read_text()
 
 
-@pytest.mark.parametrize("line", ["/prune-config pi.prune_protect 20k", "/prune-config pi.nothing 1"])
+@pytest.mark.parametrize(
+    "line", ["/prune-config pi.prune_protect 20k", "/prune-config pi.nothing 1", "/prune-config pi_prune_protec 1"]
+)
 def test_a_wrong_option_is_an_error_that_names_the_key(tmp_path: Path, line: str) -> None:
     effects = list(run_line(start(tmp_path), line))
     assert isinstance(effects[0], Say)
@@ -410,7 +412,7 @@ async def test_redo_prunes_again_what_undo_brought_back(tmp_path: Path) -> None:
     pruned = runtime.session.context.messages()
     run_line(runtime, "/undo")
     assert runtime.session.context.messages() != pruned
-    assert "Redid 1 prune." in say(list(run_line(runtime, "/redo")))
+    assert "Redid 1 prune, ~" in say(list(run_line(runtime, "/redo")))
     assert runtime.session.context.messages() == pruned
     assert "Nothing to redo" in say(list(run_line(runtime, "/redo")))
 

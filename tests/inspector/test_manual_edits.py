@@ -75,7 +75,7 @@ def test_pruning_what_is_pinned_unpins_it_but_a_turn_passes_it_over() -> None:
     talk.pin(first)
     one = planned(talk, "prune", Key("result", first))
     assert one.events[0] == Pinned((first,), pinned=False)
-    assert "unpins" in one.what
+    assert "unpin and" in one.what
     whole = planned(talk, "prune", Key("turn", 0))
     assert [edit.seq for event in whole.events if isinstance(event, PrunApplied) for edit in event.edits] == [
         second
@@ -120,7 +120,7 @@ def test_a_turn_whose_free_results_cannot_be_cleared_gives_up_its_pinned_ones() 
     large, _ = talk.step("read", tokens(300)), talk.step("ls", "a")
     talk.say()
     talk.pin(large)
-    assert "unpins" in planned(talk, "prune", Key("turn", 0)).what
+    assert "unpin and" in planned(talk, "prune", Key("turn", 0)).what
 
 
 def test_the_state_says_what_strategies_leave_alone_after_an_undo() -> None:

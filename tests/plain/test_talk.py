@@ -89,7 +89,7 @@ def test_the_to_do_list_is_a_line_and_a_command_prints_it(tmp_path: Path, runner
         tmp_path, runner, [calls(ToolUse("t1", "todo", {"todos": todos})), says("ok")], "go", "/todo"
     )
     assert any("todo" in line and "1/2 · now: Fix" in line for line in printed)
-    assert "1/2 - now: Fix\n[x] Look\n[>] Fix" in "\n".join(printed)
+    assert "To-do 1/2\n[x] Look\n[>] Fix" in "\n".join(printed)
 
 
 def test_a_line_to_remember_is_asked_about_and_written(tmp_path: Path, runner: asyncio.Runner) -> None:

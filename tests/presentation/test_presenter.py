@@ -173,6 +173,13 @@ def test_thinking_is_folded_unless_it_is_wanted_open_and_what_is_secret_is_not_s
     assert (folded, opened) == (shown.Thinking("deep"), shown.Thinking("deep", folded=False))
 
 
+def test_a_run_that_failed_says_why_live_and_after_a_resume() -> None:
+    failed = Record(3, 3, RunEnded("error", "invalid x-api-key\nreplace the key"))
+    why = shown.Notice("invalid x-api-key\nReplace the key", shown.Level.ERROR)
+    assert told(failed) == [Add(0, why)]
+    assert present_all(presenter(), [failed]) == [why]
+
+
 def test_a_run_that_was_interrupted_keeps_what_streamed_and_says_so() -> None:
     changes = told(ThinkingDelta("hm"), ToolCallDelta("t1", "bash"), Record(3, 3, RunEnded("interrupted")))
     assert seen(changes) == {

@@ -13,6 +13,8 @@ from prunecli.model.events import (
     CompactionApplied,
     Event,
     Record,
+    Rewound,
+    RunEnded,
     SessionStarted,
     Spilled,
     ToolResult,
@@ -109,6 +111,21 @@ def test_after_the_lifetime_everything_is_written_again() -> None:
     row = played(session, NONE)
     assert row.cache_read == 2_000 + 2
     assert played(session, part(Policy(enabled=False), ttl_ms=60 * MINUTE)).cache_read > row.cache_read
+
+
+def test_a_rewind_to_the_end_of_a_turn_leaves_the_next_prompt_out() -> None:
+    session = reading()
+    end = len(session.events) - 1
+    session.says("so")
+    session.add(RunEnded("finished"))
+    session.user(LINE * 900)
+    session.says("long")
+    session.add(Rewound(end + 2))
+    session.user("and now?")
+    session.says("short")
+    row = played(session, NONE)
+    assert row.peak > 10_000
+    assert row.tokens - row.peak < 4 * 6_000, "the request after the rewind is short again"
 
 
 def test_an_edit_breaks_the_cache_only_while_it_is_warm() -> None:

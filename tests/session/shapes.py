@@ -94,6 +94,7 @@ def every_kind() -> list[Record]:
             (RedactedThinking("x"), Text("done"), Opaque({"type": "server"})), "claude-x", usage=USAGE
         ),
         RunEnded("finished"),
+        RunEnded("error", "API key rejected (401)\n/login to replace it"),
         UserMessage((Text("!ls"), Text("a\nb")), "command"),
         Pinned((7,)),
         PrunReverted((9,)),

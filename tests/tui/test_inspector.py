@@ -100,7 +100,7 @@ async def test_it_opens_with_map_legend_and_tree_on_the_largest_result_that_can_
         await s.until(lambda: marked(s).kind == "result")
         largest = max(s.runtime.session.context.live_results, key=s.runtime.session.context.counts.tokens)
         assert marked(s) == Key("result", largest.seq)
-        await s.until_shown("Context", "R results", "read file", "p  clears this result", "❯ thanks")
+        await s.until_shown("Context", "R results", "read file", "p  clear this result", "❯ thanks")
 
 
 async def test_without_anything_to_prune_it_opens_on_the_newest_turn(tmp_path: Path) -> None:
@@ -159,7 +159,7 @@ async def test_p_clears_a_result_as_the_preview_said_and_u_takes_it_back(tmp_pat
     async with inspected(tmp_path, work()) as s:
         await mark(s, "result", result(s, "read"))
         before = s.runtime.session.context.messages()
-        await s.until_shown("p  clears this result · frees ~")
+        await s.until_shown("p  clear this result · frees ~")
         inspecting = screen(s).inspecting
         foreseen = inspecting.impact(inspecting.plan("prune", marked(s)))
         await s.pilot.press("p")
@@ -168,7 +168,7 @@ async def test_p_clears_a_result_as_the_preview_said_and_u_takes_it_back(tmp_pat
         assert (event.source, event.reason) == ("user", "by hand")
         assert [edit.kind for edit in event.edits] == ["clear"]
         assert s.runtime.session.context.counts.context_tokens == foreseen.after
-        await s.until_shown("Done: clears this result · ~", "u to undo", "cleared: by you")
+        await s.until_shown("Done: clear this result · ~", "u to undo", "cleared: by you")
         count = len(s.runtime.session.records)
         await s.pilot.press("p")
         await s.until_shown("Already cleared")
@@ -182,10 +182,10 @@ async def test_p_drops_an_exchange_and_r_restores_and_pins_it(tmp_path: Path) ->
     async with inspected(tmp_path, work()) as s:
         home = s.runtime.session.context.exchanges[1].seq
         await mark(s, "exchange", home)
-        await s.until_shown("p  drops this exchange with 1 result")
+        await s.until_shown("p  drop this exchange with 1 result")
         await s.pilot.press("p")
         assert s.runtime.session.context.dropped(s.runtime.session.context.exchanges[1])
-        await s.until_shown("r  shows entry", "R  restores and pins entry", "dropped")
+        await s.until_shown("r  show entry", "R  restore and pin entry", "dropped")
         await s.pilot.press("R")
         assert last(s) == PrunReverted((home,))
         assert home in s.runtime.session.context.pinned
@@ -196,9 +196,9 @@ async def test_p_drops_an_exchange_and_r_restores_and_pins_it(tmp_path: Path) ->
 async def test_what_was_done_is_shown_whole_until_the_next_key(tmp_path: Path) -> None:
     async with inspected(tmp_path, work(), size=(80, 24)) as s:
         await mark(s, "exchange", s.runtime.session.context.exchanges[1].seq)
-        await s.until_shown("p  drops this exchange with 1 result")
+        await s.until_shown("p  drop this exchange with 1 result")
         await s.pilot.press("p")
-        await s.until_shown("Done: drops this exchange with 1 result · ~")
+        await s.until_shown("Done: drop this exchange with 1 result · ~")
         hint = next(row for row in s.screen_text().split("\n") if "Done:" in row)
         assert "…" not in hint
         await s.pilot.press("s")
@@ -212,7 +212,7 @@ async def test_r_shows_a_pruned_result_again_at_the_end_and_the_state_says_where
         await mark(s, "result", seq)
         await s.pilot.press("p")
         before = s.runtime.session.context.messages()
-        await s.until_shown("r  shows entry", "no cache lost", "R  restores and pins entry")
+        await s.until_shown("r  show entry", "no cache lost", "R  restore and pin entry")
         await s.pilot.press("r")
         event = last(s)
         assert isinstance(event, UserMessage)
@@ -245,7 +245,7 @@ async def test_p_and_u_on_a_turn_leave_it_as_it_was_and_p_prunes_it_again(tmp_pa
         first = last(s)
         assert isinstance(first, PrunApplied)
         await s.pilot.press("u")
-        await s.until_shown("3 of 3 results restored", "p  clears 3 of 3 results")
+        await s.until_shown("3 of 3 results restored", "p  clear 3 of 3 results")
         await s.pilot.press("p")
         assert last(s) == first
 
@@ -262,7 +262,7 @@ async def test_keys_that_can_do_nothing_are_dim_and_only_what_can_be_done_is_tol
         await mark(s, "turn", keys(s)[-2].seq)
         await s.until(lambda: dim_keys(s) == {"p", "m", "r", "R", "u"})
         await mark(s, "result", result(s, "read"))
-        await s.until_shown("p  clears this result")
+        await s.until_shown("p  clear this result")
         assert dim_keys(s) == {"r", "R", "u"}
         assert "no:" not in s.screen_text()
         await s.pilot.press("r")
@@ -312,7 +312,7 @@ async def test_the_tree_stands_right_below_the_map_and_has_room_on_a_small_scree
         await s.until(lambda: marked(s).kind == "result")
         for size in ((50, 15), (80, 24), (160, 48), (80, 24), (50, 15)):
             await s.pilot.resize_terminal(*size)
-            await s.until_shown("p  clears this result", "free", "read file")
+            await s.until_shown("p  clear this result", "free", "read file")
             await s.until(lambda height=size[1]: len(s.screen_text().split("\n")) == height)
             rows = s.screen_text().split("\n")
             heading = next(at for at, row in enumerate(rows) if "what" in row and "tokens" in row)
@@ -360,7 +360,7 @@ async def test_shift_p_pins_and_unpins(tmp_path: Path) -> None:
         await mark(s, "result", seq)
         await s.pilot.press("P")
         assert last(s) == Pinned((seq,))
-        await s.until_shown("pinned", "unpins entry")
+        await s.until_shown("pinned", "unpin entry")
         await s.pilot.press("P")
         assert last(s) == Pinned((seq,), pinned=False)
 
@@ -436,11 +436,11 @@ async def test_a_turn_of_many_results_is_priced_when_the_mark_rests(tmp_path: Pa
     async with inspected(tmp_path, [*events, AssistantMessage((Text("Done."),), "scripted")]) as s:
         await s.until(lambda: marked(s).kind == "result")
         await mark(s, "turn", 1)
-        await s.until_shown("p  clears 310 of 310 results")
+        await s.until_shown("p  clear 310 of 310 results")
         await s.pilot.press("down")
-        await s.until_shown("p  drops this exchange with 1 result")
+        await s.until_shown("p  drop this exchange with 1 result")
         await s.pilot.press("up")
-        await s.until_shown("p  clears 310 of 310 results")
+        await s.until_shown("p  clear 310 of 310 results")
         assert marked(s).kind == "turn"
 
 

@@ -82,7 +82,7 @@ async def test_what_a_general_rule_covers_is_shown(tmp_path: Path) -> None:
     async with shown(tmp_path, script(ToolUse("t1", "bash", {"command": "npm run build"}))) as s:
         await asked(s)
         await s.until_shown(
-            "again for bash(npm run *) until", "Covers npm run with any arguments, except options"
+            "again for bash(npm run *) until", "The rule covers npm run with any arguments, except options"
         )
         s.runtime.interrupt()
         await s.idle()
@@ -226,17 +226,17 @@ async def test_in_a_small_terminal_a_change_leaves_the_prompt_and_the_status_lin
     (tmp_path / "work" / "shop" / "a.py").write_text("one\ntwo\nthree\n")
     async with shown(tmp_path, script(use), size=(80, 24)) as s:
         await asked(s)
-        await s.until_shown("Edits need approval", "Covers every file below shop")
+        await s.until_shown("Edits need approval", "The rule covers every file below shop")
         await s.pilot.resize_terminal(50, 15)
         await s.until_shown("Change this file?", "± change", "❯ 1 Yes", "4 No", "more lines · PgDn", "ctx")
         rows = s.screen_text().split("\n")
         assert any(line.startswith(" ❯") for line in rows), "the prompt"
         read = await s.read_through(s.frame.query_one(PermissionPanel))
         assert "2 + 2" in read
-        assert "Covers every file below shop" in read
+        assert "The rule covers every file below shop" in read
         await s.pilot.resize_terminal(80, 24)
-        await s.until_shown("2 + 2", "Edits need approval", "Covers every file below shop")
-        assert s.screen_text().count("Covers every file") == 1
+        await s.until_shown("2 + 2", "Edits need approval", "The rule covers every file below shop")
+        assert s.screen_text().count("The rule covers every file") == 1
         s.runtime.interrupt()
         await s.idle()
 
@@ -258,8 +258,8 @@ async def test_a_reason_that_fits_is_shown_once_and_whole(tmp_path: Path) -> Non
     use = ToolUse("t1", "bash", {"command": "python3 -m pytest -q tests"})
     async with shown(tmp_path, script(use)) as s:
         await asked(s)
-        await s.until_shown("Covers python3 -m pytest")
-        assert s.screen_text().count("Covers python3") == 1
+        await s.until_shown("The rule covers python3 -m pytest")
+        assert s.screen_text().count("The rule covers python3") == 1
         assert "paths outside" in s.screen_text()
         s.runtime.interrupt()
         await s.idle()

@@ -186,7 +186,7 @@ async def test_an_image_that_cannot_be_attached_gives_the_prompt_back(tmp_path: 
     (tmp_path / "work/cut.png").write_bytes(png(10, 10)[:-20])
     async with shown(tmp_path, [says("never")]) as s:
         await s.type("what is in @cut.png ?", "enter")
-        await s.until_shown("cut.png was not attached:", "cut short")
+        await s.until_shown("cut.png was not attached: this image can't be shown: ", "cut short")
         await s.until(lambda: s.frame.prompt.typed == "what is in @cut.png ?")
         assert not s.runtime.session.context.items
 

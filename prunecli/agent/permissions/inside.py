@@ -1,7 +1,7 @@
 """What a sandbox changes about judging commands: fewer questions inside it, always one before leaving it.
 
 Inside, secrets are hidden, nothing outside the workspace can be written and the network is off, so a command's
-effects stay in the workspace. The rule, as `/permissions` shows it, is `RULE`.
+effects stay in the workspace. The rules, as `/permissions` shows them, are `RULES`.
 """
 
 import re
@@ -25,12 +25,12 @@ _INSTALLS = re.compile(
 """Commands that write files that other programs obey, without naming them."""
 _BETWEEN = re.compile(r"""[\s"'`=:,;|&<>(){}\[\]@]+""")
 
-RULE = (
-    "With a sandbox and no network, commands that only read may read outside the workspace too, and in edits mode"
-    " every command runs without asking, except those that use git to write, that install packages or name files that"
-    " other programs obey (AGENTS.md, package.json), or that a deny or ask rule may match. Such files are read-only"
-    " inside unless you allow the command."
-    " Running outside the sandbox is always asked."
+RULES = (
+    "Commands that only read run without asking, outside the workspace too",
+    "In edits mode, other commands do too, except those that write with git, install packages, name files that other"
+    " programs obey (AGENTS.md, package.json), or may match a deny or ask rule",
+    "Files that other programs obey are read-only unless you allow the command",
+    "Commands outside the sandbox always need approval",
 )
 
 

@@ -151,6 +151,8 @@ class _Redactor:
                 edits = tuple(self.edit(edit) for edit in event.edits)
                 memo = None if event.memo is None else self.text(event.memo)
                 return replace(event, edits=edits, memo=memo, reason=self.text(event.reason))
+            case RunEnded():
+                return replace(event, error=self.text(event.error))
             case SettingChanged():
                 return replace(event, value=self.json(event.value))
             case Unknown():
@@ -163,7 +165,6 @@ class _Redactor:
                 | RequestSent()
                 | AttemptBilled()
                 | FilesSaved()
-                | RunEnded()
             ):
                 return event
             case _:

@@ -57,7 +57,7 @@ class Previews:
             return [about, *[Content("…")] * most]
         planned = {act: inspecting.plan(act, row.key) for act in ORDER}
         self._idle |= {KEYS[act] for act, one in planned.items() if not one.allowed}
-        self._words = {"P": "unpin"} if planned["pin"].what.startswith("unpins") else {}
+        self._words = {"P": "unpin"} if planned["pin"].what.startswith("unpin ") else {}
         able = [(act, one) for act, one in planned.items() if one.allowed][:most]
         window = inspecting.map.window
         lines = [preview(act, one, inspecting.impact(one), window) for act, one in able]

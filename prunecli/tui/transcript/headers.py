@@ -107,6 +107,8 @@ def header_row(face: Face, sheet: Sheet) -> Row:
     right = _right_column(face, width)
     left = [Segment(f"{face.icon} ", face.icon_style), Segment(f"{face.name:<{_NAME}}  ", name_style)]
     used = sum([width_of(segment.text) for segment in left])
+    if not face.time and _is_clipped(face, width - used - len(right) - 1):
+        right = right.lstrip()  # a column without a time is room for words
     room = max(0, width - used - len(right) - 1)
     hot: tuple[int, int] | None = None
     if face.pruned:
@@ -135,6 +137,10 @@ def header_row(face: Face, sheet: Sheet) -> Row:
         left += [Segment(" " * padding, inks.text), Segment(right, inks.muted)]
         used = width
     return Row(left, used, 2, hot=hot)
+
+
+def _is_clipped(face: Face, room: int) -> bool:
+    return width_of(face.subject) + width_of(face.outcome) + 3 * bool(face.outcome) > room
 
 
 def _right_column(face: Face, width: int) -> str:

@@ -52,7 +52,7 @@ class PermissionPanel(LongQuestion):
         self._kinds = kinds
         self._sheet = sheet
         self._palette = palette
-        covers = f"Covers {sheet.covers}" if sheet.covers else ""
+        covers = f"The rule covers {sheet.covers}" if sheet.covers else ""
         self._about = (("", sheet.beside), ("Why: ", sheet.reason), ("", covers))
         self._rest: list[str] = []
         self._is_scrolled = False

@@ -6,7 +6,7 @@ from textual import events
 from textual.content import Content
 from textual.widget import Widget
 
-from prunecli.model.todos import MARKS, Todo, Todos, folded
+from prunecli.model.todos import MARKS, Todo, Todos, folded, progress
 from prunecli.tui.messages import ActionAsked
 from prunecli.tui.transcript.rows import clip
 
@@ -66,9 +66,8 @@ class TodoLine(Widget):
         width = self.size.width
         key = self._hint()
         tail = f"  {key} to {'fold' if self._open else 'unfold'}" if key and width >= 60 else ""
-        line = clip(
-            f"{'▾' if self._open else '▸'} to-do {folded(self._todos)}", max(8, width - 2 - len(tail))
-        )
+        head = f"▾ to-do {progress(self._todos)}" if self._open else f"▸ to-do {folded(self._todos)}"
+        line = clip(head, max(8, width - 2 - len(tail)))
         rows = [Content.assemble(" ", (line, "$foreground"), (tail, "$muted"))]
         for row in self._rows() if self._open else ():
             mark, text, style = ("", row, "$muted") if isinstance(row, str) else _drawn(row)

@@ -19,7 +19,7 @@ async def test_the_inspector_with_a_pruned_result_marked(tmp_path: Path, look: L
         await s.type("/context", "escape", "enter")
         await s.until(lambda: isinstance(s.app.screen, ContextScreen))
         await s.pilot.press("E", "home", *["down"] * 6)
-        await s.until_shown("restores and pins")
+        await s.until_shown("restore and pin")
         assert not await difference(s, "inspector", look)
 
 
