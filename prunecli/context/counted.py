@@ -109,8 +109,9 @@ class EntryTokens:
             return self._spoken(entry, entry.event, output)
         if output:
             return Amount(exact=output)
-        tokens = self.shown_tokens(entry, edit)
-        return Amount(words=tokens) if entry.kind in WORDS else Amount(tokens)
+        media = entry.size[2] if edit is None else 0
+        tokens = max(0, self.shown_tokens(entry, edit) - media)
+        return Amount(exact=media, words=tokens) if entry.kind in WORDS else Amount(tokens, media)
 
     def _spoken(self, entry: Entry, event: AssistantMessage, output: int) -> Amount:
         """Tokens of an answer without its thinking: the reported rest, or an estimate."""

@@ -51,14 +51,14 @@ class KeptOut:
     def _measure(self, changes: Sequence[tuple[Item | None, Item | None]], grown: int, scale: Scale) -> None:
         """Note what the endpoint counts for the results that are new in this report."""
         fresh = [part for then, now in changes for part in _fresh(then, now)]
-        raw = sum(map(self._tokens.tokens, fresh))
-        if raw <= 0 or any(_hides_a_guess(then, now) for then, now in changes):
+        new = total(map(self._tokens.amount, fresh))
+        expected = scale.factor * new.raw + new.exact
+        if expected <= 0 or any(_hides_a_guess(then, now) for then, now in changes):
             return
         moved = total(self._shown(now, scale).minus(self._shown(then, scale)) for then, now in changes)
-        if abs(moved.words) * _WORDS_SHARE > raw:
+        if abs(moved.words) * _WORDS_SHARE > new.raw + new.exact:
             return
-        rest = grown - scale.weight(*moved.minus(Amount(raw)))
-        rate = rest / raw / scale.factor
+        rate = (grown - scale.weight(*moved.minus(new))) / expected
         if 1 / RANGE <= rate <= RANGE:
             self._rates.update((part.seq, rate) for part in fresh)
 
@@ -79,7 +79,7 @@ class KeptOut:
         amount = self._tokens.amount(part)
         if (rate := self._rates.get(part.seq)) is None:
             return amount
-        return Amount(exact=round(rate * scale.factor * amount.raw))
+        return Amount(exact=round(rate * (scale.factor * amount.raw + amount.exact)))
 
     def _kept(self, item: Item | None, scale: Scale) -> Amount:
         if item is None or not item.countable or not (item.hidden or item.edits or item.memos):

@@ -3,12 +3,14 @@
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from operator import attrgetter
 from typing import assert_never
 
 from prunecli.context.lineage import branch
 from prunecli.context.render import LOST, is_lost
 from prunecli.figures import short
 from prunecli.inspector.labels import prune_in_words
+from prunecli.model.edits import Edit
 from prunecli.model.events import (
     AssistantMessage,
     AttemptBilled,
@@ -74,7 +76,7 @@ STOPPED = {
 class Presenter:
     """Presents one session.
 
-    `tokens` gives the tokens of a record's entry, None if unknown; `told` converts the raw tokens of edits.
+    `tokens` gives the tokens of a record's entry, None if unknown; `saved` those that an edit saves.
     `withheld` gives the tokens of a prune by its record, None if unknown.
     """
 
@@ -82,7 +84,7 @@ class Presenter:
         self,
         summarize: Summarize,
         tokens: Callable[[int], int | None],
-        told: Callable[[int], int] = lambda raw: raw,
+        saved: Callable[[Edit], int] = attrgetter("tokens_saved"),
         withheld: Callable[[int], int | None] = lambda _: None,
         *,
         open_thinking: bool = False,
@@ -90,7 +92,7 @@ class Presenter:
         self.board = Board()
         self._summarize = summarize
         self._tokens = tokens
-        self._told = told
+        self._saved = saved
         self._withheld = withheld
         self._prunes: dict[int, tuple[int, PrunApplied]] = {}  # by slot
         self._undone: set[int] = set()
@@ -314,7 +316,7 @@ class Presenter:
 
     def _prune_notice(self, seq: int, event: PrunApplied) -> shown.Notice:
         tokens = self._withheld(seq)
-        said = prune_in_words(event, self._told(event.tokens_removed) if tokens is None else tokens)
+        said = prune_in_words(event, sum(map(self._saved, event.edits)) if tokens is None else tokens)
         first, line_end, memo = said.partition("\n")
         return shown.Notice(f"{first} · undone{line_end}{memo}" if seq in self._undone else said)
 
@@ -328,7 +330,7 @@ class Presenter:
                     continue
                 spared = edit and edit.kind == "strip" and not isinstance(entry, shown.Thinking)
                 tokens = entry.tokens if isinstance(entry, shown.ToolCall) else None
-                mark = label(None if spared else edit, tokens, self._told)
+                mark = label(None if spared else edit, tokens, self._saved)
                 if entry.pruned != mark:
                     changes.append(self.board.put(slot, replace(entry, pruned=mark)))
         return changes
@@ -342,7 +344,7 @@ class Presenter:
                 if not isinstance(entry, shown.ToolCall) or tokens is None or entry.tokens == tokens:
                     yield None
                     continue
-                mark = label(self._marks.on(seq), tokens, self._told) if entry.pruned else ""
+                mark = label(self._marks.on(seq), tokens, self._saved) if entry.pruned else ""
                 yield self.board.put(slot, replace(entry, tokens=tokens, pruned=mark))
         for slot, (seq, event) in tuple(self._prunes.items()):
             said = self._prune_notice(seq, event)
