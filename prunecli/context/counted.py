@@ -1,6 +1,6 @@
 """The data that the running sums keep for each item, and the endpoint's report on an answer."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from prunecli.context.clearing import Clearing
@@ -122,6 +122,15 @@ class EntryTokens:
         if not output:
             return Amount(min(entry.spoken_tokens, self.tokens(entry)))
         return Amount(exact=min(output, round(self._factor_of(event.model) * entry.spoken_tokens)))
+
+    def saved_by(self, edits: Iterable[Edit], entries: Mapping[int, Entry]) -> Amount:
+        """Tokens that these edits save, by their own counts."""
+        saved = images = 0
+        for edit in edits:
+            saved += edit.tokens_saved
+            if edit.kind in ("clear", "trim") and edit.seq in entries:
+                images += min(max(0, edit.tokens_saved), entries[edit.seq].size[2])
+        return Amount(saved - images, images)
 
     def shown_chars(self, entry: Entry, edit: Edit | None) -> int:
         """Characters shown of an entry, without images. For an answer: text, thinking and inputs as JSON."""

@@ -60,7 +60,7 @@ def relieve(view: View, max_tokens: int, *, hard: bool = False) -> Proposal:
         what = f"output pruned — ~{view.about(view.tokens(entry), entry):,} tokens"
         if edit := view.replaced("clear", entry, view.placeholder(entry, what)):
             edits.append(edit)
-            excess -= counts.saved_by([edit], view.context.entries)
+            excess -= counts.scale.tokens(*counts.saved_by([edit], view.context.entries))
     if hard and excess > 0:
         for exchange in view.after(edits).exchanges:
             if excess <= 0:

@@ -248,15 +248,6 @@ class TokenCounts(EntryTokens):
         """Raw tokens of a text as the endpoint counts them."""
         return self.scale.tokens(raw)
 
-    def saved_by(self, edits: Iterable[Edit], entries: Mapping[int, Entry]) -> int:
-        """Tokens that the edits of single entries save, as the endpoint counts them."""
-        saved = images = 0
-        for edit in edits:
-            saved += edit.tokens_saved
-            if edit.kind in ("clear", "trim") and edit.seq in entries:
-                images += min(max(0, edit.tokens_saved), entries[edit.seq].size[2])
-        return self.scale.tokens(saved - images, images)
-
     def amount_as(
         self,
         head: Entry,

@@ -4,7 +4,6 @@ Mirrors the session fold for the same events, but for display rather than for th
 """
 
 from collections.abc import Callable, Iterable
-from operator import attrgetter
 
 from prunecli.figures import short
 from prunecli.model.edits import Edit
@@ -65,9 +64,12 @@ class Marks:
         return stack[-1][1] if stack else None
 
 
-def label(
-    edit: Edit | None, tokens: int | None, saved: Callable[[Edit], int] = attrgetter("tokens_saved")
-) -> str:
+def estimated(edit: Edit) -> int:
+    """The raw tokens that an edit saves, by its own counts."""
+    return edit.tokens_saved
+
+
+def label(edit: Edit | None, tokens: int | None, saved: Callable[[Edit], int] = estimated) -> str:
     """Return the text of a mark.
 
     `tokens` is the entry's own size, since a dropped exchange has several entries. `saved` gives the tokens

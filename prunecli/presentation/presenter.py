@@ -3,7 +3,6 @@
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from operator import attrgetter
 from typing import assert_never
 
 from prunecli.context.lineage import branch
@@ -50,7 +49,7 @@ from prunecli.model.signals import (
 )
 from prunecli.presentation import entries as shown
 from prunecli.presentation import outcomes
-from prunecli.presentation.marks import Marks, label
+from prunecli.presentation.marks import Marks, estimated, label
 from prunecli.presentation.outcomes import Summarize, answered_search, search_call, search_result
 from prunecli.presentation.streaming import NOTHING, Growing, Streaming
 from prunecli.presentation.summaries import Summarizing
@@ -84,7 +83,7 @@ class Presenter:
         self,
         summarize: Summarize,
         tokens: Callable[[int], int | None],
-        saved: Callable[[Edit], int] = attrgetter("tokens_saved"),
+        saved: Callable[[Edit], int] = estimated,
         withheld: Callable[[int], int | None] = lambda _: None,
         *,
         open_thinking: bool = False,

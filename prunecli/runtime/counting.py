@@ -71,7 +71,8 @@ def teller(context: Context) -> Callable[[int], int | None]:
 
 def saver(context: Context) -> Callable[[Edit], int]:
     """Return the tokens that an edit saves."""
-    return lambda edit: context.counts.saved_by([edit], context.entries)
+    counts = context.counts
+    return lambda edit: counts.scale.tokens(*counts.saved_by([edit], context.entries))
 
 
 @dataclass(frozen=True, slots=True)
