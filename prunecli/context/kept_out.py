@@ -12,6 +12,8 @@ from prunecli.context.tokens import NOTHING, RANGE, Amount, Scale, total
 
 _WORDS_SHARE = 20
 """Words are only estimated: where they are more than one part in so many of what is new, nothing is measured."""
+_MEDIA_RANGE = 8.0
+"""As `RANGE`, for results that are mostly images or documents: pages differ, and sizes may be unknown."""
 
 
 class KeptOut:
@@ -59,7 +61,8 @@ class KeptOut:
         if abs(moved.words) * _WORDS_SHARE > new.raw + new.exact:
             return
         rate = (grown - scale.weight(*moved.minus(new))) / expected
-        if 1 / RANGE <= rate <= RANGE:
+        most = RANGE if new.raw > new.exact else _MEDIA_RANGE
+        if 1 / most <= rate <= most:
             self._rates.update((part.seq, rate) for part in fresh)
 
     def _shown(self, item: Item | None, scale: Scale) -> Amount:

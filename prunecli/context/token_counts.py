@@ -267,7 +267,7 @@ class TokenCounts(EntryTokens):
 
     def kept_out(self, response: int) -> int:
         """Tokens that prunes kept out of the request of this response, as the endpoint counts them."""
-        return self.scale.tokens(*self._kept_out.at(response))
+        return round(self.scale.weight(*self._kept_out.at(response)))
 
     @property
     def scanned(self) -> Amount:

@@ -17,7 +17,7 @@ from prunecli.model.events import (
     ToolResult,
     UserMessage,
 )
-from prunecli.model.messages import Text, ToolUse, Usage
+from prunecli.model.messages import Document, Text, ToolUse, Usage
 from prunecli.session.audit import audit
 from tests.context.thinking import Talk as Thinking
 
@@ -104,6 +104,28 @@ def test_results_that_came_with_a_prune_are_measured_without_it() -> None:
     talk.clear(2)  # new in the request that had the first one pruned
     talk.step()
     assert talk.kept_out()[-1] in (255, 256)
+
+
+def test_a_document_is_worth_what_it_took_however_far_the_estimate_was_off() -> None:
+    talk = Talk()
+    call = ToolUse("pdf", "read", {"path": "x.pdf"})
+    talk.emit(AssistantMessage((call,), "m", "tool_use", Usage(talk.prompt, 50)))
+    document = talk.emit(ToolResult("pdf", "read", (Document("application/pdf", "JVBERi0=", 7),)))
+    talk.prompt += 50 + 3_000  # 17,500 were expected
+    talk.step()
+    talk.prune(3_000 - SHORT, Edit("clear", document, None, GONE, 17_500, SHORT))
+    talk.step()
+    assert talk.kept_out()[-1] == 3_000 - SHORT
+
+
+def test_what_was_kept_out_stays_when_something_leaves_the_prompt_without_a_record() -> None:
+    talk = Talk()
+    talk.clear(0)
+    talk.step()
+    talk.prompt = 200
+    talk.step()
+    assert talk.context.counts.scale.part < 1
+    assert talk.kept_out() == [0, 0, 0, 128, 128]
 
 
 def test_behind_a_compaction_nothing_is_withheld_any_more() -> None:

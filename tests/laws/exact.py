@@ -34,7 +34,7 @@ from prunecli.model.events import (
     ToolResult,
     UserMessage,
 )
-from prunecli.model.messages import Image, Json, RedactedThinking, Thinking, Usage
+from prunecli.model.messages import Document, Image, Json, RedactedThinking, Thinking, Usage
 from prunecli.model.requests import PREAMBLE
 from prunecli.providers.tokenizer import SHIPPED
 
@@ -42,6 +42,8 @@ SYSTEM = ["You are an agent that works in a terminal. " * 60]
 TOOLS = [
     {"name": name, "description": f"Runs {name}. " * 30, "input_schema": {}} for name in ("read", "bash")
 ]
+PAGE = 1_700
+"""Tokens of a page of a document. What a page takes depends on its text, so no estimate knows it."""
 
 
 class Piece(NamedTuple):
@@ -73,7 +75,7 @@ def tokens_of(block: bytes) -> int:
 
 
 def images_of(block: Any) -> Iterator[int]:
-    """The tokens of each image in a block on the wire."""
+    """The tokens of each image and document in a block on the wire."""
     match block:
         case {"type": "tool_result", "content": content}:
             for inner in content:
@@ -81,14 +83,16 @@ def images_of(block: Any) -> Iterator[int]:
         case {"type": "image", "source": {"data": data}}:
             width, height = struct.unpack_from(">II", b64decode(data), 16)
             yield width * height // 750
+        case {"type": "document", "source": {"data": data}}:
+            yield PAGE * b64decode(data)[-1]
         case _:
             pass
 
 
 @cache
 def image_tokens(block: bytes) -> int:
-    """The tokens of a block's images."""
-    return sum(images_of(json.loads(block))) if b'"image"' in block else 0
+    """The tokens of a block's images and documents."""
+    return sum(images_of(json.loads(block))) if b'"source"' in block else 0
 
 
 def png(width: int, height: int) -> Image:
@@ -96,6 +100,11 @@ def png(width: int, height: int) -> Image:
     chunks = struct.pack(">I4sIIBBBBBI", 13, b"IHDR", width, height, 8, 2, 0, 0, 0, 0)
     data = b"\x89PNG\r\n\x1a\n" + chunks + struct.pack(">I4sI", 0, b"IEND", 0)
     return Image("image/png", b64encode(data).decode(), width, height)
+
+
+def pdf(pages: int) -> Document:
+    """A document of so many pages, without content."""
+    return Document("application/pdf", b64encode(b"%%PDF%c" % pages).decode(), pages)
 
 
 @cache
