@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from prunecli.context.clearing import Clearing
 from prunecli.context.exchange import Entry
-from prunecli.context.tokens import NOTHING, Amount, TokenCounter, from_words, result_tokens
+from prunecli.context.tokens import NOTHING, Amount, TokenCounter, from_words, result_tokens, total
 from prunecli.model.edits import Edit
 from prunecli.model.events import AssistantMessage, Event, ToolResult
 from prunecli.model.messages import thinking_blocks
@@ -187,6 +187,25 @@ class EntryTokens:
         if silent and entry.kind == "assistant":
             return entry.spoken_tokens >= 0 or reported_thinking(entry) is not None
         return entry.tokens >= 0 or output_tokens(entry) > 0
+
+    def item_amount(self, item: Item | None) -> Amount:
+        """Tokens of an item, summed once."""
+        if item is None:
+            return NOTHING
+        if item.amount is None:
+            shown, edits = () if item.hidden else item.parts, item.edits
+            amounts = [self.amount(one, edits.get(one.seq), silent=item.silent) for one in shown]
+            if item.memos:
+                amounts.append(Amount(sum(map(self.memo_tokens, item.memos))))
+            item.amount = total(amounts)
+        return item.amount
+
+    def withheld_by(self, item: Item) -> Amount:
+        """What the edits on an item keep out of the context."""
+        gone = [part for part in item.parts if item.hides(part)]
+        shown = [] if item.hidden else [self.amount(part, item.edits[part.seq]) for part in gone]
+        memos = Amount(sum(map(self.memo_tokens, item.memos)))
+        return total(map(self.amount, gone)).minus(total((memos, *shown)))
 
     def memo_tokens(self, memo: Edit) -> int:
         """Raw tokens of a memo. A recorded one carries its count."""

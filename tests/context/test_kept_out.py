@@ -14,6 +14,8 @@ from prunecli.model.events import (
     Record,
     RequestSent,
     Rewound,
+    SettingChanged,
+    Spilled,
     ToolResult,
     UserMessage,
 )
@@ -36,7 +38,7 @@ class Talk:
     """Reads of 100 tokens by the counter; the endpoint counts 130 for each, and 50 for each answer."""
 
     def __init__(self, steps: int = 3, counter: TokenCounter | None = None) -> None:
-        self.context = Context(counter or Chars4())
+        self.context = Context(counter or Chars4(), lambda name: 1.6 if name == "dense" else 1.0)
         self.records: list[Record] = []
         self.answers: list[int] = []
         self.results: list[int] = []
@@ -176,6 +178,25 @@ def test_cost_and_audit_agree_on_what_was_kept_out_of_an_attempt() -> None:
     assert rows[0].pruned == rows[1].pruned > 0
     payments = {one.seq: one.withheld for one in payments_of(talk.records, talk.context, lambda *_: 0.0)}
     assert payments[cut] == payments[answer] == 128
+
+
+def test_another_model_later_changes_no_figure_of_an_earlier_request() -> None:
+    talk = Talk()
+    whole = ToolResult("t", "bash", (Text("x" * 4_000),), spilled=Spilled(900, "x" * 400))
+    talk.emit(AssistantMessage((ToolUse("t", "bash", {}),), "m", "tool_use", Usage(talk.prompt, 50)))
+    talk.emit(whole)
+    talk.prompt += 50 + 130
+    talk.step()
+    talk.clear(0)
+    talk.step()
+
+    def kept() -> list[int]:
+        return [one.withheld for one in payments_of(talk.records, talk.context, lambda *_: 0.0)]
+
+    before = kept()
+    talk.emit(SettingChanged("model.name", "dense"))
+    assert before[-1] > 900
+    assert kept() == before
 
 
 def test_an_attempt_on_a_branch_that_was_left_keeps_its_figure_live_and_after_a_resume() -> None:
