@@ -121,7 +121,7 @@ def test_a_session_shows_its_recorded_edits_and_with_a_strategy_ignores_them(
 
 def test_the_window_is_that_of_the_model_in_use(runner: CliRunner, tmp_path: Path) -> None:
     path = native(tmp_path)
-    session = Session.load(path, Context(Chars4()))
+    session = Session.load(path, Context(Chars4()), writable=True)
     changed = session.emit(SettingChanged("model.name", "claude-haiku-4-5")).seq
     session.emit(SettingChanged("model.name", "claude-opus-5-5"))
     session.close()
