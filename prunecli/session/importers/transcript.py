@@ -188,6 +188,8 @@ def summarized(text: str) -> str:
 
 def why(error: BaseException) -> str:
     """The problem with a record, from the exception that it caused."""
+    if isinstance(error, TypeError | AttributeError | IndexError):
+        return "not in the expected form"
     said = f"no {error.args[0]}" if isinstance(error, KeyError) and error.args else str(error)
     return said[:200]
 
