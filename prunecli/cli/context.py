@@ -21,6 +21,7 @@ from prunecli.context.tokens import TokenCounter
 from prunecli.errors import SessionCorrupt, SessionNotFound, UsageError
 from prunecli.figures import short
 from prunecli.inspector.inspect import Inspection, inspect
+from prunecli.model.events import Record, SessionStarted, SettingChanged
 from prunecli.model.record_codec import edit_to_json
 from prunecli.paths import Places
 from prunecli.providers.models import ModelTable, expectations_of, token_factor
@@ -72,7 +73,7 @@ def context(
         places = Places.of(os.environ)
         data = places.shipped_data
         table = ModelTable.load(data, config.models)
-        model = getattr(found.records[0].event, "model", "") if found.records else ""
+        model = _model(found.records, at)
         inspection = inspect(
             found.records,
             _chosen(config, names or config.pruning.strategies),
@@ -105,6 +106,20 @@ def _source(text: str) -> "Source":
         return read_source(path)
     except OSError as error:
         raise SessionCorrupt(path, 0, error.strerror or "cannot read it") from error
+
+
+def _model(records: Sequence[Record], at: int | None) -> str:
+    """The session's model, as of entry `at`: the one that `/model` chose, else the one it was begun with."""
+    found = ""
+    for record in records:
+        if at is not None and record.seq > at:
+            break
+        match record.event:
+            case SessionStarted(model=str(name)) | SettingChanged("model.name", str(name)):
+                found = name
+            case _:
+                pass
+    return found
 
 
 def _chosen(config: Config, names: Sequence[str]) -> tuple[Chosen, ...]:

@@ -16,6 +16,7 @@ from prunecli.cli import replay_flags as flags
 from prunecli.cli.shared import asked_before, configured_by, single, with_options
 from prunecli.cli.working import working
 from prunecli.errors import SessionNotFound, UsageError
+from prunecli.figures import counted
 from prunecli.launch_options import Launch
 from prunecli.paths import Places
 from prunecli.sanitize import visible
@@ -115,8 +116,12 @@ def _report(
     from prunecli.replay.table import Report
     from prunecli.replay.validation import together
 
-    done, problems = _each(paths, make, Stage.replay)
-    done = sorted((one for one in done if one.rows[0].requests), key=lambda one: one.rows[0].session)
+    found, problems = _each(paths, make, Stage.replay)
+    found.sort(key=lambda one: one.rows[0].session)
+    done = [one for one in found if one.rows[0].requests]
+    if silent := [one.rows[0].session for one in found if not one.rows[0].requests]:
+        such = f", such as {silent[0]}" if len(silent) > 1 else f": {silent[0]}"
+        problems.append(f"left out {counted(len(silent), 'session')} without an answer{such}")
     notices = dict.fromkeys(notice for one in done for notice in one.notices)
     courses = [(one.rows[0].session, one.series) for one in done]
     report = Report([one.rows for one in done], together(one.validation for one in done))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from prunecli.context import render
 from prunecli.context.cut import head
 from prunecli.context.exchange import Entry, call_argument
-from prunecli.context.tokens import Amount
+from prunecli.context.tokens import Amount, total
 from prunecli.model.events import UserMessage
 from prunecli.model.messages import Block, Text, ToolUse
 
@@ -96,11 +96,14 @@ def amount_of(context: "Context", event: UserMessage) -> Amount:
     """Tokens of a message that shows entries again. The entries' own texts are already counted."""
     counts = context.counts
     entries = [context.entries[seq] for seq in event.restores]
-    tokens = sum(map(counts.counter.count, _new_texts(event, entries)))
+    texts = Amount(sum(map(counts.counter.count, _new_texts(event, entries))))
     of_entries = (
-        counts.tokens(one) + one.held_tokens if one.kind == "result" else one.image_tokens for one in entries
+        counts.amount(one).plus(Amount(one.held_tokens))
+        if one.kind == "result"
+        else Amount(exact=one.image_tokens)
+        for one in entries
     )
-    return Amount(tokens + sum(of_entries))
+    return total((texts, *of_entries))
 
 
 def _new_texts(event: UserMessage, entries: Iterable[Entry]) -> Iterator[str]:

@@ -1,11 +1,11 @@
 """The data that the running sums keep for each item, and the endpoint's report on an answer."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from prunecli.context.clearing import Clearing
 from prunecli.context.exchange import Entry
-from prunecli.context.tokens import NOTHING, Amount, TokenCounter, from_words, result_tokens
+from prunecli.context.tokens import NOTHING, Amount, TokenCounter, from_words, result_tokens, total
 from prunecli.model.edits import Edit
 from prunecli.model.events import AssistantMessage, Event, ToolResult
 from prunecli.model.messages import thinking_blocks
@@ -109,8 +109,9 @@ class EntryTokens:
             return self._spoken(entry, entry.event, output)
         if output:
             return Amount(exact=output)
-        tokens = self.shown_tokens(entry, edit)
-        return Amount(words=tokens) if entry.kind in WORDS else Amount(tokens)
+        media = entry.size[2] if edit is None else 0
+        tokens = max(0, self.shown_tokens(entry, edit) - media)
+        return Amount(exact=media, words=tokens) if entry.kind in WORDS else Amount(tokens, media)
 
     def _spoken(self, entry: Entry, event: AssistantMessage, output: int) -> Amount:
         """Tokens of an answer without its thinking: the reported rest, or an estimate."""
@@ -121,6 +122,15 @@ class EntryTokens:
         if not output:
             return Amount(min(entry.spoken_tokens, self.tokens(entry)))
         return Amount(exact=min(output, round(self._factor_of(event.model) * entry.spoken_tokens)))
+
+    def saved_by(self, edits: Iterable[Edit], entries: Mapping[int, Entry]) -> Amount:
+        """Tokens that these edits save, by their own counts."""
+        saved = images = 0
+        for edit in edits:
+            saved += edit.tokens_saved
+            if edit.kind in ("clear", "trim") and edit.seq in entries:
+                images += min(max(0, edit.tokens_saved), entries[edit.seq].size[2])
+        return Amount(saved - images, images)
 
     def shown_chars(self, entry: Entry, edit: Edit | None) -> int:
         """Characters shown of an entry, without images. For an answer: text, thinking and inputs as JSON."""
@@ -177,6 +187,25 @@ class EntryTokens:
         if silent and entry.kind == "assistant":
             return entry.spoken_tokens >= 0 or reported_thinking(entry) is not None
         return entry.tokens >= 0 or output_tokens(entry) > 0
+
+    def item_amount(self, item: Item | None) -> Amount:
+        """Tokens of an item, summed once."""
+        if item is None:
+            return NOTHING
+        if item.amount is None:
+            shown, edits = () if item.hidden else item.parts, item.edits
+            amounts = [self.amount(one, edits.get(one.seq), silent=item.silent) for one in shown]
+            if item.memos:
+                amounts.append(Amount(sum(map(self.memo_tokens, item.memos))))
+            item.amount = total(amounts)
+        return item.amount
+
+    def withheld_by(self, item: Item) -> Amount:
+        """What the edits on an item keep out of the context."""
+        gone = [part for part in item.parts if item.hides(part)]
+        shown = [] if item.hidden else [self.amount(part, item.edits[part.seq]) for part in gone]
+        memos = Amount(sum(map(self.memo_tokens, item.memos)))
+        return total(map(self.amount, gone)).minus(total((memos, *shown)))
 
     def memo_tokens(self, memo: Edit) -> int:
         """Raw tokens of a memo. A recorded one carries its count."""

@@ -12,6 +12,8 @@ from prunecli.context.tokens import NOTHING, RANGE, Amount, Scale, total
 
 _WORDS_SHARE = 20
 """Words are only estimated: where they are more than one part in so many of what is new, nothing is measured."""
+_MEDIA_RANGE = 8.0
+"""As `RANGE`, for results that are mostly images or documents: pages differ, and sizes may be unknown."""
 
 
 class KeptOut:
@@ -51,15 +53,16 @@ class KeptOut:
     def _measure(self, changes: Sequence[tuple[Item | None, Item | None]], grown: int, scale: Scale) -> None:
         """Note what the endpoint counts for the results that are new in this report."""
         fresh = [part for then, now in changes for part in _fresh(then, now)]
-        raw = sum(map(self._tokens.tokens, fresh))
-        if raw <= 0 or any(_hides_a_guess(then, now) for then, now in changes):
+        new = total(map(self._tokens.amount, fresh))
+        expected = scale.factor * new.raw + new.exact
+        if expected <= 0 or any(_hides_a_guess(then, now) for then, now in changes):
             return
         moved = total(self._shown(now, scale).minus(self._shown(then, scale)) for then, now in changes)
-        if abs(moved.words) * _WORDS_SHARE > raw:
+        if abs(moved.words) * _WORDS_SHARE > new.raw + new.exact:
             return
-        rest = grown - scale.weight(*moved.minus(Amount(raw)))
-        rate = rest / raw / scale.factor
-        if 1 / RANGE <= rate <= RANGE:
+        rate = (grown - scale.weight(*moved.minus(new))) / expected
+        most = RANGE if new.raw > new.exact else _MEDIA_RANGE
+        if 1 / most <= rate <= most:
             self._rates.update((part.seq, rate) for part in fresh)
 
     def _shown(self, item: Item | None, scale: Scale) -> Amount:
@@ -79,7 +82,7 @@ class KeptOut:
         amount = self._tokens.amount(part)
         if (rate := self._rates.get(part.seq)) is None:
             return amount
-        return Amount(exact=round(rate * scale.factor * amount.raw))
+        return Amount(exact=round(rate * (scale.factor * amount.raw + amount.exact)))
 
     def _kept(self, item: Item | None, scale: Scale) -> Amount:
         if item is None or not item.countable or not (item.hidden or item.edits or item.memos):

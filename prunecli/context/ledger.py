@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, fields, replace
 from prunecli.context.clearing import Clearing
 from prunecli.context.overlay import Overlay
 from prunecli.context.strategy import Chosen, Proposal, propose_all
+from prunecli.context.tokens import total
 from prunecli.context.view import View
 from prunecli.figures import short
 from prunecli.model.edits import Edit
@@ -71,17 +72,17 @@ def ledger(view: View, chosen: Sequence[Chosen]) -> Ledger:
     the live results.
     """
     counts = view.context.counts
-    tokens = view.measured("tokens", view.tokens)
+    amounts = view.measured("amount", counts.amount)
     proposals = [proposal for _, proposal in propose_all(replace(view, forced=True), chosen)]
     touched = _touched(view, proposals)
-    protected = [tokens[entry] for entry in view.results if entry.seq not in touched]
+    protected = [amounts[entry] for entry in view.results if entry.seq not in touched]
     held = [entry.held_tokens for entry in view.results if entry.spilled]
     scale = counts.scale
     return Ledger(
         scale.tokens(*counts.scanned),
         scale.tokens(*counts.pruned),
         len(protected),
-        scale.tokens(sum(protected)),
+        scale.tokens(*total(protected)),
         counts.context_tokens,
         view.window,
         *counts.clearing,

@@ -57,10 +57,10 @@ def relieve(view: View, max_tokens: int, *, hard: bool = False) -> Proposal:
             break
         if view.locked(entry):
             continue
-        what = f"output pruned — ~{view.about(view.tokens(entry)):,} tokens"
+        what = f"output pruned — ~{view.about(view.tokens(entry), entry):,} tokens"
         if edit := view.replaced("clear", entry, view.placeholder(entry, what)):
             edits.append(edit)
-            excess -= counts.scale.tokens(edit.tokens_saved)
+            excess -= counts.scale.tokens(*counts.saved_by([edit], view.context.entries))
     if hard and excess > 0:
         for exchange in view.after(edits).exchanges:
             if excess <= 0:
@@ -71,7 +71,7 @@ def relieve(view: View, max_tokens: int, *, hard: bool = False) -> Proposal:
             edits = [edit for edit in edits if edit.seq not in inside]
             drop = view.drop(exchange)
             edits.append(drop)
-            excess -= counts.scale.tokens(drop.tokens_saved)
+            excess -= counts.scale.tokens(*view.shown_amount(exchange))
     edits = list(view.keeping_thinking(edits))
     note = f"the context fills {counts.context_tokens:,} of {view.window:,} tokens"
     return Proposal(tuple(sorted(edits, key=lambda edit: edit.seq)), note)

@@ -213,7 +213,7 @@ class Context:
                 self._set(key, value, record.seq)
             case SessionStarted() as started:
                 self.started = started
-                self.counts.model(started.model)
+                self.counts.model(started.model, record.seq)
             case AttemptBilled() | FilesSaved() | RunEnded():
                 self.unseen.beside(record)  # about files, the bill or the run, so it belongs to no branch
             case _:
@@ -277,7 +277,7 @@ class Context:
     def _set(self, key: str, value: Json, at: int) -> None:
         self.settings[key] = value
         if key == "model.name":
-            self.counts.model(str(value))
+            self.counts.model(str(value), at)
         if key in (PREAMBLE, SEARCHES) and isinstance(recorded := self.settings.get(PREAMBLE), dict):
             self.wire.remake_answers()
             self.tool_names = tool_names(recorded) if any(map(recorded.get, ("system", "tools"))) else None

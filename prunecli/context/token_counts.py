@@ -20,6 +20,9 @@ from prunecli.context.tokens import NOTHING, Amount, Scale, TokenCounter, from_b
 from prunecli.model.edits import Edit
 from prunecli.model.requests import Preamble
 
+_NEWEST = 1 << 62
+"""After every response."""
+
 
 class TokenCounts(EntryTokens):
     """Sums over the items that the next request shows, and over what is withheld from it.
@@ -32,7 +35,7 @@ class TokenCounts(EntryTokens):
         self.factor = 1.0
         self._preamble_raw = 0
         self._kept_out = KeptOut(self)
-        self._news: list[Report | int | float] = []
+        self._news: list[Report | int | tuple[float, int]] = []
         self._has_prunes = False
         self.clear()
 
@@ -46,6 +49,7 @@ class TokenCounts(EntryTokens):
         self._items: dict[int, Item] = {}
         self._uncounted: dict[int, None] = {}
         self._news = []
+        self._past: list[tuple[int, Scale]] = []
         self._since: dict[int, Item | None] = {}
         self._at_sent: dict[int, Item | None] | None = None
         self._since_sent: dict[int, Item | None] = {}
@@ -57,12 +61,12 @@ class TokenCounts(EntryTokens):
 
     # Writing -------------------------------------------------------------------------------------------------
 
-    def model(self, name: str) -> None:
-        """Switch to this model."""
+    def model(self, name: str, at: int) -> None:
+        """Switch to this model, at this record."""
         factor = float(self._factor_of(name))
         if factor != self.factor:
             self.factor = factor
-            self._news.append(factor)
+            self._news.append((factor, at))
 
     def preamble(self, preamble: Preamble) -> None:
         """Note a new system prompt and new tool schemas."""
@@ -160,7 +164,8 @@ class TokenCounts(EntryTokens):
             match news:
                 case int(preamble):
                     self._scale, self._prompt = self._scale.for_preamble(preamble), 0
-                case float(factor):
+                case (float(factor), int(at)):
+                    self._past.append((at, self._scale))
                     self._scale, self._prompt = self._scale.for_model(factor), 0
                 case Report(prompt=0):
                     self._kept_out.attempted(news, self._scale)
@@ -181,7 +186,7 @@ class TokenCounts(EntryTokens):
         self._scale = self._scale.reported(prompt, self._reported)
 
     def _moved(self, then: Item | None, now: Item | None) -> Amount:
-        return self._amount(now).minus(self._amount(then))
+        return self.item_amount(now).minus(self.item_amount(then))
 
     # Reading -------------------------------------------------------------------------------------------------
 
@@ -236,7 +241,7 @@ class TokenCounts(EntryTokens):
 
     def amount_of(self, items: Iterable[Entry]) -> Amount:
         """Tokens of these items now."""
-        return total(self._amount(self._items.get(item.seq)) for item in items)
+        return total(self.item_amount(self._items.get(item.seq)) for item in items)
 
     def told(self, entry: Entry) -> int | None:
         """Tokens of an entry's original as the endpoint counts them; None if not counted yet."""
@@ -244,9 +249,14 @@ class TokenCounts(EntryTokens):
             return None
         return self.scale.tokens(*self.amount(entry))
 
-    def told_raw(self, raw: int) -> int:
-        """Raw tokens (of an edit, for example) as the endpoint counts them."""
-        return self.scale.tokens(raw)
+    def told_raw(self, raw: int, response: int = _NEWEST) -> int:
+        """Raw tokens of a text as the endpoint counts them now, or as it did at a response."""
+        return self._scale_at(response).tokens(raw)
+
+    def _scale_at(self, response: int) -> Scale:
+        """The scale for the model that gave this response."""
+        scale = self.scale
+        return next((past for until, past in self._past if response < until), scale)
 
     def amount_as(
         self,
@@ -258,7 +268,9 @@ class TokenCounts(EntryTokens):
         silent: bool = False,
     ) -> Amount:
         """Tokens of an item under these edits."""
-        return self._amount(Item(head, parts_of(head), edits, memos, hidden, countable=False, silent=silent))
+        return self.item_amount(
+            Item(head, parts_of(head), edits, memos, hidden, countable=False, silent=silent)
+        )
 
     def shown_amount(self, entry: Entry, edit: Edit | None = None) -> Amount:
         """Tokens of an entry under an edit or as is, without thinking the model does not see."""
@@ -267,7 +279,7 @@ class TokenCounts(EntryTokens):
 
     def kept_out(self, response: int) -> int:
         """Tokens that prunes kept out of the request of this response, as the endpoint counts them."""
-        return self.scale.tokens(*self._kept_out.at(response))
+        return round(self._scale_at(response).weight(*self._kept_out.at(response)))
 
     @property
     def scanned(self) -> Amount:
@@ -298,17 +310,6 @@ class TokenCounts(EntryTokens):
             if not self.is_known(entry, item.edits, silent=item.silent)
         ]
 
-    def _amount(self, item: Item | None) -> Amount:
-        if item is None:
-            return NOTHING
-        if item.amount is None:
-            shown, edits = () if item.hidden else item.parts, item.edits
-            amounts = [self.amount(one, edits.get(one.seq), silent=item.silent) for one in shown]
-            if item.memos:
-                amounts.append(Amount(sum(map(self.memo_tokens, item.memos))))
-            item.amount = total(amounts)
-        return item.amount
-
     def _count(self) -> None:
         for seq in self._uncounted:
             item = self._items[seq]
@@ -320,27 +321,21 @@ class TokenCounts(EntryTokens):
             if item.countable:
                 scanned = [part for part in item.parts if part.prunable or item.hides(part)]
                 item.scanned = total(map(self.amount, scanned))
-                item.withheld = self._withheld_by(item)
+                item.withheld = self.withheld_by(item)
             self._add(item, 1)
         self._uncounted.clear()
-
-    def _withheld_by(self, item: Item) -> Amount:
-        gone = [part for part in item.parts if item.hides(part)]
-        shown = [] if item.hidden else [self.amount(part, item.edits[part.seq]) for part in gone]
-        memos = Amount(sum(map(self.memo_tokens, item.memos)))
-        return total(map(self.amount, gone)).minus(total((memos, *shown)))
 
     def withheld_of(self, heads: Iterable[int]) -> Amount:
         """The part of `pruned` that these items contribute."""
         found = [self._items[seq] for seq in heads if seq in self._items]
-        return total(self._withheld_by(item) for item in found if item.countable)
+        return total(self.withheld_by(item) for item in found if item.countable)
 
     def withheld_as(
         self, head: Entry, edits: Mapping[int, Edit], memos: Sequence[Edit], *, hidden: bool
     ) -> Amount:
         """How much more of an item would be withheld under these edits."""
         item = Item(head, parts_of(head), edits, memos, hidden, countable=True)
-        return self._withheld_by(item).minus(self._withheld_by(self._items[head.seq]))
+        return self.withheld_by(item).minus(self.withheld_by(self._items[head.seq]))
 
 
 def state_of(counts: TokenCounts, item: Entry) -> tuple[object, ...]:

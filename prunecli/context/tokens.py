@@ -8,8 +8,8 @@ the model is in the endpoint's tokens: `Scale` converts, and learns from each re
 
 `fixed` is the system prompt with the tools (and whatever the endpoint adds to them), `raw` the raw tokens of results
 and unreported answers, `words` those of user messages and summaries, estimated from their bytes so that a first
-request needs no tokenizer, `exact` the output tokens the endpoint reported for the answers in the context. The parts
-add up to the whole by construction.
+request needs no tokenizer, `exact` what no rate applies to: the output tokens the endpoint reported for the answers
+in the context, and images, which are counted by their pixels. The parts add up to the whole by construction.
 """
 
 import re
@@ -86,7 +86,7 @@ def from_words(text: str) -> int:
 
 
 class Amount(NamedTuple):
-    """An amount of tokens: raw, reported by the endpoint for answers, and estimated from words."""
+    """An amount of tokens: raw, exact (reported answers, and images by their pixels), and estimated from words."""
 
     raw: int = 0
     exact: int = 0

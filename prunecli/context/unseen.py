@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 EDITED, MODEL, ACCOUNT, PERSON = (
     f"{what}_binding_mismatch" for what in ("prefix", "model", "organization", "end_user")
 )
+SUMMARIZED = "summarized"
+"""The reason of losses that the endpoint blames on an edit, but that a compaction causes anyway."""
 _PATH = re.compile(r"messages\.(\d+)\.content\.(\d+)")
 _NONE: frozenset[int] = frozenset()
 _CHANGES = (PrunApplied, PrunReverted, CompactionApplied, SettingChanged, SessionStarted)
@@ -77,7 +79,7 @@ class Unseen:
 
     def clear(self) -> None:
         """Switch to another branch."""
-        self.dropped = _NONE
+        self.dropped = self._behind_summary = _NONE
         self.flips: dict[int, list[int]] = {}
         self._version = -1
 
@@ -96,6 +98,7 @@ class Unseen:
         """The notice for losses that the newest response reports; `model` is its model."""
         why = {
             EDITED: "the context before was edited",
+            SUMMARIZED: "the context before was summarized",
             MODEL: f"{model} can't read such thinking",
             ACCOUNT: "made for another account",
             PERSON: "made for another user",
@@ -162,7 +165,7 @@ class Unseen:
         context, found = self._context, dict[int, str]()
         for one in event.input_transformations or ():
             if one.get("type") == "thinking_dropped" and (entry := self._entry(one)) is not None:
-                found.setdefault(entry.seq, str(one.get("reason") or ""))
+                found.setdefault(entry.seq, self._reason(entry.seq, str(one.get("reason") or "")))
         if event.input_transformations is not None:
             foreign = {seq for seq, reason in found.items() if reason in (ACCOUNT, PERSON)}
             context.thoughts.reported(found, foreign)
@@ -184,8 +187,11 @@ class Unseen:
         return self.dropped.union(stripped) if stripped else self.dropped
 
     def _without(self, response: int, answers: frozenset[int]) -> None:
-        if answers:
-            self._at_response.setdefault(response, answers)
+        if left := answers - self._behind_summary:
+            self._at_response.setdefault(response, left)
+
+    def _reason(self, seq: int, reported: str) -> str:
+        return SUMMARIZED if reported == EDITED and seq in self._behind_summary else reported
 
     def _entry(self, one: Mapping[str, Json]) -> Entry | None:
         """The answer at a place in the last request."""
@@ -203,17 +209,25 @@ class Unseen:
 
     def folded(self, record: Record) -> None:
         """Note a record just folded."""
+        if isinstance(record.event, CompactionApplied):
+            self._summarized(record.seq, record.event.head_end)
         if isinstance(record.event, PrunApplied):
             for edit in record.event.edits:
                 entry = self._context.entries.get(edit.seq)
                 if edit.kind == "strip" and entry is not None and _is_answer(entry.event):
-                    self._known.setdefault(edit.seq, (EDITED, entry))
+                    self._known.setdefault(edit.seq, (self._reason(edit.seq, EDITED), entry))
                     self._stripped.add(edit.seq)
                     self._flip(edit.seq, record.seq)
         if isinstance(record.event, PrunApplied | PrunReverted):
             for seq in self.flips:
                 self._flip(seq, record.seq)
         self.update(record.seq)
+
+    def _summarized(self, seq: int, head_end: int) -> None:
+        """Note the answers whose thinking a new summary makes stale, unless the endpoint signed it."""
+        items, is_signed = self._context.items, self._context.thought_place(seq) != seq
+        kept = [item.seq for item in items if item.kind == "assistant" and item.seq > head_end]
+        self._behind_summary = _NONE if is_signed else self._behind_summary.union(kept)
 
     def update(self, at: int) -> list[int]:
         """Recount and return the answers whose thinking was hidden or shown again at this record."""

@@ -175,12 +175,18 @@ class View:
         """Raw tokens as the endpoint counts them, for the user and the model to read."""
         return self.context.counts.told_raw(raw)
 
-    def about(self, raw: int) -> int:
-        """Raw tokens as the model's family counts them.
+    def told_of(self, entry: Entry) -> int:
+        """Tokens of the entry's original as the endpoint counts them."""
+        counts = self.context.counts
+        return counts.scale.tokens(*counts.amount(entry))
+
+    def about(self, raw: int, entry: Entry) -> int:
+        """Raw tokens of an entry, its images among them, as the model's family counts them.
 
         For placeholders, which must not depend on reports received so far.
         """
-        return round(self.context.counts.factor * raw)
+        images = min(raw, entry.size[2])
+        return round(self.context.counts.factor * (raw - images)) + images
 
     def shown_tokens(self, exchange: Exchange) -> int:
         """Raw estimate of an exchange's present content."""

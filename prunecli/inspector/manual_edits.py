@@ -146,7 +146,7 @@ def cleared(view: View, entry: Entry) -> tuple[str, Edit | None]:
     edit = view.text_edit(entry)
     if edit is not None and edit.kind == "clear":
         return "already cleared", None
-    what = f"output pruned — ~{view.told(view.tokens(entry)):,} tokens"
+    what = f"output pruned — ~{view.told_of(entry):,} tokens"
     made = view.replaced("clear", entry, view.placeholder(entry, what))
     return ("" if made else "its placeholder would not be shorter"), made
 

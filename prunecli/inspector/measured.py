@@ -4,8 +4,7 @@
 """
 
 from collections.abc import Iterable, Iterator
-from operator import add, sub
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from prunecli.context.exchange import Entry
 from prunecli.context.state import Context
@@ -15,60 +14,48 @@ from prunecli.inspector import labels
 from prunecli.inspector.carry_cost import Rides
 from prunecli.inspector.labels import Key
 
-_KINDS = {"command": "results", "assistant": "assistant", "result": "results"}
-_WORDS = {"user": "user_words", "summary": "note_words"}
+_KINDS = {"command": "results", "result": "results", "user": "user", "summary": "notes"}
 
 
 class Sums(NamedTuple):
-    """Raw tokens of items, by kind, as shown.
+    """Tokens of items.
 
-    Of `prunable` results, `pruned` are edited or dropped. `exact`: the endpoint's own count of reported answers,
-    beside the raw `assistant`. `user`: typed commands; `user_words`: all other user messages. Notes are memos,
-    `note_words` summaries; `memos` began later than their item and are not carried with it. `base` plus the shown
-    tokens times the requests makes the carried tokens.
+    As shown: `user` messages and typed commands, `results`, `notes` (memos and summaries) and all of them with the
+    answers as `shown`. `whole`: before any edit. Of `prunable` results, `pruned` are edited or dropped. `memos` began
+    later than their item and are not carried with it. `base` plus the shown tokens times the requests makes the
+    carried tokens. `held` and `memos` are raw.
     """
 
-    user: int = 0
-    user_words: int = 0
-    assistant: int = 0
-    exact: int = 0
-    results: int = 0
-    notes: int = 0
-    note_words: int = 0
-    original: int = 0
-    original_exact: int = 0
-    original_words: int = 0
-    base: int = 0
-    base_exact: int = 0
-    base_words: int = 0
+    user: Amount = NONE
+    results: Amount = NONE
+    notes: Amount = NONE
+    shown: Amount = NONE
+    whole: Amount = NONE
+    base: Amount = NONE
     prunable: int = 0
     pruned: int = 0
     memos: int = 0
     held: int = 0
 
-    @property
-    def shown(self) -> Amount:
-        """Its tokens in the next request."""
-        raw = self.user + self.assistant + self.results + self.notes
-        return Amount(raw, self.exact, self.user_words + self.note_words)
-
-    @property
-    def whole(self) -> Amount:
-        """Its tokens before any edit."""
-        return Amount(self.original, self.original_exact, self.original_words)
-
     def carried(self, requests: int) -> Amount:
         """Carried tokens: each token times the requests that included it."""
-        base = Amount(self.base, self.base_exact, self.base_words)
-        return base.plus(self.shown.minus(Amount(self.memos)).times(requests))
+        return self.base.plus(self.shown.minus(Amount(self.memos)).times(requests))
 
     def plus(self, other: "Sums") -> "Sums":
         """The sum of both."""
-        return Sums(*map(add, self, other))
+        return Sums(*map(_plus, self, other))
 
     def minus(self, other: "Sums") -> "Sums":
         """The difference of both."""
-        return Sums(*map(sub, self, other))
+        return Sums(*map(_minus, self, other))
+
+
+def _plus(one: Any, other: Any) -> Any:
+    return one.plus(other) if isinstance(one, Amount) else one + other
+
+
+def _minus(one: Any, other: Any) -> Any:
+    return one.minus(other) if isinstance(one, Amount) else one - other
 
 
 NOTHING = Sums()
@@ -79,7 +66,7 @@ def measured(context: Context, rides: Rides, item: Entry) -> Sums:
     counts = context.counts
     parts = item.exchange.entries if item.exchange else (item,)
     hidden = item.exchange is not None and context.dropped(item.exchange)
-    by_kind = dict.fromkeys((*_KINDS.values(), *_WORDS.values(), "user"), 0)
+    by_kind = dict.fromkeys(_KINDS.values(), NONE)
     pruned = prunable = 0
     shown = NONE
     for entry in parts:
@@ -90,32 +77,27 @@ def measured(context: Context, rides: Rides, item: Entry) -> Sums:
         if hidden:
             continue
         amount = counts.shown_amount(entry, edit)
-        typed = sum(map(counts.counter.count, entry.typed)) if entry.kind == "command" else 0
-        by_kind["user"] += typed
-        if entry.kind in _WORDS:
-            by_kind[_WORDS[entry.kind]] += amount.words
-        else:
-            by_kind[_KINDS[entry.kind]] += amount.raw - typed
         shown = shown.plus(amount)
-    whole = total(map(counts.amount, parts))
+        if entry.kind == "command":
+            typed = Amount(sum(map(counts.counter.count, entry.typed)))
+            by_kind["user"] = by_kind["user"].plus(typed)
+            amount = amount.minus(typed)
+        if kind := _KINDS.get(entry.kind):
+            by_kind[kind] = by_kind[kind].plus(amount)
     flips = context.unseen.flips
     carried = total(rides.carried(entry, counts, flips.get(entry.seq, ())) for entry in parts)
-    base = carried.minus(shown.times(rides.requests))
     memos = sum(map(counts.memo_tokens, context.memos_at(item.exchange))) if item.exchange else 0
     return Sums(
-        **by_kind,
-        exact=shown.exact,
-        notes=memos,
-        original=whole.raw,
-        original_exact=whole.exact,
-        original_words=whole.words,
-        base=base.raw,
-        base_exact=base.exact,
-        base_words=base.words,
-        prunable=prunable,
-        pruned=pruned,
-        memos=memos,
-        held=sum([entry.held_tokens for entry in parts]),
+        by_kind["user"],
+        by_kind["results"],
+        by_kind["notes"].plus(Amount(memos)),
+        shown.plus(Amount(memos)),
+        total(map(counts.amount, parts)),
+        carried.minus(shown.times(rides.requests)),
+        prunable,
+        pruned,
+        memos,
+        sum([entry.held_tokens for entry in parts]),
     )
 
 

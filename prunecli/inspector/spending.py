@@ -52,10 +52,10 @@ class Paid:
     idle_ms: int | None = None
     kind: Kind = "answer"
     cleared: int = 0
+    extra: bool = False
     fresh: int = 0
     again: int = 0
     again_fresh: int = 0
-    extra: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,13 +98,13 @@ def paid(
     records: Sequence[Record],
     price: Price,
     withheld: Callable[[int], int] = lambda _: 0,
-    told: Callable[[int], int] = lambda raw: raw,
+    told: Callable[[int, int], int] = lambda raw, _: raw,
     fetches: Sequence[Fetch] = (),
 ) -> list[Paid]:
     """Every response and every attempt with a usage, oldest first.
 
-    `withheld` gives the tokens that prunes kept out of a response's request, `told` converts the raw tokens of
-    results that were sent in part into the endpoint's, `fetches` is what was fetched again. Costs O(records).
+    `withheld` gives the tokens that prunes kept out of a response's request, `told` converts raw tokens of results
+    into those of a response's model, `fetches` is what was fetched again. Costs O(records).
     """
     found, extra, edited = list[Paid](), _only_fetching(fetches), False
     live = HeldBack({one.seq: one.raw for one in fetches})
@@ -134,6 +134,8 @@ def paid(
             changed = changed or cleared != before
         elif isinstance(event, CompactionApplied):
             cleared = 0
+        own = kind != "summary"
+        held, *others = (told(raw, record.seq) * own for raw in sums)
         found.append(
             Paid(
                 record.seq,
@@ -141,15 +143,13 @@ def paid(
                 event.model,
                 event.usage,
                 price(event.model, event.usage),
-                0 if kind == "summary" else max(0, withheld(record.seq)) + told(sums.held) + cleared,
+                own * (max(0, withheld(record.seq)) + cleared) + held,
                 changed,
                 None if last is None else max(0, at - last),
                 kind,
                 cleared,
-                0 if kind == "summary" else told(sums.fresh),
-                0 if kind == "summary" else told(sums.again),
-                0 if kind == "summary" else told(sums.again_fresh),
                 record.seq in extra,
+                *others,
             )
         )
         last = record.timestamp

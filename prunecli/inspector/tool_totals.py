@@ -2,16 +2,17 @@
 
 from collections import Counter
 from collections.abc import Mapping
-from operator import add, sub
 from typing import NamedTuple
 
 from prunecli.context.exchange import Entry
 from prunecli.context.state import Context
+from prunecli.context.tokens import NOTHING as NONE
 from prunecli.inspector.carry_cost import Rides
+from prunecli.inspector.measured import NOTHING, Sums
 
 
 class ToolSum(NamedTuple):
-    """Results of one tool, in raw tokens.
+    """Results of one tool, in tokens as the endpoint counts.
 
     `base` and `tokens` give the carried ones, as in `measured.Sums`, without those `spared` because the endpoint
     cleared them. `cleared` of the tokens are expected to be cleared from the next request.
@@ -39,42 +40,45 @@ class ToolTotals:
     """Sums by tool over all counted items; counting an item again replaces its part."""
 
     def __init__(self) -> None:
-        self._items: dict[int, dict[str, ToolSum]] = {}
-        self._totals: dict[str, ToolSum] = {}
+        self._items: dict[int, dict[str, Sums]] = {}
+        self._totals: dict[str, Sums] = {}
 
     def count(self, context: Context, rides: Rides, item: Entry) -> None:
         """Count a user message, a summary, or an exchange by its head."""
         for name, old in self._items.pop(item.seq, {}).items():
-            self._totals[name] = ToolSum(*map(sub, self._totals[name], old))
+            self._totals[name] = self._totals[name].minus(old)
         parts = item.exchange.results if item.exchange else [item] if item.prunable else []
         if not parts:
             return
-        found = self._items[item.seq] = dict[str, ToolSum]()
+        found = self._items[item.seq] = dict[str, Sums]()
         for entry in parts:
-            found[entry.tool_name] = _plus(found.get(entry.tool_name), _sum(context, rides, entry))
+            name = entry.tool_name
+            found[name] = found.get(name, NOTHING).plus(_sums(context, rides, entry))
         for name, new in found.items():
-            self._totals[name] = _plus(self._totals.get(name), new)
+            self._totals[name] = self._totals.get(name, NOTHING).plus(new)
 
     def largest_first(self, context: Context, spared: Mapping[int, int]) -> list[tuple[str, ToolSum]]:
         """Each tool with its sums as the endpoint counts, largest in the next request first.
 
         `spared`: tokens that requests did not carry because the endpoint cleared them, by entry.
         """
-        told, cleared = context.counts.told_raw, _by_tool(context, context.counts.cleared)
+        tokens, cleared = context.counts.scale.tokens, _by_tool(context, context.counts.cleared)
         not_carried = _by_tool(context, spared)
         there = [
             (
                 name,
-                one._replace(
-                    tokens=told(one.tokens),
-                    original=told(one.original),
-                    base=told(one.base),
-                    cleared=cleared[name],
-                    spared=not_carried[name],
+                ToolSum(
+                    one.prunable,
+                    one.pruned,
+                    tokens(*one.shown),
+                    tokens(*one.whole),
+                    tokens(*one.base),
+                    cleared[name],
+                    not_carried[name],
                 ),
             )
             for name, one in self._totals.items()
-            if one.results
+            if one.prunable
         ]
         return sorted(there, key=lambda one: (-one[1].left, -one[1].original, one[0]))
 
@@ -87,15 +91,10 @@ def _by_tool(context: Context, tokens: Mapping[int, int]) -> Counter[str]:
     return found
 
 
-def _plus(one: ToolSum | None, other: ToolSum) -> ToolSum:
-    return ToolSum(*map(add, one, other)) if one else other
-
-
-def _sum(context: Context, rides: Rides, entry: Entry) -> ToolSum:
+def _sums(context: Context, rides: Rides, entry: Entry) -> Sums:
     counts, edit = context.counts, context.text_edit(entry.seq)
     hidden = entry.exchange is not None and context.dropped(entry.exchange)
-    original = counts.tokens(entry)
-    shown = 0 if hidden else counts.shown_tokens(entry, edit)
-    carried = rides.carried(entry, counts).raw
+    shown = NONE if hidden else counts.amount(entry, edit)
+    base = rides.carried(entry, counts).minus(shown.times(rides.requests))
     pruned = int(hidden or edit is not None)
-    return ToolSum(1, pruned, shown, original, carried - shown * rides.requests)
+    return Sums(shown=shown, whole=counts.amount(entry), base=base, prunable=1, pruned=pruned)

@@ -69,9 +69,9 @@ def window_map(outline: Outline, window: int, reserve: int, pruned: int) -> Wind
     parts = dict.fromkeys(USED, 0)
     for key, tokens in outline.preamble:
         parts[_PREAMBLE[key.kind]] += tokens
-    parts["user"] = scale.tokens(sums.user, 0, sums.user_words)
-    parts["results"] = max(0, scale.tokens(sums.results) - counts.clearing.tokens)
-    parts["notes"] = scale.tokens(sums.notes, 0, sums.note_words)
+    parts["user"] = scale.tokens(*sums.user)
+    parts["results"] = max(0, scale.tokens(*sums.results) - counts.clearing.tokens)
+    parts["notes"] = scale.tokens(*sums.notes)
     parts["answers"] = max(0, used - sum(parts.values()))
     parts[max(USED, key=lambda part: parts[part])] -= sum(parts.values()) - used  # the rounding remainder
     kept = max(0, min(reserve, window - used))

@@ -24,7 +24,7 @@ from prunecli.presentation.outcomes import has_failure
 from prunecli.presentation.presenter import Presenter, present_all
 from prunecli.presentation.questions import inquiry_lines, inquiry_reply, sheet_of
 from prunecli.runtime import Runtime, outside
-from prunecli.runtime.counting import teller
+from prunecli.runtime.counting import saver, teller
 from prunecli.runtime.notices import notice_of, session_notices
 from prunecli.runtime.shell import shell
 from prunecli.runtime.toolbox import summaries
@@ -108,7 +108,7 @@ class Talk:
         return Presenter(
             summaries(tools, self.runtime.setup.cwd),
             teller(session.context),
-            session.context.counts.told_raw,
+            saver(session.context),
             partial(withheld_by, session.context),
         )
 

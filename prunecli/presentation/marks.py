@@ -64,11 +64,16 @@ class Marks:
         return stack[-1][1] if stack else None
 
 
-def label(edit: Edit | None, tokens: int | None, told: Callable[[int], int] = lambda raw: raw) -> str:
+def estimated(edit: Edit) -> int:
+    """The raw tokens that an edit saves, by its own counts."""
+    return edit.tokens_saved
+
+
+def label(edit: Edit | None, tokens: int | None, saved: Callable[[Edit], int] = estimated) -> str:
     """Return the text of a mark.
 
-    `tokens` is the entry's own size, since a dropped exchange has several entries. `told` converts the raw tokens of
-    edits.
+    `tokens` is the entry's own size, since a dropped exchange has several entries. `saved` gives the tokens
+    that an edit saves.
     """
     if edit is None:
         return ""
@@ -76,10 +81,10 @@ def label(edit: Edit | None, tokens: int | None, told: Callable[[int], int] = la
         case "drop":
             return f"pruned ~{short(tokens)}" if tokens else "pruned"
         case "trim":
-            return f"trimmed ~{short(told(edit.tokens_saved))}"
+            return f"trimmed ~{short(saved(edit))}"
         case "repair":
             return "repaired"
         case "strip":
             return "not sent again"
         case _:
-            return f"pruned ~{short(told(edit.tokens_saved))}"
+            return f"pruned ~{short(saved(edit))}"

@@ -9,6 +9,7 @@ from prunecli.context.lineage import branch
 from prunecli.context.render import LOST, is_lost
 from prunecli.figures import short
 from prunecli.inspector.labels import prune_in_words
+from prunecli.model.edits import Edit
 from prunecli.model.events import (
     AssistantMessage,
     AttemptBilled,
@@ -48,7 +49,7 @@ from prunecli.model.signals import (
 )
 from prunecli.presentation import entries as shown
 from prunecli.presentation import outcomes
-from prunecli.presentation.marks import Marks, label
+from prunecli.presentation.marks import Marks, estimated, label
 from prunecli.presentation.outcomes import Summarize, answered_search, search_call, search_result
 from prunecli.presentation.streaming import NOTHING, Growing, Streaming
 from prunecli.presentation.summaries import Summarizing
@@ -74,7 +75,7 @@ STOPPED = {
 class Presenter:
     """Presents one session.
 
-    `tokens` gives the tokens of a record's entry, None if unknown; `told` converts the raw tokens of edits.
+    `tokens` gives the tokens of a record's entry, None if unknown; `saved` those that an edit saves.
     `withheld` gives the tokens of a prune by its record, None if unknown.
     """
 
@@ -82,7 +83,7 @@ class Presenter:
         self,
         summarize: Summarize,
         tokens: Callable[[int], int | None],
-        told: Callable[[int], int] = lambda raw: raw,
+        saved: Callable[[Edit], int] = estimated,
         withheld: Callable[[int], int | None] = lambda _: None,
         *,
         open_thinking: bool = False,
@@ -90,7 +91,7 @@ class Presenter:
         self.board = Board()
         self._summarize = summarize
         self._tokens = tokens
-        self._told = told
+        self._saved = saved
         self._withheld = withheld
         self._prunes: dict[int, tuple[int, PrunApplied]] = {}  # by slot
         self._undone: set[int] = set()
@@ -314,7 +315,7 @@ class Presenter:
 
     def _prune_notice(self, seq: int, event: PrunApplied) -> shown.Notice:
         tokens = self._withheld(seq)
-        said = prune_in_words(event, self._told(event.tokens_removed) if tokens is None else tokens)
+        said = prune_in_words(event, sum(map(self._saved, event.edits)) if tokens is None else tokens)
         first, line_end, memo = said.partition("\n")
         return shown.Notice(f"{first} · undone{line_end}{memo}" if seq in self._undone else said)
 
@@ -328,7 +329,7 @@ class Presenter:
                     continue
                 spared = edit and edit.kind == "strip" and not isinstance(entry, shown.Thinking)
                 tokens = entry.tokens if isinstance(entry, shown.ToolCall) else None
-                mark = label(None if spared else edit, tokens, self._told)
+                mark = label(None if spared else edit, tokens, self._saved)
                 if entry.pruned != mark:
                     changes.append(self.board.put(slot, replace(entry, pruned=mark)))
         return changes
@@ -342,7 +343,7 @@ class Presenter:
                 if not isinstance(entry, shown.ToolCall) or tokens is None or entry.tokens == tokens:
                     yield None
                     continue
-                mark = label(self._marks.on(seq), tokens, self._told) if entry.pruned else ""
+                mark = label(self._marks.on(seq), tokens, self._saved) if entry.pruned else ""
                 yield self.board.put(slot, replace(entry, tokens=tokens, pruned=mark))
         for slot, (seq, event) in tuple(self._prunes.items()):
             said = self._prune_notice(seq, event)

@@ -1,7 +1,7 @@
 """What sessions are replayed with: configuration, models, prices and settings; and replaying one of them."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import cached_property
@@ -93,7 +93,7 @@ class Stage:
         rows = self.play(script, *(one.watch for one in series))
         for row, one in zip(rows, series, strict=False):
             one.name = row.name
-        notices = (*source.notices, *self._notices(script))
+        notices = (*_damaged(path, source.notices), *self._notices(script))
         real = source if self.compactions else read_source(path, compactions=True)
         return Replayed(
             rows,
@@ -212,6 +212,12 @@ class Stage:
         today = date.fromtimestamp(begun / 1000).isoformat()
         place = Surroundings(Path(script.cwd or "/"), "linux, sh", today, window, can_prune)
         return {"system": list(system_prompt(place, ())), "tools": tools}
+
+
+def _damaged(path: Path, notices: Sequence[str]) -> list[str]:
+    """What was damaged in a file, in one line."""
+    more = f", and {len(notices) - 1:,} more" if len(notices) > 1 else ""
+    return [f"{path.name}: {notices[0]}{more}"] if notices else []
 
 
 def _name(path: Path) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from prunecli.figures import money, share, short
+from prunecli.figures import counted, money, share, short
 from prunecli.replay.rows import Row, ratio, totals
 from prunecli.replay.validation import Validation
 
@@ -46,7 +46,7 @@ def answer(report: Report) -> Iterator[str]:
     whole = report.totals
     base = whole[0]
     best = min(whole, key=lambda row: (row.cost_with_any_rereads, row is not base))
-    what = f"{len(report.sessions)} session{'s' * (len(report.sessions) != 1)}, {base.requests:,} requests"
+    what = f"{counted(len(report.sessions), 'session')}, {counted(base.requests, 'request')}"
     if best is base:
         yield f"Cheapest: no pruning ({what})"
         yield f"No strategy would have cost less than {report.money(base.cost)}"

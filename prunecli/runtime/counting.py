@@ -10,6 +10,7 @@ from prunecli.context.exchange import Entry
 from prunecli.context.spill import cut_of, spill
 from prunecli.context.state import Context
 from prunecli.context.tokens import TokenCounter, result_tokens
+from prunecli.model.edits import Edit
 from prunecli.model.events import Event, ToolResult
 from prunecli.model.messages import Text, ToolUse
 from prunecli.model.requests import PREAMBLE, takes
@@ -66,6 +67,12 @@ def teller(context: Context) -> Callable[[int], int | None]:
         return None if entry is None else context.counts.told(entry)
 
     return tokens
+
+
+def saver(context: Context) -> Callable[[Edit], int]:
+    """Return the tokens that an edit saves."""
+    counts = context.counts
+    return lambda edit: counts.scale.tokens(*counts.saved_by([edit], context.entries))
 
 
 @dataclass(frozen=True, slots=True)

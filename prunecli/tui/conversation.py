@@ -19,7 +19,7 @@ from prunecli.presentation.entries import Level
 from prunecli.presentation.outcomes import advice
 from prunecli.presentation.presenter import Presenter
 from prunecli.runtime import Runtime
-from prunecli.runtime.counting import teller
+from prunecli.runtime.counting import saver, teller
 from prunecli.runtime.entry_numbers import bring_back
 from prunecli.runtime.notices import notice_of, session_notices
 from prunecli.runtime.task_records import number_of
@@ -187,7 +187,7 @@ class Conversation:
         return Presenter(
             summaries(tools, self.runtime.setup.cwd),
             teller(fold) if figures else lambda _: None,
-            fold.counts.told_raw,
+            saver(fold),
             partial(withheld_by, fold) if figures else lambda _: None,
             open_thinking=self.runtime.config.ui.show_thinking,
         )

@@ -12,7 +12,14 @@ from prunecli.cli import app
 from prunecli.context.state import Context
 from prunecli.context.tokens import Chars4
 from prunecli.model.edits import Edit
-from prunecli.model.events import AssistantMessage, PrunApplied, SessionStarted, ToolResult, UserMessage
+from prunecli.model.events import (
+    AssistantMessage,
+    PrunApplied,
+    SessionStarted,
+    SettingChanged,
+    ToolResult,
+    UserMessage,
+)
 from prunecli.model.messages import Text, ToolUse
 from prunecli.session.session import Session
 from tests.endpoint.rules import Rules
@@ -110,6 +117,16 @@ def test_a_session_shows_its_recorded_edits_and_with_a_strategy_ignores_them(
     native(tmp_path)
     assert "[was long]" in str(shown(runner, "mine")["messages"])
     assert "[was long]" not in str(shown(runner, "mine", "--strategy", "no_pruning")["messages"])
+
+
+def test_the_window_is_that_of_the_model_in_use(runner: CliRunner, tmp_path: Path) -> None:
+    path = native(tmp_path)
+    session = Session.load(path, Context(Chars4()), writable=True)
+    changed = session.emit(SettingChanged("model.name", "claude-haiku-4-5")).seq
+    session.emit(SettingChanged("model.name", "claude-opus-5-5"))
+    session.close()
+    assert shown(runner, "mine")["ledger"]["window"] == 1_000_000
+    assert shown(runner, "mine", "--at", str(changed))["ledger"]["window"] == 200_000
 
 
 SHORTENING = ("pi", "aggressive", "keep_last_n_steps", "superseded")

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,9 @@ from typer.testing import CliRunner
 
 from prunecli.cli import app
 from prunecli.context.expectations import Expectations
+from prunecli.model.events import AssistantMessage, Record, SessionStarted, UserMessage
+from prunecli.model.messages import Text
+from prunecli.model.record_codec import encode_record
 from tests.sessions import SESSIONS
 
 SMALL = [path for path in SESSIONS if path.stat().st_size < 8_000]
@@ -189,10 +193,22 @@ def test_what_cannot_be_replayed_is_said(
 
 
 def test_a_damaged_session_costs_only_itself(runner: CliRunner, tmp_path: Path) -> None:
-    (tmp_path / "damaged.jsonl").write_text("not json\n")
-    done = runner.invoke(
-        app, ["replay", str(tmp_path / "damaged.jsonl"), str(SMALL[0]), "--strategy", "pi", "--json"]
-    )
+    whole = [Record(0, 1, SessionStarted("s", "/w", "m")), Record(1, 2, UserMessage((Text("hi"),)))]
+    more = Record(2, 3, AssistantMessage((Text("hello"),), "m"))
+    asked, answered = (b"".join(map(encode_record, one)) for one in (whole, [*whole, more]))
+    files = {
+        "damaged.jsonl": b"not json\n",
+        "wrong.json": b"[1, 2]",
+        "silent.jsonl": asked,
+        "worn.jsonl": answered + b"{\n{\n",
+    }
+    for name, data in files.items():
+        (tmp_path / name).write_bytes(data)
+    paths = [str(tmp_path / name) for name in files]
+    done = runner.invoke(app, ["replay", *paths, str(SMALL[0]), "--strategy", "pi", "--json"])
     assert done.exit_code == 0
-    assert "damaged.jsonl" in done.stderr
-    assert len(json.loads(done.stdout)["sessions"]) == 2
+    assert "damaged.jsonl: line 1" in done.stderr
+    assert "wrong.json: line 1: messages.0: not in the expected form" in done.stderr
+    assert "left out 1 session without an answer: silent" in done.stderr
+    assert re.search(r"worn\.jsonl: line 4.*, and 1 more", done.stderr)
+    assert len(json.loads(done.stdout)["sessions"]) == 4

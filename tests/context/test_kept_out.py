@@ -14,10 +14,12 @@ from prunecli.model.events import (
     Record,
     RequestSent,
     Rewound,
+    SettingChanged,
+    Spilled,
     ToolResult,
     UserMessage,
 )
-from prunecli.model.messages import Text, ToolUse, Usage
+from prunecli.model.messages import Document, Text, ToolUse, Usage
 from prunecli.session.audit import audit
 from tests.context.thinking import Talk as Thinking
 
@@ -36,7 +38,7 @@ class Talk:
     """Reads of 100 tokens by the counter; the endpoint counts 130 for each, and 50 for each answer."""
 
     def __init__(self, steps: int = 3, counter: TokenCounter | None = None) -> None:
-        self.context = Context(counter or Chars4())
+        self.context = Context(counter or Chars4(), lambda name: 1.6 if name == "dense" else 1.0)
         self.records: list[Record] = []
         self.answers: list[int] = []
         self.results: list[int] = []
@@ -106,6 +108,28 @@ def test_results_that_came_with_a_prune_are_measured_without_it() -> None:
     assert talk.kept_out()[-1] in (255, 256)
 
 
+def test_a_document_is_worth_what_it_took_however_far_the_estimate_was_off() -> None:
+    talk = Talk()
+    call = ToolUse("pdf", "read", {"path": "x.pdf"})
+    talk.emit(AssistantMessage((call,), "m", "tool_use", Usage(talk.prompt, 50)))
+    document = talk.emit(ToolResult("pdf", "read", (Document("application/pdf", "JVBERi0=", 7),)))
+    talk.prompt += 50 + 3_000  # 17,500 were expected
+    talk.step()
+    talk.prune(3_000 - SHORT, Edit("clear", document, None, GONE, 17_500, SHORT))
+    talk.step()
+    assert talk.kept_out()[-1] == 3_000 - SHORT
+
+
+def test_what_was_kept_out_stays_when_something_leaves_the_prompt_without_a_record() -> None:
+    talk = Talk()
+    talk.clear(0)
+    talk.step()
+    talk.prompt = 200
+    talk.step()
+    assert talk.context.counts.scale.part < 1
+    assert talk.kept_out() == [0, 0, 0, 128, 128]
+
+
 def test_behind_a_compaction_nothing_is_withheld_any_more() -> None:
     talk = Talk()
     talk.clear(0)
@@ -154,6 +178,25 @@ def test_cost_and_audit_agree_on_what_was_kept_out_of_an_attempt() -> None:
     assert rows[0].pruned == rows[1].pruned > 0
     payments = {one.seq: one.withheld for one in payments_of(talk.records, talk.context, lambda *_: 0.0)}
     assert payments[cut] == payments[answer] == 128
+
+
+def test_another_model_later_changes_no_figure_of_an_earlier_request() -> None:
+    talk = Talk()
+    whole = ToolResult("t", "bash", (Text("x" * 4_000),), spilled=Spilled(900, "x" * 400))
+    talk.emit(AssistantMessage((ToolUse("t", "bash", {}),), "m", "tool_use", Usage(talk.prompt, 50)))
+    talk.emit(whole)
+    talk.prompt += 50 + 130
+    talk.step()
+    talk.clear(0)
+    talk.step()
+
+    def kept() -> list[int]:
+        return [one.withheld for one in payments_of(talk.records, talk.context, lambda *_: 0.0)]
+
+    before = kept()
+    talk.emit(SettingChanged("model.name", "dense"))
+    assert before[-1] > 900
+    assert kept() == before
 
 
 def test_an_attempt_on_a_branch_that_was_left_keeps_its_figure_live_and_after_a_resume() -> None:

@@ -1,8 +1,12 @@
-"""Tokens of words that nobody has counted, against the shipped tokenizer."""
+"""Tokens of words that nobody has counted, against the shipped tokenizer, and of images."""
 
 import pytest
 
-from prunecli.context.tokens import Amount, Scale, from_words
+from prunecli.context.state import Context
+from prunecli.context.tokens import Amount, Chars4, Scale, from_words
+from prunecli.context.view import View
+from prunecli.model.events import AssistantMessage, Record, SettingChanged, ToolResult, UserMessage
+from prunecli.model.messages import Image, Text, ToolUse, Usage
 from prunecli.providers.tokenizer import SHIPPED
 
 
@@ -43,3 +47,17 @@ def test_how_results_count_is_known_once_enough_were_reported_and_not_of_another
     enough = few.grew(500, Amount(400))
     assert enough.knows_results
     assert not enough.for_model(1.5).knows_results
+
+
+def test_an_image_counts_by_its_pixels_and_a_text_by_the_factor_of_the_model() -> None:
+    context = Context(Chars4(), lambda _: 2.0)
+    context.apply(Record(0, 0, SettingChanged("model.name", "dense")))
+    words, picture = Text("x" * 400), Image("image/png", "iVBORw0KGgo=", 750, 1_000)
+    call = AssistantMessage((ToolUse("t", "read", {}),), "dense", "tool_use", Usage(10, 5))
+    context.apply(Record(1, 1, UserMessage((words, picture))))
+    context.apply(Record(2, 2, call))
+    context.apply(Record(3, 3, ToolResult("t", "read", (words, picture))))
+    view = View(context, 100_000)
+    assert context.counts.amount(context.entries[1]) == Amount(0, 1_000, 100)
+    assert context.counts.amount(context.entries[3]) == Amount(100, 1_000)
+    assert view.about(view.tokens(context.entries[3]), context.entries[3]) == 1_200

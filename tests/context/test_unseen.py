@@ -11,6 +11,7 @@ from prunecli.context.tokens import Chars4
 from prunecli.model.edits import Edit
 from prunecli.model.events import (
     AssistantMessage,
+    CompactionApplied,
     PrunApplied,
     PrunReverted,
     RequestSent,
@@ -165,3 +166,16 @@ def test_a_tool_round_is_open_until_the_model_answers_finally_or_something_new_i
     talk.step()
     talk.emit(AssistantMessage((Text("Done."),), OPUS))
     assert not in_tool_round(talk.context)
+
+
+def test_thinking_that_a_compaction_costs_is_no_cost_or_gain_of_pruning() -> None:
+    talk = Talk(4)
+    kept = talk.context.exchanges[2].seq
+    talk.emit(talk.clear(0))
+    before = talk.step()
+    talk.emit(CompactionApplied("the gist", 1, kept, model=OPUS))
+    after = talk.step()
+    assert talk.told[-1].endswith("the context before was summarized")
+    assert talk.context.withheld_from(before) > 0
+    assert talk.context.withheld_from(after) == 0
+    assert talk.context.unseen.cost_of_edits().blocks == 3

@@ -1,6 +1,7 @@
 """An endpoint with an exact prompt cache, and sessions played against it: what the figures are held against.
 
-A block takes `factor` times as many tokens as o200k_base finds in its texts, thinking as many as its signature says.
+A block takes `factor` times as many tokens as o200k_base finds in its texts, an image one for 750 pixels, thinking as
+many as its signature says.
 The longest cached prefix is read, the rest is written. What was sent is cached up to each place where a user message
 ended, for `ttl_ms` behind the response. Thinking is bound to what stood before it and to the thinking before that:
 where it no longer fits it is dropped. Nothing here knows how prunecli estimates.
@@ -8,6 +9,8 @@ where it no longer fits it is dropped. Nothing here knows how prunecli estimates
 
 import json
 import random
+import struct
+from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -31,7 +34,7 @@ from prunecli.model.events import (
     ToolResult,
     UserMessage,
 )
-from prunecli.model.messages import Json, RedactedThinking, Thinking, Usage
+from prunecli.model.messages import Document, Image, Json, RedactedThinking, Thinking, Usage
 from prunecli.model.requests import PREAMBLE
 from prunecli.providers.tokenizer import SHIPPED
 
@@ -39,6 +42,8 @@ SYSTEM = ["You are an agent that works in a terminal. " * 60]
 TOOLS = [
     {"name": name, "description": f"Runs {name}. " * 30, "input_schema": {}} for name in ("read", "bash")
 ]
+PAGE = 1_700
+"""Tokens of a page of a document. What a page takes depends on its text, so no estimate knows it."""
 
 
 class Piece(NamedTuple):
@@ -67,6 +72,39 @@ def texts(block: Any) -> Iterator[str]:
 def tokens_of(block: bytes) -> int:
     """o200k_base's tokens of a block."""
     return sum(map(SHIPPED.count, texts(json.loads(block))))
+
+
+def images_of(block: Any) -> Iterator[int]:
+    """The tokens of each image and document in a block on the wire."""
+    match block:
+        case {"type": "tool_result", "content": content}:
+            for inner in content:
+                yield from images_of(inner)
+        case {"type": "image", "source": {"data": data}}:
+            width, height = struct.unpack_from(">II", b64decode(data), 16)
+            yield width * height // 750
+        case {"type": "document", "source": {"data": data}}:
+            yield PAGE * b64decode(data)[-1]
+        case _:
+            pass
+
+
+@cache
+def image_tokens(block: bytes) -> int:
+    """The tokens of a block's images and documents."""
+    return sum(images_of(json.loads(block))) if b'"source"' in block else 0
+
+
+def png(width: int, height: int) -> Image:
+    """An image of this size, without pixels."""
+    chunks = struct.pack(">I4sIIBBBBBI", 13, b"IHDR", width, height, 8, 2, 0, 0, 0, 0)
+    data = b"\x89PNG\r\n\x1a\n" + chunks + struct.pack(">I4sI", 0, b"IEND", 0)
+    return Image("image/png", b64encode(data).decode(), width, height)
+
+
+def pdf(pages: int) -> Document:
+    """A document of so many pages, without content."""
+    return Document("application/pdf", b64encode(b"%%PDF%c" % pages).decode(), pages)
 
 
 @cache
@@ -118,7 +156,7 @@ class Endpoint:
                         continue
                     previous, tokens = signature, float(thought_tokens(signature))
                 else:
-                    prefix, tokens = hash((prefix, key)), self.factor * tokens_of(block)
+                    prefix, tokens = hash((prefix, key)), self.factor * tokens_of(block) + image_tokens(block)
                 last = place == len(message.blocks) - 1
                 pieces.append(Piece(key, tokens, ends=message.role == "user" and last))
         return pieces, dropped

@@ -28,14 +28,14 @@ from prunecli.model.events import (
     ToolResult,
     UserMessage,
 )
-from prunecli.model.messages import Text, ToolUse, Usage
+from prunecli.model.messages import Block, Text, ToolUse, Usage
 from prunecli.paths import Places
 from prunecli.providers.models import ModelTable, cost, token_factor
 from prunecli.providers.tokenizer import SHIPPED
 from prunecli.runtime.choices import Choices
 from prunecli.session.importers.source import read_source
 from tests.golden.requests import SESSIONS
-from tests.laws.exact import Piece, Played, play, whole
+from tests.laws.exact import Piece, Played, play, png, whole
 
 TABLE = ModelTable.load(Places.of({"HOME": "/nonexistent"}).shipped_data, {})
 TTLS = {"5m": 300_000, "1h": 3_600_000}
@@ -241,7 +241,10 @@ def talks(draw: st.DrawFn) -> list[Record]:
             at, calls = at + 2_000, calls + 1
             call = ToolUse(f"t{calls}", "read", {"path": draw(st.sampled_from(["a.py", "b.py", "文件.py"]))})
             add(AssistantMessage((Text(words(10)), call), "m", "tool_use"))
-            add(ToolResult(call.id, "read", (Text(words(300)),)))
+            shown: list[Block] = [Text(words(300))]
+            if draw(st.integers(0, 7)) == 0:
+                shown = [Text("shot.png"), png(*draw(st.sampled_from([(200, 100), (1568, 700), (750, 750)])))]
+            add(ToolResult(call.id, "read", tuple(shown)))
         at += 2_000
         add(AssistantMessage((Text(words(10)),), "m", "end_turn"))
     return found

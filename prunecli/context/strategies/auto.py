@@ -55,7 +55,8 @@ def propose(view: View, options: Options) -> Proposal:
     if view.brief and not (still or view.forced or near):
         return Proposal((), "waits until the cache is cold")
     edits = _worth(view, market.rates_for(view.context.counts.context_tokens), numbers)
-    freed = short(view.told(sum(edit.tokens_saved for edit in edits)))
+    counts = view.context.counts
+    freed = short(counts.scale.tokens(*counts.saved_by(edits, view.context.entries)))
     results = f"{len(edits)} result{'s' * (len(edits) != 1)}, ~{freed} tokens"
     if edits and (still or view.forced or (near and not view.losing())):
         edits = sorted([*edits, *outdated_lists(view, edits)], key=attrgetter("seq"))
@@ -110,7 +111,7 @@ def _fact(view: View, entry: Entry, numbers: Expectations) -> _Fact | None:
     if raw < numbers.min_tokens or view.locked(entry):
         return None
     edit = view.replaced(
-        "clear", entry, view.placeholder(entry, f"output pruned — ~{view.about(raw):,} tokens")
+        "clear", entry, view.placeholder(entry, f"output pruned — ~{view.about(raw, entry):,} tokens")
     )
     if edit is None:
         return None

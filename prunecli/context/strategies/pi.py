@@ -77,7 +77,7 @@ def _size(view: View, entry: Entry, options: Options) -> tuple[int | None, bool]
 
 
 def _cleared(view: View, entry: Entry) -> Edit | None:
-    what = f"output pruned — ~{view.about(_tokens(view, entry)):,} tokens"
+    what = f"output pruned — ~{view.about(_tokens(view, entry), entry):,} tokens"
     return view.replaced("clear", entry, view.placeholder(entry, what))
 
 

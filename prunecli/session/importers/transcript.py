@@ -28,6 +28,7 @@ from prunecli.model.messages import Block, Image, Json, Text, ToolUse, Usage
 from prunecli.session.completing import next_timestamp
 from prunecli.session.importers.names import ours
 from prunecli.session.importers.origin import Origin
+from prunecli.tools.files.image import header_of
 
 MALFORMED = (ValueError, KeyError, TypeError, AttributeError, IndexError, OverflowError)
 """Exceptions from reading a malformed record, which is then skipped and named."""
@@ -187,6 +188,8 @@ def summarized(text: str) -> str:
 
 def why(error: BaseException) -> str:
     """The problem with a record, from the exception that it caused."""
+    if isinstance(error, TypeError | AttributeError | IndexError):
+        return "not in the expected form"
     said = f"no {error.args[0]}" if isinstance(error, KeyError) and error.args else str(error)
     return said[:200]
 
@@ -228,9 +231,18 @@ def picture(media_type: Json, data: Json, transcript: Transcript) -> Block:
     """An image, or a placeholder if its bytes are missing, damaged or of an unsupported type."""
     if isinstance(media_type, str) and media_type in _PICTURES and isinstance(data, str) and data:
         try:
-            if binascii.a2b_base64(data, strict_mode=True):
-                return Image(media_type, data)
+            if raw := binascii.a2b_base64(data, strict_mode=True):
+                return Image(media_type, data, *_size(raw))
         except ValueError:
             pass
     transcript.skip("unusable images")
     return Text("[image]")
+
+
+def _size(image: bytes) -> tuple[int, int]:
+    """The width and height of an image in pixels, by which it is counted; 0 if they can't be read."""
+    try:
+        header = header_of(image)
+    except ValueError:
+        return 0, 0
+    return header.width, header.height

@@ -5,7 +5,7 @@ from functools import partial
 from prunecli.inspector.labels import withheld_by
 from prunecli.presentation.presenter import Presenter
 from prunecli.runtime import Runtime
-from prunecli.runtime.counting import teller
+from prunecli.runtime.counting import saver, teller
 from prunecli.runtime.toolbox import summaries
 from prunecli.sanitize import one_line
 from prunecli.session.session import Session
@@ -43,7 +43,7 @@ class TaskScreen(ReadingScreen):
         return Presenter(
             summaries(runtime.tools, runtime.setup.cwd),
             teller(fold),
-            fold.counts.told_raw,
+            saver(fold),
             partial(withheld_by, fold),
             open_thinking=runtime.config.ui.show_thinking,
         )

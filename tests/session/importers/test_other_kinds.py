@@ -10,6 +10,7 @@ from prunecli.errors import SessionCorrupt
 from prunecli.model.events import AssistantMessage, CompactionApplied, PrunApplied, ToolResult, UserMessage
 from prunecli.model.messages import Image, ToolUse, Usage, plain_text, tool_uses
 from prunecli.session.importers.source import Source, read_source
+from tests.laws.exact import png
 from tests.session.points import content, sent, valid_points
 from tests.sessions import COMPLETE
 
@@ -207,9 +208,11 @@ def test_a_summary_of_opencode_stands_for_what_came_before_and_undone_messages_a
 def test_an_image_is_kept_with_its_bytes_or_named(tmp_path: Path) -> None:
     good = {"type": "file", "mime": "image/png", "url": f"data:image/png;base64,{PIXEL}"}
     bad = {"type": "file", "mime": "image/png", "url": "file:///x.png"}
-    found = value(tmp_path, opencode(("user", [words("see"), good, bad])))
+    sized = {"type": "file", "mime": "image/png", "url": f"data:image/png;base64,{png(640, 480).data}"}
+    found = value(tmp_path, opencode(("user", [words("see"), good, bad, sized])))
     assert Image("image/png", PIXEL) in content(found.records[1].event)
-    assert shown(found) == ["see", "", "[image]"]
+    assert png(640, 480) in content(found.records[1].event)
+    assert shown(found) == ["see", "", "[image]", ""]
     assert found.imported.left_out == {"unusable images": 1}
 
 
