@@ -11,8 +11,9 @@ from prunecli.cli.working import working
 from prunecli.errors import UsageError
 from prunecli.sanitize import one_line, visible
 from prunecli.session.importers.agents import AGENTS, is_agent, title_of
-from prunecli.session.importers.finding import listed
+from prunecli.session.importers.finding import listed, search
 from prunecli.session.importers.handoff import facts_of, find
+from prunecli.session.session_search import Hit
 from prunecli.session.store import Listed
 
 _LABEL = 60
@@ -58,30 +59,51 @@ class Importable:
             return []
         now = int(time.time() * 1000)
         for number, (agent, one) in enumerate(found, 1):
-            label = one_line(one.label)[:_LABEL]
-            typer.echo(visible(f"{number:>4}  {title_of(agent)}: {label}  ({facts_of(one, now)})"))
+            typer.echo(visible(f"{_named(number, agent, one)}  ({facts_of(one, now)})"))
             typer.echo(visible(f"      {agent}:{one.id}"))
         if not found:
             names = ", ".join(map(title_of, self._agents))
             typer.echo(visible(f"no sessions of {names} in {self._cwd}"))
         elif ask is not None:
-            return _asked([one for _, one in found], ask)
+            return _asked(found, ask)
         else:
             typer.echo("import one with: prunecli sessions import @AGENT:ID")
         return []
 
 
-def _asked(found: Sequence[Listed], ask: Callable[[str], str]) -> list[Path]:
-    """Ask for numbers until all are valid; none cancels."""
+def _named(number: int, agent: str, one: Listed) -> str:
+    return f"{number:>4}  {title_of(agent)}: {one_line(one.label)[:_LABEL]}"
+
+
+def _asked(found: Sequence[tuple[str, Listed]], ask: Callable[[str], str]) -> list[Path]:
+    """Ask for numbers until all are valid; none cancels. Words list the sessions that contain them."""
     while True:
         try:
-            words = ask("numbers to import, or Enter to cancel: ").replace(",", " ").split()
+            typed = ask("numbers to import, words to search for, or Enter to cancel: ")
         except EOFError:
             return []
-        wrong = [word for word in words if not (word.isdecimal() and 1 <= int(word) <= len(found))]
+        words = typed.replace(",", " ").split()
+        if not all(word.isdecimal() for word in words):
+            _print_hits(found, typed)
+            continue
+        wrong = [word for word in words if not 1 <= int(word) <= len(found)]
         if not wrong:
-            return [found[int(word) - 1].path for word in words]
+            return [found[int(word) - 1][1].path for word in words]
         typer.echo(visible(f"not a number from 1 to {len(found)}: {wrong[0]}"))
+
+
+def _print_hits(found: Sequence[tuple[str, Listed]], query: str) -> None:
+    """Print the sessions with a message, output or command that contains all the words, and the first of these."""
+    numbers = {one.path: number for number, (_, one) in enumerate(found, 1)}
+    shown = set[Path]()
+    for hit in search([one for _, one in found], query):
+        if isinstance(hit, Hit) and hit.path not in shown:
+            shown.add(hit.path)
+            number = numbers[hit.path]
+            typer.echo(visible(_named(number, *found[number - 1])))
+            typer.echo(visible(f"      {hit.who}: {hit.excerpt}"))
+    if not shown:
+        typer.echo("no matches")
 
 
 def _row(agent: str, one: Listed) -> dict[str, object]:

@@ -35,21 +35,58 @@ class Hit:
     end: int
 
 
+@dataclass(frozen=True, slots=True)
+class Query:
+    """The words of a search. All of them must appear in one message, output or command, in any case."""
+
+    words: tuple[str, ...]
+    needles: tuple[bytes, ...]
+    """The longest part of each word that appears in JSON as it is."""
+
+    @classmethod
+    def of(cls, text: str) -> "Query":
+        """The words of this text."""
+        words = tuple(word.lower() for word in text.split())
+        return cls(words, tuple(needle for needle in map(_needle, words) if needle))
+
+    def may_be_in(self, data: bytes) -> bool:
+        """Return whether this JSON may hold all the words. Costs less than decoding it."""
+        low = data.lower()
+        return all(needle in low for needle in self.needles)
+
+    def hit(self, path: Path, record: Record) -> Hit | None:
+        """The hit in a record, if it contains all the words."""
+        who, text = _said(record)
+        text = " ".join(text.split())
+        low = text.lower()
+        if len(low) != len(text):  # lower() changed the length, which would shift positions
+            low = "".join(char if len(char.lower()) != 1 else char.lower() for char in text)
+        if not all(word in low for word in self.words):
+            return None
+        first = self.words[0]
+        at = low.find(first)
+        start = max(0, at - AROUND)
+        end = at + len(first)
+        before = "…" if start else ""
+        excerpt = before + text[start : end + AROUND] + ("…" if end + AROUND < len(text) else "")
+        place = len(before) + at - start
+        return Hit(path, record.seq, record.timestamp, who, excerpt, place, place + len(first))
+
+
 def search(paths: Sequence[Path], query: str) -> Iterator[Hit | int]:
     """The hits in these files, in order, interleaved with the number of bytes searched so far.
 
-    All words of the query must appear in one message, output or command, in any case. Unreadable files are skipped.
+    Unreadable files are skipped.
     """
-    words = [word.lower() for word in query.split()]
-    needles = [needle for needle in map(_needle, words) if needle]
+    wanted = Query.of(query)
     done = 0
-    for path in paths if words else ():
+    for path in paths if wanted.words else ():
         try:
             with open_regular(path) as file:
                 found = 0
                 while found < MOST_IN_ONE and (lines := file.readlines(STEP_BYTES)):
                     done += sum(map(len, lines))
-                    for hit in _hits(path, lines, words, needles):
+                    for hit in _hits(path, lines, wanted):
                         yield hit
                         found += 1
                     yield done
@@ -65,32 +102,14 @@ def _needle(word: str) -> bytes:
     return max(parts.split() or [""], key=len).encode()
 
 
-def _hits(path: Path, lines: list[bytes], words: Sequence[str], needles: Sequence[bytes]) -> Iterator[Hit]:
-    if not all(needle in b"".join(lines).lower() for needle in needles):
+def _hits(path: Path, lines: list[bytes], wanted: Query) -> Iterator[Hit]:
+    if not wanted.may_be_in(b"".join(lines)):
         return
     for line in lines:
-        low = line.lower()
-        if all(needle in low for needle in needles):
+        if wanted.may_be_in(line):
             record = whole_record(line)
-            if record and (hit := _hit(path, record, words)):
+            if record and (hit := wanted.hit(path, record)):
                 yield hit
-
-
-def _hit(path: Path, record: Record, words: Sequence[str]) -> Hit | None:
-    who, text = _said(record)
-    text = " ".join(text.split())
-    low = text.lower()
-    if len(low) != len(text):  # lower() changed the length, which would shift positions
-        low = "".join(char if len(char.lower()) != 1 else char.lower() for char in text)
-    if not all(word in low for word in words):
-        return None
-    at = low.find(words[0])
-    start = max(0, at - AROUND)
-    end = at + len(words[0])
-    before = "…" if start else ""
-    excerpt = before + text[start : end + AROUND] + ("…" if end + AROUND < len(text) else "")
-    place = len(before) + at - start
-    return Hit(path, record.seq, record.timestamp, who, excerpt, place, place + len(words[0]))
 
 
 def _said(record: Record) -> tuple[str, str]:

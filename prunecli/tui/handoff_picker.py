@@ -1,12 +1,13 @@
 """The session picker for another agent's sessions: reads them where that agent keeps them, and changes none."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from prunecli.runtime import Runtime
 from prunecli.sanitize import one_line
 from prunecli.session.importers.agents import title_of
+from prunecli.session.session_search import Hit
 from prunecli.session.store import Listed
 from prunecli.tui.port import Port
 from prunecli.tui.session_picker import SessionPicker
@@ -34,6 +35,12 @@ class HandoffPicker(SessionPicker):
 
         self._problems = []
         return listed(self._agent, self._runtime.setup.environ, cwd, self._problems)
+
+    def hits(self, among: Sequence[Listed], query: str) -> Iterable[Hit | int]:
+        """The hits in these sessions, as they would be imported."""
+        from prunecli.session.importers.finding import search
+
+        return search(among, query)
 
     def note(self) -> str:
         """The files that could not be read."""

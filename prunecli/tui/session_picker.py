@@ -33,7 +33,7 @@ def picker_of(agent: str, runtime: Runtime, port: Port) -> "SessionPicker":
 class SessionPicker:
     """Opens the list of sessions, and then the chosen session.
 
-    `whose` precedes "in this directory" in the title; `ours`: sessions can be copied, renamed, removed and searched.
+    `whose` precedes "in this directory" in the title; `ours`: sessions can be copied, renamed and removed.
     """
 
     whose = "Sessions"
@@ -87,6 +87,10 @@ class SessionPicker:
         """The sessions of a directory, or all, newest first; called in a thread."""
         return (one for one in self._runtime.store.listed(cwd) if not one.is_task)
 
+    def hits(self, among: Sequence[Listed], query: str) -> Iterable[Hit | int]:
+        """The hits in these sessions, and the number of bytes searched so far; called in a thread."""
+        return search([one.path for one in among], query)
+
     def note(self) -> str:
         """What the list could not read, or ""."""
         return ""
@@ -103,7 +107,7 @@ class SessionPicker:
         state = {"done": 0, "stop": 0}
 
         def scan() -> None:
-            for step in search([one.path for one in among], query):
+            for step in self.hits(among, query):
                 if state["stop"]:
                     return
                 if isinstance(step, Hit):

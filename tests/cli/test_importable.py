@@ -87,14 +87,14 @@ def test_no_sessions_and_damaged_files_are_said(tmp_path: Path) -> None:
     assert "pi: Read the notes." in done.stdout
 
 
-def test_in_a_terminal_numbers_choose_and_a_wrong_one_is_asked_again(
+def test_in_a_terminal_numbers_choose_and_words_search(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     environ, cwd = stores.environment(tmp_path, *NAMES[:3], recorded=stores.HANDOFF)
-    typed = iter(["4", "two", "3, 1", ""])
+    typed = iter(["4", "COLOR teal", "nowhere", "3, 1", ""])
 
     def ask(question: str) -> str:
-        assert question == "numbers to import, or Enter to cancel: "
+        assert question == "numbers to import, words to search for, or Enter to cancel: "
         return next(typed)
 
     offered = Importable(environ, cwd)
@@ -103,7 +103,16 @@ def test_in_a_terminal_numbers_choose_and_a_wrong_one_is_asked_again(
     assert [path.name for path in chosen] == ["codex.jsonl", "claude.jsonl"]
     printed = capsys.readouterr().out
     assert "not a number from 1 to 3: 4" in printed
-    assert "not a number from 1 to 3: two" in printed
+    found = printed.partition("not a number from 1 to 3: 4")[2].splitlines()
+    assert [line.split(":")[0].strip() for line in found if "notes" in line] == [
+        "1  Claude Code",
+        "read",
+        "2  Gemini CLI",
+        "read",
+        "3  Codex",
+        "bash",
+    ]
+    assert "no matches" in printed
     assert offered.choose(as_json=False, ask=ask) == []
 
     def end(_: str) -> str:

@@ -1,19 +1,24 @@
-"""Finds the sessions that other agents keep on this machine, in the folders where they keep them.
+"""Finds and searches the sessions that other agents keep on this machine, in the folders where they keep them.
 
 Nothing is written, and no link is followed out of those folders. A variable that moves an agent's folder is honored.
 """
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from hashlib import sha256
+from itertools import islice
 from pathlib import Path
 
+from prunecli.errors import SessionCorrupt
 from prunecli.regular import open_regular
 from prunecli.session.digest import Digest
 from prunecli.session.importers.agents import ENDS, KNOWN, agent_of, root_of
 from prunecli.session.importers.heads import head_of, head_of_whole
-from prunecli.session.importers.opencode_store import digests_in_store, sessions_in_store
+from prunecli.session.importers.json_rows import content_of
+from prunecli.session.importers.opencode_store import digests_in_store, in_store, sessions_in_store
 from prunecli.session.importers.same_folder import is_one_of, same_folders
+from prunecli.session.importers.source import read_source
+from prunecli.session.session_search import MOST_IN_ONE, Hit, Query
 from prunecli.session.store import Listed
 
 MOST_FILES = 20_000
@@ -70,6 +75,24 @@ def listed(
             if name == "gemini":
                 found.cwd = found.cwd or (folder if folder.startswith("/") else str(cwd or ""))
             yield _listed(path, found)
+
+
+def search(sessions: Sequence[Listed], query: str) -> Iterator[Hit | int]:
+    """The hits in these sessions, in order, interleaved with the number of bytes searched so far.
+
+    The numbers of the hits are those that the entries get when they are imported. Unreadable sessions are skipped.
+    """
+    wanted = Query.of(query)
+    done = 0
+    for one in sessions if wanted.words else ():
+        try:
+            if in_store(one.path) or wanted.may_be_in(content_of(one.path)):
+                hits = (wanted.hit(one.path, record) for record in read_source(one.path).records)
+                yield from islice(filter(None, hits), MOST_IN_ONE)
+        except (OSError, SessionCorrupt):
+            pass
+        done += one.size
+        yield done
 
 
 def _listed(path: Path, found: Digest) -> Listed:

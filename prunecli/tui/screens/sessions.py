@@ -38,7 +38,10 @@ HELPS = (
     "Enter · Alt+Enter copy · Tab · ^F ^N ^X",
 )
 """Key hints, longest first."""
-READING_HELPS = ("Enter to continue it here · Tab {other} · Esc close", "Enter · Tab {other} · Esc")
+READING_HELPS = (
+    "Enter to continue it here · Tab {other} · Ctrl+F {how} · Esc close",
+    "Enter · Tab {other} · ^F {how} · Esc",
+)
 """Key hints for sessions of another agent."""
 
 
@@ -214,13 +217,13 @@ class SessionsScreen(ModalScreen[Chosen | None]):
         deeds: dict[str, Callable[[], None]] = {
             "enter": lambda: self._open(fork=False),
             "tab": self._toggle_directories,
+            "ctrl+f": self._toggle_words,
             "escape": self._leave,
             "ctrl+c": self._leave,
         }
         if self._picker.ours:
             deeds |= {
                 "alt+enter": lambda: self._open(fork=True),
-                "ctrl+f": self._toggle_words,
                 "ctrl+n": self._ask_name,
                 "ctrl+x": self._ask_removal,
             }

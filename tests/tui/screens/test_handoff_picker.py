@@ -28,7 +28,7 @@ async def test_the_command_line_opens_the_list_and_enter_continues_the_marked_se
         )
         await s.until_shown("Enter to continue it here", "claude-sonnet-4-5")
         assert "remove" not in s.screen_text()
-        await s.type("", "ctrl+x", "ctrl+n", "ctrl+f", "@")
+        await s.type("", "ctrl+x", "ctrl+n", "@")
         await s.until_shown("0 of 3")  # the last key went into the filter
         await s.type("", "backspace", "down", "enter")
         await s.until(lambda: s.runtime.session.name == "" and bool(s.runtime.session.records))
@@ -48,6 +48,20 @@ async def test_tab_lists_those_of_all_directories(tmp_path: Path) -> None:
         await s.until_shown("pi sessions in all directories", "2 of 2", "elsewhere")
         await s.type("", "escape")
         await s.until(lambda: not isinstance(s.app.screen, SessionsScreen))
+
+
+async def test_the_words_of_all_messages_are_searched(tmp_path: Path) -> None:
+    runtime, _ = runtime_of(tmp_path, "opencode.json", "claude-code.jsonl")
+    async with shown(tmp_path, runtime=runtime) as s:
+        for agent, tool in (("@claude", "read"), ("@opencode", "read")):
+            await s.type(f"/resume {agent}", "enter")
+            await s.until_shown("1 of 1", "Ctrl+F words")
+            await s.type("", "ctrl+f")
+            await s.until_shown("type to search")
+            await s.type("COLOUR notes")
+            await s.until_shown("1 found", f"{tool} ")
+            await s.type("", "escape")
+            await s.until(lambda: not isinstance(s.app.screen, SessionsScreen))
 
 
 async def test_a_damaged_file_is_named_in_the_list_and_a_wrong_id_on_the_screen(tmp_path: Path) -> None:
