@@ -98,11 +98,8 @@ def make_runtime(asked: Launch, environ: Mapping[str, str]) -> Runtime:
     runtime = Runtime(setup, lambda name: provider_for(name, runtime.config, environ, places), table.info)
     runtime.sandbox.check()
     runtime.run_limits = Limits(asked.max_turns, asked.max_cost)
-    notes = (
-        _trust_notes(store, cwd, trusted, headless=asked.headless),
-        config.notices,
-        [DEMO_NOTICE] if demo else [],
-    )
+    untold = asked.headless and store.is_trusted(cwd) and not trusted  # else /trust tells what changed
+    notes = _trust_notes(cwd, trusted, untold), config.notices, [DEMO_NOTICE] if demo else []
     runtime.notices = [*chain(*notes), *_model_notes(config, runtime)]
     runtime.introduction, runtime.guide = asked.introduction, Guide(asked.guide)
     if config.origin("model.name").startswith("flag "):
@@ -137,11 +134,9 @@ def _local_ports(environ: Mapping[str, str]) -> tuple[int, ...]:
     return ports(environ)
 
 
-def _trust_notes(store: TrustStore, cwd: Path, trusted: bool, *, headless: bool) -> list[str]:
-    """What to tell about settings that do not take effect: links out of the project, and without a screen, where
-    /trust shows them, changed ones."""
-    changed = [CHANGED_SETTINGS] if headless and store.is_trusted(cwd) and not trusted else []
-    return [*changed, *(refused_links(cwd) if trusted else ())]
+def _trust_notes(cwd: Path, trusted: bool, changed: bool) -> list[str]:
+    """What to tell about settings that do not take effect: changed ones, and links out of the project."""
+    return [*([CHANGED_SETTINGS] if changed else ()), *(refused_links(cwd) if trusted else ())]
 
 
 def _model_notes(config: Config, runtime: Runtime) -> list[str]:

@@ -227,6 +227,16 @@ class PrunecliApp(App[int], inherit_bindings=False):
         """Whether keys were pressed that have not been read yet."""
         return isinstance(self._driver, terminal.CarefulDriver) and self._driver.has_unread
 
+    def _end_batch(self) -> None:
+        """Wake every screen, so that a change behind the top one during the batch is painted too.
+
+        Textual wakes only the application, and a covered screen stays as it was until its next message.
+        """
+        super()._end_batch()
+        if not self._batch_count:
+            for screen in self.screen_stack:
+                screen.check_idle()
+
     # The terminal --------------------------------------------------------------------------------------------
 
     def _tell(self, sequence: str) -> None:

@@ -51,7 +51,9 @@ def _colorless(style: Style, ground: RichColor) -> Style:
     named = [one for one in (style.color, style.bgcolor) if one is not None and one.triplet is None]
     if not named:
         return monochrome_style(style)
-    apart = style.bgcolor is not None and not style.bgcolor.is_default and style.bgcolor != ground
+    apart = (
+        style.bgcolor is not None and not style.bgcolor.is_default and style.bgcolor.number != ground.number
+    )
     return style + Style(color="default", bgcolor="default", reverse=apart or style.reverse)
 
 

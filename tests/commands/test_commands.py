@@ -171,14 +171,16 @@ def test_prune_config_saves_only_when_asked(tmp_path: Path) -> None:
     assert "10000" in runtime.setup.places.settings_file.read_text()
 
 
-@pytest.mark.parametrize(
-    "line", ["/prune-config pi.prune_protect 20k", "/prune-config pi.nothing 1", "/prune-config pi_prune_protec 1"]
-)
+@pytest.mark.parametrize("line", ["/prune-config pi.prune_protect 20k", "/prune-config pi.nothing 1"])
 def test_a_wrong_option_is_an_error_that_names_the_key(tmp_path: Path, line: str) -> None:
     effects = list(run_line(start(tmp_path), line))
     assert isinstance(effects[0], Say)
     assert effects[0].level == "error"
     assert "pi." in effects[0].text
+
+
+def test_an_unknown_option_names_the_nearest(tmp_path: Path) -> None:
+    assert "did you mean pruning.gate?" in say(list(run_line(start(tmp_path), "/prune-config gat 1")))
 
 
 def test_model_is_chosen_for_the_session(tmp_path: Path) -> None:

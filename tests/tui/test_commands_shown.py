@@ -12,6 +12,7 @@ from prunecli.tui.screens.choose import ChooseScreen
 from prunecli.tui.screens.table import TableScreen
 from tests.starting import start
 from tests.tui.showing_app import Shown, shown
+from tests.waiting import DEADLINE
 
 
 def effects(running: Shown) -> Effects:
@@ -43,6 +44,30 @@ async def test_what_a_command_did_stands_above_what_it_says_of_it(tmp_path: Path
         s.conversation.command("/prune")
         said = [entry.text for entry in s.entries if isinstance(entry, Notice)]
         assert [text[:8] for text in said] == ["✂ pruned", "Pruned 1"]
+
+
+async def test_what_changes_behind_a_screen_in_a_batch_is_painted_while_it_is_open(tmp_path: Path) -> None:
+    """As on a busy machine, where a change falls into the batch in which Textual opens the screen."""
+    async with shown(tmp_path, [says("Hello.")]) as s:
+        await s.type("hi", "enter")
+        await s.idle()
+        await s.type("/theme", "escape", "enter")
+        await s.until(lambda: isinstance(s.app.screen, ChooseScreen))
+        await s.until_shown("prune-light")
+        top, behind = s.app.screen, s.frame
+        async with asyncio.timeout(DEADLINE):  # `until` would wake the screen behind
+            while behind._dirty_widgets or behind._update_timer._active.is_set():
+                await asyncio.sleep(0.01)
+            with s.app.batch_update():
+                s.conversation.say("said behind it")
+                while behind.transcript not in behind._dirty_widgets:
+                    await asyncio.sleep(0.01)
+                for _ in range(
+                    100
+                ):  # turns of the loop, in which the screen behind finds that it may not paint
+                    await asyncio.sleep(0)
+            while not any("said behind it" in row.text for row in top.render_lines(top.size.region)):
+                await asyncio.sleep(0.01)
 
 
 async def test_a_table_is_shown_aligned_and_closed_with_esc(tmp_path: Path) -> None:

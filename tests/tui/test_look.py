@@ -4,6 +4,9 @@ import json
 from pathlib import Path
 
 import pytest
+from rich.segment import Segment
+from rich.style import Style
+from textual.color import Color
 
 from prunecli.paths import Places
 from prunecli.tui import look
@@ -92,3 +95,17 @@ async def test_the_first_frame_of_a_terminal_of_sixteen_colors_has_no_others(tmp
     app = PrunecliApp(lambda: runtime, runtime.setup.places, runtime.setup.cwd, {"TERM": "linux"})
     assert (app.theme, app.mouse) == (FEW_COLORS, False)
     await runtime.close()
+
+
+def test_without_colors_the_terminals_own_ones_become_its_default_and_what_is_marked_is_reversed() -> None:
+    ground = Color.parse("ansi_black")
+    plain, marked, gray = (
+        Segment("a", Style(color=color, bgcolor=back))
+        for color, back in (("white", "black"), ("white", "blue"), ("#ff0000", "#000000"))
+    )
+    first, second, third = look.Colorless().apply([plain, marked, gray], ground)
+    assert first.style == Style(color="default", bgcolor="default")
+    assert second.style == Style(color="default", bgcolor="default", reverse=True)
+    assert third.style is not None
+    assert third.style.color is not None
+    assert len(set(third.style.color.get_truecolor())) == 1, "other themes become gray"
