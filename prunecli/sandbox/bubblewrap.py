@@ -6,24 +6,6 @@ from dataclasses import dataclass
 
 from prunecli.sandbox.layout import Layout
 
-_SYSTEM_PROC = (
-    *(
-        "sys",
-        "sysrq-trigger",
-        "irq",
-        "bus",
-        "fs",
-        "acpi",
-        "scsi",
-        "driver",
-        "mtrr",
-        "dynamic_debug",
-        "asound",
-    ),
-    *("ide", "xen", "tty", "latency_stats", "timer_stats", "sched_debug"),
-)
-"""The parts of /proc that change the system. In a new mount, root can write to them even without capabilities."""
-
 
 @dataclass(frozen=True, slots=True)
 class Stage:
@@ -66,9 +48,8 @@ def words(
     if not network:
         said.append("--unshare-net")
     said += ["--new-session", "--cap-drop", "ALL", "--seccomp", seccomp]
-    said += ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"]
-    for name in _SYSTEM_PROC:
-        said += ["--ro-bind-try", f"/proc/{name}", f"/proc/{name}"]
+    # Root could change the system through a new /proc even without capabilities, so it is read-only.
+    said += ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--remount-ro", "/proc"]
     said += ["--bind", stage.tmp, "/tmp", "--tmpfs", "/var/tmp", "--tmpfs", "/run"]  # noqa: S108
     for path in layout.readable:
         said += ["--ro-bind-try", path, path]

@@ -13,10 +13,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from prunecli.sandbox import landlock, seatbelt
-from prunecli.sandbox.layout import INTERPRETER, Ground, layout_for
+from prunecli.sandbox.layout import Ground, layout_for
 from prunecli.sandbox.scan import SecretScan
 from prunecli.sandbox.seccomp import MACHINES
 from prunecli.sandbox.walls import Chosen, Walls
+from prunecli.tools.processes.command import INTERPRETER
 
 SECONDS = 5.0
 _TRIES = """

@@ -13,8 +13,9 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from prunecli.sandbox.layout import CACHES, INTERPRETER, PRIVATE, Layout, lies_below
+from prunecli.sandbox.layout import CACHES, PRIVATE, Layout, lies_below
 from prunecli.sandbox.seccomp import filter_program
+from prunecli.tools.processes.command import INTERPRETER
 
 CREATE_RULESET = 444
 """The same number on every architecture."""

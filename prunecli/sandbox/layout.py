@@ -8,6 +8,7 @@ from pathlib import Path
 
 from prunecli.sandbox.scan import Found, SecretScan
 from prunecli.sandbox.sockets import unix_sockets
+from prunecli.tools.processes.command import INTERPRETER
 
 PROTECTED = (".git", ".prunecli", ".claude", ".mcp.json")
 """Files and folders that can start programs in the workspace: always read-only, and commands cannot create them."""
@@ -87,8 +88,6 @@ CACHES = {"GOCACHE": "/tmp/go-build", "UV_CACHE_DIR": "/tmp/uv"}  # noqa: S108
 """Caches without which a program does not start; those of the user are read-only."""
 
 
-INTERPRETER = os.path.realpath(sys.executable)
-"""Runs the start programs. Not the link in a virtual environment, which may be in the workspace."""
 _NEEDED = tuple(os.path.realpath(path) for path in (sys.prefix, sys.base_prefix, INTERPRETER))
 
 
@@ -96,11 +95,11 @@ _NEEDED = tuple(os.path.realpath(path) for path in (sys.prefix, sys.base_prefix,
 class Layout:
     """The view of one command; all paths are absolute and real.
 
-    `writable`: folders, the workspace first. `readable`: folders below `PRIVATE` that stay visible. `kept`: paths in
-    writable folders that are read-only; `reopened`: folders in those that are writable all the same, and `missing`:
-    paths that must not be created. `obeyed`: what other programs obey, `kept` unless the user allowed the command.
-    `hidden`: folders and files that can't be opened; `emptied`: files that programs
-    read at their start, which read as empty. `complete`: every secret of the workspace was found.
+    `writable`: folders, the workspace first. `readable`: other folders that stay visible, even below `PRIVATE`.
+    `kept`: paths in writable folders that are read-only; `reopened`: folders in those that are writable all the same,
+    and `missing`: paths that must not be created. `obeyed`: what other programs obey, `kept` unless the user allowed
+    the command. `hidden`: folders and files that can't be opened; `emptied`: files that programs read at their start,
+    which read as empty. `complete`: every secret of the workspace was found.
     """
 
     writable: tuple[str, ...]
@@ -150,8 +149,9 @@ class Ground:
         )
 
 
-def layout_for(ground: Ground, *, git: bool, granted: bool = False) -> Layout:
-    """The layout of the next command; `git`: it may write to repositories, `granted`: to what programs obey."""
+def layout_for(ground: Ground, *, git: bool, granted: bool = False, reads: bool = False) -> Layout:
+    """The layout of the next command; `git`: it may write to repositories, `granted`: to what programs obey.
+    `reads`: it only reads, so nothing is writable."""
     roots = ground.roots
     writable = tuple(dict.fromkeys((*roots, *ground.writable)))
     readable = tuple(_visible_again(ground, roots))
@@ -164,6 +164,14 @@ def layout_for(ground: Ground, *, git: bool, granted: bool = False) -> Layout:
         for real in _apart_from(os.path.realpath(path), (*roots, *ground.needed)):
             (hidden if os.path.isdir(real) else emptied).append(real)
     hidden += [*secrets, *ground.unix_sockets(ground.home), *_named_sockets(ground.environ)]
+    if reads:
+        return Layout(
+            (),
+            shown,
+            hidden=_outermost(hidden, shown),
+            emptied=_outermost(emptied, shown),
+            complete=found.complete,
+        )
     return Layout(
         writable=writable,
         readable=readable,
@@ -253,7 +261,8 @@ def _protected(
             reopened.append(os.path.realpath(gitdir))
         else:
             reopened += linked_git(os.path.dirname(gitdir))
-    for folder in (*reopened, *(path for folder in reopened for path in _modules(folder))):
+    modules = [module for folder in reopened for module in _modules(folder)]
+    for folder in (*reopened, *modules):
         for name in (*GIT_STARTS_PROGRAMS, *GIT_REDIRECTS):
             path = os.path.join(folder, name)
             if os.path.lexists(path):

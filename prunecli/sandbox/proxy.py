@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from prunecli.hosts import is_allowed, is_public, normal
-from prunecli.sandbox.layout import INTERPRETER
+from prunecli.tools.processes.command import INTERPRETER
 
 LISTEN = """
 import _socket, posix, sys

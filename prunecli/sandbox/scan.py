@@ -37,6 +37,8 @@ class _Folder:
     folders: tuple[str, ...]
     secrets: tuple[str, ...]
     obeyed: tuple[str, ...]
+    plain: frozenset[str]
+    """The names that are neither, once the folder has changed: those are not judged again."""
 
 
 class SecretScan:
@@ -87,18 +89,24 @@ class SecretScan:
             if known and known.changed == changed and known.seen - changed > _RACY_NS:
                 return known
             seen = self._now()
-            folders, secrets, obeyed = list[str](), list[str](), list[str]()
+            folders, secrets, obeyed, plain = list[str](), list[str](), list[str](), set[str]()
             with os.scandir(path) as entries:
                 for entry in entries:
-                    if self._is_obeyed(entry.path):
+                    is_known = known is not None and entry.name in known.plain
+                    is_obeyed = not is_known and self._is_obeyed(entry.path)
+                    is_secret = not is_known and self._is_secret(entry.path)
+                    if is_obeyed:
                         obeyed.append(entry.path)
-                    if entry.is_dir(follow_symlinks=False):
-                        if entry.name in _INSTALLED:
-                            continue
-                        (secrets if self._is_secret(entry.path) else folders).append(entry.path)
-                    elif self._is_secret(entry.path):
+                    if known and not is_obeyed and not is_secret:
+                        plain.add(entry.name)
+                    is_folder = entry.is_dir(follow_symlinks=False)
+                    if is_folder and entry.name in _INSTALLED:
+                        continue
+                    if is_secret:
                         secrets.append(entry.path)
-            return _Folder(changed, seen, tuple(folders), tuple(secrets), tuple(obeyed))
+                    elif is_folder:
+                        folders.append(entry.path)
+            return _Folder(changed, seen, tuple(folders), tuple(secrets), tuple(obeyed), frozenset(plain))
         except OSError:
             return None  # gone in the meantime, or nothing that a command could read either
 

@@ -7,8 +7,9 @@ Calls of another architecture's table are refused, so no number can mean somethi
 
 import os
 import struct
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 _LOAD, _JUMP_EQUAL, _JUMP_AT_LEAST, _JUMP_SET, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
 _ALLOW, _ERRNO = 0x7FFF0000, 0x00050000
@@ -159,8 +160,9 @@ MACHINES: Mapping[str, Machine] = {
 """The architectures with a filter, by the name that uname gives. The sandbox needs one."""
 
 
+@cache
 def filter_program(
-    *, sockets: Iterable[int] = (_AF_UNIX, _AF_INET, _AF_INET6), metadata: bool = True, machine: str = ""
+    *, sockets: tuple[int, ...] = (_AF_UNIX, _AF_INET, _AF_INET6), metadata: bool = True, machine: str = ""
 ) -> bytes:
     """The filter as struct sock_filter[].
 
@@ -168,7 +170,6 @@ def filter_program(
     it). `metadata`: modes, owners, times and attributes may be changed. Raises KeyError for an unknown machine.
     """
     known = MACHINES[machine or os.uname().machine]
-    families = tuple(sockets)
     program = [
         _step(_LOAD, _ARCH),
         _step(_JUMP_EQUAL, known.arch, 1, 0),
@@ -186,7 +187,7 @@ def filter_program(
         program += _when(
             known.calls[call], [_argument(0), _step(_JUMP_SET, _CLONE_NEWUSER, 0, 1), _refuse(_EPERM)]
         )
-    program += _when(known.calls["socket"], _allow_families(families))
+    program += _when(known.calls["socket"], _allow_families(sockets))
     return b"".join([*program, _step(_RETURN, _ALLOW)])
 
 

@@ -108,7 +108,7 @@ class Walls:
         """Return the function that puts a command into the sandbox.
 
         `granted`: a rule, or the user, allowed it, so it may commit, write what other programs obey, and get the
-        credentials of the environment. `reads`: it is known to only read.
+        credentials of the environment. `reads`: it is known to only read, so it can't change the workspace.
         """
 
         @asynccontextmanager
@@ -123,7 +123,7 @@ class Walls:
                     yield box
                 return
             git = granted and bool(_GIT.search(command))
-            layout = await asyncio.to_thread(layout_for, self.ground, git=git, granted=granted)
+            layout = await asyncio.to_thread(layout_for, self.ground, git=git, granted=granted, reads=reads)
             before = obeyed.identities(layout.obeyed)
             unset = frozenset[str]() if granted else credential_names(env)
             inner = {name: value for name, value in env.items() if name not in unset}

@@ -71,7 +71,7 @@ def boxed(folder: Path, chosen: Chosen, **options: Any) -> Iterator[Box]:
         str(home.resolve()),
         (str(home / "own"),),
         (),
-        SecretScan(root, looks_secret, is_obeyed=lambda path: is_kept_inside(os.path.relpath(path, root))),
+        SecretScan(root, looks_secret, is_obeyed=lambda path: is_kept_inside(path[len(root) :].lstrip("/"))),
         {"PATH": os.environ["PATH"]},
     )
     walls = Walls(replace(ground, **more), lambda: chosen, **options)

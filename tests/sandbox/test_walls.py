@@ -103,6 +103,20 @@ async def test_a_granted_git_command_leaves_no_way_around_the_hooks(box: Box) ->
         assert not (workspace / ".git" / name).exists()
 
 
+async def test_a_command_that_only_reads_can_change_nothing(box: Box) -> None:
+    repository(box.context.workspace)
+    (box.context.workspace / ".env").write_text("hush\n")
+    reading = box.with_(confine=box.walls.confine(granted=True, reads=True))
+    names = sorted(path.name for path in box.context.workspace.iterdir())
+    text = await reading.text(
+        "bash", command="git status -s; cat .env a.txt; echo x > new; echo x > /tmp/new && ls"
+    )
+    assert "hush" not in text
+    assert "new: Read-only file system" in text
+    assert all(name in text for name in ("a.txt\n", "?? .env"))
+    assert sorted(path.name for path in box.context.workspace.iterdir()) == names
+
+
 async def test_only_a_granted_command_gets_the_credentials_of_the_environment(box: Box) -> None:
     hidden = {"GITHUB_TOKEN": "a", "MY_DB_PASSWORD": "b", "S3_SECRET": "c", "DB": "x://user:pw@host/db"}
     shown = {"TOKENIZERS_PARALLELISM": "0", "KEYBOARD": "us", "OLDPWD": "/", "URL": "https://host:80/@x"}

@@ -29,7 +29,7 @@ def test_bubblewraps_words_mount_in_the_order_in_which_they_cover_each_other() -
     assert text.startswith(
         "/bwrap --unshare-user --unshare-pid --unshare-ipc --unshare-uts --unshare-cgroup-try --unshare-net"
         " --new-session --cap-drop ALL --seccomp 9 --ro-bind / / --dev /dev --proc /proc"
-        " --ro-bind-try /proc/sys /proc/sys"
+        " --remount-ro /proc"
     )
     assert text.endswith(
         " --bind /s/tmp /tmp --tmpfs /var/tmp --tmpfs /run --ro-bind-try /tmp/repo /tmp/repo"

@@ -26,6 +26,8 @@ PATIENCE = 3.0
 _LAST_CHUNKS = 16
 """Chunks to read from the pipe at the end, because a process that cannot be ended may write forever."""
 
+INTERPRETER = os.path.realpath(sys.executable)
+"""Runs the programs that start commands. Not the link in a virtual environment, which may be in the workspace."""
 _START = "import sys; sys.path.insert(0, sys.argv.pop(1)); import supervise; supervise.main()"
 """Imported instead of run as a script, so that its bytecode is cached: saves 3 ms for each command."""
 
@@ -133,7 +135,7 @@ def _start(
     control, theirs = socket.socketpair()
     reader, writer = os.pipe()
     also = str(reader) if movable else "-1"
-    words = [sys.executable, "-I", "-S", "-c", _START, here, keep_locale, str(grace), also, *argv]
+    words = [INTERPRETER, "-I", "-S", "-c", _START, here, keep_locale, str(grace), also, *argv]
     try:
         supervisor = subprocess.Popen(
             words,
