@@ -242,14 +242,14 @@ async def test_a_copy_keeps_the_handles_of_its_tasks_and_an_export_names_them(tm
 
 async def test_agents_lists_definitions_problems_and_tasks(tmp_path: Path) -> None:
     runtime = start(tmp_path, [calls(task(agent="explore")), says("Found."), says("Ok.")])
-    (agents(runtime) / "reviewer.md").write_text(REVIEWER.replace("Read", "Read, WebFetch"))
+    (agents(runtime) / "reviewer.md").write_text(REVIEWER.replace("Read", "Read, Skill"))
     (agents(runtime) / "bad.md").write_text("---\nname: bad\n---\nx")
     await runtime.submit("go")
     (table,) = run_line(runtime, "/agents")
     assert isinstance(table, Table)
     assert [row[0] for row in table.rows] == ["reviewer", "explore"]
     assert table.rows[1][1] == "claude-haiku-5-5"
-    assert "reviewer: no such tools here: WebFetch" in table.note
+    assert "reviewer: no such tools here: Skill" in table.note
     assert "bad.md: description: missing" in table.note
     assert "Task 1 (explore, " in table.note
     await runtime.close()
