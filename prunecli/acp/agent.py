@@ -46,7 +46,7 @@ from prunecli.acp.session import EditorSession
 from prunecli.acp.texts import noticed
 from prunecli.config import load
 from prunecli.config.credentials import misses_key
-from prunecli.errors import PrunecliError, SessionNotFound, Unauthorized
+from prunecli.errors import PromptBlocked, PrunecliError, SessionNotFound, Unauthorized, UsageError
 from prunecli.launch_options import Launch
 from prunecli.paths import Places
 from prunecli.runtime import Runtime
@@ -315,5 +315,7 @@ def _answering() -> Iterator[None]:
             code = AUTH_REQUIRED
         elif isinstance(error, SessionNotFound):
             code = NOT_FOUND
+        elif isinstance(error, UsageError | PromptBlocked):
+            code = INVALID_PARAMS
         message = ". ".join(part.rstrip(".") for part in (error.message, error.hint) if part)
         raise RequestError(code, visible(message)) from error

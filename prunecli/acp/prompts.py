@@ -1,8 +1,6 @@
 """Converts an editor's prompt for the agent."""
 
-import base64
-import binascii
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias, assert_never
@@ -21,10 +19,9 @@ from acp.schema import (
 
 from prunecli.model.codec import well_formed
 from prunecli.model.events import UserMessage
-from prunecli.model.messages import Block, Image
+from prunecli.model.messages import PDF, Block, Document, Image
 from prunecli.model.notes import notice
 from prunecli.sanitize import one_line
-from prunecli.tools.files.image import MAX_BASE64, MAX_PIXELS, header_of
 from prunecli.tools.files.workspace import seen_from
 from prunecli.tools.tool import bounded
 
@@ -42,7 +39,7 @@ MAX_EMBEDDED = 100_000
 
 @dataclass(frozen=True, slots=True)
 class EditorPrompt:
-    """A prompt: its text and images, and embedded texts, which the agent gets as notices.
+    """A prompt: its text, images and PDF files, and embedded texts, which the agent gets as notices.
 
     Notices can be pruned and recalled; prompts are always kept.
     """
@@ -60,19 +57,20 @@ def read_prompt(blocks: Iterable[Given], cwd: Path) -> EditorPrompt:
     for block in blocks:
         match block:
             case TextContentBlock(text=text):
-                words.append(well_formed(text))
-            case ImageContentBlock(data=data):
-                images.append(_image(data))
+                words.append(_apart(words, well_formed(text)))
+            case ImageContentBlock(mime_type=kind, data=data):
+                images.append(Image(kind, data))
             case ResourceContentBlock(uri=uri):
-                words.append(_mention(uri, cwd))
+                words.append(_apart(words, _mention(uri, cwd)))
             case EmbeddedResourceContentBlock(resource=TextResourceContents(uri=uri, text=text)):
-                words.append(_mention(uri, cwd))
+                words.append(_apart(words, _mention(uri, cwd)))
                 embedded.append(notice(f"attached {_mention(uri, cwd)}", _bounded(text)))
             case EmbeddedResourceContentBlock(resource=BlobResourceContents() as blob):
-                if not (blob.mime_type or "").startswith("image/"):
-                    raise _unusable(f"{one_line(blob.uri)}: only text and images can be attached")
-                words.append(_mention(blob.uri, cwd))
-                images.append(_image(blob.blob))
+                kind = blob.mime_type or ""
+                if not (kind.startswith("image/") or kind == PDF):
+                    raise _unusable(f"{one_line(blob.uri)}: only text, images and PDF files can be attached")
+                words.append(_apart(words, _mention(blob.uri, cwd)))
+                images.append(Document(PDF, blob.blob) if kind == PDF else Image(kind, blob.blob))
             case AudioContentBlock():
                 raise _unusable("audio is not supported")
             case EmbeddedResourceContentBlock():
@@ -80,6 +78,12 @@ def read_prompt(blocks: Iterable[Given], cwd: Path) -> EditorPrompt:
             case _:
                 assert_never(block)
     return EditorPrompt("".join(words), tuple(images), tuple(embedded))
+
+
+def _apart(words: Sequence[str], text: str) -> str:
+    """The text, with a space before it if its first word would run into the last one."""
+    runs_on = words and words[-1][-1:].isalnum() and text[:1].isalnum()
+    return f" {text}" if runs_on else text
 
 
 def _mention(uri: str, cwd: Path) -> str:
@@ -98,20 +102,6 @@ def _mention(uri: str, cwd: Path) -> str:
 
 def _bounded(text: str) -> str:
     return bounded(well_formed(text), MAX_EMBEDDED)
-
-
-def _image(data: str) -> Image:
-    if len(data) > MAX_BASE64:
-        raise _unusable(
-            f"an image of {len(data) * 3 // 4:,} bytes is too large; the limit is {MAX_BASE64 // 4 * 3:,}"
-        )
-    try:
-        header = header_of(base64.b64decode(data, validate=True))
-    except (ValueError, binascii.Error) as error:
-        raise _unusable(f"an image cannot be read: {error}") from error
-    if max(header.width, header.height) > MAX_PIXELS:
-        raise _unusable(f"an image has {header.width} x {header.height} pixels; the limit is {MAX_PIXELS}")
-    return Image(header.media_type, data, header.width, header.height)
 
 
 def _unusable(why: str) -> RequestError:

@@ -24,6 +24,7 @@ from prunecli.acp.prompts import EditorPrompt
 from prunecli.acp.questions import Questions
 from prunecli.acp.texts import noticed
 from prunecli.acp.updates import Updates
+from prunecli.agent.attaching import shown
 from prunecli.agent.decide import Done
 from prunecli.agent.oversized import checked
 from prunecli.commands.command import run_line
@@ -193,10 +194,12 @@ class EditorSession:
             self._turn.cancel()
 
     def _steer(self, given: EditorPrompt) -> None:
-        """Raises PromptTooLarge."""
+        """Raises PromptTooLarge, and PromptBlocked for an image or PDF file that can't be sent."""
+        media = self.runtime.choices.media
+        images = [shown(block, number, media) for number, block in enumerate(given.images, 1)]
         words = Text(checked(given.text if given.text.strip() else IMAGE_ONLY, self.runtime.choices.window))
         self.runtime.mailbox.notices.extend(given.embedded)
-        self.runtime.mailbox.steering.append(UserMessage((words, *given.images), "steering"))
+        self.runtime.mailbox.steering.append(UserMessage((words, *images), "steering"))
 
     async def _run(self, given: EditorPrompt) -> StopReason:
         try:

@@ -6,6 +6,7 @@ So attachments can be pruned, recalled and superseded like other results.
 
 import asyncio
 import base64
+import binascii
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -19,6 +20,7 @@ from prunecli.model.events import Attached, ToolResult, UserMessage
 from prunecli.model.messages import Block, Document, Image, Json, Media, Text, ToolUse, plain_text
 from prunecli.model.notes import ATTACHED
 from prunecli.model.signals import Notice
+from prunecli.regular import open_regular
 from prunecli.tools.files.image import media_type_of
 from prunecli.tools.files.media import document_of, image_of, is_media_name, text_of_pdf
 from prunecli.tools.files.mentions import MAX_MENTIONS, Mention, mentions
@@ -128,29 +130,31 @@ async def pictured(executor: Executor, given: Sequence[Block]) -> list[Attachmen
     """The attachments for a prompt's images and documents that are not files. Raises PromptBlocked."""
     media, found = executor.context().media, list[Attachment]()
     for number, block in enumerate(given, 1):
+        made = await asyncio.to_thread(shown, block, number, media)
         kind = "document" if isinstance(block, Document) else "image"
-        try:
-            shown = await asyncio.to_thread(_shown, block, media)
-        except ValueError as error:
-            raise PromptBlocked(
-                f"{kind} {number} was not attached: {error}", "send the prompt without it"
-            ) from error
-        head = Text(f"{ATTACHED}{headline(f'{kind} {number}', [shown])}]")
-        found.append(Attachment(UserMessage((head, shown), "attachment")))
+        head = Text(f"{ATTACHED}{headline(f'{kind} {number}', [made])}]")
+        found.append(Attachment(UserMessage((head, made), "attachment")))
     return found
 
 
-def _shown(block: Block, media: Media) -> Block:
-    """The block in a form that the model accepts. Raises ValueError."""
+def shown(block: Block, number: int, media: Media) -> Block:
+    """An image or a document in a form that the model accepts. `number` is its place among those of the prompt.
+
+    Raises PromptBlocked.
+    """
     if not isinstance(block, Image | Document):
         return block
     try:
         data = base64.b64decode(block.data, validate=True)
+        if isinstance(block, Image):
+            return image_of(data, media)
+        return document_of(data, media) or Text(text_of_pdf(data))
+    except binascii.Error:
+        why = "its base64 data is invalid"
     except ValueError as error:
-        raise ValueError("its base64 data is invalid") from error
-    if isinstance(block, Image):
-        return image_of(data, media)
-    return document_of(data, media) or Text(text_of_pdf(data))
+        why = str(error)
+    kind = "document" if isinstance(block, Document) else "image"
+    raise PromptBlocked(f"{kind} {number} was not attached: {why}", "send the prompt without it")
 
 
 def _is_media(path: str) -> bool:
@@ -158,7 +162,7 @@ def _is_media(path: str) -> bool:
     if is_media_name(path):
         return True
     try:
-        with open(path, "rb") as file:
+        with open_regular(path) as file:
             sample = file.read(_HEAD_BYTES)
     except OSError:
         return False

@@ -25,6 +25,8 @@ from prunecli.session.store import Store
 MOST_ROWS = 20
 """Rows of each table on the terminal; JSON and the page have all."""
 _NAME = 20
+_UNKNOWN = "$ ?"
+"""Shown where no request has a known price."""
 _HEAD = ("requests", "prompt", "output", "hit", "cost", "prunes", "saved")
 _WIDTHS = (8, 7, 6, 4, 9, 6, 8)
 
@@ -141,33 +143,36 @@ def pruning_words(sums: Sums) -> str:
     if not sums.withheld:
         return "no tokens saved by pruning"
     prunes = _many(sums.prunes, "prune")
-    return f"{prunes} kept ~{short(sums.withheld)} tokens out of requests, {saved(sums)} net"
+    words = f"{prunes} kept ~{short(sums.withheld)} tokens out of requests"
+    return words if _cost(sums) == _UNKNOWN else f"{words}, {_saved(sums)} net"
 
 
 def _many(count: int, what: str) -> str:
     return f"{count:,} {what}{'s' * (count != 1)}"
 
 
-def saved(sums: Sums) -> str:
+def _saved(sums: Sums) -> str:
     """The net effect of pruning as text: saved ~$1.84."""
     return f"{'saved' if sums.saved >= 0 else 'cost'} ~{money(abs(sums.saved))}"
 
 
 def _cost(sums: Sums) -> str:
     if sums.requests and sums.unpriced == sums.requests:
-        return "$ ?"
+        return _UNKNOWN
     return money(sums.cost) + ("+?" if sums.unpriced else "")
 
 
 def cells(sums: Sums) -> tuple[str, ...]:
     """The figures of a row, in the order of the headings."""
-    change = f"{'-' if sums.saved < 0 else ''}{money(abs(sums.saved))}" if sums.withheld or sums.saved else ""
+    cost, change = _cost(sums), ""
+    if sums.withheld or sums.saved:
+        change = f"{'-' if sums.saved < 0 else ''}{money(abs(sums.saved))}" if cost != _UNKNOWN else _UNKNOWN
     return (
         f"{sums.requests:,}",
         short(sums.prompt),
         short(sums.output),
         share(sums.hit) if sums.prompt else "-",
-        _cost(sums),
+        cost,
         f"{sums.prunes:,}" if sums.prunes else "",
         change,
     )

@@ -41,14 +41,13 @@ def known(runtime: Runtime) -> Choose:
 
 
 def _set(runtime: Runtime, name: str) -> Sequence[Effect]:
-    thinking = thinking_cost(runtime, SettingChanged("model.name", name))
+    thinking, before = thinking_cost(runtime, SettingChanged("model.name", name)), runtime.model_name
     info = runtime.set_model(name)
     window = f"{short(info.context_window)} tokens" if info.context_window else "window unknown"
     back = " They return if you switch back." if thinking.startswith(" Drops") else ""
     price = f", {_price(info)}" if info.told_prices else ""
-    said = Say(
-        f"Model: {info.name} ({window}{price}). The next request starts with a cold cache.{thinking}{back}"
-    )
+    cold = " The next request starts with a cold cache." if info.name != before else ""
+    said = Say(f"Model: {info.name} ({window}{price}).{cold}{thinking}{back}")
     return [said, *(Say(doubt, "warning") for doubt in _doubts(runtime, info))]
 
 

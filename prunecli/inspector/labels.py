@@ -272,7 +272,7 @@ def prune_in_words(event: PrunApplied, tokens: int) -> str:
     count = event.messages_removed
     if event.reason and all(edit.kind == "strip" for edit in event.edits):
         return f"✂ {event.reason}"
-    text = f"✂ pruned ~{short(tokens)} tokens"
+    text = f"✂ pruned ~{short(max(0, tokens))} tokens"  # a note may be longer than what it replaces
     text += f" in {count} {'entry' if count == 1 else 'entries'}, by {who}"
     if event.source == "strategy" and event.reason:
         text += f": {event.reason}"

@@ -12,6 +12,7 @@ import socket
 import threading
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlsplit
@@ -22,7 +23,7 @@ from prunecli.model.messages import Json
 from prunecli.model.requests import Request
 from prunecli.providers import lazy_import
 from prunecli.providers.failures import MAX_ERROR_BYTES, Failures
-from prunecli.providers.model_list import page_of
+from prunecli.providers.model_list import DETAILS, page_of, with_details
 from prunecli.providers.models import Offer
 from prunecli.providers.provider import Response, StreamEvent, joined
 from prunecli.providers.reader import LOCAL_PATIENCE, EventReader, Patience
@@ -41,7 +42,7 @@ _FUNCTION_MODULES = ("anthropic._error_classes", "anthropic.lib._tracing._api_ca
 """Modules that the SDK needs only for typed errors and tracing, and that import 700 others."""
 
 _COUNT = "/v1/messages/count_tokens"
-_MAX_LIST_BYTES = 4_000_000
+_MAX_LIST_BYTES = 16_000_000
 _MAX_PAGES = 10
 _SLOWEST_UPLOAD = 100_000
 """The slowest upload in bytes per second; the wait for an answer is extended by the time that takes."""
@@ -190,23 +191,33 @@ class AnthropicProvider:
 
     async def models(self) -> tuple[Offer, ...]:
         """See `Provider.models`. An endpoint without such a list gives (). Asks for page after page."""
-        found, last = dict[str, Offer](), ""
+        found, last, asks_details = dict[str, Offer](), "", False
         for _ in range(_MAX_PAGES):
-            try:
-                after = f"&after_id={quote(last, safe='')}" if last else ""
-                reader = await self._open(f"/v1/models?limit=1000{after}")
-            except _NotOffered:
+            after = f"&after_id={quote(last, safe='')}" if last else ""
+            body = await self._get(f"/v1/models?limit=1000{after}")
+            if body is None:
                 break
-            try:
-                page = page_of(await reader.whole(_MAX_LIST_BYTES))
-            finally:
-                await reader.close()
+            page = page_of(body)
             before = len(found)
             found.update((one.name, one) for one in page.models)
-            last = page.last
+            last, asks_details = page.last, page.may_have_details
             if not last or len(found) == before:  # a server that ignores after_id repeats itself
                 break
+        if found and asks_details and not self._endpoint.is_anthropic:
+            with suppress(ProviderError):  # the list is usable without
+                found = with_details(found, await self._get(DETAILS) or b"")
         return tuple(found.values())
+
+    async def _get(self, path: str) -> bytes | None:
+        """The answer to a GET request; None if the endpoint does not have this path."""
+        try:
+            reader = await self._open(path)
+        except _NotOffered:
+            return None
+        try:
+            return await reader.whole(_MAX_LIST_BYTES)
+        finally:
+            await reader.close()
 
     async def count(self, request: Request) -> int | None:
         """The prompt tokens of a request, by the endpoint's own count, which costs nothing; None if it has none.

@@ -1,11 +1,12 @@
 """Reads the answer to GET /v1/models, in Anthropic's form or in those of other servers.
 
-OpenRouter and gateways like it list prices in dollars per token, as strings. A row with a
-senseless price has none.
+OpenRouter and gateways like it list prices in dollars per token, as strings; LiteLLM tells them at another path,
+DETAILS. A row with a senseless price has none.
 """
 
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from prunecli.model.messages import Json
@@ -26,29 +27,81 @@ _PRICES = {
     "input_cache_read": "cache_read",
     "input_cache_write": "cache_write_5m",
 }
+_LITELLM_PRICES = {
+    "input_cost_per_token": "input",
+    "output_cost_per_token": "output",
+    "cache_read_input_token_cost": "cache_read",
+    "cache_creation_input_token_cost": "cache_write_5m",
+    "cache_creation_input_token_cost_above_1hr": "cache_write_1h",
+}
+_LONGER = re.compile(r"(?:in|out)put_cost_per_token_above_\d+k_tokens")
+"""LiteLLM's keys for prices that depend on the length of the prompt."""
 _MILLION = 1_000_000
+
+DETAILS = "/v1/model/info"
+"""Where LiteLLM tells windows and prices."""
 
 
 class Page(NamedTuple):
-    """The models of one answer, and the last id if there are more, else ""."""
+    """The models of one answer, and the last id if there are more, else "". `owners` own the models."""
 
     models: tuple[Offer, ...]
     last: str = ""
+    owners: frozenset[str] = frozenset()
+
+    @property
+    def may_have_details(self) -> bool:
+        """Return whether this may be LiteLLM's list, which names no owner, or OpenAI for each model, and no price."""
+        return self.owners <= {"", "openai"} and all(one.prices == Prices() for one in self.models)
 
 
 def page_of(body: bytes) -> Page:
     """The models in an answer. Rows that make no sense are left out; a body that makes none is an empty list."""
+    value = _object(body)
+    rows = _rows(value)
+    found = tuple(Offer(name, _window(row), _prices(row)) for row in rows if (name := _name(row)))
+    last = value.get("last_id") if value.get("has_more") is True else ""
+    owners = frozenset(str(row.get("owned_by") or "") for row in rows)
+    return Page(found, last if isinstance(last, str) else "", owners)
+
+
+def with_details(models: Mapping[str, Offer], body: bytes) -> dict[str, Offer]:
+    """The models with the windows and prices in LiteLLM's answer to DETAILS, which has a row for each deployment.
+
+    A price is unknown if the deployments of a model differ, or if it depends on the length of the prompt.
+    """
+    told: dict[str, list[Mapping[str, Json]]] = {}
+    for row in _rows(_object(body)):
+        info = row.get("model_info")
+        if isinstance(info, dict):
+            told.setdefault(str(row.get("model_name")), []).append(info)
+    return {name: _detailed(offer, told.get(name, ())) for name, offer in models.items()}
+
+
+def _detailed(offer: Offer, told: Sequence[Mapping[str, Json]]) -> Offer:
+    windows = [size for info in told if (size := _window(info))]
+    prices = {_litellm_prices(info) for info in told}
+    window = offer.window or min(windows, default=0)
+    return Offer(offer.name, window, prices.pop() if len(prices) == 1 else Prices())
+
+
+def _litellm_prices(info: Mapping[str, Json]) -> Prices:
+    if any(value is not None and _LONGER.fullmatch(key) for key, value in info.items()):
+        return Prices()
+    return _whole({ours: _per_token(info.get(theirs)) for theirs, ours in _LITELLM_PRICES.items()})
+
+
+def _object(body: bytes) -> Mapping[str, Json]:
     try:
         value = json.loads(body)
     except (ValueError, RecursionError):
-        return Page(())
-    if not isinstance(value, dict):
-        return Page(())
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _rows(value: Mapping[str, Json]) -> list[dict[str, Json]]:
     data = value.get("data")
-    rows = [row for row in data if isinstance(row, dict)] if isinstance(data, list) else []
-    found = tuple(Offer(name, _window(row), _prices(row)) for row in rows if (name := _name(row)))
-    last = value.get("last_id") if value.get("has_more") is True else ""
-    return Page(found, last if isinstance(last, str) else "")
+    return [row for row in data if isinstance(row, dict)] if isinstance(data, list) else []
 
 
 def _name(row: Mapping[str, Json]) -> str:
@@ -75,7 +128,11 @@ def _prices(row: Mapping[str, Json]) -> Prices:
     given = row.get("pricing")
     if not isinstance(given, dict) or _per_token(given.get("request", 0)) != 0:
         return Prices()
-    found = {ours: _per_token(given.get(theirs)) for theirs, ours in _PRICES.items()}
+    return _whole({ours: _per_token(given.get(theirs)) for theirs, ours in _PRICES.items()})
+
+
+def _whole(found: Mapping[str, float | None]) -> Prices:
+    """These prices per million tokens; all None unless those of input and output are known."""
     if found["input"] is None or found["output"] is None:
         return Prices()
     return Prices(**{name: usable_price(price and price * _MILLION) for name, price in found.items()})

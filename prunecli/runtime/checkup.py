@@ -8,7 +8,7 @@ import os
 import shutil
 import stat
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
@@ -19,7 +19,7 @@ from prunecli.config.credentials import credentials, keys_of, lacks_key, provide
 from prunecli.errors import PrunecliError
 from prunecli.figures import short
 from prunecli.paths import Places
-from prunecli.providers.models import ModelInfo, ModelTable
+from prunecli.providers.models import ModelInfo, ModelTable, Offer
 from prunecli.providers.provider import Provider
 from prunecli.providers.registry import (
     DEFAULT,
@@ -100,11 +100,17 @@ def checkup(patient: Patient, *, offline: bool = False) -> list[Finding]:
     key, problem = _key(patient, keys)
     needed = lacks_key(config, name, Credentials())
     connection = Connection(config.model.base_url, key, patient.environ, config.provider_options(name), keys)
-    endpoint = Finding("endpoint", "ok", "not asked (--offline)")
+    endpoint, windows = Finding("endpoint", "ok", "not asked (--offline)"), dict[str, int]()
+
+    def listed() -> Sequence[Offer]:
+        rows = asked(patient.provider(config), LISTING_SECONDS)
+        windows.update((one.name, one.window) for one in rows)
+        return rows
+
     if not offline:
-        endpoint = definition.check(connection, lambda: asked(patient.provider(config), LISTING_SECONDS))
+        endpoint = definition.check(connection, listed)
     found += [_configuration(patient, config), problem or _credentials(key, keys, needed=needed)]
-    found += [_model(patient, config), endpoint]
+    found += [_model(patient, config, windows), endpoint]
     if name == DEFAULT and endpoint.state == "ok":
         found.append(_features(patient, config))
     found.append(_sandbox(patient, config))
@@ -153,11 +159,14 @@ def _credentials(key: Credentials, keys: Keys, *, needed: bool) -> Finding:
     return Finding("credentials", "problem" if needed else "warning", "no API key", keys.hint)
 
 
-def _model(patient: Patient, config: Config) -> Finding:
+def _model(patient: Patient, config: Config, windows: Mapping[str, int]) -> Finding:
+    """The configured model. `windows` are what the endpoint lists, which a session uses once /model has asked."""
     info = model_of(patient, config)
     if not info.context_window:
         assumed = f"window unknown, {short(config.pruning.context_tokens)} tokens assumed"
         hint = f'set [models."{info.name}"] context_window'
+        if window := windows.get(info.name):
+            hint = f"the endpoint says {short(window)} tokens; /model uses that"
         return Finding("model", "warning", f"{info.name}, {assumed}", hint)
     price = "" if info.prices.input is not None else ", price unknown"
     if info.assumed:

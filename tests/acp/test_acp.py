@@ -2,6 +2,7 @@
 
 import asyncio
 import base64
+import io
 import json
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from acp.schema import (
     ImageContentBlock,
     TextResourceContents,
 )
+from PIL import Image as Pillow
 
 from prunecli.config.credentials import save_key
 from prunecli.paths import Places
@@ -21,6 +23,7 @@ from prunecli.providers.available.anthropic import KEYS
 from tests.acp.editor import KEY, Editor, editing, environment, say
 from tests.e2e.bound import step, turn
 from tests.endpoint import Call, Endpoint, HttpError, Reply, Stall, Thinking
+from tests.tools.files.pdfs import pdf
 
 EDIT = Call("edit", {"path": "0.txt", "old_string": "line of file 0\n" * 40, "new_string": "new\n"})
 DONE = Reply([Thinking("That is all."), "Done."])
@@ -164,8 +167,9 @@ async def test_modes_are_set_and_a_plan_is_approved_by_a_question(tmp_path: Path
         assert [one.option_id for one in options] == ["ask", "edits", "no"]
         assert [one.current_mode_id for one in editor.of("current_mode_update")] == ["plan", "edits"]
         assert (work / "0.txt").read_text() == "new\n", "without another question"
-        with pytest.raises(RequestError, match="unknown mode"):
+        with pytest.raises(RequestError, match="unknown mode") as refused:
             await agent.set_session_mode(session_id=session.session_id, mode_id="yolo")
+        assert refused.value.code == -32602
         assert endpoint.rejected == []
 
 
@@ -233,8 +237,11 @@ async def test_a_prompt_during_a_turn_steers_it_and_both_end_with_it(tmp_path: P
         session = await agent.new_session(cwd=str(work))
         answered: asyncio.Future[str | None] = asyncio.get_running_loop().create_future()
         editor.answer = lambda _call, _options: answered
+        cut = ImageContentBlock(type="image", data="bm90IGFuIGltYWdl", mime_type="image/png")
         first = asyncio.ensure_future(agent.prompt(session_id=session.session_id, prompt=say("go")))
         await editor.until(lambda: editor.asked)
+        with pytest.raises(RequestError, match="image 1 was not attached: not an image"):
+            await agent.prompt(session_id=session.session_id, prompt=[cut])
         second = asyncio.ensure_future(agent.prompt(session_id=session.session_id, prompt=say("be brief")))
         await agent.set_session_mode(session_id=session.session_id, mode_id="ask")  # the prompt came before
         answered.set_result("once")
@@ -310,19 +317,27 @@ async def test_links_embedded_texts_and_images_reach_the_model(tmp_path: Path) -
         session = await agent.new_session(cwd=str(work))
         embedded = TextResourceContents(uri=f"file://{work}/1.txt", text="what the editor has unsaved")
         picture = BlobResourceContents(uri="file:///x.png", mime_type="image/png", blob=image.data)
+        paper = base64.b64encode(pdf("one page")).decode()
+        paper_block = BlobResourceContents(uri="file:///x.pdf", mime_type="application/pdf", blob=paper)
         blocks = [
-            text_block("compare "),
+            text_block("compare"),
             resource_link_block("0.txt", f"file://{work}/0.txt"),
-            text_block(" and "),
+            text_block("and "),
             EmbeddedResourceContentBlock(type="resource", resource=embedded),
             EmbeddedResourceContentBlock(type="resource", resource=picture),
+            EmbeddedResourceContentBlock(type="resource", resource=paper_block),
             image,
         ]
         await agent.prompt(session_id=session.session_id, prompt=blocks)
         assert "compare 0.txt and 1.txt" in sent(endpoint)
         assert "what the editor has unsaved" in sent(endpoint)
         assert sent(endpoint).count('"type": "image"') == 2
-        await agent.prompt(session_id=session.session_id, prompt=[image])
+        assert sent(endpoint).count('"type": "document"') == 1
+        wide = io.BytesIO()
+        Pillow.new("RGB", (9_000, 10)).save(wide, "PNG")
+        data = base64.b64encode(wide.getvalue()).decode()
+        large = ImageContentBlock(type="image", data=data, mime_type="image/png")
+        await agent.prompt(session_id=session.session_id, prompt=[large])
         assert endpoint.rejected == []
 
 
@@ -337,7 +352,7 @@ async def test_links_embedded_texts_and_images_reach_the_model(tmp_path: Path) -
                 type="resource",
                 resource=BlobResourceContents(uri="file:///x.zip", blob="eA==", mime_type="application/zip"),
             ),
-            "only text and images",
+            "only text, images and PDF files",
         ),
         (text_block(" \n"), "empty"),
     ],

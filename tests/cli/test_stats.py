@@ -190,19 +190,19 @@ def test_damaged_sessions_are_counted_and_named(home: Home) -> None:
     assert names == ["hurt", "junk"]
 
 
-def pruned() -> tuple[Event, ...]:
+def pruned(model: str = MODEL) -> tuple[Event, ...]:
     """A session in which a prune pays: 40,000 tokens leave, three more requests follow."""
     after = Usage(0, 100, 10_000, 500)
     return (
         UserMessage((Text("hello"),)),
-        RequestSent(MODEL, 1, "00"),
-        AssistantMessage((ToolUse("t1", "read", {}),), MODEL, "tool_use", Usage(0, 100, 0, 10_000)),
+        RequestSent(model, 1, "00"),
+        AssistantMessage((ToolUse("t1", "read", {}),), model, "tool_use", Usage(0, 100, 0, 10_000)),
         ToolResult("t1", "read", (Text("word " * 40_000),)),
-        RequestSent(MODEL, 1, "00"),
-        AssistantMessage((Text("b"),), MODEL, usage=Usage(0, 100, 10_000, 40_000)),
+        RequestSent(model, 1, "00"),
+        AssistantMessage((Text("b"),), model, usage=Usage(0, 100, 10_000, 40_000)),
         UserMessage((Text("on"),)),
         PrunApplied("user", (Edit("clear", 4, None, "x", 40_000, 1),), "pi", tokens_removed=39_999),
-        *(event for _ in range(6) for event in (*asked(usage=after),)),
+        *(event for _ in range(6) for event in (*asked(model, usage=after),)),
     )
 
 
@@ -213,6 +213,13 @@ def test_prunes_and_what_they_saved_are_there(home: Home) -> None:
     assert total["withheld"] > 30_000
     assert total["saved"] > 0
     assert "1 prune kept ~" in home.run().stdout
+
+
+def test_without_prices_nothing_is_said_to_be_saved(home: Home) -> None:
+    home.session("one", *pruned("my-model"))
+    text = home.run().stdout
+    assert re.search(r"^\$ \?; 1 prune kept ~\S+ tokens out of requests$", text, re.MULTILINE)
+    assert "$0.00" not in text
 
 
 def test_the_page_is_self_contained_and_escapes_everything(home: Home, tmp_path: Path) -> None:

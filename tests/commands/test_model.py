@@ -51,8 +51,12 @@ def test_it_lists_what_the_endpoint_offers_with_what_is_known_of_each(tmp_path: 
     assert [one for one, choice in found.items() if choice.current] == ["plain"]
 
 
+OF_VLLM = {"data": [{**row, "owned_by": "vllm"} for row in MODELS["data"]]}
+"""A server that is asked for its list alone."""
+
+
 def test_the_endpoint_is_asked_once_in_a_while_and_anew_on_demand(tmp_path: Path) -> None:
-    with serving(lambda *_: as_json(MODELS)) as served:
+    with serving(lambda *_: as_json(OF_VLLM)) as served:
         runtime = at(tmp_path, served.address)
         first = choices_of(effects_of(runtime))
         (shown,) = run_line(runtime, "/model")
@@ -75,7 +79,8 @@ def test_the_window_that_an_endpoint_told_holds_for_its_model(tmp_path: Path) ->
         runtime = at(tmp_path, served.address)
         assert runtime.choices.window == 200_000  # assumed
         effects_of(runtime)
-        assert "Model: qwen3:8b (32.8K tokens)" in said(effects_of(runtime, "/model qwen3:8b"))
+        assert "Model: qwen3:8b (32.8K tokens). The next" in said(effects_of(runtime, "/model qwen3:8b"))
+        assert said(effects_of(runtime, "/model qwen3:8b")) == "Model: qwen3:8b (32.8K tokens)."
         assert runtime.choices.window == 32_768
         again = start(tmp_path, sets=[f"model.base_url={served.address}", "model.name=qwen3:8b"])
         assert again.choices.window == 32_768
@@ -122,6 +127,47 @@ def test_the_prices_that_an_endpoint_lists_are_shown_and_used_where_no_table_has
         assert again.choices.price("free/thinker", usage) > 0
         elsewhere = start(tmp_path, sets=["model.base_url=http://127.0.0.1:9", "model.name=free/thinker"])
         assert elsewhere.choices.price("free/thinker", usage) == 0.0
+
+
+def test_prices_that_litellm_tells_apart_from_its_list_are_read(tmp_path: Path) -> None:
+    priced = {"input_cost_per_token": 1e-6, "output_cost_per_token": 2e-6}
+    cached = {"cache_read_input_token_cost": 1e-7, "max_input_tokens": 9_000}
+    tiered = {**priced, "input_cost_per_token_above_200k_tokens": 2e-6}
+    deployments = [
+        ("mine", {**priced, **cached}),
+        ("mine", {**priced, **cached, "max_input_tokens": 8_000}),
+        ("differs", priced),
+        ("differs", {**priced, "input_cost_per_token": 9e-6}),
+        ("tiered", tiered),
+        ("claude-opus-5", priced),
+        ("hidden", priced),
+    ]
+    told = [{"model_name": name, "model_info": info} for name, info in deployments]
+    names = ("mine", "differs", "tiered", "claude-opus-5")
+    answers = {
+        "/v1/models": {"data": [{"id": name, "type": "model"} for name in names]},
+        "/v1/model/info": {"data": [*told, {"model_name": "mine"}, 3]},
+    }
+    with serving(lambda _, path, __: as_json(answers[path.partition("?")[0]])) as served:
+        runtime = at(tmp_path, served.address)
+        found = {one.value: one.detail for one in choices_of(effects_of(runtime))}
+        assert found["mine"] == "8.0K tokens · $1/$2 per M by the endpoint"
+        assert found["differs"] == found["tiered"] == "not known here"
+        assert found["claude-opus-5"] == "1.0M tokens · $5/$25 per M"
+        assert "hidden" not in found
+        assert runtime.choices.price("mine", Usage(1_000_000, 0, 1_000_000)) == pytest.approx(1.1)
+
+
+@pytest.mark.parametrize("status", [403, 404, 500])
+def test_a_list_counts_without_its_details_and_others_are_not_asked(tmp_path: Path, status: int) -> None:
+    rows = {"data": [{"id": "mine", "owned_by": "openai"}]}
+    with serving(lambda _, path, __: as_json(rows, 200 if "models" in path else status)) as served:
+        assert "mine" in {one.value for one in choices_of(effects_of(at(tmp_path, served.address)))}
+        assert [path for _, path, _ in served.requests] == ["/v1/models?limit=1000", "/v1/model/info"]
+    rows["data"][0]["owned_by"] = "vllm"
+    with serving(lambda _, path, __: as_json(rows)) as served:
+        effects_of(at(tmp_path, served.address))
+        assert [path for _, path, _ in served.requests] == ["/v1/models?limit=1000"]
 
 
 @pytest.mark.parametrize(
@@ -189,7 +235,7 @@ def test_page_after_page_is_asked_for(tmp_path: Path) -> None:
 
 
 def test_a_list_that_never_ends_is_left(tmp_path: Path) -> None:
-    same = {"data": [{"id": "m"}], "has_more": True, "last_id": "m"}
+    same = {"data": [{"id": "m", "owned_by": "vllm"}], "has_more": True, "last_id": "m"}
     with serving(lambda *_: as_json(same)) as served:
         effects_of(at(tmp_path, served.address))
     assert len(served.requests) == 2

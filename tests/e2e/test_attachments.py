@@ -2,6 +2,7 @@
 
 import base64
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -159,6 +160,7 @@ async def test_an_unusable_image_or_pdf_keeps_the_prompt_back(
             await runtime.submit(f"look at @{name}")
         assert refused.value.message.startswith(f"{name} was not attached: ")
         assert why in refused.value.message
+        assert refused.value.message.count(name) == 1
         assert "\n" not in refused.value.message
         assert endpoint.requests == []
         await runtime.submit("then without")
@@ -173,13 +175,15 @@ async def test_what_may_not_be_read_is_not_attached(tmp_path: Path) -> None:
         (tmp_path / "project/.env").write_text("KEY=1")
         (tmp_path / "outside.txt").write_text("far")
         (tmp_path / "project/program").write_bytes(b"\x7fELF\0\0\0")
-        await runtime.submit("see @.env @2.txt @../outside.txt @program @1.txt")
+        os.mkfifo(tmp_path / "project/pipe")  # opening it would wait for a writer
+        await runtime.submit("see @.env @2.txt @../outside.txt @program @pipe @1.txt")
         assert [text for text in texts(endpoint) if text.startswith("[att")] == ["[attached: 1.txt]"]
         assert [line.partition(":")[0] for line in told] == [
             ".env was not attached",
             "2.txt was not attached",
             "../outside.txt was not attached",
             "program was not attached",
+            "pipe was not attached",
         ]
         assert "denied by the rule" in told[1]
 

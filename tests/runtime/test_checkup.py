@@ -12,6 +12,7 @@ from prunecli.config import Config, load
 from prunecli.errors import ConfigError, ConnectionLost, PrunecliError, Unauthorized
 from prunecli.model.requests import Request
 from prunecli.paths import Places
+from prunecli.providers.models import Offer
 from prunecli.providers.provider import StreamEvent
 from prunecli.runtime.checkup import Finding, Patient, checkup
 from tests.starting import start
@@ -30,10 +31,10 @@ class Answering:
         raise NotImplementedError
         yield
 
-    async def models(self) -> tuple[tuple[str, int], ...]:
+    async def models(self) -> tuple[Offer, ...]:
         if self._error:
             raise self._error
-        return (("a", 1), ("b", 2))
+        return (Offer("a", 1), Offer("my-listed", 8_192))
 
     async def close(self) -> None:
         self.closed = True
@@ -178,6 +179,8 @@ def test_a_model_that_nothing_is_known_about_is_named(tmp_path: Path) -> None:
     found = examined(tmp_path, sets=("model.name=my-model",))
     assert "window unknown" in found["model"].said
     assert '[models."my-model"]' in found["model"].hint
+    listed = examined(tmp_path, sets=("model.name=my-listed",))["model"]
+    assert listed.hint == "the endpoint says 8.2K tokens; /model uses that"
 
 
 def test_the_command_checks_in_a_thread_and_shows_a_table(tmp_path: Path) -> None:

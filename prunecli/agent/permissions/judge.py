@@ -109,7 +109,7 @@ def _above_ceiling(call: Call, mode: Mode, trusted: bool) -> Verdict | None:
         )
     if mode == "plan" and not call.is_harmless and call.effect != "fetch":
         why = f": {call.doubt}" if call.doubt else ""
-        return Verdict("deny", f"plan mode is read-only{why}; Shift+Tab to change the mode")
+        return Verdict("deny", f"plan mode is read-only{why}; leave plan mode first")
     return None
 
 

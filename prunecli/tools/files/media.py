@@ -127,20 +127,19 @@ def _is_photo(picture: "Picture") -> bool:
     return picture.mode != "RGBA" and "jfif" in picture.info
 
 
-def pages_in(data: bytes) -> int:
-    """The number of pages in a PDF; 0 if unknown. Raises ValueError if the file can't be opened."""
-    try:
-        return len(_reader(data).pages)
-    except ImportError:
-        return len(_PAGE.findall(data))
-
-
 def document_of(data: bytes, media: Media) -> Document | None:
-    """The PDF as a block; None if the model takes only its text. Raises ValueError for a damaged one."""
+    """The PDF as a block; None if the model takes only its text, as of one that is encrypted with an empty password.
+
+    Raises ValueError for a damaged one.
+    """
     if not data.startswith(b"%PDF-") or b"%%EOF" not in data[-2048:]:
         raise ValueError("damaged or cut short")
-    pages = pages_in(data)
-    if not media.documents or pages > MAX_PAGES or len(data) > MAX_DOCUMENT:
+    try:
+        reader = _reader(data)
+        pages, encrypted = len(reader.pages), reader.is_encrypted
+    except ImportError:
+        pages, encrypted = len(_PAGE.findall(data)), False
+    if not media.documents or encrypted or pages > MAX_PAGES or len(data) > MAX_DOCUMENT:
         return None
     return Document(PDF, binascii.b2a_base64(data, newline=False).decode("ascii"), pages)
 
@@ -170,15 +169,18 @@ def _reader(data: bytes) -> Any:
     import logging
 
     from pypdf import PdfReader
+    from pypdf.errors import DependencyError
 
     logging.getLogger("pypdf").setLevel(logging.CRITICAL)
     try:
         reader = PdfReader(io.BytesIO(data))
-        if reader.is_encrypted:
+        if reader.is_encrypted and not reader.decrypt(""):
             raise ValueError("it is encrypted")
         len(reader.pages)
     except ValueError:
         raise
+    except DependencyError as error:  # needs another library to decrypt it
+        raise ValueError("it is encrypted") from error
     except Exception as error:  # pypdf raises errors of many kinds for damaged files
         raise ValueError(f"damaged ({error or type(error).__name__})") from error
     return reader
