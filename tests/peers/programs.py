@@ -5,6 +5,9 @@ folder of its program's name:
 
     npm install --prefix "$PRUNECLI_PEERS" @anthropic-ai/claude-code @mariozechner/pi-coding-agent @openai/codex \\
         opencode-ai @google/gemini-cli
+
+Newer versions of pi are in @earendil-works/pi-coding-agent. They and current versions of Claude Code need Node 22;
+with Node 20, npm installs an older Claude Code without a word.
 """
 
 import json
