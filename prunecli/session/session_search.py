@@ -36,7 +36,7 @@ class Hit:
 
 
 def search(paths: Sequence[Path], query: str) -> Iterator[Hit | int]:
-    """The hits in these files, in order, interleaved with the number of bytes searched so far.
+    """Yield the hits in these files, in order, interleaved with the number of bytes searched so far.
 
     All words of the query must appear in one message, output or command, in any case. Unreadable files are skipped.
     """
@@ -58,7 +58,7 @@ def search(paths: Sequence[Path], query: str) -> Iterator[Hit | int]:
 
 
 def _needle(word: str) -> bytes:
-    """The longest lower-case part of a word that JSON does not escape, so it appears in the line as it is."""
+    """Return the longest lower-case part of a word that JSON does not escape. It appears unchanged in the line."""
     parts = "".join(
         char if char.isascii() and char.isprintable() and char not in '"\\' else " " for char in word
     )
