@@ -30,13 +30,13 @@ _HEAD_BYTES = 16
 
 @dataclass(frozen=True, slots=True)
 class Attachment:
-    """An attachment. `cut` is its truncation, as for a result."""
+    """An attachment. `cut` describes its truncation, as for a result."""
 
     message: UserMessage
     cut: Cut | None = None
 
     def at(self, seq: int) -> UserMessage:
-        """The event to record at `seq`."""
+        """Return the event to record at `seq`."""
         message, attached = self.message, self.message.attached
         if self.cut is None or attached is None:
             return message
@@ -46,7 +46,7 @@ class Attachment:
 
 
 async def attach(executor: Executor, words: str, *, strict: bool = False) -> list[Attachment]:
-    """Read the files mentioned in a prompt. Returns a line for each that can't be attached.
+    """Read the files mentioned in a prompt. The result contains a line for each file that can't be attached.
 
     With `strict`, raises PromptBlocked for an image or PDF that can't be attached, because the prompt is useless
     without it.
@@ -97,7 +97,7 @@ def _wanted(words: str, cwd: str) -> list[_Wanted]:
 
 
 async def _attachment(reading: Executor, wanted: _Wanted) -> Attachment | str:
-    """The attachment, or the reason that there is none."""
+    """Return the attachment, or the reason why there is none."""
     call = wanted.call
     output, cut = await reading.outcome(call)
     if output.details.get("denied"):
@@ -111,7 +111,7 @@ async def _attachment(reading: Executor, wanted: _Wanted) -> Attachment | str:
 
 
 def headline(label: str, content: Sequence[Block]) -> str:
-    """The name of an attachment with the size of its image or document."""
+    """Return the name of an attachment with the size of its image or document."""
     for block in content:
         match block:
             case Image(width=width, height=height) if width:
@@ -124,7 +124,7 @@ def headline(label: str, content: Sequence[Block]) -> str:
 
 
 async def pictured(executor: Executor, given: Sequence[Block]) -> list[Attachment]:
-    """The attachments for a prompt's images and documents that are not files. Raises PromptBlocked."""
+    """Return the attachments for a prompt's images and documents that are not files. Raises PromptBlocked."""
     media, found = executor.context().media, list[Attachment]()
     for number, block in enumerate(given, 1):
         kind = "document" if isinstance(block, Document) else "image"
@@ -140,7 +140,7 @@ async def pictured(executor: Executor, given: Sequence[Block]) -> list[Attachmen
 
 
 def _shown(block: Block, media: Media) -> Block:
-    """The block in a form that the model accepts. Raises ValueError."""
+    """Return the block in a form that the model accepts. Raises ValueError."""
     if not isinstance(block, Image | Document):
         return block
     try:
@@ -153,7 +153,7 @@ def _shown(block: Block, media: Media) -> Block:
 
 
 def _is_media(path: str) -> bool:
-    """Whether a file is an image or a PDF, by its name or its first bytes."""
+    """Return whether a file is an image or a PDF, by its name or its first bytes."""
     if is_media_name(path):
         return True
     try:

@@ -1,7 +1,7 @@
-"""What a sandbox changes about judging commands: fewer questions inside it, always one before leaving it.
+"""The effect of a sandbox on permission: fewer questions inside it, and always one before leaving it.
 
-Inside, secrets are hidden, nothing outside the workspace can be written and the network is off, so a command's
-effects stay in the workspace. The rule, as `/permissions` shows it, is `RULE`.
+Inside, secrets are hidden, nothing outside the workspace can be written and the network is off. So a command's
+effects stay in the workspace. `RULE` is the text that `/permissions` shows.
 """
 
 import re
@@ -22,15 +22,14 @@ _INSTALLS = re.compile(
     | uv\s+(?:init|python\s+pin)\b)""",
     re.VERBOSE,
 )
-"""Commands that write files that other programs obey, without naming them."""
+"""Commands that write files that control other programs without naming these files."""
 _BETWEEN = re.compile(r"""[\s"'`=:,;|&<>(){}\[\]@]+""")
 
 RULE = (
-    "With a sandbox and no network, commands that only read may read outside the workspace too, and in edits mode"
-    " every command runs without asking, except those that use git to write, that install packages or name files that"
-    " other programs obey (AGENTS.md, package.json), or that a deny or ask rule may match. Such files are read-only"
-    " inside unless you allow the command."
-    " Running outside the sandbox is always asked."
+    "With a sandbox and no network, commands that only read may also read outside the workspace. In edits mode, every"
+    " command runs without asking, except commands that write with git, install packages, name files that control"
+    " other programs (AGENTS.md, package.json), or may match a deny or ask rule. Such files are read-only inside"
+    " unless you allow the command. Running outside the sandbox always needs your approval."
 )
 
 
@@ -38,8 +37,8 @@ RULE = (
 class Inside:
     """The sandbox that a call will run in, by default none.
 
-    `there`: one is in force. `closed`: it has no network, found every secret of the workspace and enforces every deny
-    rule, so its walls replace questions.
+    `there`: a sandbox is in effect. `closed`: it blocks the network, has found every secret of the workspace and
+    enforces every deny rule, so it replaces questions.
     """
 
     there: bool = False
@@ -50,14 +49,14 @@ NO_SANDBOX = Inside()
 
 
 def leaves(call: "Call", inside: Inside) -> str:
-    """Why a command that asks to run outside the sandbox needs approval, or ""."""
+    """Return why a command that asks to run outside the sandbox needs approval, or ""."""
     if not inside.there or call.outside is None:
         return ""
     return f"it would run outside the sandbox: {call.outside}"
 
 
 def stays(call: "Call", mode: str, inside: Inside) -> bool:
-    """Whether the walls make the question about a command unnecessary."""
+    """Return whether the sandbox makes the question about a command unnecessary."""
     if call.effect != "run" or not inside.closed or mode != "edits":
         return False
     if _uses_git(call.line) if call.line else "git" in (call.text or ""):
@@ -70,7 +69,7 @@ def _uses_git(line: "Line") -> bool:
 
 
 def _names_obeyed(text: str) -> bool:
-    """Whether a word names a file that a sandbox keeps read-only, or a file below one."""
+    """Return whether a word of the text names a path that a sandbox keeps read-only, or a file below one."""
     for word in _BETWEEN.split(text):
         parts = word.removeprefix("./").split("/")
         if any(is_kept_inside("/".join(parts[:count])) for count in range(1, len(parts) + 1)):

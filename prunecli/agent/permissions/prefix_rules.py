@@ -1,7 +1,8 @@
-"""What a prefix rule leaves open: `bash(git log *)` does not cover `--output=/etc/x`, secrets or paths outside.
+"""Checks the words that a prefix rule leaves open: `bash(git log *)` must not cover `--output=/etc/x`, secrets or
+paths outside.
 
-The words that the rule names itself are the user's decision. The open words must not execute, write, or lead to
-places that need approval; a program that only reads must stay within its harmless options.
+The words in the rule are the user's decision. The other words must not execute, write, or lead to places that need
+approval. A program that only reads must stay within its harmless options.
 """
 
 import re
@@ -15,7 +16,7 @@ from prunecli.agent.permissions.surroundings import Surroundings
 from prunecli.model.shell import Doubt, Glob
 
 _CHANGING_GIT = frozenset({"branch", "tag", "remote", "stash", "worktree", "config"})
-"""Commands of git whose harmless forms list, and whose others a rule allows on purpose."""
+"""git commands whose harmless forms only list; a rule that names one allows the other forms on purpose."""
 _GIT_TO_NAME = frozenset(
     {
         *(
@@ -43,7 +44,7 @@ _GIT_TO_NAME = frozenset(
         *("svn", "var", "web--browse"),
     }
 )
-"""Commands of git that start programs; `bash(git *)` does not cover them."""
+"""git commands that start programs; `bash(git *)` does not cover them."""
 _EXECUTES_OR_WRITES = re.compile(
     r"""--(?:[\w-]*-)?(?: exec | exec-path | execute | eval | command | cmd | init-command | to-command | hooks?
     | hooksPath | plugins? | loader | require | import | preload | pager | editor | shell | script-shell | program
@@ -86,7 +87,7 @@ _SHORT = {
     "sed": "i",
     "tee": "",
 }
-"""Letters of short options that execute, or write to a named file."""
+"""Letters of short options that execute something or write to a named file."""
 _LONG_WITH_ONE_DASH = frozenset(
     {"-exec", "-toolexec", "-wrapper", "-out", "-ex", "-cmd", "-modfile", "-overlay"}
 )
@@ -94,7 +95,7 @@ _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*[:?+]?=(?!\d*$)")
 
 
 def open_doubt(words: Words, left_open: Words, around: Surroundings) -> str:
-    """The reason that a prefix rule does not cover the rest of a command, or ""."""
+    """Return the reason why a prefix rule does not cover the rest of a command, or ""."""
     if not left_open:
         return ""
     named = words[: len(words) - len(left_open)]
@@ -114,7 +115,7 @@ def open_doubt(words: Words, left_open: Words, around: Surroundings) -> str:
 
 
 def _only_reads(words: Words) -> bool:
-    """Whether the program only reads, unless an option makes it do more."""
+    """Return whether the program only reads, unless an option makes it do more."""
     if words[0] == "git":
         subcommand = next((word for word in words[1:] if not word.startswith("-")), "")
         return subcommand in GIT_FORMS and subcommand not in _CHANGING_GIT
