@@ -1,4 +1,4 @@
-"""/permissions: choose the permission mode; shows the rules in force."""
+"""/permissions: choose the permission mode; shows the rules in effect."""
 
 from collections.abc import Sequence
 
@@ -36,12 +36,12 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     if runtime.setup.added.paths:
         lines.append(f"Also works in {in_words(runtime.setup)}, with the same rules.")
     if problem := runtime.project_rules.problem:
-        lines.append(f"{problem}, so no rules of this project are in force.")
+        lines.append(f"{problem}, so no rules of this project are in effect.")
     if kept:
         ignored = "" if keeper.trusted else ", ignored until you trust it"
         lines.append(f"allow in this project{ignored}: {', '.join(kept)}")
     if kept or keeper.granted:
-        lines.append("/permissions remove RULE takes one back.")
+        lines.append("/permissions remove RULE removes one.")
     choices = tuple(Choice(mode, mode, _WHAT[mode], mode == keeper.mode) for mode in MODES)
     if sandbox := runtime.sandbox.line():
         lines.append(f"{sandbox}. {RULE}" if runtime.sandbox.inside().there else f"{sandbox}.")

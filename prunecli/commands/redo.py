@@ -13,5 +13,5 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     for event in events:
         runtime.emit(event)
     if not events:
-        return [Say("Nothing to redo: the last prune is still in force.")]
+        return [Say("Nothing to redo: the last prune is still in effect.")]
     return [Say(f"Redid {len(events)} prune{'s' * (len(events) > 1)}.")]
