@@ -1,7 +1,7 @@
 """Reads the answer to GET /v1/models, in Anthropic's form or in those of other servers.
 
-OpenRouter and gateways like it list prices in dollars per token, as strings. A row with a
-senseless price has none.
+OpenRouter and gateways like it list prices in dollars per token, as strings. A row with an invalid price has no
+price.
 """
 
 import json
@@ -12,7 +12,8 @@ from prunecli.model.messages import Json
 from prunecli.providers.models import Offer, Prices
 
 MAX_NAME = 200
-"""Characters of a model's name; longer ones are left out, as are names that a terminal can't show as they are."""
+"""Maximum characters of a model's name. Longer names are left out, as are names that a terminal can't show
+unchanged."""
 
 _WINDOW_KEYS = ("max_input_tokens", "context_window", "context_length", "max_model_len", "n_ctx")
 _MAX_WINDOW = 1_000_000_000
@@ -37,7 +38,7 @@ class Page(NamedTuple):
 
 
 def page_of(body: bytes) -> Page:
-    """The models in an answer. Rows that make no sense are left out; a body that makes none is an empty list."""
+    """Return the models in an answer. Invalid rows are left out; an invalid body gives an empty list."""
     try:
         value = json.loads(body)
     except (ValueError, RecursionError):
@@ -52,8 +53,8 @@ def page_of(body: bytes) -> Page:
 
 
 def _name(row: Mapping[str, Json]) -> str:
-    """The name, if it is one line of printable characters. llama.cpp may give the path of its file, and takes any
-    name."""
+    """Return the name if it is one line of printable characters, else "". llama.cpp may give the path of its file,
+    and accepts any name."""
     value = row.get("id")
     if isinstance(value, str) and row.get("owned_by") == "llamacpp":
         value = value.rpartition("/")[2]
@@ -64,14 +65,14 @@ def _name(row: Mapping[str, Json]) -> str:
 
 
 def _window(row: Mapping[str, Json]) -> int:
-    meta = row.get("meta")  # llama.cpp's place for the window
+    meta = row.get("meta")  # llama.cpp puts the window here
     places = (row, meta) if isinstance(meta, dict) else (row,)
     sizes = (place.get(key) for place in places for key in _WINDOW_KEYS)
     return next((size for size in sizes if type(size) is int and 0 < size <= _MAX_WINDOW), 0)
 
 
 def _prices(row: Mapping[str, Json]) -> Prices:
-    """The prices of a row, all None unless those of input and output are known and nothing else is billed."""
+    """Return the prices of a row. All are None unless input and output have prices and nothing else is billed."""
     given = row.get("pricing")
     if not isinstance(given, dict) or _per_token(given.get("request", 0)) != 0:
         return Prices()
@@ -82,7 +83,7 @@ def _prices(row: Mapping[str, Json]) -> Prices:
 
 
 def _per_token(value: Json) -> float | None:
-    """Dollars per token; None for what is no price. -1 stands for one that varies."""
+    """Return the dollars per token; None if the value is not a price. -1 stands for a variable price."""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return None
     try:
@@ -93,7 +94,7 @@ def _per_token(value: Json) -> float | None:
 
 
 def usable_price(value: Json) -> float | None:
-    """Dollars per million tokens; None for what is none."""
+    """Return the dollars per million tokens; None if the value is not a price."""
     known = (
         isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= _MAX_PRICE * _MILLION
     )
