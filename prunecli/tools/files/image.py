@@ -1,4 +1,4 @@
-"""Identify an image by its bytes: media type, size in pixels, completeness."""
+"""Identifies an image by its bytes: media type, size in pixels, completeness."""
 
 import struct
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ class ImageHeader:
 
 
 def media_type_of(sample: bytes) -> str | None:
-    """The media type of a supported image, by the file's first bytes."""
+    """Return the media type of a supported image, by the file's first bytes."""
     if sample.startswith(b"\x89PNG\r\n\x1a\n"):
         return "image/png"
     if sample.startswith(b"\xff\xd8\xff"):
