@@ -1,4 +1,4 @@
-"""What servers send, as content of this program: bounded, and without control characters."""
+"""Converts data from servers to prunecli's content: limited in size, and without control characters."""
 
 import base64
 import binascii
@@ -22,23 +22,23 @@ if TYPE_CHECKING:
     )
 
 MAX_BLOCKS = 100
-"""Blocks of one result; the rest is counted."""
+"""Maximum blocks of one result; further ones are only counted."""
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 def plain(text: str) -> str:
-    """The text without control characters other than tab and line feed."""
+    """Return the text without control characters other than tab and line feed."""
     return well_formed(_CONTROL.sub("", text.replace("\r\n", "\n")))
 
 
 def in_line(text: str, most: int = 200) -> str:
-    """The beginning of a text, in one line."""
+    """Return the beginning of a text as one line."""
     line = " ".join(plain(text[: most * 4]).split())
     return line if len(line) <= most else line[: most - 1] + "…"
 
 
 def output_of(result: "CallToolResult") -> ToolOutput:
-    """The result of a call. Structured content is added where no text repeats it."""
+    """Return the result of a call. Structured content is added if no text repeats it."""
     content = _blocks(result.content)
     if result.structured_content is not None and not _says(content, result.structured_content):
         content.append(Text(plain(json.dumps(result.structured_content, ensure_ascii=False))))
@@ -46,7 +46,7 @@ def output_of(result: "CallToolResult") -> ToolOutput:
 
 
 def text_of_prompt(messages: "Sequence[PromptMessage]") -> str:
-    """The messages of a prompt as one text. An image is named; with two speakers, each is."""
+    """Return the messages of a prompt as one text. Images are named; if there are two speakers, so are they."""
     both = len({message.role for message in messages}) > 1
     parts = []
     for message in messages[:MAX_BLOCKS]:
@@ -59,7 +59,7 @@ def text_of_prompt(messages: "Sequence[PromptMessage]") -> str:
 def text_of_resource(
     contents: "Iterable[TextResourceContents | BlobResourceContents]", most: int
 ) -> tuple[str, tuple[Block, ...]]:
-    """The text of a resource, at most `most` bytes, and its images."""
+    """Return the text of a resource, at most `most` bytes, and its images."""
     texts, images = list[str](), list[Block]()
     for one in contents:
         block = _resource(one, headed=False)
@@ -109,7 +109,7 @@ def _resource(contents: "TextResourceContents | BlobResourceContents", *, headed
 
 
 def _image(data: str, kind: str) -> Block:
-    """The image if the endpoint takes it, else a line that says why not."""
+    """Return the image if the endpoint accepts it, else a line with the reason why not."""
     if len(data) > MAX_BASE64:
         return Text(f"[an image of {len(data) * 3 // 4:,} bytes, too large]")
     try:
@@ -122,8 +122,8 @@ def _image(data: str, kind: str) -> Block:
 
 
 def _says(content: Sequence[Block], value: Json) -> bool:
-    """Whether a text in the content repeats this value, as the protocol recommends. Servers wrap a value that is not
-    an object in an object with one key, such as `result` or `content`.
+    """Return whether a text in the content repeats this value, as the protocol recommends. Servers wrap a value that
+    is not an object in an object with a single key, such as `result` or `content`.
     """
     values = [value, *value.values()] if isinstance(value, dict) and len(value) == 1 else [value]
     for block in content:
