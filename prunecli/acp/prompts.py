@@ -37,7 +37,7 @@ Given: TypeAlias = (
 )
 
 MAX_EMBEDDED = 100_000
-"""The most bytes of an embedded text; the agent can read the rest as a file."""
+"""Maximum bytes of an embedded text; the agent can read the rest as a file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class EditorPrompt:
 
 
 def read_prompt(blocks: Iterable[Given], cwd: Path) -> EditorPrompt:
-    """The prompt in these blocks. Raises RequestError for unsupported blocks."""
+    """Return the prompt in these blocks. Raises RequestError for unsupported blocks."""
     words: list[str] = []
     images: list[Block] = []
     embedded: list[UserMessage] = []
@@ -83,7 +83,7 @@ def read_prompt(blocks: Iterable[Given], cwd: Path) -> EditorPrompt:
 
 
 def _mention(uri: str, cwd: Path) -> str:
-    """A file as a path for the agent's tools, anything else as its URI."""
+    """Return a file's path for the agent's tools, or any other URI unchanged."""
     uri = well_formed(uri)
     try:
         parts = urlsplit(uri)
