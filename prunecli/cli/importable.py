@@ -19,7 +19,7 @@ _LABEL = 60
 
 
 class Importable:
-    """Finds what the arguments name. `agents` are those that were named without a session, else all."""
+    """The sessions that the arguments name. `agents` are those named without a session, or else all agents."""
 
     def __init__(self, environ: Mapping[str, str], cwd: Path) -> None:
         self._environ = environ
@@ -27,7 +27,7 @@ class Importable:
         self._agents: Sequence[str] = AGENTS
 
     def paths_of(self, given: Sequence[str]) -> list[Path] | None:
-        """The files and sessions that were named; None if the user is to choose. Raises PrunecliError."""
+        """Return the named files and sessions; None if the user is to choose. Raises PrunecliError."""
         alone = [word for word in given if word in AGENTS]
         if alone and len(alone) < len(given):
             raise UsageError(
@@ -40,7 +40,7 @@ class Importable:
 
     def _path(self, word: str) -> Path:
         if word.startswith("@") and not Path(word).exists():
-            title_of(word.partition(":")[0])  # an unknown agent is named as such, not as a missing file
+            title_of(word.partition(":")[0])  # report an unknown agent as such, not as a missing file
         return find(word, self._environ, self._cwd).path if is_agent(word) else Path(word)
 
     def choose(self, *, as_json: bool, ask: Callable[[str], str] | None) -> list[Path]:
@@ -72,7 +72,7 @@ class Importable:
 
 
 def _asked(found: Sequence[Listed], ask: Callable[[str], str]) -> list[Path]:
-    """Ask for numbers until all are valid; none cancels."""
+    """Ask for numbers until all are valid; an empty answer cancels."""
     while True:
         try:
             words = ask("numbers to import, or Enter to cancel: ").replace(",", " ").split()
@@ -85,7 +85,7 @@ def _asked(found: Sequence[Listed], ask: Callable[[str], str]) -> list[Path]:
 
 
 def _row(agent: str, one: Listed) -> dict[str, object]:
-    """A session as `sessions import --json` prints it: times in unix ms."""
+    """Return a session as `sessions import --json` prints it: times in unix ms."""
     digest = one.digest
     return {
         "agent": agent,

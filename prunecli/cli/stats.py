@@ -23,7 +23,7 @@ from prunecli.session.exporters.formats import write_new
 from prunecli.session.store import Store
 
 MOST_ROWS = 20
-"""Rows of each table on the terminal; JSON and the page have all."""
+"""Maximum rows of each table on the terminal; JSON and the page have all rows."""
 _NAME = 20
 _HEAD = ("requests", "prompt", "output", "hit", "cost", "prunes", "saved")
 _WIDTHS = (8, 7, 6, 4, 9, 6, 8)
@@ -59,7 +59,7 @@ def _report(ctx: typer.Context, days: int | None, cwd: str) -> UsageReport:
 
     def counted() -> Iterator[Path]:
         nonlocal done
-        for done, path in enumerate(paths):  # noqa: B007  # shown while it works
+        for done, path in enumerate(paths):  # noqa: B007  # shown as progress
             yield path
 
     store = UsageStore(places.sessions, *_pricing(ctx, places))
@@ -72,7 +72,7 @@ def _report(ctx: typer.Context, days: int | None, cwd: str) -> UsageReport:
 
 
 def _pricing(ctx: typer.Context, places: Places) -> tuple[Pricing, str]:
-    """The pricing of usage under this configuration, and a key that changes with it."""
+    """Return the pricing of usage under this configuration, and a key that changes with it."""
     from prunecli.providers.models import ModelTable, cost, token_factor
     from prunecli.providers.tokenizer import counter
 
@@ -96,7 +96,7 @@ _PRICES = ("input", "output", "cache_read", "cache_write_5m", "cache_write_1h")
 
 
 def hash_of(data: bytes) -> str:
-    """A short hash of the model table."""
+    """Return a short hash of the model table."""
     from hashlib import sha256
 
     return sha256(data).hexdigest()[:16]
@@ -106,7 +106,7 @@ def hash_of(data: bytes) -> str:
 
 
 def lines(report: UsageReport) -> list[str]:
-    """The report in at most 80 columns."""
+    """Return the report in at most 80 columns."""
     if not report.sessions and not report.damaged:
         return ["no sessions yet"]
     found = [*_summary(report), ""]
@@ -137,7 +137,7 @@ def _summary(report: UsageReport) -> list[str]:
 
 
 def pruning_words(sums: Sums) -> str:
-    """The effect of pruning, as text."""
+    """Return the effect of pruning, as text."""
     if not sums.withheld:
         return "no tokens saved by pruning"
     prunes = _many(sums.prunes, "prune")
@@ -149,7 +149,7 @@ def _many(count: int, what: str) -> str:
 
 
 def saved(sums: Sums) -> str:
-    """The net effect of pruning as text: saved ~$1.84."""
+    """Return the net effect of pruning as text: saved ~$1.84."""
     return f"{'saved' if sums.saved >= 0 else 'cost'} ~{money(abs(sums.saved))}"
 
 
@@ -160,7 +160,7 @@ def _cost(sums: Sums) -> str:
 
 
 def cells(sums: Sums) -> tuple[str, ...]:
-    """The figures of a row, in the order of the headings."""
+    """Return the figures of a row, in the order of the headings."""
     change = f"{'-' if sums.saved < 0 else ''}{money(abs(sums.saved))}" if sums.withheld or sums.saved else ""
     return (
         f"{sums.requests:,}",
@@ -187,7 +187,7 @@ def _line(name: str, row: Sequence[str]) -> str:
 
 
 def _short(name: str) -> str:
-    """The name shortened to fit, for a path from the left."""
+    """Return the name shortened to fit; a path is cut from the left."""
     name, home = one_line(name), os.path.expanduser("~")
     name = "~" + name.removeprefix(home) if name.startswith(home + os.sep) else name
     return name if len(name) < _NAME else f"…{name[len(name) - _NAME + 2 :]}"
@@ -202,7 +202,7 @@ def _notes(report: UsageReport) -> list[str]:
     if report.damaged:
         found.append(f"{_many(len(report.damaged), 'damaged session')}:")
         for name, bad in report.damaged[:MOST_ROWS]:
-            why = "nothing readable" if bad is None else f"{_many(bad, 'line')} skipped"
+            why = "no readable line" if bad is None else f"{_many(bad, 'line')} skipped"
             found.append(f"  {name}: {why}")
         if len(report.damaged) > MOST_ROWS:
             found.append(f"  … {len(report.damaged) - MOST_ROWS:,} more")
