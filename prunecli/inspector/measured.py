@@ -22,10 +22,10 @@ _WORDS = {"user": "user_words", "summary": "note_words"}
 class Sums(NamedTuple):
     """Raw tokens of items, by kind, as shown.
 
-    Of `prunable` results, `pruned` are edited or dropped. `exact`: the endpoint's own count of reported answers,
-    beside the raw `assistant`. `user`: typed commands; `user_words`: all other user messages. Notes are memos,
-    `note_words` summaries; `memos` began later than their item and are not carried with it. `base` plus the shown
-    tokens times the requests makes the carried tokens.
+    Of `prunable` results, `pruned` are edited or dropped. `exact`: the endpoint's own count of reported answers, in
+    addition to the raw `assistant`. `user`: typed commands; `user_words`: all other user messages. Notes are memos,
+    and `note_words` summaries. `memos` began later than their item and are not carried with it. The carried tokens
+    are `base` plus the shown tokens times the requests.
     """
 
     user: int = 0
@@ -48,26 +48,26 @@ class Sums(NamedTuple):
 
     @property
     def shown(self) -> Amount:
-        """Its tokens in the next request."""
+        """The tokens of the items in the next request."""
         raw = self.user + self.assistant + self.results + self.notes
         return Amount(raw, self.exact, self.user_words + self.note_words)
 
     @property
     def whole(self) -> Amount:
-        """Its tokens before any edit."""
+        """The tokens of the items before any edit."""
         return Amount(self.original, self.original_exact, self.original_words)
 
     def carried(self, requests: int) -> Amount:
-        """Carried tokens: each token times the requests that included it."""
+        """Return the carried tokens: each token times the requests that included it."""
         base = Amount(self.base, self.base_exact, self.base_words)
         return base.plus(self.shown.minus(Amount(self.memos)).times(requests))
 
     def plus(self, other: "Sums") -> "Sums":
-        """The sum of both."""
+        """Return the sum of two sets of sums."""
         return Sums(*map(add, self, other))
 
     def minus(self, other: "Sums") -> "Sums":
-        """The difference of both."""
+        """Return the difference of two sets of sums."""
         return Sums(*map(sub, self, other))
 
 
@@ -75,7 +75,7 @@ NOTHING = Sums()
 
 
 def measured(context: Context, rides: Rides, item: Entry) -> Sums:
-    """The sums of an item of the context: a user message, a summary, or an exchange by its head."""
+    """Return the sums of an item of the context: a user message, a summary, or an exchange by its head."""
     counts = context.counts
     parts = item.exchange.entries if item.exchange else (item,)
     hidden = item.exchange is not None and context.dropped(item.exchange)
@@ -120,7 +120,7 @@ def measured(context: Context, rides: Rides, item: Entry) -> Sums:
 
 
 def shown_results(context: Context, items: Iterable[Entry | None]) -> Iterator[tuple[int, int]]:
-    """The results that these items show: seq and tokens."""
+    """Yield the results that these items show: seq and tokens."""
     counts = context.counts
     for item in items:
         if item and item.exchange and not context.dropped(item.exchange):
@@ -129,9 +129,9 @@ def shown_results(context: Context, items: Iterable[Entry | None]) -> Iterator[t
 
 
 def measured_part(context: Context, entry: Entry, part: Key) -> Amount:
-    """Tokens of one part of an answer.
+    """Return the tokens of one part of an answer.
 
-    Its share of the endpoint's count of the whole answer, or of the answer without its thinking.
+    They are the part's share of the endpoint's count for the whole answer, or for the answer without its thinking.
     """
     counts, parts = context.counts, labels.parts_of(entry)
     raw = [sum(map(counts.counter.count, labels.texts_of(entry, one.kind))) for one in parts]
