@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 
 class Action(NamedTuple):
-    """An action. `keys` are Textual's names, `help` is a few words, `group` its heading in the list."""
+    """An action. `keys` are Textual's names, `help` is a short description, and `group` its heading in the list."""
 
     name: str
     keys: tuple[str, ...]
@@ -74,13 +74,13 @@ _NAMED = frozenset(
 
 
 def keys_of(text: str) -> tuple[str, ...]:
-    """The keys in a value of `[ui.keys]`: two for "ctrl+s, F5", none for "none"."""
+    """Return the keys in a value of `[ui.keys]`: two for "ctrl+s, F5", none for "none"."""
     keys = tuple(key.strip().lower() for key in text.split(",") if key.strip())
     return () if keys == (NONE,) else keys
 
 
 def problem(own: Mapping[str, str]) -> tuple[str, str] | None:
-    """The first action with unusable keys and the reason; None if all keys are fine."""
+    """Return the first action with unusable keys and the reason; None if all keys are fine."""
     return next(_problems(own), None)
 
 
@@ -108,7 +108,7 @@ def _problems(own: Mapping[str, str]) -> Iterator[tuple[str, str]]:
 
 
 def _lost(action: Action, given: Mapping[str, str]) -> str:
-    """The action that took the last key of this one; "" if it still has a key."""
+    """Return the action that took the last key of this one; "" if it still has a key."""
     takers = [given.get(key, "") for key in action.keys]
     return takers[0] if all(takers) else ""
 
@@ -132,14 +132,14 @@ def _nearest(name: str, known: set[str]) -> str:
 
 
 def shown(key: str) -> str:
-    """A key in its usual spelling: Ctrl+G, Alt+Enter."""
+    """Return a key in its usual spelling: Ctrl+G, Alt+Enter."""
     *modifiers, last = key.split("+")
     name = _SHOWN.get(last, last.upper() if len(last) == 1 or last[1:].isdigit() else last)
     return "+".join([*(modifier.capitalize() for modifier in modifiers), name])
 
 
 class Keys:
-    """The keys in force. The user's keys have been checked with the configuration."""
+    """The keys in effect. The user's keys have been checked with the configuration."""
 
     def __init__(self, own: Mapping[str, str] | None = None) -> None:
         self._keys: dict[str, tuple[str, ...]] = {}
@@ -158,14 +158,14 @@ class Keys:
                     self._actions.setdefault(key, name)
 
     def action(self, key: str) -> str:
-        """The action of a key, or ""."""
+        """Return the action of a key, or ""."""
         return self._actions.get(key, "")
 
     def of(self, name: str) -> Sequence[str]:
-        """The working keys of an action."""
+        """Return the working keys of an action."""
         return [key for key in self._keys[name] if self._actions.get(key) == name]
 
     def hint(self, name: str) -> str:
-        """The first key of an action in its usual spelling, or ""."""
+        """Return the first key of an action in its usual spelling, or ""."""
         keys = self.of(name)
         return shown(keys[0]) if keys else ""

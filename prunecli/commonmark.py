@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from markdown_it.rules_inline import StateInline
 
 MOST_BRACKETS = 300
-"""Limit per text. Parse time grows with the square of their number: 2,000 take seconds."""
+"""Maximum brackets in a text. Parse time grows with the square of their number: 2,000 take seconds."""
 
 _DUNDER = re.compile(r"__([a-z0-9]+(?:_[a-z0-9]+)*)__(?!\w)")
 _GOES_ON = re.compile(r"[/\\(\[]|\.\w")
@@ -23,7 +23,7 @@ len loader lt main missing module mro name ne new next package path post_init pr
 reversed set setattr setitem setstate sizeof slots spec str sub subclasses version wrapped
 """
 _PYTHON_NAMES = frozenset(_NAMES.split())
-"""Without their underscores. Other words in double underscores are strong, as CommonMark says."""
+"""Python's names without their double underscores. Other words in double underscores are strong, as in CommonMark."""
 
 # The parser silently drops deeper nesting. Text that may nest this deep is not parsed.
 _MOST_NESTED = 200
@@ -32,7 +32,7 @@ _DEEP = re.compile(r"^(?: {80}|(?: *(?:[-+*>]|\d{1,9}[.)]) ?){20})", re.MULTILIN
 
 @cache
 def parser() -> "MarkdownIt":
-    """CommonMark without HTML, with tables and strikethrough."""
+    """Return a parser for CommonMark without HTML, with tables and strikethrough."""
     from markdown_it import MarkdownIt
 
     made = MarkdownIt("commonmark", {"html": False, "maxNesting": _MOST_NESTED})
@@ -56,5 +56,5 @@ def _dunder(state: "StateInline", silent: bool) -> bool:  # the parser calls it
 
 
 def is_deep(text: str) -> bool:
-    """Return whether a text may nest so deep that the parser would drop some of it."""
+    """Return whether a text may be nested so deeply that the parser would drop a part of it."""
     return _DEEP.search(text) is not None

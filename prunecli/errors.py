@@ -1,7 +1,7 @@
 """The error classes, grouped by cause.
 
-Every user-facing error is a `PrunecliError`: a message that names the file, key or record, and a hint that says what
-to do. The command line prints both and never a traceback.
+Every user-facing error is a `PrunecliError`: a message that names the file, key or record, and a hint on what to do.
+The command line prints both and never a traceback.
 """
 
 from typing import TYPE_CHECKING
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class PrunecliError(Exception):
-    """An error for the user: `message` says what failed, `hint` what to do next (may be empty)."""
+    """An error for the user: `message` describes the failure, and `hint` the next step (may be empty)."""
 
     def __init__(self, message: str, hint: str = "") -> None:
         super().__init__(message)
@@ -150,7 +150,7 @@ class SummaryRejected(BadRequest):
 class InvalidRequest(BadRequest):
     """`validate` found an error before the request was sent.
 
-    Names the place as the endpoint would, so that the same remedies apply.
+    The message names the place as the endpoint would, so that the same remedies apply.
     """
 
     def __init__(self, message: str) -> None:
@@ -160,4 +160,4 @@ class InvalidRequest(BadRequest):
 
 
 class ToolError(Exception):
-    """Raised by a tool; its text becomes an error result for the model."""
+    """An error of a tool. Its text becomes an error result for the model."""

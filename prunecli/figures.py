@@ -2,7 +2,7 @@
 
 
 def short(tokens: int) -> str:
-    """Tokens in at most five characters and a sign: 812, 45.2K, 128K, 1.3M."""
+    """Format tokens in at most five characters and a sign: 812, 45.2K, 128K, 1.3M."""
     if abs(tokens) < 1_000:
         return str(tokens)
     value, unit = next(
@@ -14,23 +14,23 @@ def short(tokens: int) -> str:
 
 
 def budget(tokens: int) -> str:
-    """A chosen token budget as people write it: 40K, 1M, 12.5K."""
+    """Format a chosen token budget as people write it: 40K, 1M, 12.5K."""
     return short(tokens).replace(".0", "")
 
 
 def money(usd: float) -> str:
-    """US dollars: two digits, or four for small amounts."""
+    """Format US dollars with two decimals, or four for small amounts."""
     return f"${usd:.2f}" if usd >= 0.1 or usd < 0.00005 else f"${usd:.4f}"
 
 
 def counted(count: int, one: str) -> str:
-    """1 line, 2 lines, 3 matches."""
+    """Format a number with its noun: 1 line, 2 lines, 3 matches."""
     many = f"{one}es" if one.endswith(("s", "ch", "x")) else f"{one}s"
     return f"{count:,} {one if count == 1 else many}"
 
 
 def age(milliseconds: int) -> str:
-    """How long ago: now, 3m ago, 2h ago, 5d ago."""
+    """Format an age: now, 3m ago, 2h ago, 5d ago."""
     seconds = max(0, milliseconds) // 1000
     for size, unit in ((86_400, "d"), (3_600, "h"), (60, "m")):
         if seconds >= size:
@@ -39,12 +39,12 @@ def age(milliseconds: int) -> str:
 
 
 def share(part: float) -> str:
-    """A share from 0 to 1 as a whole percentage."""
+    """Format a share from 0 to 1 as a whole percentage."""
     return f"{round(part * 100)}%"
 
 
 def duration(milliseconds: int) -> str:
-    """3ms, 2.1s, 48s, 3m12s, 2h05m: at most six characters below a hundred hours."""
+    """Format a duration in at most six characters below a hundred hours: 3ms, 2.1s, 48s, 3m12s, 2h05m."""
     if milliseconds < 1000:
         return f"{milliseconds}ms"
     if milliseconds < 9_950:

@@ -1,7 +1,7 @@
 """The main command's flags, in one table that is read without a parser library.
 
-Every start waits for this module, and importing typer alone would take a third as long as opening the screen. So the
-flags are parsed here, and the Typer application (`prunecli.cli`) derives help and completion from the same table.
+Every startup waits for this module, and importing typer alone would take a third as long as opening the screen. So
+the flags are parsed here, and the Typer application (`prunecli.cli`) derives help and completion from the same table.
 argparse and getopt support neither a flag with an optional value nor a first word that is a subcommand or a prompt.
 """
 
@@ -219,8 +219,8 @@ class CommandLine(NamedTuple):
 def read(words: Sequence[str]) -> CommandLine:
     """Parse the words after `prunecli`. Raises UsageError.
 
-    Flags may come before and after the words of a prompt. A first word that names a subcommand runs it; after
-    `--`, it starts a prompt.
+    Flags may come before and after the words of a prompt. If the first word names a subcommand, it runs; after `--`,
+    it starts a prompt.
     """
     prompt = list[str]()
     given = dict[str, Any]()
@@ -247,7 +247,7 @@ def read(words: Sequence[str]) -> CommandLine:
 
 
 def _flags_in(word: str, rest: deque[str]) -> Iterator[tuple[Flag, str]]:
-    """The flags in a word (`-cp` holds two), each with the text of its value."""
+    """Yield the flags in a word (`-cp` holds two), each with the text of its value."""
     if word.startswith("--"):
         name, equals, text = word.partition("=")
         flag = _known(name)
@@ -264,7 +264,7 @@ def _flags_in(word: str, rest: deque[str]) -> Iterator[tuple[Flag, str]]:
 
 
 def _value(flag: Flag, rest: deque[str]) -> str:
-    """The next word, for a flag that takes one. `--resume` without a value means the picker."""
+    """Return the next word, for a flag that takes one. `--resume` without a value means the picker."""
     if not flag.value:
         return ""
     if flag.field == "resume" and (not rest or rest[0].startswith("-")):
@@ -302,7 +302,7 @@ def _take(flag: Flag, text: str, given: dict[str, Any]) -> None:
 
 
 def _launch(given: Mapping[str, Any], prompt: str) -> Launch:
-    """The options. Raises UsageError for flags that do not go together."""
+    """Return the options. Raises UsageError for flags that cannot be combined."""
     made = Launch(**{"flags": {}, **given}, prompt=prompt)
     resumed = made.continue_last or made.resume
     if made.partial_messages and not (made.headless and made.output_format == "stream-json"):

@@ -50,16 +50,16 @@ EXIT_SESSION = 4
 EXIT_TERMINATED = 143
 NOTHING_TO_DO = "nothing to do: the last answer is complete; give a prompt to continue"
 NOTHING: Final = object()
-"""Stands for no JSON, because null is JSON."""
+"""A marker for the absence of JSON, because null is JSON."""
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _SUBTYPES = {"finished": "success", "limit": "limit", "interrupted": "interrupted", "error": "error"}
 
 
 @dataclass(slots=True)
 class Printer:
-    """Prints a session's event stream. `out` takes lines of the result, `err` lines for the user.
+    """A reader that prints a session's event stream. `out` takes lines of the result, `err` lines for the user.
 
-    `stream` makes events of the API from what arrives of a message. `structured` is the answer as JSON.
+    `stream` converts the arriving parts of a message to events of the API. `structured` is the answer as JSON.
     """
 
     runtime: Runtime
@@ -93,7 +93,7 @@ class Printer:
             self.notice(notice)
 
     def follow(self, child: "Child") -> None:
-        """Print what a task says and does in stream-json, and what it is denied."""
+        """Print a task's messages, calls and denials in stream-json."""
         inner = Printer(
             self.runtime,
             self.form,
@@ -106,7 +106,7 @@ class Printer:
         child.session.subscribe(inner.read_task)
 
     def read_task(self, event: SessionEvent) -> None:
-        """Handle an event of a task: its messages, not its bill, which the session has too."""
+        """Handle an event of a task: its messages, but not its bill, which the session also has."""
         self._arrives(event)
         if isinstance(event, Record) and isinstance(event.event, AssistantMessage | ToolResult | UserMessage):
             self._event(event.event)
@@ -130,7 +130,7 @@ class Printer:
             self.notice(notice)
 
     def _arrives(self, event: SessionEvent) -> None:
-        """Print what arrives of a message."""
+        """Print the arriving part of a message."""
         for one in self.stream.read(event) if self.stream else ():
             self._object(
                 type="stream_event",
@@ -268,8 +268,8 @@ async def run_headless(
 ) -> int:
     """Run the prompts one after the other (none: continue the session) and return the exit code.
 
-    With `schema`, the answer to the last prompt must be JSON that is valid under it; it is asked for once more.
-    `partial`: stream-json has an object for each piece of a message.
+    With `schema`, the answer to the last prompt must be JSON that is valid under it; an invalid answer is requested
+    once more. `partial`: stream-json has an object for each piece of a message.
 
     A failed write ends the run with OutputFailed; the session records the interruption.
     """
@@ -306,7 +306,8 @@ async def run_headless(
 
 
 def ended(task: "asyncio.Future[Done]", err: Write) -> tuple[str, str, int]:
-    """How a run ended: the subtype of its result, a note, and the exit code. Tells the user what went wrong."""
+    """Return the outcome of a run: the subtype of its result, a note, and the exit code. Reports an error to the
+    user."""
     try:
         done = task.result()
     except asyncio.CancelledError:
@@ -321,15 +322,15 @@ def ended(task: "asyncio.Future[Done]", err: Write) -> tuple[str, str, int]:
 
 
 def stream_of(session: Session, model: Callable[[], str]) -> "PartialMessages":
-    """The pieces of the messages of a session, for `--include-partial-messages`."""
-    from prunecli.presentation.partial_messages import PartialMessages  # deferred, as few runs print them
+    """Return the pieces of the messages of a session, for `--include-partial-messages`."""
+    from prunecli.presentation.partial_messages import PartialMessages  # deferred, since few runs print them
 
     return PartialMessages(session.id, model)
 
 
 @contextmanager
 def at_signals(act: Callable[[], object]) -> Iterator[list[int]]:
-    """Call `act` at a signal that ends the program; gives the signals that came."""
+    """Call `act` on a signal that ends the program, and yield the list of received signals."""
     loop, caught = asyncio.get_running_loop(), list[int]()
 
     def take(number: int) -> None:
@@ -382,14 +383,14 @@ async def _structured(runtime: Runtime, printer: Printer, schema: "AnswerSchema"
     """Check the answer, and ask once more for a valid one. Raises PrunecliError if that is not valid either."""
     found, problems = schema.value(printer.text)
     if problems:
-        printer.notice(f"The answer is not valid under the JSON schema; asking once more. {problems[0]}")
+        printer.notice(f"The answer does not match the JSON schema; asking once more. {problems[0]}")
         done = await runtime.submit(schema.again(problems))
         if done.reason != "finished":
             return done
         found, problems = schema.value(printer.text)
     if problems:
         raise PrunecliError(
-            f"the answer is not valid under the JSON schema: {'; '.join(problems)}",
+            f"the answer does not match the JSON schema: {'; '.join(problems)}",
             "change the prompt or the schema",
         )
     printer.structured = found

@@ -100,7 +100,7 @@ class _Streamed:
         self._caught: list[int] = []
 
     async def run(self) -> int | None:
-        """See `run_stream`; None if there was no message."""
+        """Run as described in `run_stream`; return None if there was no message."""
         code = None
         reading = asyncio.create_task(self._read())
         leave = self._runtime.session.subscribe(self._printer.read)
@@ -198,7 +198,7 @@ class _Streamed:
             self._write(json.dumps({"type": "control_response", "response": response}))
 
     def _obey(self, request: Mapping[str, Json]) -> None:
-        """Raises UsageError for an unknown or impossible request."""
+        """Carry out a control request. Raises UsageError for an unknown or impossible one."""
         match request:
             case {"subtype": "interrupt"}:
                 self._stop()
@@ -216,7 +216,7 @@ class _Streamed:
 
 
 def _control(text: str) -> Mapping[str, Json] | None:
-    """The control request in a line, if it is one."""
+    """Return the control request in a line, if it is one."""
     try:
         value = strict_loads(text)
     except ValueError:
@@ -225,7 +225,7 @@ def _control(text: str) -> Mapping[str, Json] | None:
 
 
 def user_turn(line: str, number: int) -> Turn:
-    """The prompt in a line of stream-json. Raises PrunecliError, which names the line number."""
+    """Return the prompt in a line of stream-json. Raises PrunecliError, which names the line number."""
     try:
         value = strict_loads(line)
         content = value["message"]["content"]
@@ -241,7 +241,7 @@ def user_turn(line: str, number: int) -> Turn:
 
 
 def _parts(content: Json) -> tuple[str, tuple[Block, ...]]:
-    """The text, images and documents of a content. Raises ValueError for other blocks."""
+    """Return the text, images and documents of a content. Raises ValueError for other blocks."""
     blocks = content_from_json(content)
     given = tuple(block for block in blocks if isinstance(block, Image | Document))
     other = [block for block in blocks if not isinstance(block, Text | Image | Document)]

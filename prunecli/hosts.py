@@ -27,7 +27,7 @@ _LOCAL_ENDINGS = ("localhost", "local", "internal", "localdomain", "lan", "home.
 
 
 def problem(pattern: str) -> str:
-    """The problem with an entry of the list, or ""."""
+    """Return the problem with an entry of the list, or ""."""
     name = pattern.lower().removeprefix("*.")
     if is_address(name):
         return f"expected a host name, got the address {pattern!r}"
@@ -39,19 +39,20 @@ def problem(pattern: str) -> str:
 
 
 def normal(host: str) -> str:
-    """The host in the form for comparison: lower case, without a trailing dot; "" if it is not a host name."""
+    """Return the host in the form for comparison: lower case, without a trailing dot; "" if it is not a host name."""
     name = host.lower().removesuffix(".")
     return name if len(name) <= 253 and _NAME.fullmatch(name) and not is_address(name) else ""
 
 
 def is_allowed(host: str, patterns: tuple[str, ...]) -> bool:
-    """Whether the list contains this host. An address is never a host name."""
+    """Return whether the list contains this host. An address is never a host name."""
     name = normal(host)
     return bool(name) and any(_names(pattern.lower(), name) for pattern in patterns)
 
 
 def is_public(address: str) -> bool:
-    """Whether an address is on the public internet: not this machine, its network, or a cloud's metadata service."""
+    """Return whether an address is on the public internet: not this machine, its network, or a cloud's metadata
+    service."""
     try:
         found = ipaddress.ip_address(address.partition("%")[0])
     except ValueError:
@@ -68,13 +69,14 @@ def is_public(address: str) -> bool:
 
 
 def is_local_name(name: str) -> bool:
-    """Whether a host name can only lead to this machine or its network: `localhost`, `printer.local`, `intranet`."""
+    """Return whether a host name can only lead to this machine or its network: `localhost`, `printer.local`,
+    `intranet`."""
     name = name.lower().removesuffix(".")
     return "." not in name or any(name.endswith(f".{ending}") for ending in _LOCAL_ENDINGS)
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a host's name or address means this machine."""
+    """Return whether a host's name or address means this machine."""
     host = host.rstrip(".").lower()
     if host == "localhost" or host.endswith(".localhost"):
         return True
@@ -89,6 +91,7 @@ def _names(pattern: str, name: str) -> bool:
 
 
 def is_address(name: str) -> bool:
-    """Whether a resolver would read it as an address, including the forms of inet_aton (0x7f.1, 2130706433)."""
+    """Return whether a resolver would read it as an address, including the forms of inet_aton (0x7f.1,
+    2130706433)."""
     last = name.rpartition(".")[2]
     return last.isdigit() or re.fullmatch(r"0x[0-9a-f]*", last) is not None or ":" in name

@@ -1,7 +1,7 @@
 """Lines from a file descriptor, one by one as they arrive.
 
-A daemon thread reads, because asyncio can wait for pipes but not for files, and a blocked read must not hold up the
-end of the program.
+A daemon thread reads, because asyncio can wait for pipes but not for files, and a blocked read must not delay the end
+of the program.
 """
 
 import asyncio
@@ -9,9 +9,9 @@ import os
 import threading
 
 MAX_LINE = 64_000_000
-"""Bytes of one line."""
+"""Maximum bytes of one line."""
 _AHEAD = 32
-"""Lines that are read before anybody wants them."""
+"""Maximum lines to read in advance."""
 
 
 class LineTooLong(Exception):
@@ -29,7 +29,8 @@ class InputLines:
         self._loop: asyncio.AbstractEventLoop | None = None
 
     async def next(self) -> bytes | None:
-        """The next line without its line feed; None at the end. Raises LineTooLong, after which reading goes on."""
+        """Return the next line without its line feed; None at the end. Raises LineTooLong, after which reading
+        continues."""
         if self._loop is None:
             self._loop = asyncio.get_running_loop()
             threading.Thread(target=self._read, name="input", daemon=True).start()
@@ -70,7 +71,7 @@ class InputLines:
         return self._put(b"".join(parts) if size <= self._limit else LineTooLong())
 
     def _put(self, line: bytes | LineTooLong | None) -> bool:
-        """Hand a line to the loop; False if it has ended."""
+        """Pass a line to the event loop; return False if the loop has ended."""
         try:
             if self._loop is not None:
                 self._loop.call_soon_threadsafe(self._lines.put_nowait, line)

@@ -1,6 +1,6 @@
-"""Starts a front end. Imports no typer and nothing that the first frame does not need.
+"""Starts a front end. Imports neither typer nor anything that the first frame does not need.
 
-Every start of the plain `prunecli` waits for this module.
+Every start without a subcommand waits for this module.
 """
 
 import gc
@@ -61,7 +61,7 @@ def _made(asked: Launch, environ: Mapping[str, str]) -> "Runtime":
 
 
 def demo_launch(*, plain: bool = False) -> Launch:
-    """The tour: the demo model in a new scratch folder, which is kept for inspection."""
+    """Return the tour: the demo model in a new scratch folder, which is kept for inspection."""
     from tempfile import mkdtemp
 
     from prunecli.providers.demo_tour import GUIDE, INTRODUCTION
@@ -78,12 +78,12 @@ def demo_launch(*, plain: bool = False) -> Launch:
 
 
 def working_directory() -> Path:
-    """The current directory. Raises UsageError if it has been deleted."""
+    """Return the current directory. Raises UsageError if it has been deleted."""
     try:
         return Path.cwd()
     except OSError as error:
         raise UsageError(
-            "the current directory no longer exists", "change to another one, such as cd ~"
+            "the current directory no longer exists", "change to another one, for example with cd ~"
         ) from error
 
 
@@ -157,7 +157,7 @@ def _piped() -> str:
 
 
 def exit_code(error: PrunecliError) -> int:
-    """The exit code for an error at startup. Shells report 141 for a closed pipe."""
+    """Return the exit code for an error at startup. Shells report 141 for a closed pipe."""
     if isinstance(error, OutputFailed):
         return 141 if error.closed else 1
     return 4 if isinstance(error, SessionError) else 2

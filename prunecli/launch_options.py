@@ -1,4 +1,4 @@
-"""The options of a command line as a value. Imports little, because every start waits for it."""
+"""The options of a command line as a value. Imports little, because every startup waits for it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -40,4 +40,4 @@ class Launch:
     introduction: str = ""
     """Printed before anything else."""
     guide: tuple[str, ...] = ()
-    """Prompts that Enter on an empty prompt sends, one after the other."""
+    """Prompts that Enter sends one after the other while the prompt is empty."""

@@ -9,7 +9,7 @@ from typing import Any
 LONGEST_LINE = 2_000
 """Code with a longer line, in characters, is not highlighted: some lexers hang on it."""
 
-# Extensions that several lexers claim, or none.
+# Extensions that several lexers claim, or no lexer.
 _PREFERRED = {
     "c": "c",
     "cfg": "ini",
@@ -37,7 +37,7 @@ _PREFERRED = {
 
 @cache
 def _lexer_names() -> tuple[dict[str, str], dict[str, str]]:
-    """Maps from alias to lexer and from extension to lexer, for the lexers that come with Pygments."""
+    """Return maps from alias to lexer and from extension to lexer, for the lexers that come with Pygments."""
     from pygments.lexers import LEXERS
 
     aliases: dict[str, str] = {}
@@ -52,7 +52,7 @@ def _lexer_names() -> tuple[dict[str, str], dict[str, str]]:
 
 
 def language_of(path: str) -> str:
-    """The language of a file's extension, or ""."""
+    """Return the language of a file's extension, or ""."""
     name = path.replace("\\", "/").rsplit("/", 1)[-1].lower()
     if name in ("makefile", "dockerfile"):
         return "docker" if name == "dockerfile" else "make"
@@ -64,7 +64,7 @@ def language_of(path: str) -> str:
 
 @lru_cache(maxsize=64)
 def lexer(language: str) -> Any | None:
-    """The Pygments lexer of a language by any of its names, or None."""
+    """Return the Pygments lexer of a language by any of its names, or None."""
     if not language or language.lower() not in _lexer_names()[0]:
         return None
     from pygments.lexers import get_lexer_by_name

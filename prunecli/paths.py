@@ -1,4 +1,4 @@
-"""The folders of the package and of the user. No other module knows them.
+"""The folders of the package and of the user, which are defined only here.
 
 Does not read or create files. The environment is read once, by `Places.of`.
 """
@@ -14,7 +14,7 @@ from zlib import crc32
 
 PACKAGE = Path(__file__).resolve().parent
 _NOWHERE = Path("/nonexistent")
-"""The home directory of a user without one: nothing exists there and nothing can be written."""
+"""The home directory of a user who has none. Nothing exists there and nothing can be written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Places:
 
     @staticmethod
     def of(environ: Mapping[str, str], platform: str = sys.platform, package: Path = PACKAGE) -> "Places":
-        """The places for an environment.
+        """Return the places for an environment.
 
         config: $XDG_CONFIG_HOME/prunecli, else ~/.config/prunecli. data: $PRUNECLI_HOME, else
         ~/Library/Application Support/prunecli on macOS, else $XDG_DATA_HOME/prunecli, else
@@ -90,7 +90,7 @@ class Places:
 
     @property
     def approvals_file(self) -> Path:
-        """The approved MCP servers and hooks of projects."""
+        """The file of approved MCP servers and hooks of projects."""
         return self.data / "approvals.json"
 
     @property
@@ -100,12 +100,12 @@ class Places:
 
     @property
     def secrets(self) -> tuple[Path, ...]:
-        """The files that tools must neither read nor write, wherever the workspace is."""
+        """The files that tools must neither read nor write, regardless of the workspace."""
         return (self.key_file, self.mcp_logins, self.trust_store, self.approvals_file, self.rules_file)
 
     @property
     def clipped(self) -> Path:
-        """Images taken from the clipboard, until a session has them."""
+        """The folder for images from the clipboard, until a session has them."""
         return self.data / "clipboard"
 
     @property
@@ -139,7 +139,7 @@ class Places:
         return self.data / "snapshots"
 
     def sessions_of(self, cwd: Path) -> Path:
-        """The folder of the sessions started in `cwd`. Follows symbolic links in `cwd`."""
+        """Return the folder of the sessions started in `cwd`. Follows symbolic links in `cwd`."""
         return self.sessions / slug(cwd.resolve())
 
     @property
@@ -158,7 +158,7 @@ class Places:
         return self.package / "data"
 
     def _shipped(self, name: str) -> Path:
-        """A top-level file or folder: inside an installed package, or beside it in a checkout.
+        """Return a top-level file or folder: inside an installed package, or beside it in a checkout.
 
         Only a pyproject.toml marks a checkout: files of the same name in site-packages belong to other packages.
         """
@@ -168,14 +168,14 @@ class Places:
         return self.package / name
 
     def shown(self, path: Path) -> str:
-        """The path with ~ for the home directory."""
+        """Return the path with ~ for the home directory."""
         if self.home.parent != self.home and path.is_relative_to(self.home):
             return str(Path("~") / path.relative_to(self.home))
         return str(path)
 
 
 def _home_of_user() -> Path:
-    """The home in the password database, for an environment without HOME."""
+    """Return the home in the password database, for an environment without HOME."""
     try:
         return absolute(pwd.getpwuid(os.getuid()).pw_dir) or _NOWHERE
     except KeyError:
@@ -183,14 +183,14 @@ def _home_of_user() -> Path:
 
 
 def absolute(text: str | None, home: Path | None = None) -> Path | None:
-    """The path in a variable, or None if it is unset, empty or relative. `~/` means `home`."""
+    """Return the path in a variable, or None if it is unset, empty or relative. `~/` means `home`."""
     if text and home is not None and (text == "~" or text.startswith("~/")):
         return home / text[2:]
     return Path(text) if text and os.path.isabs(text) else None
 
 
 def slug(directory: Path) -> str:
-    """A folder name for an absolute directory: the readable end of its path and a checksum of all of it.
+    """Return a folder name for an absolute directory: the readable end of its path and a checksum of the whole path.
 
     The checksum keeps /a/b-c and /a-b/c apart. The readable part has at most 80 characters, which every file system
     allows.
@@ -200,7 +200,7 @@ def slug(directory: Path) -> str:
 
 
 def names_in(folder: Path, suffix: str) -> tuple[str, ...]:
-    """The sorted names of a folder's files with this suffix (".toml"), without it; none if there is no folder.
+    """Return the sorted names of a folder's files with this suffix (".toml"), without it; none if there is no folder.
 
     Names consist of letters, digits, `_` and `-`, and start with a letter or digit. Opens and imports nothing.
     """

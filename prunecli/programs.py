@@ -1,7 +1,7 @@
-"""Find programs on a PATH, and tell whether one comes from a folder such as the workspace.
+"""Finds programs on a PATH, and tells whether one comes from a folder such as the workspace.
 
 A program counts as coming from a folder if any step on the way to it does: an entry of the PATH, a link, or the file
-itself. A version manager's shim counts as well: it starts whatever a file of the current folder says.
+itself. A version manager's shim counts too, since a file in the current folder decides what it starts.
 """
 
 import os
@@ -17,11 +17,12 @@ _SHIM_PROGRAMS = frozenset(
         *("volta", "volta-shim"),
     }
 )
-"""Programs that read `.tool-versions`, `.python-version`, `rust-toolchain` and the like, then start another."""
+"""Programs that read `.tool-versions`, `.python-version`, `rust-toolchain` and the like, then start another
+program."""
 
 
 def outside_path(path: str, folder: str) -> str:
-    """The PATH without entries that are relative, lead through the folder, or hold only shims."""
+    """Return the PATH without entries that are relative, lead through the folder, or hold only shims."""
     roots = _roots(folder)
     return os.pathsep.join(
         entry
@@ -31,7 +32,7 @@ def outside_path(path: str, folder: str) -> str:
 
 
 def find_program(path: str, name: str) -> str | None:
-    """The first executable file of this name on the PATH; relative entries are skipped."""
+    """Return the first executable file of this name on the PATH; relative entries are skipped."""
     for entry in path.split(os.pathsep):
         found = os.path.join(entry, name)
         if os.path.isabs(entry) and os.path.isfile(found) and os.access(found, os.X_OK):
@@ -40,7 +41,7 @@ def find_program(path: str, name: str) -> str | None:
 
 
 def find_outside(path: str, name: str, folder: str) -> str | None:
-    """The first program of this name that neither comes from the folder nor is a shim."""
+    """Return the first program of this name that neither comes from the folder nor is a shim."""
     roots = _roots(folder)
     for entry in outside_path(path, folder).split(os.pathsep):
         found = find_program(entry, name) if entry else None
@@ -50,9 +51,9 @@ def find_outside(path: str, name: str, folder: str) -> str | None:
 
 
 def program_doubt(path: str, name: str, folder: str) -> str:
-    """Why the program that the PATH gives must not start without a question, or "".
+    """Return why the program found on the PATH needs approval before it starts, or "".
 
-    A program that is nowhere on the PATH is no danger.
+    A program that is not on the PATH is harmless.
     """
     found = find_program(path, name)
     if found is None:
@@ -65,7 +66,8 @@ def program_doubt(path: str, name: str, folder: str) -> str:
 
 
 def _roots(folder: str) -> tuple[str, ...]:
-    """The folder and the repository around it, whose programs came with it; not the home folder or the root."""
+    """Return the folder and the repository around it, whose programs came with it; not the home folder or the
+    root."""
     above = os.path.realpath(folder)
     while above != os.path.dirname(above) and not os.path.lexists(os.path.join(above, ".git")):
         above = os.path.dirname(above)
@@ -74,14 +76,14 @@ def _roots(folder: str) -> tuple[str, ...]:
 
 
 def _enters(path: str, roots: tuple[str, ...]) -> bool:
-    """Whether a step on the way to where the path really ends lies in one of the folders."""
+    """Return whether any step of resolving the path lies in one of the folders."""
     return any(
         step == root or step.startswith(root.rstrip("/") + "/") for step in _steps(path) for root in roots
     )
 
 
 def _steps(path: str) -> Iterator[str]:
-    """Every path on the way, links followed one at a time."""
+    """Yield every path on the way, following links one at a time."""
     links, pending, done = 0, path.split("/")[::-1], "/"
     yield os.path.normpath(path)
     while pending:
@@ -109,7 +111,7 @@ def _holds_shims(entry: str) -> bool:
 
 
 def _is_shim(found: str) -> bool:
-    """Whether it lies among shims, or is another name of a program that selects versions."""
+    """Return whether a program lies among shims, or is another name of a program that selects versions."""
     real = os.path.basename(os.path.realpath(found))
     return _holds_shims(os.path.dirname(found)) or (
         real in _SHIM_PROGRAMS and real != os.path.basename(found)

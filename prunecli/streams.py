@@ -1,4 +1,4 @@
-"""Standard input, output and error that are always open and fail in one way.
+"""Standard input, output and error that are always open and all fail in the same way.
 
 A shell can start a program with a closed stream (`>&-`) or a full one (`> /dev/full`), and a reader can exit early
 (`| head -1`). Python then sets a stream to None, raises an OSError like that of any file, or fails again at exit.
@@ -63,7 +63,7 @@ def hold_standard_streams() -> None:
 
 
 def _guarded(file: io.FileIO, before: object) -> TextIO:
-    """Python's stream around another file. Writes characters that its encoding lacks as escapes."""
+    """Return Python's stream around another file. Characters that its encoding lacks are written as escapes."""
     known = before if isinstance(before, io.TextIOWrapper) else None
     return io.TextIOWrapper(
         io.BufferedWriter(file),

@@ -37,7 +37,7 @@ def test_what_needs_the_directory_says_in_two_lines_that_it_is_gone(
         found = CliRunner(env=environ).invoke(app, words.split())
     assert found.exit_code == 2
     assert found.output == (
-        "prunecli: the current directory no longer exists\nchange to another one, such as cd ~\n"
+        "prunecli: the current directory no longer exists\nchange to another one, for example with cd ~\n"
     )
 
 

@@ -1,6 +1,6 @@
 """The Agent Client Protocol: editors run prunecli as a program and talk to it over its standard streams.
 
-A front end like the screen: it reads the same event stream and calls the same methods. Needs the extra `acp`.
+This is a front end like the screen: it reads the same event stream and calls the same methods. Needs the extra `acp`.
 """
 
 from collections.abc import Mapping

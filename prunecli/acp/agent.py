@@ -180,7 +180,7 @@ class EditorAgent:
     async def list_sessions(
         self, cwd: str | None = None, cursor: str | None = None, **_: Any
     ) -> ListSessionsResponse:
-        """The sessions of a folder, or all, newest first."""
+        """Return the sessions of a folder, or all, newest first."""
         if cursor is not None and not (cursor.isascii() and cursor.isdecimal() and len(cursor) < 10):
             raise RequestError(INVALID_PARAMS, f"Invalid session cursor: {one_line(cursor)}")
         folder = _folder(cwd) if cwd else None

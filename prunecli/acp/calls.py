@@ -49,14 +49,14 @@ class CallView:
 
 
 class Calls:
-    """Converts calls of these tools in one directory."""
+    """A converter of tool calls in one directory to the editor's form."""
 
     def __init__(self, tools: Mapping[str, Tool], cwd: Path) -> None:
         self._tools = tools
         self._cwd = cwd
 
     def view(self, name: str, given: Mapping[str, Json], touches: Touches | None = None) -> CallView:
-        """The call for an editor, before its result."""
+        """Return the call for an editor, before its result."""
         touches = touches or self._touches(name, given)
         argument = argument_of(name, given, summaries(self._tools, self._cwd))
         only = bool(touches and touches.runs and argument)
@@ -78,11 +78,11 @@ class Calls:
         return [ToolCallLocation(path=self.absolute(path), line=line) for path in paths if "*" not in path]
 
     def absolute(self, path: str) -> str:
-        """The absolute path for a path in a call."""
+        """Return the absolute path for a path in a call."""
         return shown(os.path.normpath(self._cwd / os.path.expanduser(path)))
 
     def edits(self, given: Mapping[str, Json], touches: Touches | None) -> Content:
-        """The change requested by an edit; [] for other calls."""
+        """Return the change requested by an edit; [] for other calls."""
         path, old, new = given.get("path"), given.get("old_string"), given.get("new_string")
         if not (touches and touches.changes == (path,)) or not isinstance(path, str):
             return []
@@ -91,14 +91,14 @@ class Calls:
         return []
 
     def diff(self, path: str, old: str | None, new: str) -> FileEditToolCallContent:
-        """A change of a file; `old` is None for a new file."""
+        """Return a change of a file; `old` is None for a new file."""
         before = None if old is None else shown(old)
         return FileEditToolCallContent(
             type="diff", path=self.absolute(path), old_text=before, new_text=shown(new)
         )
 
     def result(self, result: ToolResult, given: Mapping[str, Json]) -> tuple[Content, list[ToolCallLocation]]:
-        """The content and locations of a finished call."""
+        """Return the content and locations of a finished call."""
         path, details = result.details.get("path"), result.details
         line = details.get("first_line")
         places = (
@@ -132,7 +132,7 @@ class Calls:
 
 
 def kind_of(name: str, touches: Touches | None) -> ToolKind:
-    """The kind of a call, from the files and commands it touches."""
+    """Return the kind of a call, from the files and commands it touches."""
     if name in _FETCH:
         return "fetch"
     if name == TOOL:
@@ -149,7 +149,7 @@ def kind_of(name: str, touches: Touches | None) -> ToolKind:
 
 
 def hunks(diff: str) -> list[tuple[str, str]]:
-    """The hunks of a unified diff as old and new text."""
+    """Return the hunks of a unified diff as old and new text."""
     found: list[tuple[list[str], list[str]]] = []
     for line in diff.split("\n"):
         if line.startswith("@@ "):
@@ -164,14 +164,14 @@ def hunks(diff: str) -> list[tuple[str, str]]:
 
 
 def plan_of_todos(given: Mapping[str, Json]) -> list[PlanEntry] | None:
-    """The entries of a to-do list, None if the input has none."""
+    """Return the entries of a to-do list, None if the input has none."""
     if not isinstance(given.get("todos"), list | tuple):
         return None
     return [PlanEntry(content=one.content, priority="medium", status=one.status) for one in todos_of(given)]
 
 
 def text_content(text: str) -> ContentToolCallContent:
-    """Markdown as the content of a call."""
+    """Return markdown as the content of a call."""
     return _content(block(text))
 
 

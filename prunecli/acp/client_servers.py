@@ -54,7 +54,7 @@ def use_servers(runtime: Runtime, given: Iterable[ClientServer]) -> list[str]:
 
 
 def _definition(server: ClientServer) -> Definition:
-    """Raises ConfigError."""
+    """Convert the editor's server to a definition. Raises ConfigError."""
     match server:
         case McpServerStdio(name=name, command=command, args=args, env=env):
             made = Definition(

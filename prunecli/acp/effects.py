@@ -54,13 +54,13 @@ NOT_HERE = {
 }
 """Commands that need the terminal interface or would replace the editor's session, with an alternative for each."""
 
-ELSEWHERE = "This needs the terminal: run `prunecli` in it."
+ELSEWHERE = "This needs a terminal: run `prunecli` in one."
 MOST_OPTIONS = 8
-"""The most choices offered as a question; more are listed as text."""
+"""Maximum choices offered as a question; more choices are listed as text."""
 
 
 def commands(runtime: Runtime) -> list[AvailableCommand]:
-    """The commands for the editor's menu, including those of the user and the project."""
+    """Return the commands for the editor's menu, including those of the user and the project."""
     return [
         AvailableCommand(
             name=name,
@@ -73,14 +73,14 @@ def commands(runtime: Runtime) -> list[AvailableCommand]:
 
 
 class Effects:
-    """Runs commands and their effects in one session."""
+    """The runner of commands and their effects in one session."""
 
     def __init__(self, session: "EditorSession") -> None:
         self._session = session
         self._runtime = session.runtime
 
     async def command(self, line: str) -> Done | None:
-        """Run a typed line such as `/prune`. Returns how the agent's run ended, None if there was none.
+        """Run a typed line such as `/prune`. Return the end of the agent's run, None if there was no run.
 
         Raises what `Runtime.submit` raises.
         """

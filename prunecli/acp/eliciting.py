@@ -1,7 +1,7 @@
-"""What an MCP server asks the person (elicitation), in the editor.
+"""Questions of MCP servers to the user (elicitation), in the editor.
 
-An editor that has forms and pages of its own shows them. Any other gets permission requests, which have options but
-no text: one for a page, and one for each field, if all fields are choices. Other forms are declined, which is said.
+An editor that supports forms and pages shows them itself. Other editors get permission requests, which have options
+but no text: one for a page, and one for each field if all fields are choices. Other forms are declined with a notice.
 """
 
 import math
@@ -33,7 +33,7 @@ _CHOICES = {"boolean": (("yes", "Yes"), ("no", "No"))}
 
 
 class Eliciting:
-    """Asks the person at one editor for the servers of one session. `able` is what the editor can show."""
+    """The questions of one session's servers to the user of one editor. `able` tells what the editor can show."""
 
     def __init__(
         self, session: str, client: Client, feed: Feed, questions: Questions, able: ElicitationCapabilities
@@ -112,7 +112,7 @@ def _title(asked: Elicitation, what: str = "") -> str:
 
 
 def _schema(asked: Elicitation) -> dict[str, Json]:
-    """The form in the protocol's terms, made from what was understood of the server's."""
+    """Return the form in the protocol's terms, made from the parsed form of the server."""
     return {
         "type": "object",
         "properties": {field.name: _property(field) for field in asked.fields},

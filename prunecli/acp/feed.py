@@ -38,7 +38,7 @@ Update: TypeAlias = (
 
 
 class Feed:
-    """Sends updates in order. Queued text is merged with the text that follows it.
+    """A feed that sends updates in order. Queued text is merged with the text that follows it.
 
     Sends nothing before `begin`, because an editor learns of a session from the response that names it.
     """
@@ -106,7 +106,7 @@ class Feed:
 
 
 def _text(update: Update) -> str | None:
-    """The text of an update that can be merged; None for other updates."""
+    """Return the text of an update that can be merged; None for other updates."""
     if isinstance(update, AgentMessageChunk | AgentThoughtChunk) and update.field_meta is None:
         return update.content.text if isinstance(update.content, TextContentBlock) else None
     return None

@@ -34,7 +34,7 @@ Given: TypeAlias = (
 )
 
 MAX_EMBEDDED = 100_000
-"""The most bytes of an embedded text; the agent can read the rest as a file."""
+"""Maximum bytes of an embedded text; the agent can read the rest as a file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class EditorPrompt:
 
 
 def read_prompt(blocks: Iterable[Given], cwd: Path) -> EditorPrompt:
-    """The prompt in these blocks. Raises RequestError for unsupported blocks."""
+    """Return the prompt in these blocks. Raises RequestError for unsupported blocks."""
     words: list[str] = []
     images: list[Block] = []
     embedded: list[UserMessage] = []
@@ -81,13 +81,13 @@ def read_prompt(blocks: Iterable[Given], cwd: Path) -> EditorPrompt:
 
 
 def _apart(words: Sequence[str], text: str) -> str:
-    """The text, with a space before it if its first word would run into the last one."""
+    """Return the text, with a space before it if its first word would run into the last one."""
     runs_on = words and words[-1][-1:].isalnum() and text[:1].isalnum()
     return f" {text}" if runs_on else text
 
 
 def _mention(uri: str, cwd: Path) -> str:
-    """A file as a path for the agent's tools, anything else as its URI."""
+    """Return a file's path for the agent's tools, or any other URI unchanged."""
     uri = well_formed(uri)
     try:
         parts = urlsplit(uri)

@@ -26,7 +26,7 @@ Chosen: TypeAlias = str | None
 """The id of the chosen option; None if the editor withdrew the question."""
 
 WHOLE_DIFF = 100_000
-"""The largest file, in characters, that is shown whole around a change."""
+"""Maximum characters of a file that is shown whole around a change."""
 NO_ANSWER = "the editor did not answer the question"
 PLAN_ANSWERS: tuple[tuple[Literal["ask", "edits", "no"], str, PermissionOptionKind], ...] = (
     ("ask", "Yes, and ask before each change", "allow_once"),
@@ -42,7 +42,7 @@ _KINDS: dict[AnswerKind, PermissionOptionKind] = {
 
 
 class Questions:
-    """Asks the user of an editor about one session."""
+    """The questions about one session to the user of an editor."""
 
     def __init__(self, runtime: Runtime, client: Client, feed: Feed, updates: Updates) -> None:
         self._runtime = runtime
@@ -86,7 +86,7 @@ class Questions:
         return next((id_ for id_, _, _ in PLAN_ANSWERS if id_ == answer), "no")
 
     async def inquire(self, inquiry: Inquiry) -> Reply:
-        """Ask the model's question. The user can choose one option; free text is a steering prompt."""
+        """Ask the model's question. The user can choose one option; typed text becomes a steering prompt."""
         labels = [
             f"{one.label}: {one.description}" if one.description else one.label for one in inquiry.options
         ]
@@ -95,7 +95,7 @@ class Questions:
         return Reply(() if row is None else (row,))
 
     async def pick(self, title: str, about: str, labels: Sequence[str], refusal: str) -> int | None:
-        """Ask for one of several answers, and return its number; None if there was none. `about` is Markdown."""
+        """Ask for one of several answers and return its number; None if there was no answer. `about` is Markdown."""
         options = [
             PermissionOption(option_id=str(at), name=one_line(label), kind="allow_once")
             for at, label in enumerate(labels)
@@ -153,11 +153,11 @@ class Questions:
         return answer.outcome.option_id if isinstance(answer.outcome, AllowedOutcome) else None
 
     def _close(self, call: ToolCallUpdate, *, done: bool) -> None:
-        """Close a question that belongs to no call of this session."""
+        """Close a question that does not belong to a call of this session."""
         self._feed.tell(self._updates.closed(call.tool_call_id, done=done))
 
     def _content(self, asked: Asked, sheet: Sheet) -> Content:
-        """The change, or the command with its settings, and the reason for asking. Reads a file."""
+        """Return the change, or the command with its settings, and the reason for asking. Reads a file."""
         about = [escaped(f"Asked because: {sheet.reason}")] if sheet.reason else []
         if sheet.diff is not None and (change := self._change(asked)) is not None:
             return [*change, text_content("  \n".join(about))] if about else change
@@ -166,7 +166,7 @@ class Questions:
         return [text_content("\n\n".join([escaped(sheet.title), *parts, *about]))]
 
     def _change(self, asked: Asked) -> Content | None:
-        """The change with its whole file, or the change alone if the file is large."""
+        """Return the change with its whole file, or the change alone if the file is large."""
         given, calls = asked.call.input, self._updates.calls
         path, content = str(given.get("path")), given.get("content")
         before = outside.read_text(path, self._runtime.setup.cwd)

@@ -48,9 +48,9 @@ from prunecli.sanitize import one_line
 
 TITLE_CHARS = 80
 REPLAYED = 200
-"""Updates of a replay sent at a time."""
+"""Number of updates sent at a time in a replay."""
 LAST_SECONDS = 2.0
-"""Seconds that closing a session waits for an editor that does not read."""
+"""Seconds to wait for an editor that does not read when a session is closed."""
 IMAGE_ONLY = "[image]"
 CONTINUE = "This session was interrupted. Send a prompt to continue."
 _STOPPED: dict[str, StopReason] = {
@@ -108,7 +108,7 @@ class EditorSession:
         for number, update in enumerate(self.updates.replay(), 1):
             self.feed.tell(update)
             if number % REPLAYED == 0:
-                await self.feed.sent()  # other sessions go on meanwhile
+                await self.feed.sent()  # lets other sessions continue meanwhile
         await self.feed.sent()
 
     def show_commands(self) -> None:
@@ -194,7 +194,10 @@ class EditorSession:
             self._turn.cancel()
 
     def _steer(self, given: EditorPrompt) -> None:
-        """Raises PromptTooLarge, and PromptBlocked for an image or PDF file that can't be sent."""
+        """Steer the current turn with a prompt.
+
+        Raises PromptTooLarge, and PromptBlocked for an image or PDF file that can't be sent.
+        """
         media = self.runtime.choices.media
         images = [shown(block, number, media) for number, block in enumerate(given.images, 1)]
         words = Text(checked(given.text if given.text.strip() else IMAGE_ONLY, self.runtime.choices.window))

@@ -14,56 +14,56 @@ _SPECIAL = re.compile(r"([\\*_{}\[\]<>#|~])")
 
 
 def block(text: str) -> TextContentBlock:
-    """A text block, unchanged."""
+    """Return a text block, unchanged."""
     return TextContentBlock(type="text", text=text)
 
 
 def said(text: str) -> AgentMessageChunk:
-    """More text of the model's answer."""
+    """Return more text of the model's answer."""
     return AgentMessageChunk(session_update="agent_message_chunk", content=block(shown(text)))
 
 
 def thought(text: str) -> AgentThoughtChunk:
-    """More text of the model's thinking."""
+    """Return more text of the model's thinking."""
     return AgentThoughtChunk(session_update="agent_thought_chunk", content=block(shown(text)))
 
 
 def prompted(text: str) -> UserMessageChunk:
-    """A text that the user sent earlier."""
+    """Return a text that the user sent earlier."""
     return UserMessageChunk(session_update="user_message_chunk", content=block(shown(text)))
 
 
 def noticed(text: str) -> AgentMessageChunk:
-    """prunecli's own lines, as a quote between the model's texts."""
+    """Return prunecli's own lines, as a quote between the model's texts."""
     quoted = "\n".join(f"> {escaped(line)}  " for line in text.strip().split("\n"))
     return ours(quoted)
 
 
 def ours(markdown: str) -> AgentMessageChunk:
-    """prunecli's own Markdown, as a separate paragraph."""
+    """Return prunecli's own Markdown, as a separate paragraph."""
     content = block(f"\n\n{markdown}\n\n")
     return AgentMessageChunk(session_update="agent_message_chunk", content=content, field_meta=OURS)
 
 
 def shown(text: str) -> str:
-    """The text with hidden characters made visible, except tabs."""
+    """Return the text with hidden characters made visible, except tabs."""
     return "\t".join(map(visible, text.replace("\r\n", "\n").split("\t")))
 
 
 def escaped(text: str) -> str:
-    """A line escaped for Markdown, except code in backticks."""
+    """Return a line escaped for Markdown, except code in backticks."""
     return _SPECIAL.sub(r"\\\1", one_line(text))
 
 
 def fenced(text: str, language: str = "") -> str:
-    """A text escaped for Markdown, with its line breaks."""
+    """Return a text escaped for Markdown, with its line breaks."""
     longest = max((len(ticks) for ticks in _TICKS.findall(text)), default=2)
     fence = "`" * (longest + 1)
     return f"{fence}{language}\n{source(text.rstrip(chr(10)))}\n{fence}"
 
 
 def table(given: Table) -> str:
-    """A command's table, with its title above and its note below."""
+    """Return a command's table, with its title above and its note below."""
     width = len(given.headings)
     marks = ["--:" if at in given.right else "---" for at in range(width)]
     rows = [(*map(_cell, row), *[""] * (width - len(row))) for row in (given.headings, *given.rows)]

@@ -1,7 +1,7 @@
 """JSON-RPC messages on two file descriptors, one per line.
 
-The protocol's library has a transport of its own. That one ignores invalid JSON, stops at a line that is no object,
-and logs a traceback. This one answers with an error and continues.
+The protocol library's own transport ignores invalid JSON, stops at a line that is not an object, and logs a
+traceback. This transport answers with an error and continues.
 """
 
 import asyncio
@@ -20,7 +20,8 @@ _CLOSE_SECONDS = 2.0
 
 
 class StdioTransport:
-    """Reads messages from one descriptor and writes to another. Answers invalid lines with an error."""
+    """A transport that reads messages from one descriptor and writes to another. It answers invalid lines with an
+    error."""
 
     def __init__(self, source: int, target: int, limit: int = MAX_LINE) -> None:
         self._lines = InputLines(source, limit)
@@ -40,7 +41,7 @@ class StdioTransport:
         await written
 
     async def receive(self) -> Message | None:
-        """The next message; None once the editor has closed either stream."""
+        """Return the next message; None once the editor has closed either stream."""
         while not self._broken.is_set():
             try:
                 line = await self._line()
@@ -54,7 +55,7 @@ class StdioTransport:
         return None
 
     async def _line(self) -> bytes | None:
-        """The next line; None at the end, or once the editor stops reading."""
+        """Return the next line; None at the end, or once the editor stops reading."""
         reading = asyncio.ensure_future(self._lines.next())
         broken = asyncio.ensure_future(self._broken.wait())
         try:
@@ -65,7 +66,7 @@ class StdioTransport:
             broken.cancel()
 
     async def close(self) -> None:
-        """Write queued messages, for a short time at most."""
+        """Write queued messages, but only for a short time."""
         self._waiting.put(None)
         await asyncio.to_thread(self._writer.join, _CLOSE_SECONDS)
 
@@ -91,7 +92,7 @@ class StdioTransport:
         await self.send({"jsonrpc": "2.0", "id": id_, "error": {"code": code, "message": why}})
 
     def _write(self) -> None:
-        """The writer thread, so that a slow editor cannot block the event loop."""
+        """Write queued messages in a thread, so that a slow editor cannot block the event loop."""
         failed = False
         while item := self._waiting.get():
             data, written = item

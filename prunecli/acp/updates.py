@@ -74,20 +74,20 @@ class Updates:
 
     @property
     def calls(self) -> Calls:
-        """Converts calls."""
+        """The converter of calls."""
         return self._calls
 
     def id_of(self, call_id: str) -> str:
-        """The editor's id of an open call. Local servers repeat ids, but an editor needs unique ones."""
+        """Return the editor's id of an open call. Local servers repeat ids, but an editor needs unique ones."""
         return self._open[call_id].shown_id if call_id in self._open else call_id
 
     def closed(self, shown_id: str, *, done: bool) -> ToolCallProgress:
-        """Close a question that was shown as a call."""
+        """Return the update that closes a question shown as a call."""
         status: ToolCallStatus = "completed" if done else "failed"
         return ToolCallProgress(session_update="tool_call_update", tool_call_id=shown_id, status=status)
 
     def replay(self) -> Iterator[Update]:
-        """The whole session from its first message."""
+        """Yield the whole session from its first message."""
         for event in present_of(self._runtime.session.records):
             if isinstance(event, Record) and isinstance(event.event, UserMessage):
                 yield from self._user(event.event)
@@ -96,7 +96,7 @@ class Updates:
         yield from self._abandoned()
 
     def of(self, event: SessionEvent) -> Iterator[Update]:
-        """The updates for a record or a signal."""
+        """Yield the updates for a record or a signal."""
         match event:
             case SummaryStarted(tokens):
                 self._summarizing = True
@@ -172,7 +172,7 @@ class Updates:
             yield said(f"\n\n{fenced(output)}\n\n")
 
     def _answer(self, event: AssistantMessage) -> Iterator[Update]:
-        """The parts of an answer that were not streamed, and the complete input of each call."""
+        """Yield the parts of an answer that were not streamed, and the complete input of each call."""
         words = "".join(block.text for block in event.content if isinstance(block, Text))
         thoughts = "".join(block.thinking for block in event.content if isinstance(block, Thinking))
         if thoughts.strip() and not self._thought:

@@ -1,1 +1,1 @@
-"""The agent: decide the next step, judge and run tool calls, retry requests."""
+"""The agent: decides the next step, judges and runs tool calls, and retries requests."""

@@ -1,7 +1,7 @@
-"""Approvals: what the user has allowed to run for a directory, each by its exact definition.
+"""Approvals: the programs that the user has allowed to run for a directory, each bound to its exact definition.
 
-Trust lets a directory's settings take effect. What they would start by themselves, such as an MCP server or a hook,
-needs one question more, and another one once its definition changes.
+Trust lets a directory's settings take effect. A program that the settings would start, such as an MCP server or a
+hook, needs an approval of its own, and a new one when its definition changes.
 """
 
 import hashlib
@@ -17,13 +17,13 @@ Kind: TypeAlias = Literal["hook", "mcp"]
 
 
 class Approvals:
-    """The approvals of one user. `path` is their file, outside of any project; it need not exist.
+    """The approvals of one user. `path` is the approvals file, outside any project; it need not exist.
 
-    A file that is unreadable, or writable by others, approves nothing; `problem` says why.
+    A file that is unreadable or writable by others approves nothing; `problem` gives the reason.
     """
 
     def __init__(self, path: Path) -> None:
-        self._register = Register(path, "approvals", "a list of approvals", "it holds for this run only")
+        self._register = Register(path, "approvals", "a list of approvals", "it applies to this run only")
 
     @property
     def problem(self) -> str:
@@ -31,16 +31,16 @@ class Approvals:
         return self._register.read()[1]
 
     def has(self, directory: Path, kind: Kind, name: str, definition: Json) -> bool:
-        """Whether the user approved this very definition for the directory."""
+        """Return whether the user approved exactly this definition for the directory."""
         return self._register.read()[0].get(_key(directory, kind, name)) == _digest(definition)
 
     def approve(self, directory: Path, kind: Kind, name: str, definition: Json) -> None:
-        """Remember an approval instead of an earlier one of this name. Raises ConfigError."""
+        """Store an approval, replacing an earlier one of this name. Raises ConfigError."""
         with self._register.changing() as known:
             known[_key(directory, kind, name)] = _digest(definition)
 
     def revoke(self, directory: Path, kind: Kind, name: str) -> bool:
-        """Forget an approval; returns whether there was one. Raises ConfigError."""
+        """Remove an approval; return whether there was one. Raises ConfigError."""
         with self._register.changing() as known:
             return known.pop(_key(directory, kind, name), None) is not None
 

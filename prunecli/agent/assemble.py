@@ -1,4 +1,4 @@
-"""Assemble the next request from the context: messages, cache marks, hash; and validate it."""
+"""Assembles and validates the next request: messages, cache breakpoints and hash."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -25,8 +25,8 @@ from prunecli.model.searches import SEARCHES, offers_search
 class ModelSettings:
     """The model options of a request.
 
-    `max_tokens` limits the answer; `thinking` is in the endpoint's form; `cache_ttl` None sets no breakpoints;
-    `effort` "" is the model's default; `context_management` None sends none.
+    `max_tokens` limits the answer; `thinking` is in the endpoint's form. With `cache_ttl` None, no breakpoints are
+    set; with `effort` "", the model's default applies; with `context_management` None, none is sent.
     """
 
     name: str
@@ -54,10 +54,10 @@ def assemble(context: Context, model: ModelSettings) -> Request:
 def thinking_for(
     messages: Sequence[WireMessage], thinking: Mapping[str, Json] | None
 ) -> Mapping[str, Json] | None:
-    """The `thinking` option that these messages allow.
+    """Return the `thinking` option that these messages allow.
 
-    With a budget, the first answer of an open tool loop must begin with thinking. If that thinking is gone, None
-    until the loop ends.
+    With a budget, the first answer of an open tool loop must begin with thinking. If that thinking is gone, the
+    result is None until the loop ends.
     """
     if thinking is None or thinking.get("type") != "enabled":
         return thinking
@@ -74,15 +74,16 @@ _THOUGHTS = (b'"type":"thinking"}', b'"type":"redacted_thinking"}')
 
 
 def paused(context: Context) -> bool:
-    """Whether the endpoint paused the model's turn; sending it back unchanged continues it."""
+    """Return whether the endpoint paused the model's turn. Sending the turn back unchanged continues it."""
     last = context.items[-1].event if context.items else None
     return isinstance(last, AssistantMessage) and last.stop_reason == "pause_turn"
 
 
 def searches_change(context: Context, offered: bool) -> SettingChanged | None:
-    """The record that offers the endpoint's search from now on, or sends no trace of it; None if nothing changes.
+    """Return the record that starts or stops offering the endpoint's search; None if nothing changes.
 
-    Some models and endpoints reject the tool and its blocks. With the first model again, the first bytes return.
+    Some models and endpoints reject the tool and its blocks, so later requests contain neither. Switching back to the
+    first model restores the original bytes.
     """
     recorded = context.settings.get(PREAMBLE)
     tools = recorded.get("tools") or () if isinstance(recorded, dict) else ()
@@ -92,16 +93,16 @@ def searches_change(context: Context, offered: bool) -> SettingChanged | None:
 
 
 def body_bytes(context: Context) -> int:
-    """The size of the next request's messages, in bytes."""
+    """Return the size of the next request's messages, in bytes."""
     return sum(len(message.canonical) for message in context.messages())
 
 
 def summary_request(
     context: Context, model: ModelSettings, plan: CompactionPlan, *, short: bool = False
 ) -> Request:
-    """The request for a summary: everything sent before, so that it is read from the cache, and the question.
+    """Return the request for a summary: everything sent before, so that it is read from the cache, plus the question.
 
-    `short` leaves out the messages that stay after the summary, for a request that was rejected as too long.
+    `short` leaves out the messages that stay after the summary, in case the full request was rejected as too long.
     """
     messages = _before(context, plan.tail_start) if short else list(context.messages())
     question = canonical({"type": "text", "text": plan.request_text()})
@@ -119,7 +120,7 @@ def summary_request(
 
 
 def compaction_request(context: Context, model: ModelSettings, plan: CompactionPlan) -> Request:
-    """The request for a summary by the endpoint: only the messages it replaces.
+    """Return the request for a summary by the endpoint. It contains only the messages that the summary replaces.
 
     They are sent unchanged, so that they are read from the cache.
     """
@@ -141,7 +142,8 @@ def _request(
     *,
     summarizes: bool = False,
 ) -> Request:
-    """A request of these messages in the session's settings, with cache breakpoints in the `marked` ones."""
+    """Return a request with these messages and the session's settings, with cache breakpoints in the `marked`
+    messages."""
     return Request(
         model.name,
         model.max_tokens,
@@ -158,14 +160,15 @@ def _request(
 def _betas(
     model: ModelSettings, messages: Sequence[WireMessage], *, summarizes: bool = False
 ) -> tuple[str, ...]:
-    """The beta features of a request; the one for summaries only if it asks for or carries one."""
+    """Return the beta features of a request. The summary feature is included only if the request asks for a summary
+    or contains one."""
     if summarizes or leads_with_summary(messages):
         return (*model.betas, COMPACTION_BETA)
     return model.betas
 
 
 def _before(context: Context, seq: int) -> list[WireMessage]:
-    """The messages before an entry; calls among them keep their results."""
+    """Return the messages before an entry; calls among them keep their results."""
     messages, at = context.messages(), context.group_of(seq)
     kept, shared = list(messages[:at]), messages[at : at + 1]
     place = context.position(seq)
@@ -188,12 +191,12 @@ def _head(context: Context, seq: int) -> int:
 
 
 def cache_marks(wire: Wire, messages: tuple[WireMessage, ...]) -> tuple[int, ...]:
-    """The messages that get a cache breakpoint.
+    """Return the messages that get a cache breakpoint.
 
-    They are the last message, which caches the whole request, and the last user message that is unchanged since the
-    previous request, so that exactly the unchanged part is read back, even after a prune. The endpoint looks back
-    twenty blocks from a breakpoint; each user message once ended a request and is cached there. The end of the
-    preamble always has its own mark.
+    One is the last message, which caches the whole request. The other is the last user message that is unchanged
+    since the previous request, so exactly the unchanged part is read back, even after a prune. The endpoint looks
+    back twenty blocks from a breakpoint, and each user message once ended a request, so it is cached there. The end
+    of the preamble always has its own breakpoint.
     """
     last = len(messages) - 1
     known = range(min(wire.unchanged, last) - 1, -1, -1)
@@ -203,5 +206,5 @@ def cache_marks(wire: Wire, messages: tuple[WireMessage, ...]) -> tuple[int, ...
 
 
 def sent(request: Request) -> RequestSent:
-    """The event that records a sent request."""
+    """Return the event that records a sent request."""
     return RequestSent(request.model, request.tokens, request.sha256, request.cache_marks)

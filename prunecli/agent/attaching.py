@@ -32,13 +32,13 @@ _HEAD_BYTES = 16
 
 @dataclass(frozen=True, slots=True)
 class Attachment:
-    """An attachment. `cut` is its truncation, as for a result."""
+    """An attachment. `cut` describes its truncation, as for a result."""
 
     message: UserMessage
     cut: Cut | None = None
 
     def at(self, seq: int) -> UserMessage:
-        """The event to record at `seq`."""
+        """Return the event to record at `seq`."""
         message, attached = self.message, self.message.attached
         if self.cut is None or attached is None:
             return message
@@ -48,7 +48,7 @@ class Attachment:
 
 
 async def attach(executor: Executor, words: str, *, strict: bool = False) -> list[Attachment]:
-    """Read the files mentioned in a prompt. Returns a line for each that can't be attached.
+    """Read the files mentioned in a prompt. The result contains a line for each file that can't be attached.
 
     With `strict`, raises PromptBlocked for an image or PDF that can't be attached, because the prompt is useless
     without it.
@@ -100,7 +100,7 @@ def _wanted(words: str, cwd: str) -> list[_Wanted]:
 
 
 async def _attachment(reading: Executor, wanted: _Wanted) -> Attachment | str:
-    """The attachment, or the reason that there is none."""
+    """Return the attachment, or the reason why there is none."""
     call = wanted.call
     output, cut = await reading.outcome(call)
     if output.details.get("denied"):
@@ -114,7 +114,7 @@ async def _attachment(reading: Executor, wanted: _Wanted) -> Attachment | str:
 
 
 def headline(label: str, content: Sequence[Block]) -> str:
-    """The name of an attachment with the size of its image or document."""
+    """Return the name of an attachment with the size of its image or document."""
     for block in content:
         match block:
             case Image(width=width, height=height) if width:
@@ -127,7 +127,7 @@ def headline(label: str, content: Sequence[Block]) -> str:
 
 
 async def pictured(executor: Executor, given: Sequence[Block]) -> list[Attachment]:
-    """The attachments for a prompt's images and documents that are not files. Raises PromptBlocked."""
+    """Return the attachments for a prompt's images and documents that are not files. Raises PromptBlocked."""
     media, found = executor.context().media, list[Attachment]()
     for number, block in enumerate(given, 1):
         made = await asyncio.to_thread(shown, block, number, media)
@@ -138,7 +138,7 @@ async def pictured(executor: Executor, given: Sequence[Block]) -> list[Attachmen
 
 
 def shown(block: Block, number: int, media: Media) -> Block:
-    """An image or a document in a form that the model accepts. `number` is its place among those of the prompt.
+    """Return the block in a form that the model accepts. `number` is its place among the images of the prompt.
 
     Raises PromptBlocked.
     """
@@ -158,7 +158,7 @@ def shown(block: Block, number: int, media: Media) -> Block:
 
 
 def _is_media(path: str) -> bool:
-    """Whether a file is an image or a PDF, by its name or its first bytes."""
+    """Return whether a file is an image or a PDF, by its name or its first bytes."""
     if is_media_name(path):
         return True
     try:

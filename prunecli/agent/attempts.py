@@ -1,8 +1,8 @@
-"""Send a request until it is answered, and account for the attempts that were not.
+"""Sends a request until it is answered, and records the cost of failed attempts.
 
-An endpoint reports the usage of the prompt when a response begins, and bills it whatever becomes of the response. So
-an attempt that breaks off or is stopped costs its prompt: that is recorded once, as `AttemptBilled`, or as the usage
-of the partial answer if one is kept. An attempt that is refused before it begins reports nothing and costs nothing.
+An endpoint reports the usage of the prompt when a response begins, and bills it even if the response fails. So an
+attempt that breaks off or is stopped costs its prompt. This is recorded once, as `AttemptBilled`, or as the usage of
+the partial answer if one is kept. An attempt that is refused before it begins reports nothing and costs nothing.
 """
 
 import asyncio
@@ -19,12 +19,12 @@ from prunecli.model.signals import Notice, RetryScheduled, StreamDiscarded, Stre
 from prunecli.providers.provider import Begun, Provider, Response
 
 SUMMARY_TRIES = 3
-"""How often to ask an endpoint that can't make a summary at the moment."""
+"""Maximum attempts to get a summary from an endpoint that can't make one at the moment."""
 
 
 @dataclass(slots=True)
 class Attempts:
-    """The attempts at the requests of one run. `spent` takes the usage of those without an answer."""
+    """The request attempts of one run. `spent` is called with the usage of attempts without an answer."""
 
     session: Journal
     provider: Provider
@@ -37,7 +37,8 @@ class Attempts:
     _begun: Usage = Usage()
 
     async def until_answered(self, request: Request, *, summary: bool = False) -> Response:
-        """The response. Retries are announced; raises the ProviderError that no retry can help."""
+        """Send the request until it succeeds, and return the response. Retries are announced to the readers. Raises a
+        ProviderError that no retry can fix."""
         attempt = 1
         self._model = request.model
         while True:
@@ -73,7 +74,7 @@ class Attempts:
                 attempt += 1
 
     def stopped(self) -> None:
-        """Record the attempt that the user stopped: its text as a partial answer, otherwise its usage."""
+        """Record the attempt that the user stopped: as a partial answer if it has text, otherwise by its usage."""
         text = "".join(self._partial)
         if not text.strip():
             self.bill("stopped", self._begun)
@@ -83,11 +84,11 @@ class Attempts:
         self.session.keep(partial)
 
     def stopped_summary(self) -> None:
-        """Record the usage of a summary that the user stopped, or that another error cut."""
+        """Record the usage of a summary that was stopped by the user or cut off by another error."""
         self.bill("summary", self._begun)
 
     def bill(self, reason: BilledReason, usage: Usage) -> None:
-        """Record what an attempt without an answer was billed for, if the endpoint reported it."""
+        """Record the billed usage of an attempt without an answer, if the endpoint reported it."""
         self._forget()
         if usage.prompt_tokens:
             self.spent(usage)

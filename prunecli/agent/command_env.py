@@ -1,7 +1,7 @@
-"""The sanitized environments for commands the user has not reviewed.
+"""The sanitized environments for commands that the user has not reviewed.
 
 `harmless` and `shell` assume a bash without startup files and programs without options from variables. These
-environments make sure of that.
+environments ensure that.
 """
 
 import os
@@ -20,14 +20,15 @@ _CHANGE_MEANING = frozenset(
 )
 _PREFIXES = ("BASH_FUNC_", "GIT_")
 _GIT_KEPT = ("GIT_AUTHOR_", "GIT_COMMITTER_", "GIT_SSH")
-"""Kept: the committer, and how git reaches servers. No read-only command starts programs from them."""
+"""Prefixes of variables that are kept: the committer, and the connection to servers. No read-only command starts
+programs named in them."""
 
 
 def unattended_environment(environ: Mapping[str, str], *, hooks: bool = False) -> dict[str, str]:
     """Return the environment without variables that change a line's meaning, and with git's programs off.
 
-    PATH loses its empty and relative entries: they would find programs in the directory the command runs in.
-    `hooks` as in `neutral_git_environment`.
+    PATH loses its empty and relative entries, which would find programs in the directory that the command runs in.
+    `hooks` has the same meaning as in `neutral_git_environment`.
     """
     kept = {name: value for name, value in environ.items() if not _changes_meaning(name)}
     if "PATH" in kept:
@@ -38,13 +39,12 @@ def unattended_environment(environ: Mapping[str, str], *, hooks: bool = False) -
 
 
 class ReadingEnvironment(Mapping[str, str]):
-    """The environment of a command that runs because it only reads, made when a tool first looks into it.
+    """The environment of a command that may run because it only reads, built when a tool first uses it.
 
-    Finding what PATH leads to takes longer than reading a file, and most tools start no program.
+    Searching PATH takes longer than reading a file, and most tools start no program.
 
-    `env` is an unattended environment. Its PATH finds no program of the `folders` of the workspace, and git runs
-    neither the filters of git-lfs nor a credential helper, so that a repository whose configuration names them can
-    still be read.
+    `env` is an unattended environment. Its PATH finds no program in the workspace's `folders`. git runs neither the
+    filters of git-lfs nor a credential helper, so a repository whose configuration names them can still be read.
     """
 
     def __init__(self, env: Mapping[str, str], *folders: Path) -> None:

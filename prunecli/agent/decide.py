@@ -1,4 +1,4 @@
-"""Decide the next step: a pure function of the context, the inbox, the policy and the limits.
+"""Decides the next step, as a pure function of the context, the inbox, the policy and the limits.
 
 `loop.py` carries the steps out, so resuming a crashed session means running again.
 """
@@ -16,7 +16,7 @@ from prunecli.model.messages import ToolUse
 from prunecli.model.notes import keeps_going
 
 MAX_PAUSES = 10
-"""How often in a row the endpoint may pause one turn of the model."""
+"""Maximum times in a row that the endpoint may pause one turn of the model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class Act:
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """End the run; `note` explains the reason if it is not obvious."""
+    """End the run; `note` gives the reason if it is not obvious."""
 
     reason: EndReason
     note: str = ""
@@ -67,8 +67,8 @@ Action: TypeAlias = Steer | Prune | Compact | Send | Act | Done
 class Inbox:
     """Messages sent while the agent works.
 
-    Steering is delivered after the current tool calls, follow-ups when the agent would otherwise stop. Notices are
-    delivered before the next request; an agent at rest waits for a prompt with them.
+    Steering is delivered after the current tool calls, and follow-ups when the agent would otherwise stop. Notices
+    are delivered before the next request; they do not wake an idle agent.
     """
 
     steering: tuple[UserMessage, ...] = ()
@@ -80,7 +80,7 @@ class Mailbox:
     """Queued user messages, visible and editable until the loop takes them.
 
     `notices` are delivered once. `news` are functions that return the notices due now. They run at each step, so they
-    must be quick and omit anything that the context already has. `complete` adds mentioned content to a message
+    must be quick and omit anything that is already in the context. `complete` adds mentioned content to a message
     before it is recorded.
     """
 
@@ -94,7 +94,7 @@ class Mailbox:
         self.news = list(news)
 
     def emptied(self) -> "Mailbox":
-        """A mailbox without messages, for another session."""
+        """Return a mailbox without messages, for another session."""
         other = Mailbox(self.news)
         other.complete = self.complete
         return other
@@ -114,7 +114,7 @@ class Mailbox:
 class Limits:
     """The limits of one run and their use so far: requests (`--max-turns`) and USD (`--max-cost`).
 
-    `compacted_at` is the boundary or user turn of the last compaction attempt; the next one waits for a new
+    `compacted_at` is the boundary or user turn of the last compaction attempt; the next attempt waits for a new
     user message.
     """
 
@@ -127,13 +127,13 @@ class Limits:
 
 @dataclass(slots=True)
 class Purse:
-    """What a run has spent so far, with its tasks, in USD."""
+    """The amount that a run and its tasks have spent so far, in USD."""
 
     spent: float = 0.0
 
 
 def next_action(context: Context, inbox: Inbox, policy: Policy, limits: Limits) -> Action:
-    """Return the next step of a run. Changes nothing."""
+    """Return the next step of a run, without changing anything."""
     exchange = context.in_progress
     if exchange and exchange.unanswered:
         return Act(exchange.unanswered)
@@ -160,7 +160,7 @@ def next_action(context: Context, inbox: Inbox, policy: Policy, limits: Limits) 
 def at_rest(context: Context) -> Done | None:
     """Return Done if the model's last message ends its turn, None if a run would continue.
 
-    User commands (`!cmd`, `/restore`) and notices need no answer, unless a notice says to go on.
+    User commands (`!cmd`, `/restore`) need no answer, and neither do notices, unless one tells the agent to go on.
     """
     last = next((item for item in reversed(context.items) if item.kind != "command" or _goes_on(item)), None)
     if last is None:
@@ -203,7 +203,7 @@ def _paused(item: Entry) -> bool:
 
 
 def _repeats(exchanges: Sequence[Exchange]) -> bool:
-    """Whether the last exchanges repeat one call with the same result."""
+    """Return whether the last exchanges repeat one call with the same result."""
     if len(exchanges) < MAX_REPEATS:
         return False
     seen = {

@@ -1,7 +1,7 @@
-"""Execute calls: judge, ask, record the start, run, record the result in source order.
+"""Executes calls: judges them, asks the user, records the start, runs them, and records the results in source order.
 
-Calls that change nothing run in parallel; all others run alone. The start of a call is on disk before it runs,
-so that after a crash no call is run twice unnoticed.
+Calls that change nothing run in parallel; all others run alone. The start of a call is on disk before the call runs,
+so after a crash no call is run twice unnoticed.
 """
 
 import asyncio
@@ -50,7 +50,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The user's answer; `word` tells the model why a call was denied.
+    """The user's answer. `word` tells the model why a call was denied.
 
     "always" adds the offered rule for this session, "project" also keeps it for the directory.
     """
@@ -63,7 +63,7 @@ class Gatekeeper(Protocol):
     """Decides whether a call may run."""
 
     def judge(self, tool_name: str, touches: Touches | None, not_read: tuple[str, ...] = ()) -> "Verdict":
-        """Return allow, ask or deny, with reason and rule. `not_read` are inputs unknown to the tool."""
+        """Return allow, ask or deny, with reason and rule. `not_read` are inputs that the tool does not know."""
         ...
 
     async def ask(self, asked: Asked) -> Answer:
@@ -101,7 +101,7 @@ class Verdict(Protocol):
 
     @property
     def firm(self) -> bool:
-        """Whether only the user may allow what it asks about."""
+        """Whether only the user may allow the call."""
         ...
 
 
@@ -118,23 +118,24 @@ class _Ready:
 
     @property
     def runs_beside(self) -> bool:
-        """Whether it may run in parallel: it needs no approval and changes nothing."""
+        """Whether the call may run in parallel: it needs no approval and changes nothing."""
         return self.tool.parallel and self.verdict.kind == "allow" and not self.verdict.may_change_files
 
 
 async def nothing(_: ToolUse) -> None:
-    """Do nothing before a change."""
+    """Do nothing: the default for `before_change`."""
 
 
 class Measured(NamedTuple):
-    """What is recorded with a result: its tokens, None without a count, and where it is cut, None for nowhere."""
+    """The measures recorded with a result: its tokens (None if not counted) and its cut (None if it is sent
+    whole)."""
 
     tokens: int | None = None
     cut: Cut | None = None
 
 
 class Measure(Protocol):
-    """Measures a result before it is recorded, without holding up the event loop."""
+    """A function that measures a result before it is recorded, without blocking the event loop."""
 
     def __call__(
         self, result: ToolResult, call: ToolUse, touches: Touches | None, seq: int
@@ -144,12 +145,12 @@ class Measure(Protocol):
 
 
 async def unmeasured(result: ToolResult, call: ToolUse, touches: Touches | None, seq: int) -> Measured:  # noqa: ARG001
-    """Record results whole, without a token count."""
+    """Return measures without a token count or a cut."""
     return Measured()
 
 
 class _Ended(NamedTuple):
-    """A call that ran: its output, milliseconds, and what was measured."""
+    """A call that ran: its output, its duration in milliseconds, and its measures."""
 
     output: ToolOutput
     duration: int = 0
@@ -158,12 +159,13 @@ class _Ended(NamedTuple):
 
 @dataclass(slots=True)
 class Executor:
-    """Runs the calls of one session.
+    """The executor of one session's calls.
 
-    `context(approved=..., granted=..., reads=...)` makes the context of a call: the user allowed this very call; a
-    rule or the mode allows it; it only reads. `before_change` runs before each call that may change files. `measure`
-    says what to record with a result. `hooks` rule on each call and see its output, None without any. `who` asks for
-    permission; agents that work side by side share `questions`, so that one of them asks at a time.
+    `context` makes the context of a call. Its arguments tell whether the user allowed this call (`approved`), a rule
+    or the mode allows it (`granted`), or it only reads (`reads`). `before_change` runs before each call that may
+    change files. `measure` measures each result. `hooks` rule on each call and see its output; None if there are
+    none. `who` names the asking agent. Agents that work side by side share `questions`, so that only one asks at a
+    time.
     """
 
     session: Journal
@@ -203,7 +205,7 @@ class Executor:
         await self._beside_each_other(beside)
 
     async def outcome(self, call: ToolUse) -> tuple[ToolOutput, Cut | None]:
-        """Run a call on behalf of the user, under the same rules, and return what to record: nothing is recorded."""
+        """Run a call on behalf of the user, under the same rules, and return its outcome. Records nothing."""
         ready = self._ready(call)
         if self.hooks and isinstance(ready, _Ready):
             ready = await self._ruled(self.hooks, ready)
@@ -236,7 +238,7 @@ class Executor:
         return _Ready(call, tool, given, touches, verdict)
 
     async def _ruled(self, hooks: Hooks, ready: _Ready) -> _Ready | ToolOutput:
-        """Let hooks change the input of a call, deny it, or answer for the user where no rule of theirs asks."""
+        """Let hooks change a call's input, deny it, or answer for the user unless one of the user's rules asks."""
         ruling = await hooks.before_call(ready.call)
         if ruling.changed is not None:
             again = self._ready(replace(ready.call, input=ruling.changed))
@@ -259,7 +261,7 @@ class Executor:
             waits = self.questions.locked()
             async with self.questions:
                 if waits and not isinstance(ready.verdict, Overruled):
-                    again = self._ready(ready.call)  # the answer before may decide this call too
+                    again = self._ready(ready.call)  # the previous answer may decide this call too
                     ready = replace(again, note=ready.note) if isinstance(again, _Ready) else ready
                 refused, approved = await self._refusal(ready)
         else:
@@ -285,7 +287,9 @@ class Executor:
         waiting = [(ready.call, task) for ready, task in zip(batch, running, strict=True)]
         try:
             for call, task in list(waiting):
-                await asyncio.wait({task})  # not the task itself: a call may end well when it is canceled
+                await asyncio.wait(
+                    {task}
+                )  # wait for it instead of awaiting it: a canceled call may still succeed
                 waiting.pop(0)
                 self._record(call, task.result())
         except (asyncio.CancelledError, StorageFailed):
@@ -308,7 +312,7 @@ class Executor:
             raise failed
 
     async def _refusal(self, ready: _Ready) -> tuple[ToolOutput | None, bool]:
-        """Return (error result, or None if the call may run; whether the user approved it)."""
+        """Return an error result, or None if the call may run; and whether the user approved the call."""
         verdict = ready.verdict
         if verdict.kind == "allow":
             return None, False
@@ -366,7 +370,7 @@ class Executor:
         self.session.keep(cut.of(result, self.session.next_seq) if cut else result)
 
     def _raw(self, data: bytes) -> Json:
-        """Store bytes that are not valid text beside the log; None if that fails."""
+        """Store bytes that are not valid text beside the log; return None if that fails."""
         try:
             return self.session.keep_bytes(data)
         except StorageFailed:

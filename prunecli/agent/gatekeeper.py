@@ -14,21 +14,23 @@ from prunecli.model.touches import Touches
 
 
 async def nobody(_: Asked) -> Answer:
-    """Deny, because a headless run cannot ask."""
+    """Return a denial, because a headless run cannot ask."""
     return Answer("deny", "a headless run cannot ask; allow it with --allowed-tools or --permission-mode")
 
 
 @dataclass(slots=True)
 class SessionGatekeeper:
-    """Judge calls by rules and mode, and ask through `asker`. "Always" holds for this session.
+    """The gatekeeper of a session: judges calls by rules and mode, and asks through `asker`. "Always" applies to this
+    session.
 
     `granted` are the rules added by such answers; reloading the configuration keeps them. `secrets` are more files to
-    treat as secret: the key file and the trust store. `inside` tells which sandbox commands run in. `search_path` is
-    the PATH of commands, None for this process's. `claims` returns what an MCP server says of a tool `server:tool`,
-    or ""; it is shown with a question, and decides nothing. `lent` are more allow rules while a custom command runs;
-    `readable` are the real folders of skills, which may be read wherever they are. `kept` returns the rules kept for
-    the directory, which hold while it is trusted; `keep` keeps one more. `added` returns the added
-    folders, which count as workspace; `own` are prunecli's own folders, which may always be read.
+    treat as secret: the key file and the trust store. `inside` returns the sandbox that commands run in.
+    `search_path` is the PATH of commands, None for this process's. `claims` returns an MCP server's description of a
+    tool `server:tool`, or "". The description is shown with a question and has no effect on the verdict. `lent` are
+    additional allow rules while a custom command runs. `readable` are the real folders of skills, which may be read
+    anywhere. `kept` returns the rules stored for the directory, which apply while it is trusted; `keep` stores
+    another one. `added` returns the added folders, which count as workspace. `own` are prunecli's own folders, which
+    may always be read.
     """
 
     rules: Rules
@@ -51,7 +53,7 @@ class SessionGatekeeper:
 
     @property
     def in_force(self) -> Rules:
-        """The rules with those that are kept for this directory, and those lent to a custom command."""
+        """The rules, including those stored for this directory and those lent to a custom command."""
         more = *(self.kept() if self.trusted else ()), *self.lent
         return replace(self.rules, allow=(*self.rules.allow, *more)) if more else self.rules
 
@@ -61,7 +63,7 @@ class SessionGatekeeper:
 
     def judge(self, tool_name: str, touches: Touches | None, not_read: tuple[str, ...] = ()) -> Verdict:
         """Return the verdict: allow, ask or deny."""
-        from prunecli.agent.permissions.judge import judge  # deferred, as no start needs it
+        from prunecli.agent.permissions.judge import judge  # deferred, since startup does not need it
 
         return judge(
             tool_name,
@@ -94,12 +96,12 @@ class SessionGatekeeper:
         return answer
 
     def forget(self, rule: str) -> bool:
-        """Take back a rule that was granted in this session; returns whether it was."""
+        """Revoke a rule that was granted in this session; return whether it had been granted."""
         if rule not in self.granted:
             return False
         self.granted = tuple(one for one in self.granted if one != rule)
         allow = list(self.rules.allow)
-        allow.reverse()  # a configured rule of the same text stays
+        allow.reverse()  # a configured rule with the same text stays
         allow.remove(rule)
         self.rules = replace(self.rules, allow=tuple(reversed(allow)))
         return True

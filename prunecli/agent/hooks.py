@@ -1,7 +1,7 @@
-"""The moments at which hooks may act on a run: the interface between the agent and whoever runs them.
+"""The moments at which hooks may act on a run: the interface between the agent and the code that runs hooks.
 
-A run without hooks has None, which costs nothing. What a hook changes becomes a record: a message that is not sent, a
-call with another input or an error for an answer, a pin in place of a prune.
+A run without hooks uses None, which costs nothing. Each change by a hook becomes a record: a message that is not
+sent, a call with another input or an error as its result, a pin in place of a prune.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -17,7 +17,8 @@ from prunecli.tools.tool import ToolOutput
 
 @dataclass(frozen=True, slots=True)
 class Ruling:
-    """What hooks say about a call: a decision, "" for none; its reason; another input; a note for the model."""
+    """The ruling of hooks on a call: a decision ("" for none), its reason, a replaced input, and a note for the
+    model."""
 
     kind: Literal["", "allow", "ask", "deny"] = ""
     reason: str = ""
@@ -26,39 +27,39 @@ class Ruling:
 
 
 class Hooks(Protocol):
-    """The hooks of one session. Each method waits for them, but never longer than their time limits."""
+    """The hooks of one session. Each method waits for its hooks, but never longer than their time limits."""
 
     @property
     def stop(self) -> str | None:
-        """Why a hook ended the run, None if none did. The reader clears it."""
+        """The reason why a hook ended the run, None if none did. The run clears it after reading."""
         ...
 
     async def admits(self, message: UserMessage) -> bool:
-        """Whether a message that came while the agent worked may be sent."""
+        """Return whether a message that came while the agent worked may be sent."""
         ...
 
     async def before_call(self, call: ToolUse) -> Ruling:
-        """Rule on a call before it is judged."""
+        """Return the ruling of the hooks on a call, before the permission rules judge it."""
         ...
 
     async def after_call(self, call: ToolUse, output: ToolOutput, note: str) -> ToolOutput:
-        """The output of a call with what hooks have to say, and the note of the ruling."""
+        """Return the output of a call, with the notes of hooks and of the ruling appended."""
         ...
 
     async def before_prunes(self, prunes: Sequence[PrunApplied]) -> Sequence[Event]:
-        """What to record for decided prunes: themselves, or what keeps their targets."""
+        """Return the events to record for decided prunes: the prunes themselves, or pins that keep their targets."""
         ...
 
     async def before_compaction(self, trigger: Literal["auto", "manual"], focus: str) -> bool:
-        """Whether a compaction may begin."""
+        """Return whether a compaction may begin."""
         ...
 
     async def after_compaction(self) -> None:
-        """A compaction was recorded."""
+        """Run the hooks for a recorded compaction."""
         ...
 
     async def before_stop(self) -> UserMessage | None:
-        """The message that keeps the agent working, or None."""
+        """Return the message that keeps the agent working, or None."""
         ...
 
 
@@ -75,15 +76,15 @@ class Overruled:
 
 
 class Recordable(Protocol):
-    """What is recorded once its seq is known."""
+    """Something that is recorded once its seq is known."""
 
     def at(self, seq: int) -> UserMessage:
-        """The event as it is recorded at `seq`."""
+        """Return the event to record at `seq`."""
         ...
 
 
 Attach: TypeAlias = Callable[[UserMessage], Awaitable[Sequence[Recordable]]]
-"""Reads what a message mentions."""
+"""A function that reads the files mentioned in a message."""
 
 
 async def deliver(
@@ -93,7 +94,7 @@ async def deliver(
     hooks: Hooks | None,
     attach: Attach | None = None,
 ) -> None:
-    """Record messages from the mailbox, completed and with what they mention, except those that a hook blocks."""
+    """Record messages from the mailbox with the content they mention, except messages that a hook blocks."""
     for message in messages:
         if hooks is None or message.origin == "command" or await hooks.admits(message):
             mentioned = await attach(message) if attach and message.origin != "command" else ()

@@ -1,7 +1,7 @@
 """Instruction files: the user's and the project's AGENTS.md or CLAUDE.md, and the files that they import.
 
-A line may import files as `@docs/style.md`, relative to its file, as Claude Code reads them: not in code, at
-most five deep, and only from the project or the user's folders. What cannot be imported stays as it is written.
+A line may import files as `@docs/style.md`, relative to its file, by the rules of Claude Code: not in code, at most
+five levels deep, and only from the project or the user's folders. An import that fails is left as text.
 """
 
 import os
@@ -18,7 +18,7 @@ INSTRUCTION_FILES = ("AGENTS.md", "CLAUDE.md")
 """The first of these that exists in a folder is loaded."""
 
 MAX_CHARS = 40_000
-"""Characters of one file, and of all files that it imports together."""
+"""Maximum characters of one file, and of all files that it imports together."""
 _MAX_READ = 4_000_000
 _MAX_DEPTH = 5
 _MAX_IMPORTS = 30
@@ -30,9 +30,10 @@ _IMPORT = re.compile(r"(?:^|(?<=\s))@([^\s@]+)")
 
 @dataclass(frozen=True, slots=True)
 class Instructions:
-    """Where instruction files lie: the working directory, the user's folders, and whether the project is trusted.
+    """The sources of instruction files: the working directory, the user's folders, and whether the project is
+    trusted.
 
-    `user` is the user's folder with instructions; files there and in `~/.claude` may be imported too.
+    `user` is the user's folder with instructions. Files there and in `~/.claude` may also be imported.
     """
 
     cwd: Path
@@ -41,12 +42,12 @@ class Instructions:
     trusted: bool
 
     def at_start(self) -> list[tuple[Path, str]]:
-        """The user's own, then those from the repository's root down to the working directory."""
+        """Return the user's own files, then those from the repository's root down to the working directory."""
         folders = [self.user, *(down_to(self.cwd) if self.trusted else [])]
         return self._without_doubles(one for folder in folders for one in self.of(folder))
 
     def of(self, folder: Path) -> list[tuple[Path, str]]:
-        """The instruction file of a folder, with its imports behind it; none if there is none."""
+        """Return the instruction file of a folder followed by its imports; an empty list if there is none."""
         for name in INSTRUCTION_FILES:
             path = folder / name
             if folder != self.user and leads_outside(path, self.cwd):
@@ -75,8 +76,8 @@ class Instructions:
         return found
 
     def _may_import(self, target: Path, real: str) -> bool:
-        """Whether a file may be imported: text of the project, or Markdown of the user."""
-        from prunecli.tools.files.secret_paths import looks_secret  # deferred, as no start needs it
+        """Return whether a file may be imported: text of the project, or Markdown of the user."""
+        from prunecli.tools.files.secret_paths import looks_secret  # deferred, since startup does not need it
 
         if looks_secret(real) or looks_secret(str(target)):
             return False
@@ -91,7 +92,7 @@ class Instructions:
 
 
 def _targets(importer: Path, text: str, home: Path) -> Iterator[Path]:
-    """The files that a text names after an `@` outside of code."""
+    """Yield the files that a text names after an `@` outside of code."""
     if "@" not in text:
         return
     for found in _IMPORT.finditer(_CODE.sub(" ", text)):

@@ -15,7 +15,7 @@ class Journal(Protocol):
 
     @property
     def next_seq(self) -> int:
-        """The seq of the next record, if none comes before it."""
+        """The seq of the next record, if no other record comes first."""
         ...
 
     def emit(self, event: Event) -> Record:
@@ -23,22 +23,22 @@ class Journal(Protocol):
         ...
 
     def keep(self, event: Event) -> None:
-        """As `emit`, for an event that can't be repeated: if writing fails, it is written before the next event.
+        """Emit an event that can't be repeated. If writing fails, the event is written before the next one.
 
-        Raises StorageFailed all the same.
+        Still raises StorageFailed in that case.
         """
         ...
 
     def hold(self, key: str, text: str) -> None:
-        """Keep the output so far of a running call; it becomes the result if the call is interrupted."""
+        """Keep a running call's output so far, which becomes the result if the call is interrupted."""
         ...
 
     def keep_bytes(self, data: bytes) -> Json:
-        """Store bytes beside the log. Returns a block that refers to them, None without a log."""
+        """Store bytes beside the log. Returns a block that refers to them, or None without a log."""
         ...
 
     def settle(self) -> None:
-        """Before a run: write pending events and answer calls that were started but never answered."""
+        """Prepare a run: write pending events, and answer calls that were started but never answered."""
         ...
 
     def tell(self, event: Signal) -> None:

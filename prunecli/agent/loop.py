@@ -1,7 +1,7 @@
 """The agent loop: carries out the steps that `next_action` decides. One `Run` lasts until the agent is idle.
 
-Esc cancels it. Cancellation is caught only here: finished results are kept, open calls are answered as
-interrupted, partial text is kept and marked, so the history is always valid.
+Esc cancels the run. Cancellation is handled only here: finished results are kept, open calls are answered as
+interrupted, and partial text is kept and marked. So the history is always valid.
 """
 
 import asyncio
@@ -85,10 +85,10 @@ class Run:
     """One run of the agent and its dependencies.
 
     `cost` converts usage to USD; `sleep` and `jitter` let tests control retries. `forgo(field)` records an optional
-    field that the endpoint rejects; returns whether `model` omits it from then on. `complained` are the strategies'
-    problems that the user knows. `answering(reported, asked)` is the model to bill for an answer. `hooks` are asked
-    at the steps, None without any. `purse` holds what was spent, also by tasks of this run. `attach` reads what a
-    message mentions, None if nothing is to be attached.
+    field that the endpoint rejects, and returns whether `model` omits the field from then on. `complained` are the
+    strategies' problems already reported to the user. `answering(reported, asked)` returns the model to bill for an
+    answer. `hooks` run at each step; None if there are none. `purse` holds the amount spent, including by tasks of
+    this run. `attach` reads the files mentioned in a message; None if nothing is to be attached.
     """
 
     session: Journal
@@ -121,7 +121,7 @@ class Run:
         )
 
     async def run(self) -> Done:
-        """Run until there is nothing to do, and record why it ended.
+        """Run until there is nothing to do, and record why the run ended.
 
         Raises ProviderError if the model can't be reached, StorageFailed if the log can't be written.
         """
@@ -162,7 +162,7 @@ class Run:
                 return Done("limit", why or "stopped by a hook")
 
     async def _hooks_go_on(self, done: Done) -> UserMessage | None:
-        """The message of a hook that keeps the agent working after it finished a turn."""
+        """Return the message of a hook that keeps the agent working after it finished a turn."""
         finished = done.reason == "finished" and self.limits.turns > 0
         return await self.hooks.before_stop() if self.hooks and finished else None
 
@@ -196,7 +196,7 @@ class Run:
             await self._again(remedy, refused)
 
     async def _overflowed(self, refused: ContextOverflow) -> None:
-        """Resend after each remedy until the endpoint accepts the request.
+        """Resend a request that was too long after each remedy, until the endpoint accepts it.
 
         The remedies: leave out images, prune, compact once, and the last resort without the model.
         """
@@ -216,7 +216,7 @@ class Run:
         await self._again(self.policy().overflow(context), length)
 
     async def _lighten(self) -> None:
-        """Leave out images of a request that is large in bytes, down to half its size."""
+        """Omit images from a request that is large in bytes, until it has half its size."""
         size = body_bytes(self.session.context)
         if size > LARGE_BODY_BYTES:
             self._leave_out_images(size // 2)
@@ -236,7 +236,7 @@ class Run:
             await self.compact(plan, short=True)
 
     async def _again(self, remedy: PrunApplied | None, refused: ProviderError) -> None:
-        """Record a remedy, so that it stays, and resend. Raises `refused` without a remedy."""
+        """Record a remedy, so that it stays in effect, and resend. Raises `refused` if there is no remedy."""
         if remedy is None:
             raise refused
         self.session.tell(
@@ -286,8 +286,8 @@ class Run:
     ) -> tuple[Request, Response]:
         """Send a request and return it with its response.
 
-        It is resent without optional fields and thinking that the endpoint rejects: first without thinking from the
-        named block on, then without any.
+        The request is resent without optional fields and thinking that the endpoint rejects: first without thinking
+        from the named block on, then without any thinking.
         """
         places = ["named", "all"]
         while True:
@@ -357,10 +357,10 @@ class Run:
             await self.hooks.after_compaction()
 
     async def _summarized(self, plan: CompactionPlan, *, short: bool) -> CompactionApplied | None:
-        """The event of a summary by the endpoint, or by the model if the plan says so or the endpoint makes none.
+        """Return the event of a summary by the endpoint, or by the model if the plan requires it or the endpoint
+        makes none.
 
-        None for a summary that is empty or makes nothing smaller. An attempt that is not used is recorded with
-        its usage.
+        Return None for a summary that is empty or saves nothing. The usage of an unused attempt is recorded.
         """
         context = self.session.context
 
@@ -392,6 +392,6 @@ class Run:
                     return None
                 why = f"the endpoint made no summary ({response.stop_reason})"
                 if response.content:
-                    self.forgo(COMPACTION)  # it ignored the field and answered normally
+                    self.forgo(COMPACTION)  # the endpoint ignored the field and answered normally
             self.session.tell(Notice(f"{why}; the model writes one instead"))
             plan = self.policy().instead(context, plan, short=short)

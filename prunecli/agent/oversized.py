@@ -1,4 +1,5 @@
-"""Messages too large for any request: refuse a new prompt, and name the way out for one already in the log."""
+"""Handles messages too large for any request: refuses a new prompt, and explains how to continue after one in the
+log."""
 
 from prunecli.context.state import Context
 from prunecli.errors import PrunecliError
@@ -6,7 +7,7 @@ from prunecli.figures import short
 from prunecli.model.requests import MAX_BODY_BYTES
 
 BYTES_PER_TOKEN = 4
-"""An estimate for ordinary text; counting megabytes exactly takes seconds."""
+"""An estimate for ordinary text, since counting megabytes exactly takes seconds."""
 PREAMBLE_BYTES = 1_000_000
 """A generous allowance for the rest of the request."""
 

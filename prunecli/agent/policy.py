@@ -17,7 +17,8 @@ from prunecli.model.events import PrunApplied, PruneSource, ToolResult
 
 TOO_LONG = "the endpoint rejected the request as too long"
 HELD = "pruning.held"
-"""The setting that records the user's message until whose successor a hook holds all prunes of strategies."""
+"""The setting that records a hold by a hook: strategies' prunes wait until the next user message after the recorded
+one."""
 MAX_REPEATS = 5
 """The number of identical calls with identical results in a row after which a run stops."""
 
@@ -26,14 +27,14 @@ MAX_REPEATS = 5
 class Policy:
     """How a session is pruned.
 
-    `window` and `max_tokens` (the limit of an answer) are in tokens. `leaves_out`: prunecli removes and records
-    thinking that a prune invalidated, instead of the endpoint dropping it. `binds`: the model binds its thinking to
-    everything before it, so strategies wait for the end of a tool round. `compacts`: the endpoint writes summaries;
-    `reads_summaries`: it accepts those it wrote; `searches`: it runs web searches. `losing()`: pruning has cost more
-    than it saved in this session.
+    `window` and `max_tokens` (the limit of an answer) are in tokens. `leaves_out`: prunecli itself removes and
+    records thinking that a prune invalidated; otherwise the endpoint drops it. `binds`: the model binds its thinking
+    to everything before it, so strategies wait for the end of a tool round. `compacts`: the endpoint writes
+    summaries; `reads_summaries`: it accepts those it wrote; `searches`: it runs web searches. `losing()`: pruning has
+    cost more than it saved in this session.
 
-    Nearing the limit, what costs least comes first: prunes that the gate allows, prunes instead of a compaction that
-    is due, the compaction, and only where there is none, prunes at any price, which their reason then names.
+    Near the limit, the cheapest remedy comes first: prunes that the gate allows, prunes instead of a due compaction,
+    then the compaction. Only if there is no compaction, prunes are made at any price, and their reason states it.
     """
 
     chosen: tuple[Chosen, ...] = ()
@@ -55,7 +56,7 @@ class Policy:
     losing: Callable[[], bool] = bool
 
     def view(self, context: Context) -> View:
-        """The view that strategies get."""
+        """Return the view that strategies get."""
         return View(
             context,
             self.window,
@@ -67,18 +68,18 @@ class Policy:
         )
 
     def ledger(self, context: Context) -> Ledger:
-        """The current ledger."""
+        """Return the current ledger."""
         return ledger(self.view(context), self.chosen)
 
     def prunes(self, context: Context) -> list[PrunApplied]:
-        """The prunes to apply before the next request: proposals that pass the gate.
+        """Return the prunes to apply before the next request: proposals that pass the gate.
 
         Together they break the cache once. Empty while pruning is off.
         """
         return self._decided(context, brief=True)[0]
 
     def relief(self, context: Context) -> list[PrunApplied]:
-        """The prune at any price, if the next request comes too close to the window and nothing else helps."""
+        """Return a prune at any price, if the next request comes too close to the window and nothing else helps."""
         view = self.view(context)
         if not self.enabled or held(context) or not pressing(view, self.max_tokens):
             return []
@@ -89,7 +90,7 @@ class Policy:
         return self._priced(context, [event])
 
     def decided(self, context: Context) -> tuple[list[PrunApplied], str]:
-        """The strategies' prunes, or none and the reason why they wait."""
+        """Return the strategies' prunes, or no prunes and the reason why they wait."""
         return self._decided(context, brief=False)
 
     def _decided(self, context: Context, *, brief: bool) -> tuple[list[PrunApplied], str]:
@@ -117,7 +118,7 @@ class Policy:
         return self._priced(context, events, "the window is nearly full"), ""
 
     def _priced(self, context: Context, events: Sequence[PrunApplied], why: str = "") -> list[PrunApplied]:
-        """The prunes, with their price in money and thinking added to their reasons."""
+        """Return the prunes, with their price in money and thinking added to their reasons."""
         if not events:
             return []
         from prunecli.context.impact import impact
@@ -129,28 +130,28 @@ class Policy:
         return [replace(event, reason="; ".join(filter(None, (event.reason, said)))) for event in events]
 
     def problems(self, context: Context) -> tuple[str, ...]:
-        """What the user should know of the strategies, such as functions of theirs that failed."""
+        """Return problems of the strategies that the user should know, such as failed functions."""
         near = self.market.near_limit(context.counts.context_tokens)
         asked = self.chosen if self.enabled and (near or any(one.foreign for one in self.chosen)) else ()
         return tuple(one.problem for _, one in propose_all(self.view(context), asked) if one.problem)
 
     def can_compact(self, context: Context) -> bool:
-        """Whether compaction is on and the user has said something since the last one."""
+        """Return whether compaction is on and there is a user message since the last compaction."""
         return self.compaction.enabled and last_word(context) > context.boundary
 
     def compact(self, context: Context) -> CompactionPlan | None:
-        """The compaction to make before the next request, if pruning was not enough."""
+        """Return the compaction to make before the next request, if pruning was not enough."""
         near = self.can_compact(context) and pressing(self.view(context), self.max_tokens)
         if not near and not due(context, self.compaction, self.window):
             return None
         return self.plan_compaction(context, "")
 
     def plan_compaction(self, context: Context, focus: str) -> CompactionPlan | None:
-        """The compaction that `/compact` would make, whether due or not."""
+        """Return the compaction that `/compact` would make, whether due or not."""
         return plan_compaction(context, self.compaction, self.window, focus, by_endpoint=self.compacts)
 
     def instead_of(self, context: Context, plan: CompactionPlan) -> list[PrunApplied]:
-        """The strategies' prunes that make a due compaction unnecessary; empty if it costs less.
+        """Return the strategies' prunes that make a due compaction unnecessary; empty if it costs less.
 
         They must leave room for a while. Inside a tool round, a summary by the endpoint keeps the thinking that
         prunes would drop. While pruning loses money, it gets no further chance.
@@ -170,21 +171,21 @@ class Policy:
         return self._priced(context, events, "instead of a compaction")
 
     def make_room(self, context: Context) -> list[PrunApplied]:
-        """The strategies' prunes after a refusal as too long, without minimum and gate."""
+        """Return the strategies' prunes after a request was rejected as too long, without minimum and gate."""
         return self._priced(context, [replace(event, reason=TOO_LONG) for event in self._forced(context)])
 
     def _forced(self, context: Context) -> list[PrunApplied]:
-        """The strategies' prunes without minimum and gate; empty while pruning is off."""
+        """Return the strategies' prunes without minimum and gate; empty while pruning is off."""
         if not self.enabled:
             return []
         view = replace(self.view(context), forced=True)
         return _events(view, propose_all(view, self.chosen), "strategy")[0]
 
     def shorten(self, context: Context) -> CompactionPlan | None:
-        """The compaction to make after the endpoint rejected a request as too long.
+        """Return the compaction to make after the endpoint rejected a request as too long.
 
-        The window is then smaller than assumed, so the size of this request replaces it. None if there is no user
-        message since the last compaction.
+        The window is then smaller than assumed, so the size of this request replaces it. Return None if there is no
+        user message since the last compaction.
         """
         if not self.can_compact(context):
             return None
@@ -192,20 +193,20 @@ class Policy:
         return plan_compaction(context, self.compaction, window, by_endpoint=self.compacts)
 
     def instead(self, context: Context, plan: CompactionPlan, *, short: bool) -> CompactionPlan:
-        """The plan for a summary by the model, used if the endpoint makes none."""
+        """Return the plan for a summary by the model, used if the endpoint makes none."""
         window = min(self.window, context.counts.context_tokens) if short else self.window
         own = plan_compaction(context, self.compaction, window, plan.focus)
         return own or replace(plan, by_endpoint=False)
 
     def forced(self, context: Context) -> tuple[list[PrunApplied], str]:
-        """The prunes of `/prune`, without minimum and gate, and the reason that there are no more."""
+        """Return the prunes of `/prune`, without minimum and gate, and the reason why there are no more."""
         view = replace(self.view(context), forced=True)
         events, view = _events(view, propose_all(view, self.chosen), "user")
         notes = [proposal.note for _, proposal in propose_all(view, self.chosen) if proposal.note]
         return events, "; ".join(notes)
 
     def overflow(self, context: Context) -> PrunApplied | None:
-        """The last-resort prune after a request was rejected as too long; None if nothing is left."""
+        """Return the last-resort prune after a request was rejected as too long; None if nothing is left."""
         view = self.view(context)
         proposal = relieve(view, self.max_tokens, hard=True)
         if not proposal.edits:
@@ -215,14 +216,14 @@ class Policy:
     # The model's own prunes ----------------------------------------------------------------------------------
 
     def plan(self, context: Context, tokens: int, memo: str | None) -> PrunPlan:
-        """The plan of a prun call in the current exchange, after the earlier calls of its message."""
+        """Return the plan of a prun call in the current exchange, after the earlier calls of its message."""
         earlier = planned(context)
         return plan_prun(
             self.view(context), tokens, memo, order=self.order, copies=self.copies, earlier=earlier
         )
 
     def promised(self, context: Context) -> list[PrunApplied]:
-        """The pending prun plans of the current exchange as events, one for each call."""
+        """Return the pending prun plans of the current exchange as events, one for each call."""
         plans = planned(context)
         events: list[PrunApplied] = []
         done = sum(prun > _last_seq(context) for prun in context.model_pruns)
@@ -236,7 +237,7 @@ class Policy:
 def _events(
     view: View, found: Sequence[tuple[str, Proposal]], source: PruneSource
 ) -> tuple[list[PrunApplied], View]:
-    """The prunes of these proposals, and the view with them applied."""
+    """Return the prunes of these proposals, and the view with them applied."""
     events: list[PrunApplied] = []
     for name, proposal in found:
         if proposal.edits:
@@ -246,13 +247,13 @@ def _events(
 
 
 def held(context: Context) -> bool:
-    """Whether a hook holds the strategies' prunes until the next message of the user."""
+    """Return whether a hook holds the strategies' prunes until the next user message."""
     until = context.settings.get(HELD)
     return until is not None and until == last_word(context)
 
 
 def planned(context: Context) -> list[PrunPlan]:
-    """The plans recorded in the results of the current exchange, in submission order."""
+    """Return the plans recorded in the results of the current exchange, in submission order."""
     exchange = context.in_progress
     results: Sequence[ToolResult] = (
         [entry.event for entry in exchange.results if isinstance(entry.event, ToolResult)] if exchange else []

@@ -1,6 +1,7 @@
-"""The allow rules that the user keeps for a directory: in the user's own folder, where nothing of a project reaches.
+"""The allow rules that the user keeps for a directory. They are stored in the user's own folder, out of a project's
+reach.
 
-They hold for one directory by its real path, only while it is trusted, and like all allow rules they give way to deny
+They apply to one directory, by its real path, and only while it is trusted. Like all allow rules, they yield to deny
 and ask rules.
 """
 
@@ -14,14 +15,14 @@ from prunecli.errors import ConfigError
 
 
 class ProjectRules:
-    """The kept rules of one user. `path` is their file; it need not exist.
+    """The kept rules of one user. `path` is the file of rules, which need not exist.
 
-    A file that is unreadable, or writable by others, keeps none; `problem` says why.
+    A file that is unreadable or writable by others is treated as empty; `problem` gives the reason.
     """
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._register = Register(path, "rules", "a list of rules", "the rule holds until you quit")
+        self._register = Register(path, "rules", "a list of rules", "the rule applies until you quit")
 
     @property
     def problem(self) -> str:
@@ -29,7 +30,7 @@ class ProjectRules:
         return self._register.read()[1]
 
     def of(self, directory: Path) -> tuple[str, ...]:
-        """The rules kept for a directory; none for one that contains their file."""
+        """Return the rules kept for a directory; none for one that contains their file."""
         names = sorted(self._register.read()[0])
         real = self._real(directory) if names else ""
         if not real:
@@ -38,23 +39,23 @@ class ProjectRules:
         return tuple(rule for rule in rules if _is_rule(rule))
 
     def keep(self, directory: Path, rule: str) -> None:
-        """Keep a rule for a directory. Raises ConfigError if it is none, or can't be kept."""
+        """Keep a rule for a directory. Raises ConfigError if the rule is invalid or can't be stored."""
         parse_rule(rule)
         real = self._real(directory)
         if not real:
-            raise ConfigError(f"{self._path}: lies in this directory", "the rule holds until you quit")
+            raise ConfigError(f"{self._path}: lies in this directory", "the rule applies until you quit")
         with self._register.changing() as known:
             known[f"{real}\n{rule}"] = "allow"
 
     def remove(self, directory: Path, rule: str) -> bool:
-        """Forget a rule; returns whether it was kept. Raises ConfigError."""
+        """Remove a rule; return whether it existed. Raises ConfigError."""
         if rule not in self.of(directory):
             return False
         with self._register.changing() as known:
             return known.pop(f"{self._real(directory)}\n{rule}", None) is not None
 
     def _real(self, directory: Path) -> str:
-        """The directory's real path; "" if it can't be resolved or contains the file."""
+        """Return the directory's real path; "" if it can't be resolved or contains the file."""
         try:
             real, file = real_path(Path(os.path.abspath(directory))), real_path(self._path)
         except Unresolvable:

@@ -1,7 +1,7 @@
 """The files of a project that take effect once its directory is trusted, and how they differ from those trusted.
 
-They lie in the directory and in the folders above it, up to the repository's root. One that is a link to a place
-outside of the project is refused.
+They are in the directory and in the folders above it, up to the repository's root. A file that is a link to a place
+outside the project is refused.
 """
 
 import hashlib
@@ -25,41 +25,42 @@ SETTINGS = (
     ".claude/settings.json",
     ".claude/skills",
 )
-"""The parts of a directory that take effect once it is trusted: its settings and instructions, servers, subagents,
-commands, hooks and skills. An approved server or hook is bound to its definition as well (`approvals.py`)."""
+"""The parts of a directory that take effect once it is trusted: its settings, instructions, servers, subagents,
+commands, hooks and skills. An approved server or hook is also bound to its definition (`approvals.py`)."""
 
 _MAX_FILES = 200
 _MAX_BYTES = 200_000
-"""Bytes of one file that are kept to show a difference later; a longer one is only named."""
+"""Maximum bytes of a file that is stored to show a difference later; a larger file is only named."""
 _MAX_LINES = 40
 
 
 def down_to(directory: Path) -> list[Path]:
-    """The folders from the repository's root (the nearest with .git) down to the directory; alone outside of one."""
+    """Return the folders from the repository's root (the nearest with .git) down to the directory; only the directory
+    itself if there is no repository."""
     chain = [directory, *directory.parents]
     root = next((index for index, folder in enumerate(chain) if os.path.lexists(folder / ".git")), 0)
     return chain[: root + 1][::-1]
 
 
 def leads_outside(path: Path, directory: Path) -> str:
-    """Where a file of the project leads, if that is outside of the project, else ""."""
+    """Return the target of a project's file if it is outside the project, else ""."""
     root = os.path.realpath(down_to(directory)[0])
     real = os.path.realpath(path)
     return "" if real == root or real.startswith(root.rstrip("/") + "/") else real
 
 
 def refused_links(directory: Path) -> list[str]:
-    """What to tell about settings that are not read because they lead outside of the project."""
+    """Return a line for each settings file that is not read because it is a link out of the project."""
     found = []
     for folder in down_to(directory):
         for name in (*SETTINGS, ".prunecli/config.toml"):
             if os.path.lexists(folder / name) and (end := leads_outside(folder / name, directory)):
-                found.append(f"{folder / name} is a link to {end}, outside of the project: it is not read.")
+                found.append(f"{folder / name} is a link to {end}, outside the project, so it is not read.")
     return found
 
 
 def texts(directory: Path) -> dict[str, str]:
-    """The settings by their names from the directory, as far as they are small texts."""
+    """Return the settings files that are small texts, by their paths from the directory."""
     found: dict[str, str] = {}
     for path in _files(directory):
         if len(found) >= _MAX_FILES:
@@ -74,7 +75,7 @@ def texts(directory: Path) -> dict[str, str]:
 
 
 def keep(folder: Path, directory: Path) -> None:
-    """Keep the settings as they are now, to show differences later; failing costs only that."""
+    """Store the current settings to show differences later. A failure only prevents that."""
     with suppress(OSError):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         descriptor, name = tempfile.mkstemp(dir=folder)
@@ -84,7 +85,7 @@ def keep(folder: Path, directory: Path) -> None:
 
 
 def changes(folder: Path, directory: Path) -> str:
-    """How the settings differ from those kept, as a text to show: files, then their lines."""
+    """Return the differences from the stored settings as a text to show: the files, then their lines."""
     try:
         before = json.loads(read_regular(_kept(folder, directory)))
     except (OSError, ValueError, RecursionError):
@@ -96,7 +97,7 @@ def changes(folder: Path, directory: Path) -> str:
 
 
 def _differences(before: Mapping[str, str], now: Mapping[str, str]) -> Iterator[str]:
-    from difflib import unified_diff  # deferred, as no start needs it
+    from difflib import unified_diff  # deferred, since startup does not need it
 
     for name in sorted({*before, *now}):
         old, new = before.get(name), now.get(name)

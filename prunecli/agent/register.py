@@ -1,6 +1,6 @@
-"""A register: a small JSON file of names and texts in the user's own folder, which nothing in a project may change.
+"""A register: a small JSON file of names and texts in the user's own folder, which no project can change.
 
-Trust and approvals are kept in one each.
+Trust and approvals each have one.
 """
 
 import fcntl
@@ -18,10 +18,10 @@ _MAX_BYTES = 4_000_000
 
 
 class Register:
-    """The names and texts of one file, which need not exist. `key` is where they stand in its object, `what` names
-    the file in messages, `way_out` says what to do if it can't be written.
+    """The names and texts of one file, which need not exist. `key` is their key in the file's object, `what` names
+    the file in messages, and `way_out` tells the user what to do if it can't be written.
 
-    A file that is unreadable, or writable by others, has none; `read` says why.
+    A file that is unreadable or writable by others is treated as empty; `read` returns the reason.
     """
 
     def __init__(self, path: Path, key: str, what: str, way_out: str) -> None:
@@ -29,7 +29,7 @@ class Register:
         self._key, self._what, self._way_out = key, what, way_out
 
     def read(self) -> tuple[dict[str, str], str]:
-        """The texts by name, and the problem with the file ("" if none)."""
+        """Return the texts by name, and the problem with the file ("" if none)."""
         try:
             descriptor = os.open(self.path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         except FileNotFoundError:
@@ -39,7 +39,7 @@ class Register:
         with open(descriptor, "rb") as file:
             status = os.fstat(descriptor)
             if not stat.S_ISREG(status.st_mode) or status.st_uid != os.geteuid() or status.st_mode & 0o022:
-                return {}, f"{self.path}: must be a file that only you can write"
+                return {}, f"{self.path}: must be a file that only you can write to"
             data = file.read(_MAX_BYTES + 1)
         try:
             return self._parsed(data), ""
@@ -80,7 +80,7 @@ class Register:
             raise
 
     def _parsed(self, data: bytes) -> dict[str, str]:
-        """Raises ValueError, RecursionError."""
+        """Parse the file's content. Raises ValueError, RecursionError."""
         if len(data) > _MAX_BYTES:
             raise ValueError
         store = json.loads(data.decode("ascii"))

@@ -21,7 +21,7 @@ class RetryPolicy:
     first_wait: float = 0.5
     longest_wait: float = 30.0
     longest_asked: float = 60.0
-    """The longest wait, in seconds, that a server may ask for; the user decides about a longer one."""
+    """The longest wait, in seconds, that a server may ask for. Longer waits are left to the user."""
 
     def wait(self, error: ProviderError, attempt: int, *, streamed: bool, jitter: float) -> float | None:
         """Return the seconds to wait before try `attempt + 1`, or None to give up.
@@ -40,7 +40,7 @@ class RetryPolicy:
         return min(self.longest_wait, self.first_wait * 2.0 ** (attempt - 1)) * (0.75 + jitter / 2)
 
     def hint(self, error: ProviderError) -> str:
-        """The hint for an error that is not retried; names the wait if the server asks for a longer one."""
+        """Return the hint for an error that is not retried; names the wait if the server asks for a longer one."""
         asked = error.retry_after if isinstance(error, RateLimited | Overloaded) else None
         if asked is None or asked <= self.longest_asked:
             return error.hint

@@ -1,4 +1,4 @@
-"""The system prompt: who the agent is, where it works, and the instructions of the user and the project.
+"""The system prompt: the agent's identity and surroundings, and the instructions of the user and the project.
 
 Deliberately short: less than 2,000 tokens with all tool schemas. Built once for a session and recorded with it, so
 that every request contains the same bytes.
@@ -35,9 +35,9 @@ class Surroundings:
 def system_prompt(
     place: Surroundings, instructions: Sequence[tuple[Path, str]], task: tuple[str, str] | None = None
 ) -> tuple[str, ...]:
-    """The system texts: identity and surroundings, then each instruction file, outermost first.
+    """Return the system texts: identity and surroundings, then each instruction file, outermost first.
 
-    `task`: for a subagent, what it is ("" for what the session's agent is) and the rules of tasks.
+    `task`: for a subagent, its identity ("" for that of the session's agent) and the rules of tasks.
     """
     identity = "\n\n".join((task[0] or _IDENTITY, task[1])) if task else _IDENTITY
     facts = [f"Working directory: {place.cwd}", *place.more]
@@ -52,5 +52,5 @@ def system_prompt(
 
 
 def as_text(path: Path, text: str) -> str:
-    """An instruction file in the form for the model."""
+    """Return an instruction file in the form for the model."""
     return f'<instructions file="{path}">\n{text}\n</instructions>'

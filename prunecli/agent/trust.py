@@ -1,8 +1,8 @@
 """The trust store: a file in the user's configuration folder that lists trusted directories by real path.
 
-Trust covers one directory, not those below it. Nothing inside the directory can grant it: no `.git` file, no
-worktree, no variable in `.env`. The store also keeps a digest of the directory's settings, so that prunecli can ask
-again when they change.
+Trust covers one directory, not the directories below it. Nothing inside the directory can grant trust: no `.git`
+file, no worktree, no variable in `.env`. The store also keeps a digest of the directory's settings, so that prunecli
+can ask again when they change.
 """
 
 import hashlib
@@ -24,7 +24,7 @@ _MAX_BYTES = 32_000_000
 class TrustStore:
     """The trusted directories of one user. `path` is the store's file; it need not exist.
 
-    A store that is unreadable, or writable by others, trusts nothing; `problem` says why.
+    A store that is unreadable or writable by others trusts nothing; `problem` gives the reason.
     """
 
     def __init__(self, path: Path) -> None:
@@ -39,12 +39,12 @@ class TrustStore:
         return self._register.read()[1]
 
     def is_trusted(self, directory: Path) -> bool:
-        """Whether this directory was trusted; False if its real path can't be resolved."""
+        """Return whether this directory was trusted; False if its real path can't be resolved."""
         real = self._real(directory)
         return real is not None and real in self._register.read()[0]
 
     def changed_since(self, directory: Path) -> bool:
-        """Whether the directory's settings have changed since it was trusted; True if that is unknown."""
+        """Return whether the directory's settings have changed since it was trusted; True if that is unknown."""
         real = self._real(directory)
         if real is None or real not in self._register.read()[0]:
             return True
@@ -52,11 +52,12 @@ class TrustStore:
         return not recorded or recorded != digest(Path(real))
 
     def may_act(self, directory: Path) -> bool:
-        """Whether the directory was trusted, with the settings it has now."""
+        """Return whether the directory was trusted with its current settings."""
         return self.is_trusted(directory) and not self.changed_since(directory)
 
     def changes(self, directory: Path) -> str:
-        """What changed in the settings since the directory was trusted, as a text to show; "" if nothing did."""
+        """Return the changes in the settings since the directory was trusted, as a text to show; "" if there are
+        none."""
         real = self._real(directory)
         if real is None or not self.is_trusted(directory) or not self.changed_since(directory):
             return ""
@@ -64,7 +65,7 @@ class TrustStore:
 
     @property
     def _settings(self) -> Path:
-        """The folder of the settings as they were when they were trusted."""
+        """The folder with copies of the trusted settings."""
         return self.path.with_name(self.path.name + ".settings")
 
     def trust(self, directory: Path, seen: str | None = None) -> None:
@@ -83,10 +84,10 @@ class TrustStore:
         project_settings.keep(self._settings, Path(real))
 
     def follow(self, path: Path, before: bytes | None, after: bytes | None) -> None:
-        """Keep the trust in directories over a change of one of their settings that the user made himself.
+        """Keep directories trusted when the user edits one of their settings.
 
-        Where anything else has changed as well, trust is lost as usual. `before` and `after` are the file's bytes,
-        None for no file. Raises ConfigError as `trust` does.
+        If anything else has changed as well, trust is lost as usual. `before` and `after` are the file's bytes, None
+        for no file. Raises ConfigError as `trust` does.
         """
         file, folder = os.path.realpath(path), os.path.realpath(path.parent)
         for name, recorded in self._register.read()[0].items():
@@ -97,12 +98,12 @@ class TrustStore:
                 self.trust(Path(name), seen)
 
     def untrust(self, directory: Path) -> bool:
-        """Revoke trust; returns whether there was any. Raises ConfigError as `trust` does."""
+        """Revoke trust; return whether there was any. Raises ConfigError as `trust` does."""
         names = {str(directory)}
         try:
             names.add(real_path(_absolute(directory)))
         except (Unresolvable, OSError):
-            pass  # A deleted directory is still listed under the path it was trusted by.
+            pass  # A deleted directory is still listed under the path by which it was trusted.
         if names.isdisjoint(self._register.read()[0]) and not self.problem:
             return False
         with self._register.changing() as directories:
@@ -112,11 +113,11 @@ class TrustStore:
             return bool(known)
 
     def directories(self) -> tuple[str, ...]:
-        """The trusted real paths, sorted."""
+        """Return the trusted real paths, sorted."""
         return tuple(sorted(self._register.read()[0]))
 
     def _real(self, directory: Path) -> str | None:
-        """The directory's real path; None if it can't be resolved or contains the store itself."""
+        """Return the directory's real path; None if it can't be resolved or contains the store itself."""
         try:
             real = real_path(_absolute(directory))
             return None if lies_in(real_path(_absolute(self.path)), real) else real
@@ -132,12 +133,12 @@ def _absolute(path: Path) -> Path:
 
 
 def digest(directory: Path, instead: Mapping[str, bytes | None] | None = None) -> str:
-    """The hexadecimal sha256 of the `SETTINGS` of a directory and of its repository's folders above it.
+    """Return the hexadecimal sha256 of the `SETTINGS` of a directory and of its repository's folders above it.
 
-    `instead` has the bytes of a file by its real path, None for no file, to use in place of what is there.
+    `instead` maps the real path of a file to the bytes to use in place of its content, None for no file.
 
-    Empty if something is unreadable, not a regular file, or too large (2,000 files, 32 MB). An empty digest never
-    matches, so the directory counts as changed.
+    The digest is empty if something is unreadable, not a regular file, or too large (2,000 files, 32 MB). An empty
+    digest never matches, so the directory counts as changed.
     """
     reading = _Digest(instead or {})
     try:
@@ -152,12 +153,12 @@ def digest(directory: Path, instead: Mapping[str, bytes | None] | None = None) -
 
 
 def _is_empty(path: str) -> bool:
-    """Whether this is an empty folder, such as a killed command leaves where the sandbox mounted one."""
+    """Return whether this is an empty folder, which the sandbox mounts and a killed command leaves behind."""
     return os.path.isdir(path) and not os.listdir(path)
 
 
 class _Digest:
-    """Names and contents, each preceded by its length, so that no two trees give the same bytes."""
+    """A digest of names and contents, each preceded by its length, so that no two trees give the same bytes."""
 
     def __init__(self, instead: Mapping[str, bytes | None]) -> None:
         self.instead = instead

@@ -1,4 +1,4 @@
-"""The Typer application: help, completion and subcommands. The only package that imports typer.
+"""The Typer application: help, completion and subcommands. This is the only package that imports typer.
 
 `prunecli.flags` reads the main command's flags; a subcommand is imported when it is called.
 """
@@ -18,14 +18,14 @@ from prunecli.flags import COMMANDS, FLAGS, INSTANT, Flag, read
 from prunecli.sanitize import visible
 
 _Misuse: Any = typer.BadParameter.__bases__[0]
-"""click's UsageError, by whatever name typer has it."""
+"""click's UsageError, found through typer."""
 
 
 class Commands(TyperGroup):
-    """The main command: starts a session or runs a subcommand."""
+    """The main command, which starts a session or runs a subcommand."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Read the flags; typer gets only what is not a start. `ctx.obj` is the parsed command line."""
+        """Parse the flags, and leave subcommands to typer. `ctx.obj` is the parsed command line."""
         if ctx.resilient_parsing:  # a shell is completing an unfinished line
             return super().parse_args(ctx, _subcommand(args))
         with complaining():
@@ -43,15 +43,15 @@ class Commands(TyperGroup):
             try:
                 return super().invoke(ctx)
             except _Misuse as error:
-                error.message = visible(error.message)  # it quotes the command line
+                error.message = visible(error.message)  # the message quotes the command line
                 raise
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002  # the base class's signature
-        """The names of the subcommands."""
+        """Return the names of the subcommands."""
         return list(COMMANDS)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002  # the base class's signature
-        """Import a subcommand; None if no subcommand has that name."""
+        """Import a subcommand; return None if no subcommand has that name."""
         if cmd_name not in COMMANDS:
             return None
         command = typer.main.get_command(import_module(f"prunecli.cli.{cmd_name}").app)
@@ -65,7 +65,7 @@ class Commands(TyperGroup):
 
 
 def _subcommand(args: list[str]) -> list[str]:
-    """The words from the subcommand on; empty if the line has no subcommand yet."""
+    """Return the words from the subcommand on; empty if the line has no subcommand yet."""
     from prunecli.errors import UsageError
 
     try:
@@ -100,7 +100,7 @@ def _version(wanted: bool) -> None:
 
 
 def _parameters() -> Iterator[Parameter]:
-    """The flags as parameters of a signature that typer can read."""
+    """Yield the flags as parameters of a signature that typer can read."""
     yield Parameter("ctx", Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context)
     for flag in FLAGS:
         if flag.name not in INSTANT or flag.name == "--version":
@@ -108,7 +108,7 @@ def _parameters() -> Iterator[Parameter]:
 
 
 def _completer(flag: Flag) -> Callable[[str], list[str] | list[completions.Offer]] | None:
-    """The completer of the flag's value; None for files and for values that cannot be completed."""
+    """Return the completer of the flag's value; None for files and for values that cannot be completed."""
     if flag.choices:
         return lambda incomplete: [one for one in flag.choices if one.startswith(incomplete)]
     known = {"--resume": completions.sessions, "--model": completions.models, "--theme": completions.themes}
@@ -116,7 +116,7 @@ def _completer(flag: Flag) -> Callable[[str], list[str] | list[completions.Offer
 
 
 def _parameter(flag: Flag) -> Parameter:
-    """A flag as a typer option. `read` has already parsed the value, so its type is text."""
+    """Return a flag as a typer option. `read` has already parsed the value, so its type is text."""
     metavar = "|".join(flag.choices) or flag.value or None
     option = typer.Option(*flag.names, metavar=metavar, help=flag.help, autocompletion=_completer(flag))
     if flag.name == "--version":

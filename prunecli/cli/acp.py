@@ -1,4 +1,4 @@
-"""`prunecli acp`: serve an editor that speaks the Agent Client Protocol."""
+"""`prunecli acp`: serve an editor over the Agent Client Protocol."""
 
 import os
 

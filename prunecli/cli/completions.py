@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from prunecli.paths import Places, names_in
 
 Offer = tuple[str, str]
-"""A value and its description, which some shells show beside it."""
+"""A value and its description, which some shells show."""
 
 
 def install() -> None:
@@ -23,7 +23,7 @@ def install() -> None:
 
 
 def sessions(incomplete: str) -> list[Offer]:
-    """Session names and ids, most recently changed first."""
+    """Return session names and ids, most recently changed first."""
     from prunecli.session.store import Store
 
     found = Store(Places.of(os.environ).sessions).list(None)
@@ -33,7 +33,7 @@ def sessions(incomplete: str) -> list[Offer]:
 
 
 def strategies(incomplete: str) -> list[Offer]:
-    """Strategies, also after the last comma of a list."""
+    """Return the strategies, also after the last comma of a list."""
     from prunecli.config.strategies import Strategies
 
     before, comma, last = incomplete.rpartition(",")
@@ -42,14 +42,14 @@ def strategies(incomplete: str) -> list[Offer]:
 
 
 def themes(incomplete: str) -> list[Offer]:
-    """The shipped and the user's themes."""
+    """Return the shipped and the user's themes."""
     places = Places.of(os.environ)
     names = {*names_in(places.themes, ".toml"), *names_in(places.user_themes, ".toml")}
     return _beginning(incomplete, [(name, "") for name in sorted(names)])
 
 
 def models(incomplete: str) -> list[Offer]:
-    """Aliases, then the models of the model table and of the user's configuration."""
+    """Return aliases, then the models of the model table and of the user's configuration."""
     return _beginning(incomplete, [(name, "") for name in dict.fromkeys(_models())])
 
 
@@ -63,12 +63,12 @@ def _models() -> Iterator[str]:
     try:
         yield from load(places, places.home, os.environ).models
     except PrunecliError:
-        pass  # completion cannot show an error; the next start reports what is wrong with the configuration
+        pass  # completion cannot show an error; the next start reports problems with the configuration
     yield from ModelTable.load(places.shipped_data).names()
 
 
 def _beginning(incomplete: str, offers: list[Offer]) -> list[Offer]:
-    """The offers that start with `incomplete`.
+    """Return the offers that start with `incomplete`.
 
     Shells evaluate completions, and a title may come from anywhere: drop every value that is not one plain word, and
     replace special characters in descriptions with spaces.

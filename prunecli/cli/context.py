@@ -1,4 +1,4 @@
-"""`prunecli context SOURCE`: the context of the next request. Only the answer goes to standard output."""
+"""`prunecli context SOURCE`: show the context of the next request. Only the result goes to standard output."""
 
 import json
 import os
@@ -109,7 +109,7 @@ def _source(text: str) -> "Source":
 
 
 def _model(records: Sequence[Record], at: int | None) -> str:
-    """The session's model, as of entry `at`: the one that `/model` chose, else the one it was begun with."""
+    """Return the session's model as of entry `at`: the one chosen with `/model`, else the first one."""
     found = ""
     for record in records:
         if at is not None and record.seq > at:
@@ -135,7 +135,7 @@ def _counter(estimator: str) -> TokenCounter:
 
 
 def _market(config: Config, table: ModelTable, model: str, context: Context) -> Market:
-    """The prices that hold for a session that was begun with this model; no time, as the gate is off."""
+    """Return the prices for a session that was begun with this model. There is no time, since the gate is off."""
     from prunecli.runtime.choices import Choices
 
     return Choices(config, context.settings, table.info, caches=context.caches, kept=model).policy.market

@@ -1,4 +1,4 @@
-"""`prunecli demo`: the guided tour."""
+"""`prunecli demo`: start the guided tour."""
 
 from dataclasses import replace
 from typing import Annotated

@@ -20,7 +20,7 @@ _LABEL = 60
 
 
 class Importable:
-    """Finds what the arguments name. `agents` are those that were named without a session, else all."""
+    """The sessions that the arguments name. `agents` are those named without a session, or else all agents."""
 
     def __init__(self, environ: Mapping[str, str], cwd: Path) -> None:
         self._environ = environ
@@ -28,7 +28,7 @@ class Importable:
         self._agents: Sequence[str] = AGENTS
 
     def paths_of(self, given: Sequence[str]) -> list[Path] | None:
-        """The files and sessions that were named; None if the user is to choose. Raises PrunecliError."""
+        """Return the named files and sessions; None if the user is to choose. Raises PrunecliError."""
         alone = [word for word in given if word in AGENTS]
         if alone and len(alone) < len(given):
             raise UsageError(
@@ -41,7 +41,7 @@ class Importable:
 
     def _path(self, word: str) -> Path:
         if word.startswith("@") and not Path(word).exists():
-            title_of(word.partition(":")[0])  # an unknown agent is named as such, not as a missing file
+            title_of(word.partition(":")[0])  # report an unknown agent as such, not as a missing file
         return find(word, self._environ, self._cwd).path if is_agent(word) else Path(word)
 
     def choose(self, *, as_json: bool, ask: Callable[[str], str] | None) -> list[Path]:
@@ -76,7 +76,7 @@ def _named(number: int, agent: str, one: Listed) -> str:
 
 
 def _asked(found: Sequence[tuple[str, Listed]], ask: Callable[[str], str]) -> list[Path]:
-    """Ask for numbers until all are valid; none cancels. Words list the sessions that contain them."""
+    """Ask for numbers until all are valid; an empty answer cancels. Words list the sessions that contain them."""
     while True:
         try:
             typed = ask("numbers to import, words to search for, or Enter to cancel: ")
@@ -93,7 +93,7 @@ def _asked(found: Sequence[tuple[str, Listed]], ask: Callable[[str], str]) -> li
 
 
 def _print_hits(found: Sequence[tuple[str, Listed]], query: str) -> None:
-    """Print the sessions with a message, output or command that contains all the words, and the first of these."""
+    """Print the sessions with a message, output or command that contains all the words, each with its first hit."""
     numbers = {one.path: number for number, (_, one) in enumerate(found, 1)}
     shown = set[Path]()
     for hit in search([one for _, one in found], query):
@@ -107,7 +107,7 @@ def _print_hits(found: Sequence[tuple[str, Listed]], query: str) -> None:
 
 
 def _row(agent: str, one: Listed) -> dict[str, object]:
-    """A session as `sessions import --json` prints it: times in unix ms."""
+    """Return a session as `sessions import --json` prints it: times in unix ms."""
     digest = one.digest
     return {
         "agent": agent,

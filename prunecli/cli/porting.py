@@ -141,11 +141,11 @@ def _row(path: Path, source: "Source", saved: "tuple[Saved, ...]") -> dict[str, 
 
 
 def _told(row: dict[str, Any]) -> str:
-    """The report on one file."""
+    """Return the report on one file."""
     kept = ", ".join(f"{number} {what}" for what, number in row["kept"].items() if number or what in _ALWAYS)
     done = "imported" if row["new"] else "already imported (--again makes another copy):"
     if row["outgrown"]:
-        done = f"changed since the import {row['outgrown']}, which stays; imported"
+        done = f"changed since it was imported as {row['outgrown']}, which is kept; imported"
     lines = [f"{done} {row['id']}  {row['source']['kind']}: {kept}"]
     beside = [what for what in row["left_out"] if what.startswith("subagent files")]
     lines += [f"  not imported: {row['left_out'][what]} {what}" for what in beside]

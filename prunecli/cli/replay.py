@@ -1,5 +1,4 @@
-"""`prunecli replay SOURCE...`: what each strategy would have sent, request by request. Only the figures go
-to standard output."""
+"""`prunecli replay SOURCE...`: show what each strategy would have sent. Only the figures go to standard output."""
 
 import json
 import os
@@ -88,7 +87,7 @@ def replay(
         expectations,
     )
     make = partial(stage_of, asked)
-    make()  # reports a wrong command line here, not in another process
+    make()  # report an invalid command line here, not in another process
     paths = list(dict.fromkeys(path for source in sources for path in _files(source)))
     if fit:
         _fit(fit, paths, make)
@@ -111,7 +110,7 @@ def replay(
 def _report(
     paths: Sequence[Path], make: "partial[Stage]"
 ) -> "tuple[Report, list[tuple[str, tuple[Series, ...]]], list[str]]":
-    """The figures and courses of the sessions with a request, and the notices."""
+    """Return the figures and courses of the sessions with a request, and the notices."""
     from prunecli.replay.stage import Stage
     from prunecli.replay.table import Report
     from prunecli.replay.validation import together
@@ -148,7 +147,8 @@ def _fit(to: str, paths: Sequence[Path], make: "partial[Stage]") -> None:
 def _each(
     paths: Sequence[Path], make: "partial[Stage]", job: "Callable[[Stage, Path], Result]"
 ) -> tuple[list[Result], list[str]]:
-    """Run a job for each session and show the progress. An interrupt stops at once and reports the progress."""
+    """Run a job for each session and show the progress. An interrupt stops the work at once and reports the
+    progress."""
     from prunecli.replay.working import each_session
 
     done, problems = list[Result](), list[str]()
@@ -171,7 +171,7 @@ def _each(
 
 
 def stage_of(asked: Asked) -> "Stage":
-    """The settings of a replay from its command line. Raises UsageError and ConfigError."""
+    """Return the settings of a replay from its command line. Raises UsageError and ConfigError."""
     from prunecli.providers.models import ModelTable, load_expectations
     from prunecli.replay.rates import Table
     from prunecli.replay.stage import Stage
@@ -207,7 +207,7 @@ def stage_of(asked: Asked) -> "Stage":
 
 
 def _setting(asked: Asked, config: "Config", name: str) -> "Setting | None":
-    """The settings for replaying a strategy; None for no pruning without spill, which is always replayed."""
+    """Return the settings for replaying a strategy; None for no pruning without spill, which is always replayed."""
     from prunecli.replay.stage import NO_PRUNING, Setting
 
     spill = name == "auto" if asked.spill is None else asked.spill
@@ -220,7 +220,7 @@ def _setting(asked: Asked, config: "Config", name: str) -> "Setting | None":
 
 
 def _all(config: "Config") -> list[str]:
-    """All strategies that make edits of their own."""
+    """Return all strategies that make edits of their own."""
     names = (name for name in config.strategies.names() if name != "auto")
     return ["auto", *(name for name in names if not hasattr(config.strategies.module(name), "context_edit"))]
 
@@ -232,7 +232,7 @@ def _one_of(flag: str, given: str, known: Sequence[str]) -> str:
 
 
 def _files(source: str) -> list[Path]:
-    """The sessions that a SOURCE names. Raises SessionNotFound, UsageError."""
+    """Return the sessions that a SOURCE names. Raises SessionNotFound, UsageError."""
     from prunecli.session.importers.finding import session_files, sessions_of
     from prunecli.session.importers.opencode_store import in_store
     from prunecli.session.store import Store

@@ -70,7 +70,7 @@ def list_(
 
 
 def _parent(member: Member) -> dict[str, object] | None:
-    """The session and record that this one was copied from, or whose call started it; None for neither."""
+    """Return the session and record that this one was copied from, or whose call started it; None for neither."""
     task = {"tool_use_id": member.session.digest.task} if member.session.is_task else {}
     return None if member.at is None else {"id": member.parent, "seq": member.at, **task}
 
@@ -180,7 +180,7 @@ def rm(
 
 
 def _path(session: str) -> Path:
-    """The file itself if it exists, otherwise the session with that id, prefix or name."""
+    """Return the file itself if it exists, otherwise the session with that id, prefix or name."""
     if session.endswith(".jsonl") and Path(session).exists():
         return Path(session)
     return _store().find(session)

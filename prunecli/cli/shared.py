@@ -1,4 +1,4 @@
-"""Shared by the subcommands: typer applications, error output and configuration."""
+"""Shared code of the subcommands: typer applications, error output and configuration."""
 
 import os
 from collections.abc import Callable, Iterator, Sequence
@@ -16,14 +16,14 @@ from prunecli.paths import Places
 
 
 def single(command: Callable[..., Any], kind: type[TyperCommand] = TyperCommand) -> typer.Typer:
-    """The application of a subcommand without subcommands of its own."""
+    """Return the application of a subcommand without further subcommands."""
     app = typer.Typer(add_completion=False, rich_markup_mode=None)
     app.command(cls=kind)(command)
     return app
 
 
 def group(help_: str) -> typer.Typer:
-    """The application of a subcommand with subcommands of its own."""
+    """Return the application of a subcommand with further subcommands."""
     return typer.Typer(add_completion=False, no_args_is_help=True, rich_markup_mode=None, help=help_)
 
 
@@ -40,18 +40,18 @@ def complaining() -> Iterator[None]:
 
 
 def asked_before(ctx: typer.Context) -> Launch:
-    """The flags given before the subcommand."""
+    """Return the flags given before the subcommand."""
     asked: Launch = ctx.obj.launch
     return asked
 
 
 def configured(ctx: typer.Context) -> Config:
-    """The configuration of this directory with the flags given before the subcommand. Raises ConfigError."""
+    """Return the configuration of this directory with the flags given before the subcommand. Raises ConfigError."""
     return configured_by(asked_before(ctx))
 
 
 def configured_by(asked: Launch) -> Config:
-    """As `configured`, with the flags at hand."""
+    """Return the configuration of this directory with these flags. Raises ConfigError."""
     from prunecli.agent.trust import TrustStore
 
     places, cwd = Places.of(os.environ), working_directory()
@@ -67,7 +67,7 @@ def configured_by(asked: Launch) -> Config:
 
 
 def with_options(config: Config, options: Sequence[str], names: Sequence[str]) -> Config:
-    """The configuration with `-o` options for these strategies.
+    """Return the configuration with `-o` options for these strategies.
 
     `pi.prune_minimum=0` sets the option of one strategy, `prune_minimum=0` that of every named strategy that has it.
     Raises UsageError and ConfigError.

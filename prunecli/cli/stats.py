@@ -23,10 +23,10 @@ from prunecli.session.exporters.formats import write_new
 from prunecli.session.store import Store
 
 MOST_ROWS = 20
-"""Rows of each table on the terminal; JSON and the page have all."""
+"""Maximum rows of each table on the terminal; JSON and the page have all rows."""
 _NAME = 20
 _UNKNOWN = "$ ?"
-"""Shown where no request has a known price."""
+"""The text if no request has a known price."""
 _HEAD = ("requests", "prompt", "output", "hit", "cost", "prunes", "saved")
 _WIDTHS = (8, 7, 6, 4, 9, 6, 8)
 
@@ -61,7 +61,7 @@ def _report(ctx: typer.Context, days: int | None, cwd: str) -> UsageReport:
 
     def counted() -> Iterator[Path]:
         nonlocal done
-        for done, path in enumerate(paths):  # noqa: B007  # shown while it works
+        for done, path in enumerate(paths):  # noqa: B007  # shown as progress
             yield path
 
     store = UsageStore(places.sessions, *_pricing(ctx, places))
@@ -74,7 +74,7 @@ def _report(ctx: typer.Context, days: int | None, cwd: str) -> UsageReport:
 
 
 def _pricing(ctx: typer.Context, places: Places) -> tuple[Pricing, str]:
-    """The pricing of usage under this configuration, and a key that changes with it."""
+    """Return the pricing of usage under this configuration, and a key that changes with it."""
     from prunecli.providers.models import ModelTable, cost, token_factor
     from prunecli.providers.tokenizer import counter
 
@@ -98,7 +98,7 @@ _PRICES = ("input", "output", "cache_read", "cache_write_5m", "cache_write_1h")
 
 
 def hash_of(data: bytes) -> str:
-    """A short hash of the model table."""
+    """Return a short hash of the model table."""
     from hashlib import sha256
 
     return sha256(data).hexdigest()[:16]
@@ -108,7 +108,7 @@ def hash_of(data: bytes) -> str:
 
 
 def lines(report: UsageReport) -> list[str]:
-    """The report in at most 80 columns."""
+    """Return the report in at most 80 columns."""
     if not report.sessions and not report.damaged:
         return ["no sessions yet"]
     found = [*_summary(report), ""]
@@ -139,7 +139,7 @@ def _summary(report: UsageReport) -> list[str]:
 
 
 def pruning_words(sums: Sums) -> str:
-    """The effect of pruning, as text."""
+    """Return the effect of pruning, as text."""
     if not sums.withheld:
         return "no tokens saved by pruning"
     prunes = _many(sums.prunes, "prune")
@@ -152,7 +152,7 @@ def _many(count: int, what: str) -> str:
 
 
 def _saved(sums: Sums) -> str:
-    """The net effect of pruning as text: saved ~$1.84."""
+    """Return the net effect of pruning as text: saved ~$1.84."""
     return f"{'saved' if sums.saved >= 0 else 'cost'} ~{money(abs(sums.saved))}"
 
 
@@ -163,7 +163,7 @@ def _cost(sums: Sums) -> str:
 
 
 def cells(sums: Sums) -> tuple[str, ...]:
-    """The figures of a row, in the order of the headings."""
+    """Return the figures of a row, in the order of the headings."""
     cost, change = _cost(sums), ""
     if sums.withheld or sums.saved:
         change = f"{'-' if sums.saved < 0 else ''}{money(abs(sums.saved))}" if cost != _UNKNOWN else _UNKNOWN
@@ -192,7 +192,7 @@ def _line(name: str, row: Sequence[str]) -> str:
 
 
 def _short(name: str) -> str:
-    """The name shortened to fit, for a path from the left."""
+    """Return the name shortened to fit; a path is cut from the left."""
     name, home = one_line(name), os.path.expanduser("~")
     name = "~" + name.removeprefix(home) if name.startswith(home + os.sep) else name
     return name if len(name) < _NAME else f"…{name[len(name) - _NAME + 2 :]}"
@@ -207,7 +207,7 @@ def _notes(report: UsageReport) -> list[str]:
     if report.damaged:
         found.append(f"{_many(len(report.damaged), 'damaged session')}:")
         for name, bad in report.damaged[:MOST_ROWS]:
-            why = "nothing readable" if bad is None else f"{_many(bad, 'line')} skipped"
+            why = "no readable line" if bad is None else f"{_many(bad, 'line')} skipped"
             found.append(f"  {name}: {why}")
         if len(report.damaged) > MOST_ROWS:
             found.append(f"  … {len(report.damaged) - MOST_ROWS:,} more")

@@ -1,6 +1,6 @@
 """The page of `prunecli sessions stats --html`: one file with SVG plots and no script.
 
-It has the style and content security policy of the `replay` page. All text from sessions is escaped.
+The page has the style and content security policy of the `replay` page. All text from sessions is escaped.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -15,7 +15,7 @@ from prunecli.runtime.usage_store import UsageReport
 from prunecli.sanitize import one_line
 
 MOST_DAYS = 92
-"""Days in a plot, the newest ones."""
+"""Maximum days in a plot; the newest ones are shown."""
 MOST_MODELS = 6
 _WIDTH, _HEIGHT, _LEFT, _BELOW = 720, 200, 52, 22
 _STYLE = """
@@ -35,7 +35,7 @@ _HEAD = ("requests", "prompt", "output", "hit", "cost", "prunes", "saved")
 
 
 def page(report: UsageReport) -> str:
-    """The page."""
+    """Return the page."""
     return "\n".join(_page(report)) + "\n"
 
 
@@ -99,7 +99,7 @@ def _at(sums: dict[str, Sums], key: str) -> Sums:
 
 
 def _span(days: Sequence[str]) -> list[str]:
-    """Every day from the first to the last, at most MOST_DAYS, so that days without use are visible."""
+    """Return every day from the first to the last, at most MOST_DAYS, so that days without use are visible too."""
     last = date.fromisoformat(days[-1])
     count = min(MOST_DAYS, (last - date.fromisoformat(days[0])).days + 1)
     return [(last - timedelta(days=back)).isoformat() for back in reversed(range(count))]
@@ -110,7 +110,7 @@ def _bars(
     series: Sequence[tuple[str, str, Sequence[float]]],
     words: Callable[[float], str],
 ) -> Iterator[str]:
-    """Stacked bars, one for each day, with a legend."""
+    """Yield stacked bars, one for each day, with a legend."""
     top = max((sum(values[at] for _, _, values in series) for at in range(len(days))), default=0) or 1
     step = (_WIDTH - _LEFT) / len(days)
     wide = max(1.0, step - min(4.0, step * 0.2))

@@ -1,4 +1,4 @@
-"""A progress line for slow subcommands: what runs, for how long, and how to stop it."""
+"""A progress line for slow subcommands: the current work, its duration, and how to stop it."""
 
 import sys
 import threading
@@ -18,8 +18,8 @@ def working(
 ) -> Iterator[None]:
     """Show a progress line on standard error (or `out`) after `first` seconds if it is a terminal.
 
-    The line is blank again at the end. It uses no escape sequences, so it works on a dumb terminal. `words` may
-    change while it is shown.
+    The line is cleared at the end. It uses no escape sequences, so it works on a dumb terminal. `words` may change
+    while it is shown.
     """
     out = out or sys.stderr
     if not out.isatty():

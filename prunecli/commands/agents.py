@@ -41,7 +41,7 @@ def _row(runtime: Runtime, one: Definition) -> tuple[str, ...]:
 
 
 def _off(runtime: Runtime) -> list[str]:
-    """Why the model cannot use them, if so."""
+    """Return a line on why the model cannot use subagents; [] if it can."""
     context = runtime.session.context
     if TASK not in runtime.tools:
         return ["The tool task is not enabled in [tools], so the model cannot use them."]

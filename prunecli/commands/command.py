@@ -36,8 +36,8 @@ WORKING = Say("The agent is working. Esc to stop it.", "warning")
 class Table:
     """Rows under headings. Cells are plain text with formatted numbers; `right` lists right-aligned columns.
 
-    `note` appears below the rows; the plain interface shows `lines_note` instead where it is set. `below` holds for
-    each row, if given, the rows that a screen unfolds below it.
+    `note` appears below the rows; the plain interface shows `lines_note` instead if it is set. `below`, if given, has
+    for each row the rows that a screen unfolds below it.
     """
 
     title: str
@@ -70,8 +70,8 @@ class Choice:
 class Choose:
     """Let the user choose; runs `/command value` with the chosen value.
 
-    `grave`: the choice grants permission, so ignore keys typed before it appeared. Esc selects the last option.
-    `about` is what it is granted to, in lines, shown in full however long it is.
+    `grave`: the choice grants permission, so keys typed before it appeared are ignored. Esc selects the last option.
+    `about` describes in lines what the permission is for, and is always shown in full.
     """
 
     title: str
@@ -83,7 +83,7 @@ class Choose:
 
 @dataclass(frozen=True, slots=True)
 class PickSession:
-    """Let the user browse all sessions and open one; with `agent`, such as @claude, those of another agent.
+    """Let the user browse all sessions and open one. With `agent`, such as @claude, show those of another agent.
 
     `choose` returns a short list for front ends without a screen; it reads the session folder and raises nothing.
     """
@@ -245,7 +245,7 @@ class Command:
 
 
 def command_names() -> tuple[str, ...]:
-    """The names of all commands, found without importing any."""
+    """Return the names of all commands, found without importing any."""
     stems = names_in(Path(__file__).parent, ".py")
     return tuple(stem.replace("_", "-") for stem in stems if stem != "command")
 
@@ -258,20 +258,21 @@ def load(name: str) -> Command:
 
 
 def all_commands() -> tuple[Command, ...]:
-    """Every command of prunecli, for the menu and /help."""
+    """Return every command of prunecli, for the menu and /help."""
     return tuple(map(load, command_names()))
 
 
 def offered(runtime: Runtime) -> list[tuple[str, str, tuple[str, ...]]]:
-    """The name, help and aliases of every command: those of prunecli, then those of the user and the project."""
+    """Return the name, help and aliases of every command: those of prunecli, then those of the user and the
+    project."""
     own = [(command.name, command.help, command.aliases) for command in all_commands()]
     taken = {name for one in own for name in (one[0], *one[2])}
     return [*own, *((name, text, ()) for name, text in runtime.extensions.offered() if name not in taken)]
 
 
 def arguments(runtime: Runtime, typed: str) -> Sequence[tuple[str, str]]:
-    """The completions of the last word of a command line (without its slash), each with its detail. A command with
-    completions defines `words(runtime, before)`, where `before` are the arguments before the last word.
+    """Return the completions of the last word of a command line (without its slash), each with its detail. A command
+    with completions defines `words(runtime, before)`; `before` is the arguments before the last word.
     """
     name, _, given = typed.partition(" ")
     if name not in command_names():
@@ -282,7 +283,7 @@ def arguments(runtime: Runtime, typed: str) -> Sequence[tuple[str, str]]:
 
 
 def find(word: str) -> Command | None:
-    """The command with this name or alias, if any."""
+    """Return the command with this name or alias, if any."""
     names = command_names()
     if word in names:
         return load(word)
@@ -314,8 +315,8 @@ def run_line(runtime: Runtime, line: str) -> Sequence[Effect]:
 
 
 def _server_prompt(runtime: Runtime, word: str, arguments: str) -> Sequence[Effect]:
-    """Send a prompt of an MCP server: `/server:prompt` and its arguments in order, the last one takes the remaining
-    text."""
+    """Send a prompt of an MCP server: `/server:prompt` and its arguments in order. The last argument takes the
+    remaining text."""
     prompt = dict(runtime.servers.prompts()).get(word)
     if prompt is None:
         return [Say(f"No prompt named /{word}. /mcp lists the servers.", "error")]
@@ -335,7 +336,7 @@ def _server_prompt(runtime: Runtime, word: str, arguments: str) -> Sequence[Effe
 
 
 def switched(unheard: Sequence[str]) -> list[Effect]:
-    """The effects of switching sessions. Messages still queued in the old session return to the prompt, except
-    entries to restore there."""
+    """Return the effects of switching sessions. Messages still queued in the old session return to the prompt, except
+    those that restore its entries."""
     said = [words for words in unheard if not words.startswith("/restore ")]
     return [SwitchSession(), *([FillPrompt("\n\n".join(said))] if said else [])]

@@ -37,7 +37,7 @@ def _code(blocks: Sequence[str], words: Sequence[str]) -> Sequence[Effect]:
 
 
 def code_blocks(markdown: str) -> list[str]:
-    """The contents of fenced code blocks, in order. An unclosed block runs to the end of the text."""
+    """Return the contents of fenced code blocks, in order. An unclosed block runs to the end of the text."""
     blocks: list[str] = []
     fence, lines = "", list[str]()
     for line in markdown.split("\n"):
@@ -54,7 +54,7 @@ def code_blocks(markdown: str) -> list[str]:
 
 
 def _last_answer(runtime: Runtime) -> str:
-    """The model's latest text, pruned or not. Raises UsageError if there is none."""
+    """Return the model's latest text, pruned or not. Raises UsageError if there is none."""
     for entry in reversed(runtime.session.context.entries.values()):
         if entry.kind == "assistant" and (text := _text(entry).strip()):
             return text

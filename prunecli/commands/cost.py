@@ -19,13 +19,13 @@ _HEADINGS = ("", "entry", "input", "read", "write", "hit", "output", "cost", "ke
 
 UNKNOWN = "$ ?"
 MOST_ROWS = 1_000
-"""How many requests and turns to list, newest first; `prunecli sessions audit` lists all."""
+"""Maximum requests and turns to list, newest first; `prunecli sessions audit` lists all."""
 _WORDS = 20
 _Entry = tuple[Paid, Effect | None]
 
 
 def words(runtime: Runtime, before: str) -> Sequence[tuple[str, str]]:
-    """The word that lists every request."""
+    """Return the completion that lists every request."""
     return () if before else (("all", "every request"),)
 
 
@@ -69,7 +69,7 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect_]:
 
 
 def _of_turn(bill: Sequence[Turn], word: str, zone: tzinfo | None) -> Effect_:
-    """The requests of the turn with this number. Raises UsageError for any other word."""
+    """Return the requests of the turn with this number. Raises UsageError for any other word."""
     turn = next((turn for turn in bill if str(turn.number) == word), None)
     if turn is None:
         raise UsageError(f"no turn {word!r} has a cost", "/cost lists the turns, /cost all every request")
@@ -79,19 +79,19 @@ def _of_turn(bill: Sequence[Turn], word: str, zone: tzinfo | None) -> Effect_:
 
 
 def _name(turn: Turn) -> str:
-    """The number and the beginning of a prompt."""
+    """Return the number and the beginning of a prompt."""
     words = turn.words if len(turn.words) <= _WORDS else f"{turn.words[: _WORDS - 1].rstrip()}…"
     return f"{turn.number} {words}" if turn.number else "before the first prompt"
 
 
 def _requests(entries: Sequence[_Entry], zone: tzinfo | None) -> list[tuple[str, ...]]:
-    """A row for each of the newest requests, newest first."""
+    """Return a row for each of the newest requests, newest first."""
     newest = entries[: -MOST_ROWS - 1 : -1]
     return [_row(_when(one[0], zone), str(one[0].seq), [one]) for one in newest]
 
 
 def net(balance: float) -> str:
-    """The balance as text: saved $1.84 net, cost $0.12 net."""
+    """Return the balance as text: saved $1.84 net, cost $0.12 net."""
     return f"{'saved' if balance >= 0 else 'cost'} {money(abs(balance))} net"
 
 
@@ -116,7 +116,7 @@ def _row(name: str, entry: str, entries: Sequence[_Entry]) -> tuple[str, ...]:
 
 
 def _saved(entries: Sequence[_Entry]) -> str:
-    """What pruning saved net, "" for nothing, "?" without a price."""
+    """Return the net savings of pruning; "" for none, "?" if the price is unknown."""
     if any(effect is None for _, effect in entries):
         return "?"
     net = sum(effect.balance for _, effect in entries if effect)
@@ -124,7 +124,7 @@ def _saved(entries: Sequence[_Entry]) -> str:
 
 
 def _total(responses: Sequence[Paid]) -> str:
-    """The sum of the known costs, with "+ ?" if some are unknown."""
+    """Return the sum of the known costs, with "+ ?" if some are unknown."""
     known = [one.cost for one in responses if one.cost is not None]
     if not known:
         return UNKNOWN

@@ -14,7 +14,7 @@ from prunecli.runtime.make import STAND_IN
 from prunecli.runtime.probing import probe
 
 PROBE = "probe"
-"""The argument that asks the endpoint for its features."""
+"""The argument that tests the endpoint's features."""
 
 
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
@@ -32,7 +32,7 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
 
 
 def _probed(runtime: Runtime) -> Sequence[Effect]:
-    """Ask the endpoint of the session's model for its features. Runs in a thread."""
+    """Test the features of the session's endpoint. Runs in a thread."""
     setup, config = runtime.setup, runtime.config
     info, ttl, found = runtime.choices.model, config.model.cache_ttl, list[Finding]()
     if info.name == STAND_IN:

@@ -1,4 +1,4 @@
-"""/effort: how hard the model tries."""
+"""/effort: set the model's effort."""
 
 from collections.abc import Sequence
 

@@ -37,6 +37,7 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
 
 
 def _note(keys: Keys) -> str:
-    """The main keys as bound now. Of several bindings, show the last, which more terminals support (Ctrl+J)."""
+    """Return the main keys as bound now. Of several bindings, show the last, which more terminals support
+    (Ctrl+J)."""
     bound = [f"{shown(keys.of(name)[-1])} {what}" for name, what in _KEYS if keys.of(name)]
     return " · ".join([*bound, "@ file", "! shell"])

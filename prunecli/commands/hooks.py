@@ -43,7 +43,7 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
 
 
 def approval(runtime: Runtime) -> Sequence[Effect]:
-    """The question about the first hooks that wait for an approval; nothing if none do."""
+    """Return the question about the first hooks that wait for approval; nothing if there are none."""
     source = runtime.hooking.pending
     if source is None:
         return []
@@ -56,14 +56,14 @@ def approval(runtime: Runtime) -> Sequence[Effect]:
 
 
 def reread(runtime: Runtime) -> Sequence[Effect]:
-    """What to say and to ask after the settings were read again."""
+    """Return the notices and the question to show after the settings were read again."""
     if not runtime.hooking.exist:
         return []
     return [*(Say(one, "warning") for one in runtime.hooking.notices(headless=False)), *approval(runtime)]
 
 
 def _answered(runtime: Runtime, rest: str) -> Sequence[Effect]:
-    """Take an answer, which holds only for what the question showed."""
+    """Carry out an answer, which applies only to the definition that the question showed."""
     word, _, digest = rest.partition(" ")
     source = runtime.hooking.pending
     if word not in ("yes", "no") or source is None or digest != _digest(source):

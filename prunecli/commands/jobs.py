@@ -30,7 +30,7 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
                 return [Say(f"Stopping job {job.number} …")]
             case "detach":
                 way, folder = job.detach(), runtime.setup.places.shown(job.output.folder)
-                stays = f"Job {job.number} goes on when prunecli ends."
+                stays = f"Job {job.number} will continue when prunecli ends."
                 return [Say(f"{stays} To stop it then: {way}. Output: {folder}")]
             case _:
                 first, lines = job.newest_lines()
@@ -53,6 +53,6 @@ def _all(runtime: Runtime) -> Effect:
 
 
 def words(runtime: Runtime, before: str) -> Sequence[tuple[str, str]]:
-    """The words that may come next."""
+    """Return the words that may follow."""
     jobs = [(str(job.number), f"{job.state}  {job.command}") for job in runtime.jobs.shown()]
     return jobs if before else [*jobs, ("stop", "end one"), ("detach", "keep one when prunecli ends")]

@@ -69,7 +69,7 @@ def _all(runtime: Runtime, servers: Sequence[Server]) -> Table:
         for one in servers
     )
     wanting = next((one.name for one in servers if one.state == "needs login"), "")
-    note = "Tokens are those of all its tools; only those that mcp_search finds are sent. /mcp NAME for more."
+    note = "Tokens are those of all its tools; only tools that mcp_search finds are sent. /mcp NAME for more."
     note = f"/mcp {wanting} to log in. {note}" if wanting else note
     headings = ("server", "state", "transport", "tools", "tokens", "")
     return Table("MCP servers", headings, rows, right=(3, 4), note=note)
@@ -90,15 +90,15 @@ def _one(runtime: Runtime, server: Server) -> list[Effect]:
 
 
 def _login_offer(server: Server) -> list[Effect]:
-    """The offer to log in where a server wants that: at first, or because it no longer accepts a login."""
+    """Return the offer to log in if a server needs a login, or no longer accepts the stored one."""
     if server.state != "needs login":
         return []
-    row = Choice(f"login {server.name}", f"Log in at {server.name}", "Opens your browser")
+    row = Choice(f"login {server.name}", f"Log in to {server.name}", "Opens your browser")
     return [Choose("Log in?", "mcp", (row,))]
 
 
 def _tokens(runtime: Runtime, tools: Iterable[RemoteTool]) -> int:
-    """The tokens of the tools' definitions; many or long ones are estimated by their characters."""
+    """Return the tokens of the tools' definitions; many or long ones are estimated by their characters."""
     text = "\n".join(f"{tool.name} {tool.description} {json.dumps(tool.schema)}" for tool in tools)
     return len(text) // 4 if len(text) > 100_000 else runtime.session.context.counts.counter.count(text)
 
@@ -107,7 +107,8 @@ def _tokens(runtime: Runtime, tools: Iterable[RemoteTool]) -> int:
 
 
 def approval_question(runtime: Runtime, name: str = "", after: str = "") -> Sequence[Effect]:
-    """The question about a project's server: the one of this name, else the first that waits after a name."""
+    """Return the question about a project's server: the one with this name, or else the first waiting one after
+    `after`."""
     found = _definitions(runtime)
     if name and all(one.name != name for one in found.waiting):
         usable = any(one.name == name for one in found.usable)
@@ -137,7 +138,7 @@ def approval_question(runtime: Runtime, name: str = "", after: str = "") -> Sequ
 
 
 def newly_waiting(runtime: Runtime) -> list[Effect]:
-    """What to say and ask once the files were read again."""
+    """Return the notices and questions to show after the files were read again."""
     found = _definitions(runtime)
     return [
         *(Say(problem, "warning") for problem in found.problems),
@@ -146,7 +147,8 @@ def newly_waiting(runtime: Runtime) -> list[Effect]:
 
 
 def _answered(runtime: Runtime, answer: str, said: str) -> Sequence[Effect]:
-    """Carry out an answer, then ask about the next server. An answer holds for what its question showed."""
+    """Carry out an answer, then ask about the next server. An answer applies only to the definition that its question
+    showed."""
     digest, _, name = said.partition(" ") if answer == "allow" else ("", "", said)
     if answer == "leave":
         return [
@@ -175,7 +177,7 @@ def _revoke(runtime: Runtime, name: str) -> Sequence[Effect]:
 
 
 def _login(runtime: Runtime, name: str) -> Sequence[Effect]:
-    """Ask the server for its login page, open it, then wait for the browser to come back."""
+    """Ask the server for its login page, open the page, then wait until the browser returns."""
     setup, definition = runtime.setup, _reachable(runtime, name)
     attempt = LoginAttempt(setup.places, definition)
 
@@ -191,7 +193,7 @@ def _login(runtime: Runtime, name: str) -> Sequence[Effect]:
     def finish() -> Sequence[Effect]:
         attempt.finish()
         runtime.servers.restart(name)
-        return [Say(f"Logged in at {name}. /mcp logout {name} to undo.")]
+        return [Say(f"Logged in to {name}. /mcp logout {name} to undo.")]
 
     return [InThread(f"Asking {name} for its login page", begin, attempt.stop)]
 
@@ -199,11 +201,11 @@ def _login(runtime: Runtime, name: str) -> Sequence[Effect]:
 def _logout(runtime: Runtime, name: str) -> Sequence[Effect]:
     gone = login_of(runtime.setup.places, _reachable(runtime, name)).forget()
     runtime.servers.restart(name)
-    return [Say(f"Logged out of {name}." if gone else f"There is no login at {name}.")]
+    return [Say(f"Logged out of {name}." if gone else f"Not logged in to {name}.")]
 
 
 def _reachable(runtime: Runtime, name: str) -> Definition:
-    """The server to log in at, with its variables filled in. Raises ConfigError."""
+    """Return the server to log in to, with its variables filled in. Raises ConfigError."""
     found = _definitions(runtime)
     for one in found.usable:
         if one.name == name:

@@ -1,4 +1,4 @@
-"""/memory: the instruction files in force; `# text` at the prompt adds a line to one."""
+"""/memory: the instruction files in effect; `# text` at the prompt adds a line to one."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -21,7 +21,7 @@ _HELP = "# TEXT at the prompt adds a line; /memory edit user or project opens $E
 
 
 def words(runtime: Runtime, before: str) -> Sequence[tuple[str, str]]:
-    """`edit`, and the files that can be edited."""
+    """Return the completions: `edit`, and the files that can be edited."""
     memories = runtime.extensions.memories
     if before == "edit":
         return [(scope, _shown(runtime, memories.path(scope))) for scope in memories.scopes()]
@@ -67,7 +67,7 @@ def _saved(runtime: Runtime, rest: str) -> Sequence[Effect]:
 
 
 def _scope(runtime: Runtime, word: str) -> Scope:
-    """The file that a word names; without one, the first that may be changed."""
+    """Return the file that a word names, or else the first file that may be changed."""
     scopes: tuple[Scope, ...] = ("project", "user")
     found = next((scope for scope in scopes if scope == word.strip()), None)
     if found is None and word.strip():
@@ -76,7 +76,7 @@ def _scope(runtime: Runtime, word: str) -> Scope:
 
 
 def _listed(runtime: Runtime) -> Sequence[Effect]:
-    """The files in force, with their size and tokens."""
+    """Return the files in effect, with their size and tokens."""
     setup, context = runtime.setup, runtime.session.context
     trusted = runtime.gatekeeper.trusted
     found = Instructions(setup.cwd, setup.places.config, setup.places.home, trusted=trusted).at_start()

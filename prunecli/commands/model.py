@@ -16,7 +16,7 @@ from prunecli.runtime.make import STAND_IN
 from prunecli.runtime.offered_models import Rows, offered, reason
 
 REFRESH = "--refresh"
-"""The argument that asks the endpoint again before the kept list is old."""
+"""The argument that asks the endpoint again although the stored list is still fresh."""
 
 _UNKNOWN = "not known here"
 
@@ -36,7 +36,7 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
 
 
 def known(runtime: Runtime) -> Choose:
-    """The models to choose from, as far as known without a request."""
+    """Return the models to choose from that are known without a request."""
     return _choose(runtime, runtime.offered.kept() or ())
 
 
@@ -70,7 +70,7 @@ def _listed(runtime: Runtime, rows: Rows) -> Sequence[Effect]:
 
 
 def _choose(runtime: Runtime, rows: Rows) -> Choose:
-    """The models to choose from: those that the endpoint lists, if any, else those of the table."""
+    """Return the models to choose from: those that the endpoint lists, or else those of the table."""
     table, offers = _table(runtime), {one.name: one for one in rows}
     names = list(offers) or list(table.names())
     names += [name for name in map(table.resolve, runtime.config.models) if name not in names]
@@ -92,14 +92,14 @@ def _table(runtime: Runtime) -> ModelTable:
 
 
 def _doubts(runtime: Runtime, info: ModelInfo) -> Iterator[str]:
-    """Reasons why the model may not answer, as far as known without a request."""
+    """Yield the reasons why the model may not answer that are known without a request."""
     setup, config = runtime.setup, runtime.config
     if not info.context_window:
         near = nearest(info.name, [*MODEL_ALIASES, *_table(runtime).names()], 0.5)
         yield f"Unknown model name; it is sent as typed{near and f'. Did you mean {near}?'}"
     choices = runtime.choices
     if choices.wanted_effort and choices.wanted_effort not in choices.efforts:
-        taken = f"it takes {', '.join(choices.efforts)}" if choices.efforts else "it has no effort setting"
+        taken = f"it accepts {', '.join(choices.efforts)}" if choices.efforts else "it has no effort setting"
         yield f"{info.name} does not support effort {choices.wanted_effort}: {taken}. Using its default."
     if info.assumed:
         no_price = "" if _price(info) else ", price unknown"
@@ -109,7 +109,7 @@ def _doubts(runtime: Runtime, info: ModelInfo) -> Iterator[str]:
 
 
 def _price(info: ModelInfo) -> str:
-    """What a model costs, and who says so if not a table; "" if that is not known."""
+    """Return a model's price and its source, unless that is the table; "" if the price is unknown."""
     prices = info.prices
     if prices.input is None or prices.output is None:
         return ""

@@ -1,4 +1,4 @@
-"""/permissions: choose the permission mode; shows the rules in force."""
+"""/permissions: choose the permission mode; shows the rules in effect."""
 
 from collections.abc import Sequence
 
@@ -36,7 +36,7 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     if runtime.setup.added.paths:
         lines.append(f"Also works in {in_words(runtime.setup)}, with the same rules")
     if problem := runtime.project_rules.problem:
-        lines.append(f"{problem}, so no rules of this project are in force")
+        lines.append(f"{problem}, so no rules of this project are in effect")
     if kept:
         ignored = "" if keeper.trusted else ", ignored until you trust it"
         lines.append(f"allow in this project{ignored}: {', '.join(kept)}")

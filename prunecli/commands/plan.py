@@ -1,4 +1,4 @@
-"""/plan: plan mode, in which the agent only reads and ends with a plan to approve."""
+"""/plan: switch to plan mode, where the agent only reads and proposes a plan to approve."""
 
 from collections.abc import Sequence
 
@@ -17,7 +17,7 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
 
 
 def plan_of(runtime: Runtime) -> str:
-    """The plan at the end of the last answer in plan mode, or ""."""
+    """Return the plan at the end of the last answer in plan mode, or ""."""
     context = runtime.session.context
     last = context.items[-1] if context.items else None
     if runtime.gatekeeper.mode != "plan" or runtime.running or last is None or last.kind != "assistant":

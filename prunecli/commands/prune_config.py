@@ -53,7 +53,7 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     if not text:
         value = displayed(parse(key) or ("",), runtime.config.value(key))
         return [Say(f"{key} = {json.dumps(value)}    ({runtime.config.origin(key)})")]
-    runtime.config.value(key)  # raises ConfigError with the nearest option, whatever the table
+    runtime.config.value(key)  # raises ConfigError with the nearest option in any table
     changed = runtime.config.with_value(key, text)
     import_own(changed)
     runtime.use_config(changed)
@@ -66,7 +66,7 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
 
 
 def words(runtime: Runtime, before: str) -> Sequence[tuple[str, str]]:
-    """What may follow: "try", and the strategies after it."""
+    """Return the completions: "try", and the strategies after it."""
     if not before:
         return [("try", "See what another strategy would have cost so far")]
     if before != "try":
@@ -93,7 +93,7 @@ def _table(runtime: Runtime) -> Table:
 
 
 def _try(runtime: Runtime, given: Sequence[str]) -> Sequence[Effect]:
-    """Play the session so far under another strategy, or offer the strategies."""
+    """Replay the session so far under another strategy, or offer the strategies."""
     config = runtime.config
     names = _tried(runtime)
     if not given:
@@ -125,13 +125,14 @@ def _try(runtime: Runtime, given: Sequence[str]) -> Sequence[Effect]:
 
 
 def _tried(runtime: Runtime) -> list[str]:
-    """The strategies that can be tried: those that make edits of their own."""
+    """Return the strategies that can be tried: those that make edits of their own."""
     known = runtime.config.strategies
     return [name for name in known.names() if not hasattr(known.module(name), "context_edit")]
 
 
 def _stage(runtime: Runtime, wanted: str) -> "tuple[Stage, Sequence[Record], list[Setting]]":
-    """What this session is played with: its model, options and cache, under its present strategy and the wanted."""
+    """Return everything needed to replay this session: its model, options and cache, the records, and the settings of
+    the current and the wanted strategy."""
     from prunecli.replay.rates import Table as Rates
     from prunecli.replay.stage import NO_PRUNING, Setting, Stage
 

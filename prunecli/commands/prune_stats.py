@@ -47,7 +47,7 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
         *_held(ledger),
         f"protected  {protected:>8} {where}",
         f"context    {mark + short(ledger.context_tokens):>8} of {short(ledger.window)} tokens{used}",
-        f"cache      {share(bill.hit_share):>8} of prompt tokens read back",
+        f"cache      {share(bill.hit_share):>8} of prompt tokens read from it",
         f"cost       {money(bill.cost):>8} in {bill.requests} requests",
     ]
     summary += _balance(runtime.balance.now, len(runtime.session.context.prune_history.fetches))
@@ -68,7 +68,7 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
 
 
 def _balance(found: Pruning, fetches: int) -> list[str]:
-    """The running balance; nothing if nothing was withheld or a price is unknown."""
+    """Return the running balance; [] if nothing was withheld or a price is unknown."""
     if found.saved is None or found.cost is None or found.regret is None or found.balance is None:
         return []
     if not (found.withheld or found.cost or found.regret):

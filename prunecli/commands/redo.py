@@ -14,6 +14,6 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     for event in events:
         runtime.emit(event)
     if not events:
-        return [Say("Nothing to redo: the last prune is still in force.")]
+        return [Say("Nothing to redo: the last prune is still in effect.")]
     tokens = sum(event.tokens_removed for event in events)
     return [Say(f"Redid {counted(len(events), 'prune')}, ~{short(tokens)} tokens pruned.")]

@@ -15,7 +15,7 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     try:
         notices = reconfiguring.reload(runtime)
     except ConfigError as error:
-        kept = "Nothing changed: the previous values stay in force. /config to edit again."
+        kept = "Nothing changed: the previous values stay in effect. /config to edit again."
         return [Say("\n".join(filter(None, [error.message, error.hint, kept])), "error")]
     warnings: list[Effect] = [Say(notice, "warning") for notice in (*notices, *runtime.extensions.look())]
     kept = ", ".join(shown(key) for key in runtime.config.chosen)

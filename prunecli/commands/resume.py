@@ -37,19 +37,21 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
             return [_offer(locked)]
         except OSError as error:
             raise SessionNotFound(f"{error.filename}: {error.strerror}") from error
-        return switched(() if runtime.resuming else unheard)  # a long session gets them once it is loaded
+        return switched(
+            () if runtime.resuming else unheard
+        )  # a long session gets the messages once it is loaded
     if all(path == runtime.session.path for path in runtime.store.paths()):
         return [Say("No earlier sessions.")]
     return [PickSession(lambda: _choose(runtime))]
 
 
 def words(runtime: Runtime, before: str) -> Sequence[tuple[str, str]]:
-    """The agents whose sessions can be resumed, for completion."""
+    """Return the agents whose sessions can be resumed, for completion."""
     return [] if before else [(agent, f"sessions of {title_of(agent)}") for agent in AGENTS]
 
 
 def _of_agent(runtime: Runtime, wanted: str, how: str) -> Sequence[Effect]:
-    """Let the user choose a session of another agent, or import the one that is named, then resume it."""
+    """Let the user choose a session of another agent, or import the named one, then resume it."""
     setup = runtime.setup
     agent, _, given = wanted.partition(":")
     if not given:
@@ -66,7 +68,7 @@ def _of_agent(runtime: Runtime, wanted: str, how: str) -> Sequence[Effect]:
 
 
 def _choose_of(runtime: Runtime, agent: str) -> Choose:
-    """The newest sessions of another agent, as a list of lines."""
+    """Return the newest sessions of another agent as choices."""
     from prunecli.session.importers.finding import listed
     from prunecli.session.importers.handoff import facts_of
 

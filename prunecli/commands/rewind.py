@@ -1,4 +1,4 @@
-"""/rewind: return to the point before an earlier prompt, with or without the files; and forward again."""
+"""/rewind: return to the point before an earlier prompt, with or without the files, or go forward again."""
 
 from collections.abc import Sequence
 
@@ -36,7 +36,8 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
 
 
 def _looked(runtime: Runtime, seqs: list[int]) -> tuple[list[Outlook], str]:
-    """The file changes that a rewind to each point would make, and why files cannot be restored ("" if they can)."""
+    """Return the file changes that a rewind to each point would make, and why files cannot be restored ("" if they
+    can)."""
     if runtime.files.off:
         return [Outlook() for _ in seqs], runtime.files.off
     try:

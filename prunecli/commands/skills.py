@@ -1,4 +1,4 @@
-"""/skills: the skills that are there, their tokens, and the files that are not used."""
+"""/skills: the available skills, their tokens, and the unused files."""
 
 from collections.abc import Sequence
 

@@ -12,5 +12,5 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     """Show the agent's to-do list."""
     found = todos(runtime.session.context)
     if not found:
-        return [Say("No to-do list. The agent starts one for work of several steps.")]
+        return [Say("No to-do list. The agent starts one for work with several steps.")]
     return [Say("\n".join([f"To-do {progress(found)}", *in_lines(found)]))]

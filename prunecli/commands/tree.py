@@ -1,4 +1,4 @@
-"""/tree: the sessions of this directory, each below the session it was copied from or works for."""
+"""/tree: the sessions of this directory, each below the session that it was copied from or is a task of."""
 
 from collections.abc import Sequence
 

@@ -15,13 +15,13 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     """Undo the last prune, all (/undo all) or one by its number in /prune-stats (/undo 41)."""
     live = runtime.session.context.live_pruns()
     if not live:
-        return [Say("Nothing to undo: no prune is in force.")]
+        return [Say("Nothing to undo: no prune is in effect.")]
     chosen = live if arguments == "all" else live[-1:]
     if arguments not in ("", "all"):
         chosen = [record for record in live if str(record.seq) == arguments]
     if not chosen:
         raise UsageError(
-            f"no prune numbered {arguments} is in force",
+            f"no prune numbered {arguments} is in effect",
             "/prune-stats lists prunes by number; /restore restores single entries",
         )
     event = PrunReverted(tuple(record.seq for record in reversed(chosen)))

@@ -17,7 +17,7 @@ MAX_KEY_BYTES = 4096
 def connection_for(
     model: str, config: Config, environ: Mapping[str, str], places: Places
 ) -> tuple[Definition, Connection]:
-    """The provider of a model, and its connection. Raises ConfigError as `credentials` does."""
+    """Return the provider of a model, and its connection. Raises ConfigError as `credentials` does."""
     name = config.providers.answering(model, config.model.provider)
     keys = keys_of(config, name)
     key, options = credentials(environ, places, keys), config.provider_options(name)
@@ -26,34 +26,35 @@ def connection_for(
 
 
 def keys_of(config: Config, provider: str) -> Keys:
-    """The sources of a provider's credential: those of `[model] endpoint`, if that is in force, else its own."""
+    """Return the sources of a provider's credential: those of `[model] endpoint` if it is in effect, else the
+    provider's own."""
     endpoint = config.endpoint if provider == DEFAULT else None
     return config.providers.keys(provider) if endpoint is None else endpoint.keys
 
 
 def lacks_key(config: Config, provider: str, key: Credentials) -> bool:
-    """Whether requests would be rejected because there is no credential."""
+    """Return whether requests would be rejected because there is no credential."""
     needs_key = config.providers.definition(provider).needs_key
     return not key and (needs_key(config.model.base_url) or keys_of(config, provider).required)
 
 
 def misses_key(model: str, config: Config, environ: Mapping[str, str], places: Places) -> bool:
-    """Whether the endpoint of a model needs a key and there is none. Raises what `connection_for` raises."""
+    """Return whether the endpoint of a model needs a key and there is none. Raises what `connection_for` raises."""
     _, connection = connection_for(model, config, environ, places)
     return lacks_key(config, config.providers.answering(model, config.model.provider), connection.credentials)
 
 
 def provider_for(model: str, config: Config, environ: Mapping[str, str], places: Places) -> Provider:
-    """The provider of a model. Raises ConfigError, or UsageError for a malformed proxy variable."""
+    """Return the provider of a model. Raises ConfigError, or UsageError for a malformed proxy variable."""
     definition, connection = connection_for(model, config, environ, places)
     return definition.make(connection)
 
 
 def credentials(environ: Mapping[str, str], places: Places, keys: Keys) -> Credentials:
-    """The credential: the token in the environment, else the key there, else the key file.
+    """Return the credential: the token in the environment, else the key there, else the key file.
 
-    Sends only one: a gateway that expects a token must not see the account's key. Raises ConfigError for a key file
-    that others can read and for a malformed key; the message never quotes it.
+    Only one is returned: a gateway that expects a token must not see the account's key. Raises ConfigError for a key
+    file that others can read and for a malformed key; the message never quotes it.
     """
     if token := environ.get(keys.token_variable, "").strip():
         return Credentials(auth_token=_checked(token, keys.token_variable), source=keys.token_variable)

@@ -29,7 +29,7 @@ class Declared(NamedTuple):
 
 @cache
 def declared(options: type) -> Mapping[str, Declared]:
-    """The fields of a class of options by name, in order."""
+    """Return the fields of a class of options by name, in order."""
     hints = get_type_hints(options, include_extras=True)
     found = {}
     for item in fields(options):
@@ -39,7 +39,7 @@ def declared(options: type) -> Mapping[str, Declared]:
 
 
 def from_hint(name: str, hint: Any, default: Any = MISSING) -> Declared:
-    """The field that an annotation declares."""
+    """Return the field that an annotation declares."""
     doc, bounds, optional = "", (None, None), False
     while True:
         if get_origin(hint) is Annotated:
@@ -75,20 +75,20 @@ def is_list(hint: Any) -> bool:
 
 
 def choices(hint: Any) -> tuple[str, ...]:
-    """The values of an enumeration; empty for any other type."""
+    """Return the values of an enumeration; empty for any other type."""
     return get_args(hint) if get_origin(hint) is Literal else ()
 
 
 def item_type(hint: Any) -> Any:
-    """The type of a list's items or of a free table's values."""
+    """Return the type of a list's items or of a free table's values."""
     return get_args(hint)[1 if is_mapping(hint) else 0]
 
 
 class Section:
     """Equality and `repr` for the sections, written once.
 
-    A dataclass compiles its own for each class, which doubles the import time of `options`, and every start waits
-    for it.
+    A dataclass compiles its own for each class, which doubles the import time of `options` and so delays every
+    startup.
     """
 
     __slots__ = ()

@@ -78,17 +78,17 @@ class Config:
     """The strategies made so far, by name; `references.chosen` fills it, since each request asks for them."""
 
     def strategy_options(self, name: str) -> Any:
-        """The strategy's `Options` with the values in effect. Raises ConfigError for an unknown strategy."""
+        """Return the strategy's `Options` with the values in effect. Raises ConfigError for an unknown strategy."""
         return _build(self.strategies.options_class(name), ("pruning", name), self.found)
 
     def provider_options(self, name: str) -> Any:
-        """The provider's `Options` with the values in effect; None if it declares none."""
+        """Return the provider's `Options` with the values in effect; None if it declares none."""
         options = self.providers.options_class(name)
         return _build(options, ("model", name), self.found) if options else None
 
     @property
     def endpoint(self) -> "Endpoint | None":
-        """The known endpoint in force: `[model] endpoint`, unless a source of higher precedence sets another
+        """The known endpoint in effect: `[model] endpoint`, unless a source of higher precedence sets another
         address, which must not get its key."""
         if self.model.endpoint in ("", DEFAULT):
             return None
@@ -99,19 +99,19 @@ class Config:
         return None if overridden else KNOWN[self.model.endpoint]
 
     def origin(self, key: str) -> str:
-        """The source of a dotted key's value: "default", "~/.config/prunecli/config.toml:12",
+        """Return the source of a dotted key's value: "default", "~/.config/prunecli/config.toml:12",
         "environment PRUNECLI_MODEL", "flag --model", "session". Raises ConfigError for an unknown key."""
         return self._origin(self._key(key))
 
     def has(self, key: str) -> bool:
-        """Whether a dotted key, which may omit `pruning`, names a value. Raises ConfigError for a strategy that
-        cannot be imported."""
+        """Return whether a dotted key, which may omit `pruning`, names a value. Raises ConfigError for a strategy
+        that cannot be imported."""
         schema, parts = Schema(self.strategies, self.providers), parse(key)
         item = schema.find(schema.resolve(parts)) if parts else None
         return item is not None and not is_table(item.type) and not is_mapping(item.type)
 
     def value(self, key: str) -> Any:
-        """The value of a dotted key, which may omit `pruning`. Raises ConfigError for an unknown key."""
+        """Return the value of a dotted key, which may omit `pruning`. Raises ConfigError for an unknown key."""
         full = self._key(key)
         value: Any = self
         for at, name in enumerate(full):
@@ -154,7 +154,7 @@ class Config:
         return self._replaced("settings", key, value, place)
 
     def items(self, strategies: Iterable[str] | None = None) -> Iterator[Item]:
-        """Every value in effect, in the order of the sections.
+        """Yield every value in effect, in the order of the sections.
 
         Includes the given strategies; by default, those that run and those that a layer configures.
         """
@@ -178,7 +178,7 @@ class Config:
         return config_of(tuple(layers), self.strategies, self.notices, self.providers)
 
     def _provider_names(self) -> Iterator[str]:
-        """The providers with options that are in use or configured."""
+        """Return the providers with options that are in use or configured."""
         configured = sorted({key[1] for key in self.found if key[0] == "model" and len(key) > 2})
         names = dict.fromkeys((self.model.provider, *configured))
         return (name for name in names if self.providers.options_class(name))
@@ -216,7 +216,7 @@ def _rank(found: Found) -> int:
 
 
 def displayed(key: Key, value: Any) -> Any:
-    """A value as a screen may show it: without the secrets that an MCP server is given."""
+    """Return a value in a form that may be shown: without the secrets given to an MCP server."""
     if key[0] != "mcp" or not isinstance(value, str):
         return value
     from prunecli.mcp.starting import masked, masked_url  # deferred: few configurations name servers
@@ -271,7 +271,7 @@ def merged(layers: Iterable[Layer]) -> Mapping[Key, Found]:
 
 
 def _current(key: Key, before: Found | None) -> Any:
-    """The value below a layer: a merged one or the default."""
+    """Return the value below a layer: a merged one or the default."""
     if before:
         return before.value
     owner = SECTIONS.get(key[0])
@@ -305,7 +305,8 @@ def _member(item: Declared, key: Key, found: Mapping[Key, Found]) -> Any:
 
 
 def _unfit(above: Key, below: Iterable[Key], found: Mapping[Key, Found], what: str) -> ConfigError:
-    """The error for values that do not fit together. `what` may start with a field or an entry of its table."""
+    """Return the error for values that do not fit together. `what` may start with a field or an entry of its
+    table."""
     name, colon, rest = what.partition(": ")
     parts = name.split(".")
     named = (*above, *parts)

@@ -30,7 +30,7 @@ _PLACE = r" \(at (line \d+, column \d+|end of document)\)$"
 
 
 def read(path: Path, label: str) -> str | None:
-    """The text of a configuration file, or None if it does not exist. Raises ConfigError with `label`."""
+    """Return the text of a configuration file, or None if it does not exist. Raises ConfigError with `label`."""
     found = read_bytes(path, label, MAX_BYTES + 1, str(path))
     if found is None:
         return None
@@ -49,7 +49,7 @@ def read(path: Path, label: str) -> str | None:
 
 
 def read_bytes(path: Path, label: str, limit: int, hint: str) -> tuple[bytes, int] | None:
-    """The first `limit` bytes of a regular file and its mode, or None if there is none. Raises ConfigError."""
+    """Return the first `limit` bytes of a regular file and its mode, or None if there is none. Raises ConfigError."""
     try:
         # Opening a FIFO must not wait for a writer.
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -91,13 +91,13 @@ def parse_toml(text: str, label: str, path: Path) -> dict[str, Any]:
 
 
 def reason(error: OSError | ValueError) -> str:
-    """The system's error text without the path, such as "Permission denied"."""
+    """Return the system's error text without the path, such as "Permission denied"."""
     return error.strerror or str(error) if isinstance(error, OSError) else str(error)
 
 
 @lru_cache(maxsize=8)
 def lines(text: str) -> Mapping[Key, int]:
-    """The line, from 1, of each key and table header in valid TOML.
+    """Return the line, from 1, of each key and table header in valid TOML.
 
     Keys inside an inline table are not listed; they have the line of the table's own key.
     """
@@ -105,7 +105,7 @@ def lines(text: str) -> Mapping[Key, int]:
 
 
 def line_of(text: str, key: Key) -> int | None:
-    """The line of a key, else of the first key below it, else of the innermost table around it."""
+    """Return the line of a key, else of the first key below it, else of the innermost table around it."""
     known = lines(text)
     below = (line for name, line in known.items() if name[: len(key)] == key)
     around = (known[key[:end]] for end in range(len(key) - 1, 0, -1) if key[:end] in known)
@@ -129,7 +129,7 @@ def _statements(text: str) -> Iterator[tuple[Key, int]]:
 
 
 def _line_end(pattern: re.Pattern[str], text: str, at: int) -> tuple[int, int]:
-    """The end of the statement around `at`, and the number of lines passed."""
+    """Return the end of the statement around `at`, and the number of lines passed."""
     depth = passed = 0
     while at < len(text) and (piece := pattern.match(text, at)):
         string, newline, opening, closing = piece.groups()

@@ -14,7 +14,7 @@ _SHOWN = 60
 
 
 def parse(text: str) -> Key | None:
-    """The parts of a dotted key, or None if it is malformed."""
+    """Return the parts of a dotted key, or None if it is malformed."""
     parts, at = list[str](), 0
     while match := _PART.match(text, at):
         if (part := _unquoted(match[1])) is None:
@@ -68,7 +68,7 @@ def _unquoted(part: str) -> str | None:
 
 
 def nearest(name: str, known: Collection[str], likeness: float = 0.0) -> str:
-    """The known name most similar to this one, with at least this likeness (0 to 1), or ""."""
+    """Return the known name most similar to this one, with at least this likeness (0 to 1), or ""."""
     from difflib import get_close_matches  # only needed for errors
 
     found = get_close_matches(name[:_SHOWN], known, 1, likeness)

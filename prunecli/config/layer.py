@@ -32,7 +32,7 @@ class Layer(NamedTuple):
     places: Mapping[Key, str] = MappingProxyType({})
 
     def where(self, key: Key) -> str:
-        """The source of a key's value: "~/.config/prunecli/config.toml:12", "flag --model"."""
+        """Return the source of a key's value: "~/.config/prunecli/config.toml:12", "flag --model"."""
         if key in self.places:
             return self.places[key]
         line = line_of(self.text, key)
@@ -47,7 +47,7 @@ class Layer(NamedTuple):
         return self._replace(values={name: value for name, value in self.values.items() if name != key})
 
     def error(self, key: Key, what: str, hint: str = "") -> ConfigError:
-        """The error for a key: names the source and the key; for a file, the hint gives the line."""
+        """Return the error for a key: names the source and the key; for a file, the hint gives the line."""
         if not self.label:
             source = self.places.get(key, "")
             return ConfigError(f"{source}: {shown(key)}: {what}" if source else f"{shown(key)}: {what}", hint)
@@ -72,7 +72,7 @@ def file_layer(kind: Kind, text: str, label: str, path: Path, place: str, schema
 
 
 def text_layer(kind: Kind, assignments: Iterable[tuple[str, str, str, str]], schema: Schema) -> Layer:
-    """The layer of (key, text, label, place) tuples; later ones win. Raises ConfigError with the label."""
+    """Return the layer of (key, text, label, place) tuples; later ones win. Raises ConfigError with the label."""
     layer = Layer(kind, {})
     for key_text, text, label, place in assignments:
         key, value = text_value(key_text, text, label, schema)
@@ -81,7 +81,7 @@ def text_layer(kind: Kind, assignments: Iterable[tuple[str, str, str, str]], sch
 
 
 def text_value(key_text: str, text: str, label: str, schema: Schema) -> tuple[Key, Any]:
-    """The full key and typed value of `key=text`. Raises ConfigError with `label`, which may be empty."""
+    """Return the full key and typed value of `key=text`. Raises ConfigError with `label`, which may be empty."""
     prefix = f"{label}: " if label else ""
 
     def fault(key: Key, what: str, hint: str) -> NoReturn:

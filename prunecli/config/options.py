@@ -342,7 +342,7 @@ class Hooks(Section):
     ] = ()
 
     def table(self) -> dict[str, Any]:
-        """The configured events with their groups."""
+        """Return the configured events with their groups."""
         return {item.name: list(groups) for item in fields(self) if (groups := getattr(self, item.name))}
 
     @property

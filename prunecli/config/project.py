@@ -50,7 +50,7 @@ ADDED_UP: frozenset[Key] = frozenset({("permissions", name) for name in ("allow"
 
 
 def refusal(key: Key, value: Any) -> str:
-    """The reason why a project file may not set this, or ""."""
+    """Return the reason why a project file may not set this, or ""."""
     if len(key) == 4 and key[0] == "models" and key[2] == "prices":
         return "not allowed in a project file: it hides the cost of a run"
     if len(key) > 2 and key[0] == "model":
@@ -74,9 +74,9 @@ def is_stricter(key: Key, value: Any, current: Any) -> bool:
 
 
 def project_files(cwd: Path) -> tuple[Path, ...]:
-    """The possible project files for `cwd`, from the repository's root down to `cwd`.
+    """Return the possible project files for `cwd`, from the repository's root down to `cwd`.
 
-    The root is the nearest folder with a `.git`; outside a repository, only `cwd` counts. Links are resolved first,
+    The root is the nearest folder with a `.git`; outside a repository, only `cwd` is used. Links are resolved first,
     so a link into a repository counts as that repository. Trust in a directory covers the content of these files.
     """
     here = cwd.resolve()
@@ -90,5 +90,5 @@ def project_files(cwd: Path) -> tuple[Path, ...]:
 
 
 def _without_links_out(paths: Sequence[Path], root: Path) -> list[Path]:
-    """The paths but those that a link leads outside of the project, which is refused."""
+    """Return the paths without those that lead outside the project through a link, which are refused."""
     return [path for path in paths if path.resolve().is_relative_to(root)]

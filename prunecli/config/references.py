@@ -1,6 +1,6 @@
 """The user's functions, named in options as "package.module:name".
 
-They are imported at the first call, so that no start waits for them and a broken one cannot prevent a start. Their
+They are imported at the first call, so startup does not wait for them and a broken function cannot prevent it. Their
 exceptions become FunctionFailed; the strategy then proposes nothing.
 """
 
@@ -69,7 +69,7 @@ class OwnStrategy:
 
 
 def functions_of(name: str, module: ModuleType, options: Any) -> Mapping[str, Callable[..., Any]]:
-    """The functions in a strategy's options, by option name. Its module lists these options in FUNCTIONS."""
+    """Return the functions in a strategy's options, by option name. Its module lists these options in FUNCTIONS."""
     declared: tuple[str, ...] = getattr(module, "FUNCTIONS", ())
     texts = {option: getattr(options, option) for option in declared}
     return {option: Reference(text, f"pruning.{name}.{option}") for option, text in texts.items() if text}
@@ -87,7 +87,8 @@ def import_own(config: Config) -> None:
 
 
 def chosen(config: Config, name: str) -> Chosen:
-    """A strategy with its options in effect and their functions; the same one each time for a configuration.
+    """Return a strategy with its options in effect and their functions. For a configuration, the result is always the
+    same object.
 
     Raises ConfigError for a strategy that is unknown or cannot be imported.
     """

@@ -66,7 +66,7 @@ UNSET: Mapping[str, Any] = {
 
 
 def sample(strategies: Strategies, providers: Providers = SHIPPED) -> str:
-    """The text of sample-config.toml, including the options of these strategies and providers."""
+    """Return the text of sample-config.toml, including the options of these strategies and providers."""
     lines = [*_comment(HEADER), ""]
     lines += _comment(
         "Environment: " + ", ".join(f"{name} sets {key}" for name, key in VARIABLES.items()) + "."
@@ -116,7 +116,7 @@ def _section(key: Key, hint: Any) -> Iterator[str]:
 
 
 def _fields(key: Key, options: type, prefix: Key = (), skip: Set[str] = frozenset()) -> Iterator[str]:
-    """The fields of a table; fields of nested tables become dotted keys."""
+    """Yield the fields of a table; fields of nested tables become dotted keys."""
     for item in declared(options).values():
         if item.name in skip:
             continue
@@ -136,7 +136,7 @@ def _fields(key: Key, options: type, prefix: Key = (), skip: Set[str] = frozense
 
 
 def _doc(doc: str, item: Any) -> str:
-    """The field's documentation with its allowed values, unless the default makes them clear."""
+    """Return the field's documentation with its allowed values, unless the default makes them clear."""
     plain = is_mapping(item.type) or item.type is bool or (item.type is str and not item.optional)
     unset = "; unset by default" if item.default is None else ""
     return doc if plain else f"{doc} ({expected(item)}{unset})".strip()

@@ -79,7 +79,8 @@ def write_private(path: Path, data: bytes) -> None:
 
 @contextmanager
 def _locked(folder: Path) -> Iterator[None]:
-    """Lock the folder, so that two sessions that save keep each other's values. Creates it with mode 0700."""
+    """Lock the folder, so that two sessions that save do not overwrite each other's values. Creates it with mode
+    0700."""
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)

@@ -18,7 +18,7 @@ Fault = Callable[[Key, str, str], NoReturn]
 """(key, problem, hint): raises the ConfigError, which also names the source."""
 
 SECRETS = ("api_key", "auth_token", "key", "token", "apikey", "secret", "password")
-"""Names that people use when they look for the place of a credential."""
+"""Names that people try for a credential."""
 
 
 class Schema(NamedTuple):
@@ -28,7 +28,7 @@ class Schema(NamedTuple):
     providers: Providers = SHIPPED
 
     def member(self, owner: Any, name: str) -> Declared | None:
-        """The field `name` of a table type, or of the root if `owner` is None; None if there is none."""
+        """Return the field `name` of a table type, or of the root if `owner` is None; None if there is none."""
         if owner is None:
             return from_hint(name, SECTIONS[name]) if name in SECTIONS else None
         if is_mapping(owner):
@@ -44,7 +44,7 @@ class Schema(NamedTuple):
         return None
 
     def names(self, owner: Any) -> tuple[str, ...]:
-        """The valid names in a table of this type; none for a free table."""
+        """Return the valid names in a table of this type; none for a free table."""
         if owner is None:
             return tuple(SECTIONS)
         if not is_table(owner):
@@ -55,7 +55,7 @@ class Schema(NamedTuple):
         return (*declared(owner), *extra)
 
     def find(self, key: Key) -> Declared | None:
-        """The value or table at a key; None if the key is not valid."""
+        """Return the value or table at a key; None if the key is not valid."""
         item: Declared | None = None
         for name in key:
             item = self.member(item.type if item else None, name)
@@ -71,7 +71,7 @@ class Schema(NamedTuple):
         return key
 
     def text_value(self, key: Key, text: str, fault: Fault) -> Any:
-        """The value of `key=text` as its declared type."""
+        """Return the value of `key=text` as its declared type."""
         item = Declared("", None)
         for at, name in enumerate(key):
             member = self.member(item.type, name)
@@ -90,7 +90,7 @@ class Schema(NamedTuple):
     def values(
         self, table: Mapping[str, Any], fault: Fault, owner: Any = None, above: Key = ()
     ) -> Iterator[tuple[Key, Any]]:
-        """The values of a table by full key, as their declared types."""
+        """Yield the values of a table by full key, as their declared types."""
         for name, value in table.items():
             key = (*above, name)
             if owner is Pruning and value == {} and name in self.strategies.names():
@@ -171,7 +171,7 @@ class Schema(NamedTuple):
         fault(key, "unknown key", "this table has no keys")
 
     def _elsewhere(self, name: str) -> str:
-        """The full key with this name in another section, for a forgotten or mistaken section."""
+        """Return the full key with this name in another section, for a forgotten or mistaken section."""
         for section, owner in SECTIONS.items():
             if name in self.names(owner):
                 return dotted((section, name))

@@ -82,7 +82,7 @@ def load(
 
 
 def user_files(places: Places, config_file: Path | None = None) -> tuple[Path, ...]:
-    """The user's files, existing or not, in ascending order of precedence."""
+    """Return the user's files, existing or not, in ascending order of precedence."""
     return (config_file,) if config_file else (places.config_file, places.settings_file)
 
 
@@ -113,7 +113,8 @@ def _layer(kind: Kind, path: Path, label: str, places: Places, schema: Schema) -
 
 
 def _with_address(layer: Layer, environ: Mapping[str, str]) -> Layer:
-    """The layer with the address of the endpoint that it names, unless it sets one itself. Raises ConfigError."""
+    """Return the layer with the address of the endpoint that it names, unless it sets one itself. Raises
+    ConfigError."""
     name = layer.values.get(_ENDPOINT, "")
     if not name or _ADDRESS in layer.values:
         return layer

@@ -35,7 +35,7 @@ class NoOptions:
 
 
 class StrategyFolder(NamedTuple):
-    """A folder of strategies, NAME.py each: `shipped` with prunecli, or the user's code."""
+    """A folder of strategies, each in a file NAME.py: `shipped` with prunecli, or the user's code."""
 
     path: Path
     importer: Importer
@@ -49,17 +49,17 @@ class Strategies(NamedTuple):
 
     @staticmethod
     def of(places: Places) -> "Strategies":
-        """The shipped strategies, then those in the user's folder."""
+        """Return the shipped strategies, then those in the user's folder."""
         users = places.user_strategies
         own = StrategyFolder(users, lambda name: import_file(users / f"{name}.py"))
         return Strategies((*shipped_strategies(places.package).folders, own))
 
     def only_shipped(self) -> "Strategies":
-        """The strategies that run no user code; project files may only name these."""
+        """Return the strategies that run no user code; project files may only name these."""
         return Strategies(tuple(folder for folder in self.folders if folder.shipped))
 
     def names(self) -> tuple[str, ...]:
-        """The names of all strategies, found without importing any."""
+        """Return the names of all strategies, found without importing any."""
         found = [name for folder in self.folders for name in names_in(folder.path, ".py")]
         return tuple(dict.fromkeys((AUTO, *found)))
 
@@ -87,7 +87,7 @@ class Strategies(NamedTuple):
         raise ConfigError(f"no strategy named {name!r}", f"choose from {', '.join(self.names())}")
 
     def options_class(self, name: str) -> type:
-        """The strategy's `Options`; `NoOptions` if it declares none or if `auto` has no file."""
+        """Return the strategy's `Options`; `NoOptions` if it declares none or if `auto` has no file."""
         if name == AUTO and not self.has_module(name):
             return NoOptions
         found: type = getattr(self.module(name), "Options", NoOptions)
@@ -95,7 +95,7 @@ class Strategies(NamedTuple):
 
 
 def shipped_strategies(package: Path = PACKAGE) -> Strategies:
-    """The strategies shipped with prunecli."""
+    """Return the strategies shipped with prunecli."""
     return Strategies((StrategyFolder(package / "context" / "strategies", import_shipped, shipped=True),))
 
 
@@ -139,7 +139,7 @@ def called(function: Callable[P, R], *given: P.args, **more: P.kwargs) -> R:
 
 
 def _where(error: Exception) -> str:
-    """The last line of the user's code in the traceback; "" if it never ran."""
+    """Return the last line of the user's code in the traceback; "" if it never ran."""
     frames = [frame for frame in extract_tb(error.__traceback__) if frame.filename[:1] != "<"]
     theirs = [frame for frame in frames if _NOT_THEIRS.isdisjoint(Path(frame.filename).parents)]
     return f" ({Path(theirs[-1].filename).name}, line {theirs[-1].lineno})" if theirs else ""

@@ -70,7 +70,7 @@ def from_text(item: Declared, text: str) -> Any:
 
 
 def expected(item: Declared) -> str:
-    """The values that a type accepts: "an integer of at least 1", "one of always, cache_aware"."""
+    """Return the values that a type accepts: "an integer of at least 1", "one of always, cache_aware"."""
     if is_table(item.type) or is_mapping(item.type):
         return "a table"
     if is_union(item.type):

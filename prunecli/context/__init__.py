@@ -1,2 +1,2 @@
-"""The pruning engine: pure. It folds the log into the working context, proposes edits, and decides when to apply
-them."""
+"""The pruning engine, without I/O. It folds the log into the working context, proposes edits, and decides when to
+apply them."""

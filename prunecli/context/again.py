@@ -20,7 +20,7 @@ _ARGUMENT_CHARS = 80
 
 
 def readable(content: Iterable[Block]) -> tuple[Block, ...]:
-    """The blocks as allowed in a user message or tool result: calls as text, no thinking."""
+    """Return the blocks in a form allowed in a user message or tool result: calls as text, without thinking."""
     found = (_called(block) if isinstance(block, ToolUse) else block for block in content)
     return tuple(block for block in found if render.is_said(block))
 
@@ -31,7 +31,7 @@ def _called(call: ToolUse) -> Text:
 
 
 def original(entry: Entry) -> tuple[Block, ...]:
-    """An entry's original under a line that names it. A `/restore` already has such lines."""
+    """Return an entry's original under a line that names it. A `/restore` already has such lines."""
     content = getattr(entry.event, "content", ())
     if isinstance(entry.event, UserMessage) and entry.event.restores:
         return readable(content[1:])
@@ -55,10 +55,9 @@ def _heading(entry: Entry) -> str:
 
 
 def withheld(context: "Context", seqs: Iterable[int]) -> list[Entry]:
-    """The entries that the next request does not contain in full, in order.
+    """Return the entries that the next request does not contain in full, in order.
 
-    They were edited, dropped, compacted, or too long to send whole. The answer of a dropped exchange represents all
-    of it.
+    They were edited, dropped, compacted, or too long to send whole. A dropped exchange is represented by its answer.
     """
     found: dict[int, Entry] = {}
     for seq in seqs:
@@ -78,7 +77,7 @@ def _is_gone(context: "Context", entry: Entry) -> bool:
 
 
 def shown_in(context: "Context", seq: int) -> int:
-    """The seq of the entry in which a `/restore` shows this one in full, -1 if there is none."""
+    """Return the seq of the entry in which a `/restore` shows this entry in full, -1 if there is none."""
     at = context.again.get(seq, -1)
     while at >= 0 and (not context.is_shown(at) or context.text_edit(at) is not None):
         at = context.again.get(at, -1)
@@ -86,14 +85,14 @@ def shown_in(context: "Context", seq: int) -> int:
 
 
 def shown_again(entries: Iterable[Entry], typed: str) -> UserMessage:
-    """The message that shows the originals of these entries below the typed command."""
+    """Return the message that shows the originals of these entries below the typed command."""
     found = list(entries)
     content = (block for entry in found for block in original(entry))
     return UserMessage((Text(typed), *content), "command", tuple(entry.seq for entry in found))
 
 
 def amount_of(context: "Context", event: UserMessage) -> Amount:
-    """Tokens of a message that shows entries again. The entries' own texts are already counted."""
+    """Return the tokens of a message that shows entries again. The entries' own texts are already counted."""
     counts = context.counts
     entries = [context.entries[seq] for seq in event.restores]
     texts = Amount(sum(map(counts.counter.count, _new_texts(event, entries))))
@@ -107,7 +106,7 @@ def amount_of(context: "Context", event: UserMessage) -> Amount:
 
 
 def _new_texts(event: UserMessage, entries: Iterable[Entry]) -> Iterator[str]:
-    """The text in such a message besides the results, which are most of it."""
+    """Yield the text in such a message apart from the results, which make up most of it."""
     yield from (block.text for block in event.content[:1] if isinstance(block, Text))
     for entry in entries:
         if entry.kind == "result":

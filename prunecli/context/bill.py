@@ -1,4 +1,4 @@
-"""The bill of a session: reported tokens and what they cost, summed over its responses."""
+"""The bill of a session: reported tokens and their cost, summed over its responses."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -11,11 +11,11 @@ _BILLED = AssistantMessage | AttemptBilled | CompactionApplied
 
 @dataclass(frozen=True, slots=True)
 class Bill:
-    """Totals so far, of answers and of attempts that were billed without one; `cost` in USD.
+    """The totals so far of answers and of attempts that were billed without an answer; `cost` is in USD.
 
     The cache fields are the reported ones, 0 if the endpoint reports none. `model` is the last model used, "" if
-    prunecli has sent nothing (an imported session). `model_read` of its `model_prompt` prompt tokens since the switch
-    to it came from the cache: each model has its own cache.
+    prunecli has sent nothing (an imported session). Of its `model_prompt` prompt tokens since the switch to it,
+    `model_read` came from the cache; each model has its own cache.
     """
 
     requests: int = 0
@@ -64,7 +64,7 @@ class Bill:
 
     @property
     def hit_share(self) -> float:
-        """Share of all prompt tokens that were read from the cache, 0 to 1."""
+        """The share of all prompt tokens that were read from the cache, 0 to 1."""
         return self.cache_read / self.prompt_tokens if self.prompt_tokens else 0.0
 
     @property

@@ -33,7 +33,7 @@ NO_CLEARING = Clearing()
 
 
 def clearing_of(applied_edits: Sequence[Mapping[str, Json]] | None) -> Clearing:
-    """Sum the edits a response reports, including unknown kinds that have the same figures."""
+    """Sum the edits that a response reports, including unknown kinds with the same figures."""
     edits = applied_edits or ()
     return Clearing(_sum(edits, "cleared_input_tokens"), _sum(edits, "cleared_tool_uses"))
 
@@ -62,8 +62,8 @@ def shares(
 ) -> dict[int, int]:
     """Attribute cleared tokens to entries, by seq.
 
-    `items` are (as sent, as shown now), oldest first. Content pruned since then can't be cleared again. Costs O(items
-    cleared).
+    `items` are pairs (as sent, as shown now), oldest first. Content pruned since then can't be cleared again. Costs
+    O(items cleared).
     """
     found: dict[int, int] = {}
     left, answers = cleared, list[tuple[Entry, Shown, Shown | None]]()
@@ -90,14 +90,14 @@ def shares(
 
 
 def under(share: int, part: Entry, now: Shown | None, tokens: Tokens) -> int:
-    """The part of a share that remains if the item is shown like this."""
+    """Return the part of a share that remains if the item is shown in this way."""
     if now is None or now.hidden:
         return 0
     return min(share, tokens(part, now.edits.get(part.seq)))
 
 
 def sum_of(cleared: Mapping[int, int], items: Iterable[Entry]) -> int:
-    """The cleared tokens of these context items, by their heads."""
+    """Return the cleared tokens of these context items, by their heads."""
     if not cleared:
         return 0
     parts = (part for item in items for part in (item.exchange.entries if item.exchange else (item,)))

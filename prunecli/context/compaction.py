@@ -3,10 +3,10 @@
 This module chooses the range, writes the instructions for the model, and turns its answer into an event. Compaction
 is separate from pruning, which goes first.
 
-If the endpoint offers it, it makes the summary itself (`by_endpoint`) and signs it. The thinking of the kept turns
-then stays valid, but only if nothing precedes the signed block and nothing comes between it and those turns. So the
-first turns are summarized too, the range ends where a user message follows an answer, and the user's messages are
-sent where the compaction happened, after the kept turns.
+If the endpoint supports this, it makes the summary itself (`by_endpoint`) and signs it. The thinking of the kept
+turns then stays valid, but only if nothing precedes the signed block and nothing comes between the block and those
+turns. So the first turns are summarized too, and the range ends where a user message follows an answer. The user's
+messages are sent at the place of the compaction, after the kept turns.
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,7 +23,7 @@ from prunecli.model.events import AssistantMessage, CompactionApplied, UserMessa
 from prunecli.model.messages import Block, Json, Opaque, Text
 
 MAX_INSTRUCTIONS = 16_384
-"""The maximum characters of instructions that the endpoint accepts."""
+"""Maximum characters of instructions that the endpoint accepts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +38,11 @@ class Options:
     keep_user_chars: Annotated[int, "Characters of user messages kept verbatim."] = 20_000
 
     def limit(self, window: int) -> int:
-        """The limit of context tokens, no larger than the window."""
+        """Return the limit of context tokens, no larger than the window."""
         return min(self.max_context_tokens, window)
 
     def threshold(self, window: int) -> int:
-        """Tokens of context at which a compaction is due."""
+        """Return the tokens of context at which a compaction is due."""
         return round(self.compact_at_pct * self.limit(window))
 
 
@@ -50,8 +50,8 @@ class Options:
 class CompactionPlan:
     """The range to summarize: after entry `head_end` and before `tail_start`, both kept.
 
-    `words` are the user's messages in that range, kept verbatim as far as they fit. With `by_endpoint` the endpoint
-    makes the summary.
+    `words` are the user's messages in that range, kept verbatim up to a limit. With `by_endpoint`, the endpoint makes
+    the summary.
     """
 
     head_end: int
@@ -61,11 +61,11 @@ class CompactionPlan:
     by_endpoint: bool = False
 
     def request_text(self) -> str:
-        """The prompt that asks the model for a summary."""
+        """Return the prompt that asks the model for a summary."""
         return f"[This is prunecli, not the user.] {self._asked(self.focus)}"
 
     def instructions(self) -> str:
-        """The instructions for the endpoint. They replace its own prompt, so they are complete."""
+        """Return the instructions for the endpoint. They replace its own prompt, so they are complete."""
         return self._asked(self.focus[: MAX_INSTRUCTIONS - len(self._asked("-"))])
 
     def _asked(self, focus: str) -> str:
@@ -81,7 +81,7 @@ class CompactionPlan:
     def event(
         self, context: Context, summary: str, block: Mapping[str, Json] | None = None
     ) -> CompactionApplied:
-        """The event for an answer, with the summary exactly as the model will see it.
+        """Return the event for an answer, with the summary exactly as the model will see it.
 
         `block` is the endpoint's own block, if it made the summary.
         """
@@ -94,7 +94,7 @@ class CompactionPlan:
         covered = [item for item in context.items if covers(event, item)]
         left = counts.shown.minus(counts.amount_of(covered))
         after = counts.scale.total(*left.plus(words_of(text + words)))
-        from prunecli.context.economics import Market  # deferred, as no start needs them
+        from prunecli.context.economics import Market  # deferred, since startup does not need them
         from prunecli.context.impact import impact
 
         thinking = impact(context, [event], Market())  # of kept answers
@@ -103,7 +103,7 @@ class CompactionPlan:
 
 
 def signed_summary(content: Sequence[Block]) -> Mapping[str, Json] | None:
-    """The endpoint's summary in a response, None if it is empty or can't be sent back."""
+    """Return the endpoint's summary in a response; None if the summary is empty or can't be sent back."""
     for block in content:
         if isinstance(block, Opaque) and render.is_signed(block.json):
             return block.json
@@ -113,10 +113,10 @@ def signed_summary(content: Sequence[Block]) -> Mapping[str, Json] | None:
 def plan_compaction(
     context: Context, options: Options, window: int, focus: str = "", *, by_endpoint: bool = False
 ) -> CompactionPlan | None:
-    """The range to summarize: the middle user turns, or the older exchanges of one long turn.
+    """Return the range to summarize: the middle user turns, or the older exchanges of one long turn.
 
-    None if there is nothing in between. With `by_endpoint`, everything before the recent turns if the conditions
-    hold. The range never includes the exchange in progress and never partly overlaps an earlier one.
+    Return None if there is nothing in between. With `by_endpoint`, return everything before the recent turns if the
+    conditions are met. The range never includes the exchange in progress, and never partly overlaps an earlier range.
     """
     threshold = options.threshold(window)
     if by_endpoint and (found := _before_recent(context, options, threshold)):
@@ -136,19 +136,19 @@ def plan_compaction(
 
 
 def due(context: Context, options: Options, window: int) -> bool:
-    """Whether the context is over the threshold and the user spoke since the last compaction."""
+    """Return whether the context is over the threshold and there is a user message since the last compaction."""
     if not options.enabled or context.counts.context_tokens < options.threshold(window):
         return False
     return last_word(context) > context.boundary
 
 
 def last_word(context: Context) -> int:
-    """The seq of the newest user message, -1 if there is none."""
+    """Return the seq of the newest user message, -1 if there is none."""
     return max((item.seq for item in reversed(context.items) if item.opens_turn), default=-1)
 
 
 def _between_turns(context: Context, options: Options) -> tuple[int, int] | None:
-    """The last entry of the first turns and the first entry of the recent ones, if any lie between."""
+    """Return the last entry of the first turns and the first entry of the recent ones, if any lie between."""
     starts = [item.seq for item in context.items if item.opens_turn]
     first, recent = max(0, options.keep_first_turns), max(1, options.keep_recent_turns)
     if len(starts) <= first + recent:
@@ -157,11 +157,11 @@ def _between_turns(context: Context, options: Options) -> tuple[int, int] | None
 
 
 def _before_recent(context: Context, options: Options, threshold: int) -> tuple[int, int] | None:
-    """The range before the recent turns that the endpoint can summarize with their thinking valid.
+    """Return the range before the recent turns that the endpoint can summarize while their thinking stays valid.
 
-    None if there is no such range or if the rest would be too large. The range ends where a user message follows an
-    answer: otherwise the endpoint would merge the messages on both sides of the cut. A model turn that the endpoint
-    paused must stay the last message.
+    Return None if there is no such range or if the rest would be too large. The range ends where a user message
+    follows an answer, since otherwise the endpoint would merge the messages on both sides of the cut. A model turn
+    that the endpoint paused must stay the last message.
     """
     starts = [item for item in context.items if item.opens_turn]
     last = context.items[-1].event if context.items else None
@@ -177,7 +177,7 @@ def _before_recent(context: Context, options: Options, threshold: int) -> tuple[
 
 
 def _cut_before(context: Context, start: Entry) -> int | None:
-    """Where the kept part begins if this user message is its first; None if no cut is possible."""
+    """Return the start of the kept part if this user message is its first; None if no cut is possible."""
     at = context.group_of(start.seq)
     if at == 0 or not start.is_sent:
         return None
@@ -191,7 +191,8 @@ def _cut_before(context: Context, start: Entry) -> int | None:
 
 
 def _between_exchanges(context: Context, keep_tokens: int) -> tuple[int, int] | None:
-    """The first user message and the oldest of the newest exchanges that fit. Keeps at least one."""
+    """Return the first user message and the oldest of the newest exchanges that fit. At least one exchange is
+    kept."""
     opening = next((item for item in context.items if item.opens_turn or item.kind == "summary"), None)
     shown = [e for e in context.exchanges if context.is_shown(e.seq) and not context.dropped(e)]
     if opening is None or len(shown) < 2:
@@ -208,7 +209,7 @@ def _between_exchanges(context: Context, keep_tokens: int) -> tuple[int, int] | 
 
 
 def _last_before(context: Context, seq: int) -> int:
-    """The last entry before a user message, including results of its exchange."""
+    """Return the last entry before a user message, including results of its exchange."""
     return max((entry.seq for entry in context.entries.values() if entry.seq < seq), default=seq - 1)
 
 
@@ -217,7 +218,7 @@ def _tail_tokens(context: Context, start: int) -> int:
 
 
 def _words(context: Context, head_end: int, tail_start: int, limit: int | None) -> str:
-    """The user's messages in the range, in order.
+    """Return the user's messages in the range, in order.
 
     If they are too long, the newest are kept and cuts are marked.
     """
@@ -229,7 +230,7 @@ def _words(context: Context, head_end: int, tail_start: int, limit: int | None) 
         if isinstance(block, Text)
     ]
     said += [
-        (one.event.tail_start, one.event.words)  # older than the turns kept then
+        (one.event.tail_start, one.event.words)  # older than the turns that were kept then
         for one in context.beside
         if head_end < one.seq < tail_start and isinstance(one.event, CompactionApplied)
     ]

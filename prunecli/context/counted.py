@@ -13,7 +13,7 @@ from prunecli.model.messages import thinking_blocks
 
 @dataclass(slots=True, eq=False)
 class Item:
-    """The content of a context item at some moment. Only its sums are filled in later."""
+    """The content of a context item at one moment. Only the sums are filled in later."""
 
     head: Entry
     parts: tuple[Entry, ...]
@@ -31,11 +31,11 @@ class Item:
     fixed: int = 0
 
     def hides(self, part: Entry) -> bool:
-        """Whether an edit keeps some or all of this part out of the context."""
+        """Return whether an edit keeps some or all of this part out of the context."""
         return self.hidden or part.seq in self.edits
 
     def grew_from(self, then: "Item | None") -> bool:
-        """Whether the content shown `then` is still included unchanged."""
+        """Return whether the content shown by `then` is still included unchanged."""
         return then is None or then.look == self.look
 
     @property
@@ -48,8 +48,8 @@ class Item:
 class Report:
     """A prompt, as `response` reported it.
 
-    With it: the changes since the previous report (items before and after), and what the endpoint cleared from its
-    copy.
+    Also the changes since the previous report (items before and after), and the content that the endpoint cleared
+    from its copy.
     """
 
     response: int
@@ -78,7 +78,7 @@ def reported_thinking(entry: Entry) -> int | None:
 
 
 def parts_of(head: Entry) -> tuple[Entry, ...]:
-    """The entries of an item: itself, and the results of its calls."""
+    """Return the entries of an item: itself, and the results of its calls."""
     return tuple(head.exchange.entries) if head.exchange else (head,)
 
 
@@ -89,7 +89,7 @@ WORDS = ("user", "summary")
 
 
 class EntryTokens:
-    """Count the tokens of single entries.
+    """A counter for the tokens of single entries.
 
     `factor_of` gives a model's tokens per raw token, estimated from its name.
     """
@@ -99,11 +99,11 @@ class EntryTokens:
         self._factor_of = factor_of
 
     def thinking(self, entry: Entry) -> Amount:
-        """Tokens of an answer's thinking, if the model sees it."""
+        """Return the tokens of an answer's thinking, if the model sees it."""
         return self.amount(entry).minus(self.amount(entry, silent=True))
 
     def amount(self, entry: Entry, edit: Edit | None = None, *, silent: bool = False) -> Amount:
-        """Tokens of an entry under an edit or as is, with or without an answer's thinking."""
+        """Return the tokens of an entry under an edit or as is, with or without an answer's thinking."""
         output = output_tokens(entry) if edit is None else 0
         if silent and edit is None and isinstance(entry.event, AssistantMessage):
             return self._spoken(entry, entry.event, output)
@@ -114,7 +114,7 @@ class EntryTokens:
         return Amount(exact=media, words=tokens) if entry.kind in WORDS else Amount(tokens, media)
 
     def _spoken(self, entry: Entry, event: AssistantMessage, output: int) -> Amount:
-        """Tokens of an answer without its thinking: the reported rest, or an estimate."""
+        """Return the tokens of an answer without its thinking: the rest of the reported tokens, or an estimate."""
         if (thinking := reported_thinking(entry)) is not None:
             return Amount(exact=max(0, output - thinking))
         if entry.spoken_tokens < 0:
@@ -124,7 +124,7 @@ class EntryTokens:
         return Amount(exact=min(output, round(self._factor_of(event.model) * entry.spoken_tokens)))
 
     def saved_by(self, edits: Iterable[Edit], entries: Mapping[int, Entry]) -> Amount:
-        """Tokens that these edits save, by their own counts."""
+        """Return the tokens that these edits save, by their own counts."""
         saved = images = 0
         for edit in edits:
             saved += edit.tokens_saved
@@ -133,7 +133,8 @@ class EntryTokens:
         return Amount(saved - images, images)
 
     def shown_chars(self, entry: Entry, edit: Edit | None) -> int:
-        """Characters shown of an entry, without images. For an answer: text, thinking and inputs as JSON."""
+        """Return the characters shown of an entry, without images. For an answer: text, thinking and inputs as
+        JSON."""
         if edit is not None:
             return sum(map(len, [*entry.typed, edit.text or ""]))
         names = (
@@ -144,19 +145,19 @@ class EntryTokens:
         return entry.size[0] - names
 
     def recorded(self, entry: Entry, tokens: int | None) -> None:
-        """Whether the log holds the entry's count by the shipped tokenizer."""
+        """Store an entry's count from the log, if the shipped tokenizer made it."""
         if tokens is not None and self.counter.name == SHIPPED:
             entry.tokens = tokens
 
     def with_tokens(self, event: Event) -> Event:
-        """Add the count to a result without one, if it is known; other events are returned unchanged."""
+        """Return a result with its count added, if the count is known; return other events unchanged."""
         ready = self.counter.name == SHIPPED and getattr(self.counter, "ready", True)
         if ready and isinstance(event, ToolResult) and event.tokens is None:
             return replace(event, tokens=result_tokens(event.sent, self.counter.count))
         return event
 
     def tokens(self, entry: Entry) -> int:
-        """Raw estimate of the entry's original."""
+        """Return the raw estimate of the entry's original."""
         if entry.tokens < 0:
             count = (
                 from_words if entry.kind in WORDS and self.counter.name != "chars4" else self.counter.count
@@ -165,7 +166,7 @@ class EntryTokens:
         return entry.tokens
 
     def shown_tokens(self, entry: Entry, edit: Edit | None) -> int:
-        """Raw estimate of an entry under an edit or as is. A recorded edit carries its count."""
+        """Return the raw estimate of an entry under an edit or as is. A recorded edit carries its count."""
         if edit is None:
             return self.tokens(entry)
         if edit.tokens_after and self.counter.name == SHIPPED:
@@ -173,7 +174,7 @@ class EntryTokens:
         return sum(map(self.counter.count, [*entry.typed, edit.text or ""]))
 
     def is_counted(self, item: Item) -> bool:
-        """Whether its tokens are known without counting any tool or model text."""
+        """Return whether an item's tokens are known without counting any tool or model text."""
         return (
             item.amount is not None
             or item.hidden
@@ -181,7 +182,7 @@ class EntryTokens:
         )
 
     def is_known(self, entry: Entry, edits: Mapping[int, Edit], *, silent: bool = False) -> bool:
-        """The same of an entry under these edits."""
+        """Return whether an entry's tokens under these edits are known without counting."""
         if entry.seq in edits or entry.kind in WORDS:
             return True
         if silent and entry.kind == "assistant":
@@ -189,7 +190,7 @@ class EntryTokens:
         return entry.tokens >= 0 or output_tokens(entry) > 0
 
     def item_amount(self, item: Item | None) -> Amount:
-        """Tokens of an item, summed once."""
+        """Return the tokens of an item, summed once."""
         if item is None:
             return NOTHING
         if item.amount is None:
@@ -201,13 +202,13 @@ class EntryTokens:
         return item.amount
 
     def withheld_by(self, item: Item) -> Amount:
-        """What the edits on an item keep out of the context."""
+        """Return the tokens that the edits on an item keep out of the context."""
         gone = [part for part in item.parts if item.hides(part)]
         shown = [] if item.hidden else [self.amount(part, item.edits[part.seq]) for part in gone]
         memos = Amount(sum(map(self.memo_tokens, item.memos)))
         return total(map(self.amount, gone)).minus(total((memos, *shown)))
 
     def memo_tokens(self, memo: Edit) -> int:
-        """Raw tokens of a memo. A recorded one carries its count."""
+        """Return the raw tokens of a memo. A recorded one carries its count."""
         recorded = memo.tokens_after if self.counter.name == SHIPPED else 0
         return recorded or self.counter.count(memo.text or "")

@@ -1,4 +1,4 @@
-"""Cut texts without splitting a character from its combining marks or joiners.
+"""Cuts texts without splitting a character from its combining marks or joiners.
 
 A cut moves inward to the nearest boundary. Lengths are code points.
 """
@@ -15,7 +15,7 @@ _SELECTORS = (
 
 
 def _joined(text: str, at: int) -> bool:
-    """Whether the character at `at` belongs to the one before it."""
+    """Return whether the character at `at` belongs to the character before it."""
     char = text[at]
     if char.isascii():
         return False
@@ -25,7 +25,7 @@ def _joined(text: str, at: int) -> bool:
 
 
 def head(text: str, length: int) -> str:
-    """The first `length` characters, or fewer to avoid splitting a character sequence."""
+    """Return the first `length` characters, or fewer to avoid splitting a character sequence."""
     end = max(0, length)
     if end >= len(text):
         return text
@@ -35,7 +35,7 @@ def head(text: str, length: int) -> str:
 
 
 def tail(text: str, length: int) -> str:
-    """The last `length` characters, or fewer as for `head`."""
+    """Return the last `length` characters, or fewer for the same reason."""
     start = len(text) - max(0, length)
     if start <= 0:
         return text

@@ -13,12 +13,12 @@ from prunecli.context.state import Context
 Gate: TypeAlias = Literal["always", "cache_aware"]
 
 _READ, _WRITE_5M, _WRITE_1H, _OUTPUT = 0.1, 1.25, 2.0, 5.0
-"""What Claude's prices are in units of uncached input."""
+"""Claude's prices in units of the price of uncached input."""
 _SHORT_TTL_MS = 300_000
 
 
 class Rates(NamedTuple):
-    """Prices of a token, in any unit: read from the cache, written to it, and of the answer."""
+    """Prices of a token, in any unit: for cache reads, cache writes and output."""
 
     read: float
     write: float
@@ -26,8 +26,8 @@ class Rates(NamedTuple):
 
 
 class Prices(NamedTuple):
-    """USD per million tokens in requests with a prompt above `above`: read from the cache, written to it, and of the
-    answer, if known."""
+    """USD per million tokens in requests with a prompt above `above`: for cache reads, cache writes and output, if
+    known."""
 
     above: int
     read: float
@@ -36,7 +36,7 @@ class Prices(NamedTuple):
 
     @property
     def extra(self) -> float:
-        """What it costs more to write a token than to read it, in USD."""
+        """The price of writing a token minus the price of reading it, in USD."""
         return (self.write - self.read) / 1e6
 
 
@@ -59,21 +59,22 @@ class Market:
     bands: tuple[Prices, ...] = ()
 
     def prices_for(self, prompt: int) -> Prices | None:
-        """The prices of a request with so many prompt tokens; None if unknown."""
+        """Return the prices of a request with this many prompt tokens; None if unknown."""
         if self.read is None or self.write is None:
             return None
         base = Prices(0, self.read, self.write, self.output)
         return next((band for band in reversed(self.bands) if prompt > band.above), base)
 
     def rates_for(self, prompt: int) -> Rates:
-        """The same, or those usual for Claude in units of uncached input if one is unknown."""
+        """Return the rates of a request with this many prompt tokens. If a price is unknown, use Claude's usual
+        ratios."""
         known = self.prices_for(prompt)
         if known is None or known.output is None or not known.write:
             return Rates(_READ, _WRITE_1H if self.ttl_ms > _SHORT_TTL_MS else _WRITE_5M, _OUTPUT)
         return Rates(known.read, known.write, known.output)
 
     def near_limit(self, tokens: int) -> bool:
-        """Whether a context of so many tokens is so large that a compaction will soon be due."""
+        """Return whether a compaction will soon be due for a context of this many tokens."""
         return bool(self.limit) and tokens >= self.engage_ratio * self.limit
 
 
@@ -81,9 +82,10 @@ class Market:
 class Break:
     """The effect of a change in the context on the prompt cache and the bill.
 
-    `rewritten`: cached tokens after the change that become new. `cost`: USD, once; `gain`: USD per request from the
-    next one on, negative if tokens come back; both None without prices. `cold` says why nothing is cached, "" for a
-    warm cache, which `warm` describes. `at_end`: only adds to the end, no cached content changes.
+    `rewritten`: cached tokens after the change that must be written again. `cost`: USD, once; `gain`: USD per request
+    from the next one on, negative if tokens come back; both None without prices. `cold` is the reason why nothing is
+    cached, "" for a warm cache, which `warm` describes. `at_end`: the change only adds to the end, so no cached
+    content changes.
     """
 
     rewritten: int
@@ -95,17 +97,17 @@ class Break:
 
     @property
     def even_after(self) -> int | None:
-        """The number of requests after which it pays off; None if never or if a price is unknown."""
+        """The number of requests after which the change pays off; None if never or if a price is unknown."""
         if self.cost is None or self.gain is None or self.gain <= 0:
             return None
         return max(1, ceil(self.cost / self.gain))
 
 
 def breaking(context: Context, first: int | None, before: int, after: int, market: Market) -> Break:
-    """The break caused by changing entry `first`; None if content is only appended.
+    """Return the break caused by changing entry `first`; None if content is only appended.
 
     `before` and `after`: tokens of the whole next request without and with the change, each at the prices of its
-    length. Restored content is written once.
+    length. Restored content is written to the cache once.
     """
     still, saved = cold(context, market), before - after
     rewritten = 0 if still or first is None else _cached_behind(context, first)
@@ -113,19 +115,19 @@ def breaking(context: Context, first: int | None, before: int, after: int, marke
     old, new = market.prices_for(before), market.prices_for(after)
     if old is not None and new is not None:
         cost = max(0, rewritten - saved) * new.extra
-        if old != new and not still:  # what is new is written at other prices too
+        if old != new and not still:  # new content is also written at other prices
             cost = max(0.0, cost + _unsent(context) * (new.extra - old.extra))
         gain = (before * old.read - after * new.read) / 1e6
     return Break(rewritten, cost, gain, still, warmth(context, market), at_end=first is None)
 
 
 def _unsent(context: Context) -> int:
-    """Tokens of what no request has had so far."""
+    """Return the tokens of content that has not been in any request yet."""
     return context.counts.tokens_of(context.items[context.wire.item_at(context.wire.unchanged) :])
 
 
 def _cached_behind(context: Context, seq: int) -> int:
-    """Cached tokens from this entry's message on, which a change here would invalidate."""
+    """Return the cached tokens from this entry's message on, which a change here would invalidate."""
     exchange = context.entries[seq].exchange if seq in context.entries else None
     head = exchange.seq if exchange else seq
     start = context.position(head) if context.is_shown(head) else 0
@@ -133,7 +135,7 @@ def _cached_behind(context: Context, seq: int) -> int:
 
 
 def cold(context: Context, market: Market) -> str:
-    """Why the endpoint has nothing of this session in its cache, or ""."""
+    """Return why the endpoint has nothing of this session in its cache, or ""."""
     if context.last_response is None:
         return "nothing cached yet"
     before = context.requested or context.last_model  # an endpoint may report a longer name for an alias
@@ -145,7 +147,7 @@ def cold(context: Context, market: Market) -> str:
 
 
 def warmth(context: Context, market: Market) -> str:
-    """How long a warm cache will last."""
+    """Return a text on how long a warm cache will last."""
     if market.now is None or context.last_response is None:
         return "warm"
     return f"warm for {_span(market.ttl_ms - (market.now - context.last_response))}"

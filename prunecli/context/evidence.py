@@ -1,4 +1,4 @@
-"""How much an exchange is worth keeping: the built-in score of `importance`.
+"""Scores how much an exchange is worth keeping: the built-in score of `importance`.
 
     score = its rank by age, 1 point for each exchange it is newer than
           + EDITED      a file that one of its calls read, wrote or edited is edited or written later
@@ -6,8 +6,8 @@
           + UNRESOLVED  one of its calls failed, and the same call has not succeeded since
 
 A line is quoted if it has at least QUOTE_CHARS characters, with white space folded, and the model wrote it as a whole
-line. Two calls are the same if their tool and first argument (path, command, pattern, query) are. Later means in a
-later exchange, dropped or not.
+line. Two calls are the same if they have the same tool and first argument (path, command, pattern, query). "Later"
+means in a later exchange, dropped or not.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -34,7 +34,7 @@ class Signs:
     """The signs of one exchange.
 
     `shown`: the files its calls touched and the lines of its results. `failed`: its failed calls. `met`: the files
-    its calls changed, the lines the model wrote, and its successful calls.
+    its calls changed, the lines that the model wrote, and its successful calls.
     """
 
     shown: frozenset[Sign]
@@ -45,10 +45,10 @@ class Signs:
 def scores(
     exchanges: Sequence[Exchange], wanted: Collection[Exchange], signs: Mapping[Exchange, Signs], most: int
 ) -> dict[Exchange, int]:
-    """Scores of the wanted exchanges that may be among the `most` best.
+    """Return the scores of the wanted exchanges that may be among the `most` best.
 
-    `exchanges` are all of the session, oldest first. Walks from the newest until older ones can no longer reach the
-    score of the last of `most`.
+    `exchanges` are all exchanges of the session, oldest first. The walk starts at the newest one and stops once older
+    ones can no longer be among the `most` best.
     """
     among, met, reached = set(wanted), set[Sign](), len(exchanges) + _HIGHEST
     found: dict[Exchange, int] = {}
@@ -73,7 +73,7 @@ def _evidence(its: Signs, met: set[Sign]) -> int:
 
 
 def signs_of(exchange: Exchange) -> Signs:
-    """The signs of an exchange."""
+    """Return the signs of an exchange."""
     shown, failed = set[Sign](), set[Sign]()
     met: set[Sign] = {("line", line) for line in lines_of(_said(exchange.head))}
     for result in exchange.results:
@@ -90,7 +90,7 @@ def signs_of(exchange: Exchange) -> Signs:
 
 
 def lines_of(texts: Iterable[str]) -> Iterator[str]:
-    """The lines of texts that are long enough to be distinctive, with white space folded."""
+    """Yield the lines of texts that are long enough to be distinctive, with white space folded."""
     for text in texts:
         for line in text.splitlines():
             folded = " ".join(line.split())
@@ -104,7 +104,7 @@ def _call(call: ToolUse) -> str:
 
 
 def _said(head: Entry) -> Iterator[str]:
-    """The text the model wrote, including the strings in its calls."""
+    """Yield the text that the model wrote, including the strings in its calls."""
     for block in getattr(head.event, "content", ()):
         if isinstance(block, Text):
             yield block.text
@@ -113,7 +113,7 @@ def _said(head: Entry) -> Iterator[str]:
 
 
 def _strings(value: Json) -> Iterator[str]:
-    """The strings inside a JSON value. The log reader bounds the nesting."""
+    """Yield the strings inside a JSON value. The log reader bounds the nesting."""
     waiting = [value]
     while waiting:
         one = waiting.pop()

@@ -1,4 +1,4 @@
-"""Entries and exchanges as the fold keeps them.
+"""Entries and exchanges, as the fold stores them.
 
 An entry is a message of the log, named by its `seq`. An exchange is an assistant message with all of its tool
 results: the unit of dropping.
@@ -40,13 +40,14 @@ EntryKind: TypeAlias = Literal["user", "command", "assistant", "result", "summar
 
 @dataclass(slots=True, eq=False)
 class Entry:
-    """One message of the log. `text` joins the texts that are sent unless they are edited, by newlines.
+    """One message of the log. `text` is the texts that are sent unless edited, joined by newlines.
 
-    `tokens` is the raw estimate of these, `spoken_tokens` that without thinking, -1 until first used. `opens_turn`:
-    a turn of the user begins with it, which is not so for a notice or an attachment. For a result, `call` is the tool
-    use it answers; for a `!cmd`, an equivalent bash call; for an attachment, the call that would return it (both are
-    of kind `command`). `touches` is what that call touches, None if unknown; `origin` is the one result that a recall
-    or a `/restore` brought back. `is_sent` is false if no part of it can be sent.
+    `tokens` is the raw estimate of these texts, and `spoken_tokens` the same without thinking; both are -1 until
+    first used. `opens_turn`: a user turn begins with this entry, which is never true for a notice or an attachment.
+    For a result, `call` is the tool use that it answers; for a `!cmd`, an equivalent bash call; for an attachment,
+    the call that would return it (both are of kind `command`). `touches` is what that call touches, None if unknown.
+    `origin` is the result that a recall or a `/restore` brought back, if it is only one. `is_sent` is False if no
+    part of the entry can be sent.
     """
 
     seq: int
@@ -66,7 +67,7 @@ class Entry:
 
     @property
     def wire(self) -> tuple[bytes, ...]:
-        """Its canonical blocks, made on first use.
+        """The entry's canonical blocks, made on first use.
 
         Content that was compacted before anything was sent therefore costs neither time nor memory.
         """
@@ -75,7 +76,7 @@ class Entry:
         return self._wire
 
     def forget_wire(self) -> None:
-        """Free the blocks of an entry and its results that left the context. They are made again if needed."""
+        """Free the blocks of an entry and its results that left the context. The blocks are made again if needed."""
         self._wire = None
         if self.exchange and self.exchange.head is self:
             for result in self.exchange.results:
@@ -107,12 +108,12 @@ class Entry:
 
     @property
     def ids(self) -> Ids:
-        """The wire ids of its exchange's calls, where they differ from their own."""
+        """The wire ids of the exchange's calls that differ from the calls' own ids."""
         return self.exchange.ids if self.exchange else {}
 
     @property
     def size(self) -> tuple[int, int, int]:
-        """Characters of `countable`, the number of its texts, and the raw estimate of its images."""
+        """The characters of `countable`, the number of its texts, and the raw estimate of the entry's images."""
         if self._size is None:
             texts = self.countable
             self._size = sum(map(len, texts)), len(texts), self.image_tokens
@@ -120,13 +121,14 @@ class Entry:
 
     @property
     def prunable(self) -> bool:
-        """Whether it is a tool result, the output of a `!cmd`, an attachment, or a notice that may be cleared."""
+        """Whether the entry is a tool result, the output of a `!cmd`, an attachment, or a notice that may be
+        cleared."""
         if isinstance(self.event, UserMessage):
             return self.kind == "command" and self.event.has_output
         return self.kind == "result"
 
     def takes(self, kind: EditKind) -> bool:
-        """Whether an edit of this kind can target it."""
+        """Return whether an edit of this kind can target the entry."""
         match kind:
             case "drop" | "memo" | "strip":
                 return self.kind == "assistant"
@@ -137,23 +139,24 @@ class Entry:
 
     @property
     def tool_name(self) -> str:
-        """The tool that made it, or made the recalled original; "" for anything but a result."""
+        """The tool that produced the result or the recalled original; "" for entries that are not results."""
         call = self.origin.call if self.origin else self.call
         return call.name if call else ""
 
     @property
     def is_attached(self) -> bool:
-        """Whether it is an attachment of the message before it."""
+        """Whether the entry is an attachment of the message before it."""
         return isinstance(self.event, UserMessage) and self.event.origin == "attachment"
 
     @property
     def is_error(self) -> bool:
-        """Whether it is the result of a call that failed."""
+        """Whether the entry is the result of a failed call."""
         return isinstance(self.event, ToolResult) and self.event.is_error
 
     @property
     def texts(self) -> list[str]:
-        """The texts that an edit would replace: for a `!cmd`, only its output; of a long result, what is shown."""
+        """The texts that an edit would replace: for a `!cmd` only its output, for a long result only the shown
+        part."""
         if self.spilled is not None:
             return [self.spilled.shown]
         return self._all_texts
@@ -166,14 +169,14 @@ class Entry:
 
     @property
     def content(self) -> tuple[Block, ...]:
-        """Its blocks: for a `!cmd` only its output, for an attachment only what was attached."""
+        """The entry's blocks: for a `!cmd` only its output, for an attachment only the attached content."""
         if isinstance(self.event, CompactionApplied):
             return ()
         return self.event.content[1:] if self.kind == "command" else self.event.content
 
     @property
     def details(self) -> Mapping[str, Json]:
-        """What its tool noted for the screen and for plans."""
+        """The details that the tool recorded for the screen and for plans."""
         if isinstance(self.event, UserMessage):
             return self.event.attached.details if self.event.attached else {}
         return self.event.details if isinstance(self.event, ToolResult) else {}
@@ -185,40 +188,40 @@ class Entry:
 
     @property
     def whole(self) -> str:
-        """The texts joined by newlines, with what was held back."""
+        """The texts joined by newlines, including the part that was held back."""
         return "\n".join(self._all_texts)
 
     @property
     def spilled(self) -> Spilled | None:
-        """What of a long result is sent; None if all of it is."""
+        """The part of a long result that is sent; None if the whole result is sent."""
         if isinstance(self.event, UserMessage):
             return self.event.attached.spilled if self.event.attached else None
         return self.event.spilled if isinstance(self.event, ToolResult) else None
 
     @property
     def held_tokens(self) -> int:
-        """Raw tokens of what was held back."""
+        """The raw tokens of the part that was held back."""
         return self.spilled.tokens if self.spilled else 0
 
     @property
     def chars(self) -> int:
-        """Code points of the texts, without separators."""
+        """The number of code points in the texts, without separators."""
         return sum(map(len, self.texts))
 
     @property
     def images(self) -> int:
-        """The number of its images and documents."""
+        """The number of images and documents in the entry."""
         content = () if isinstance(self.event, CompactionApplied) else self.event.content
         return sum(map(is_media, content))
 
     @property
     def image_tokens(self) -> int:
-        """Raw estimate of its images and documents."""
+        """The raw estimate of the entry's images and documents."""
         return 0 if isinstance(self.event, CompactionApplied) else image_tokens(self.event.content)
 
     @property
     def countable(self) -> list[str]:
-        """Everything in it that costs tokens, as texts."""
+        """Everything in the entry that costs tokens, as texts."""
         if not isinstance(self.event, AssistantMessage):
             return [*self.typed, *self.texts]
         found: list[str] = []
@@ -256,8 +259,8 @@ class Entry:
 class Exchange:
     """An assistant message (`head`) with the results of its calls, in log order.
 
-    `started` holds what each started call touches, None if its record does not say. `ids` are the calls sent under
-    another id.
+    `started` maps each started call to its touches, None if its record does not have them. `ids` are the calls sent
+    under another id.
     """
 
     head: Entry
@@ -268,7 +271,7 @@ class Exchange:
 
     @property
     def seq(self) -> int:
-        """The seq of its assistant message, which names it."""
+        """The seq of the assistant message, which identifies the exchange."""
         return self.head.seq
 
     @property
@@ -282,7 +285,7 @@ class Exchange:
         return [self.head, *self.results]
 
     def claim(self, owners: MutableMapping[str, "Exchange"]) -> set[str]:
-        """Own the ids of its calls and return those that are sent.
+        """Claim the ids of the exchange's calls and return those that are sent.
 
         A result for a response that must not be replayed does not answer an earlier call with the same id.
         """
@@ -301,7 +304,7 @@ class Exchange:
 
     @property
     def unanswered(self) -> tuple[ToolUse, ...]:
-        """The calls without a result so far."""
+        """The calls that have no result yet."""
         if len(self.results) == len(self.calls):
             return ()
         answered = {result.call.id for result in self.results if result.call}
@@ -309,7 +312,8 @@ class Exchange:
 
 
 def user_entry(record: Record, event: UserMessage, entries: Mapping[int, Entry]) -> Entry:
-    """The entry of a user message, a `!cmd` with its output, a notice, or an attachment. `entries` are earlier."""
+    """Return the entry of a user message, a `!cmd` with its output, a notice, or an attachment. `entries` are the
+    earlier entries."""
     if notice_parts(event):
         return Entry(record.seq, record.timestamp, "command", event, opens_turn=False)
     if event.origin == "attachment" and event.has_output:
@@ -338,7 +342,7 @@ def user_entry(record: Record, event: UserMessage, entries: Mapping[int, Entry])
 
 
 def assistant_entry(record: Record, event: AssistantMessage, taken: Container[str]) -> Entry:
-    """The entry of a response, with its exchange. Blocks that must not be replayed have no wire form.
+    """Return the entry of a response, with its exchange. Blocks that must not be replayed have no wire form.
 
     `taken` are the wire ids of earlier calls.
     """
@@ -352,7 +356,7 @@ def assistant_entry(record: Record, event: AssistantMessage, taken: Container[st
 def result_entry(
     record: Record, event: ToolResult, exchange: Exchange, entries: Mapping[int, Entry]
 ) -> Entry:
-    """The entry of a tool result, not yet added to its exchange. `entries` are the earlier ones."""
+    """Return the entry of a tool result, not yet added to its exchange. `entries` are the earlier entries."""
     call = next(call for call in exchange.calls if call.id == event.tool_use_id)
     wanted = call.input.get("entry") if call.name == "recall" else None
     return Entry(
@@ -368,17 +372,17 @@ def result_entry(
 
 
 def _origin(shown: Entry | None) -> Entry | None:
-    """The entry whose original is shown again."""
+    """Return the entry whose original is shown again, if it is only one."""
     return (shown.origin or shown) if shown and shown.call else None
 
 
 def summary_entry(record: Record, event: CompactionApplied) -> Entry:
-    """The entry that replaces a compacted range."""
+    """Return the entry that replaces a compacted range."""
     return Entry(record.seq, record.timestamp, "summary", event)
 
 
 def call_argument(given: Mapping[str, Json]) -> tuple[str, str] | None:
-    """The first of path, command, pattern, query, url in a call's input, as (name, value), or None."""
+    """Return the first of path, command, pattern, query, url in a call's input, as (name, value), or None."""
     for name in ("path", "command", "pattern", "query", "url"):
         if isinstance(given.get(name), str):
             return name, given[name]
@@ -386,7 +390,8 @@ def call_argument(given: Mapping[str, Json]) -> tuple[str, str] | None:
 
 
 def why_held(entry: Entry | None, in_progress: Exchange | None) -> str:
-    """Why an entry itself must not be changed, or "": it is of the open exchange, or what the user answered."""
+    """Return why an entry itself must not be changed, or "". It may belong to the open exchange, or be the user's
+    answer."""
     if entry is None:
         return ""
     if entry.kind == "result" and entry.call and entry.call.name == ASK and not entry.is_error:

@@ -1,6 +1,6 @@
-"""What to expect of results: how long each kind may be, and how likely it is that one is quoted again.
+"""Expectations of results: the length limit of each kind, and the probability that a result is quoted again.
 
-The numbers are in `data/expectations.json`, fitted on recorded sessions; nothing else in the code knows them.
+The numbers are in `data/expectations.json`, fitted on recorded sessions. No other code contains such numbers.
 """
 
 from bisect import bisect_right
@@ -20,12 +20,13 @@ GROUPS: Mapping[Kind, Group] = {
     "search": "other",
     "other": "other",
 }
-"""The kind whose probabilities apply to each kind of result."""
+"""The group whose probabilities apply to each kind of result."""
 
 
 @dataclass(frozen=True, slots=True)
 class Caps:
-    """Raw tokens of a result that are sent, by kind; 0 for no cap. `least`: hold back no fewer than these."""
+    """Maximum raw tokens of a result that are sent, by kind; 0 for no cap. At least `least` tokens are held back, or
+    none."""
 
     bash: int = 0
     print: int = 0
@@ -35,7 +36,7 @@ class Caps:
     least: int = 0
 
     def of(self, kind: Kind) -> int:
-        """The cap for a kind."""
+        """Return the cap for a kind."""
         cap: int = getattr(self, kind)
         return cap
 
@@ -44,11 +45,12 @@ class Caps:
 class Expectations:
     """The numbers behind `spill` and `auto`.
 
-    `caps` by level. `page` are the most tokens of one answer of `recall`. `quoted` is the probability that a result
-    is quoted again, by group at each of `ages` (in requests), times the factor of the first of `sizes` (above so many
-    tokens, factor) that fits; `superseded` replaces it for a result whose file was read or changed again. Further
-    requests are expected to be as many as there were, between the two `further_requests`. `reply_tokens` is the
-    output of a request that fetches a result again. A candidate has `min_tokens` and is `min_age` requests old.
+    `caps` are by level. `page` is the maximum tokens of one answer of `recall`. `quoted` is the probability that a
+    result is quoted again, by group at each of `ages` (in requests). It is multiplied by the factor of the first
+    matching entry of `sizes` (lower bound in tokens, factor). `superseded` replaces it for a result whose file was
+    read or changed again. The expected number of further requests is the number so far, limited by the two
+    `further_requests`. `reply_tokens` is the output of a request that fetches a result again. A candidate has at
+    least `min_tokens` and is at least `min_age` requests old.
     """
 
     caps: Mapping[Level, Caps]
@@ -63,19 +65,19 @@ class Expectations:
     min_age: int
 
     def probability(self, group: Group, age: int, tokens: int) -> float:
-        """How likely it is that a result of this age and size is quoted again."""
+        """Return the probability that a result of this age and size is quoted again."""
         at = max(0, bisect_right(self.ages, age) - 1)
         factor = next((factor for above, factor in self.sizes if tokens > above), 1.0)
         return min(1.0, self.quoted[group][at] * factor)
 
     def further(self, requests: int) -> int:
-        """How many more requests to expect after so many."""
+        """Return the expected number of further requests after this many."""
         least, most = self.further_requests
         return max(least, min(most, requests))
 
     @staticmethod
     def of(value: Mapping[str, Any]) -> "Expectations":
-        """The expectations of a JSON object. Raises KeyError, TypeError or ValueError for a malformed one."""
+        """Return the expectations of a JSON object. Raises KeyError, TypeError or ValueError for a malformed one."""
         quoted, least = value["quoted"], int(value["least_held"])
         ages = tuple(map(int, quoted["ages"]))
         groups: tuple[Group, ...] = ("read", "bash", "other")

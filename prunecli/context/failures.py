@@ -15,7 +15,7 @@ _TESTS = re.compile(
     r"|\s*(?:FAIL|❯|×|✕|✗|●)\s+\S.*(?:[./›>]|\d ?ms)|.*\*\*\*(?:Failed|Exception|Timeout|Not Run)\b"
     r"|thread '.*' .*panicked at |panic: "
 )
-"""A failed test, in the words of a test runner: believed whatever the exit code, as `| tee log` changes it."""
+"""A failed test in the words of a test runner. It counts regardless of the exit code, which `| tee log` changes."""
 _ERRORS = re.compile(
     r"(?:fatal )?error(?:\[\w+\])?: |\S.*?(?::\d+|\)): (?:fatal )?error(?: \w+)?: |\S+:\d+:\d+ - error \w+: "
     r"|\s+\d+:\d+\s+error\s|\[ERROR\] \S|ERROR: \S|ERROR \S+::|E {3,}\S|\s+\d+\) \S"
@@ -25,21 +25,21 @@ _ERRORS = re.compile(
 _GO_MESSAGE = re.compile(r"\s+\S+\.go:\d+: ")
 _ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
 _FOLLOWING, _PRECEDING = 2, 3
-"""How many lines that explain a failure are quoted with it."""
+"""Maximum lines after and before a failure that are quoted as its explanation."""
 _LONGEST = 400
-"""Characters of a quoted line."""
+"""Maximum characters of a quoted line."""
 OPENING = " | failures in them:]"
 _CLOSING = re.compile(r"^\[end of failures(?:; [\d,]+ more lines)?\]$", re.MULTILINE)
 
 
 class Quoted(NamedTuple):
-    """Quoted lines, with their places in the text; `left` of them did not fit."""
+    """Quoted lines, with their places in the text; `left` more did not fit."""
 
     lines: Sequence[tuple[int, str]]
     left: int = 0
 
     def behind(self, place: int) -> "Quoted":
-        """Those that begin at this place or later."""
+        """Return the quoted lines that begin at this place or later."""
         return Quoted([one for one in self.lines if one[0] >= place], self.left)
 
     @property
@@ -50,7 +50,7 @@ class Quoted(NamedTuple):
 
 
 def quoted_end(shown: str, start: int) -> int:
-    """Where the quotes after a note end that ends at `start`; `start` itself without quotes."""
+    """Return the end of the quotes that follow a note ending at `start`; `start` itself if there are none."""
     if not shown.endswith(OPENING, 0, start):
         return start
     closing = _CLOSING.search(shown, start)
@@ -60,7 +60,7 @@ def quoted_end(shown: str, start: int) -> int:
 def failures(
     text: str, start: int, stop: int, budget: int, count: Callable[[str], int], *, failed: bool
 ) -> Quoted:
-    """The lines about failures in this part of a text, the first ones that fit. `failed`: the command failed."""
+    """Return the first lines about failures in this part of a text that fit. `failed`: the command failed."""
     found, used, left = list[tuple[int, str]](), 0, 0
     number = text.count("\n", 0, start)
     lines = [f"{line}\n" for line in text[start:stop].split("\n")]
@@ -79,7 +79,7 @@ def failures(
 
 
 def _about(lines: Sequence[str], *, failed: bool) -> Iterator[int]:
-    """The places of lines about failures, with those that explain them."""
+    """Yield the places of lines about failures, and of lines that explain them."""
     last = -1
     for at, raw in enumerate(lines):
         line = _ESCAPE.sub("", raw).rstrip("\r\n") if raw else raw
@@ -96,7 +96,7 @@ def _about(lines: Sequence[str], *, failed: bool) -> Iterator[int]:
 
 
 def _explains(line: str, failure: str) -> bool:
-    """Whether a line belongs to the failure before it: it is indented deeper, or announced by a colon."""
+    """Return whether a line belongs to the failure before it: it is indented more, or follows a colon."""
     indent = len(line) - len(line.lstrip())
     return bool(line.strip()) and (
         indent > len(failure) - len(failure.lstrip()) or failure.rstrip().endswith(":")

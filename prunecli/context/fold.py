@@ -1,4 +1,5 @@
-"""The protocol through which parts of the fold read the context. `state.Context` implements it and imports them."""
+"""The protocol through which parts of the fold read the context. `state.Context` implements the protocol and imports
+the parts."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -10,7 +11,7 @@ from prunecli.model.events import Record
 
 
 class Fold(Protocol):
-    """A working context: its entries, their present form, and the last answer of the endpoint."""
+    """A working context: its entries, their current form, and the last answer of the endpoint."""
 
     entries: dict[int, Entry]
     items: list[Entry]
@@ -25,22 +26,22 @@ class Fold(Protocol):
     caches: bool
 
     def dropped(self, exchange: Exchange) -> bool:
-        """Whether the exchange is left out now."""
+        """Return whether the exchange is currently left out."""
 
     def text_edit(self, seq: int) -> Edit | None:
-        """The clear, trim or repair that replaces this entry's text now."""
+        """Return the clear, trim or repair that currently replaces this entry's text."""
 
     def edits_of(self, seq: int) -> Sequence[tuple[int, Edit]]:
-        """All live edits of a target, oldest first, each with the seq of its PrunApplied."""
+        """Return all live edits of a target, oldest first, each with the seq of its PrunApplied."""
 
     def in_force(self, prun: int, edit: Edit) -> bool:
-        """Whether this edit of that PrunApplied was not taken back."""
+        """Return whether this edit of that PrunApplied is still in effect."""
 
     def memos_at(self, exchange: Exchange) -> Sequence[Edit]:
-        """The memos before this exchange now."""
+        """Return the memos that currently precede this exchange."""
 
     def is_shown(self, seq: int) -> bool:
-        """Whether a user message, assistant message or summary has its place among `items`."""
+        """Return whether a user message, assistant message or summary has its place among `items`."""
 
     def position(self, seq: int) -> int:
-        """The index of a shown entry among `items`."""
+        """Return the index of a shown entry among `items`."""

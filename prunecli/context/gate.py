@@ -1,7 +1,8 @@
-"""The gate: whether breaking the prompt cache now is worth what a proposal saves.
+"""The gate: decides whether a proposal's savings justify breaking the prompt cache now.
 
-Strategies decide what to prune; the gate decides when. It opens for a price, never for the size of the context alone:
-near the compaction limit, a prune that makes a compaction unnecessary also saves what that would cost.
+Strategies decide what to prune; the gate decides when. The decision depends on the price, never on the size of the
+context alone. Near the compaction limit, a prune that makes a compaction unnecessary also saves the cost of the
+compaction.
 """
 
 from collections.abc import Sequence
@@ -17,7 +18,7 @@ from prunecli.model.events import PrunApplied
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """Whether a proposal is applied now, and why, in plain text."""
+    """A decision whether to apply a proposal now, with the reason as text."""
 
     apply: bool
     reason: str
@@ -29,9 +30,9 @@ def judge(
     market: Market,
     expectations: Expectations | None = None,
 ) -> Decision:
-    """Judge these prunes: cold cache, an already broken cache, or break-even.
+    """Judge these prunes by a cold cache, an already broken cache, or the break-even point.
 
-    Without expectations, as many further requests are expected as there were.
+    Without expectations, the expected number of further requests is the number so far.
     """
     found = impact(context, events, market, withholds=False)
     further = expectations.further(context.requests) if expectations else context.requests

@@ -1,7 +1,7 @@
 """The effect of planned events on tokens, cache, cost and thinking.
 
-The edits are laid over those of the context; nothing is folded or recorded. Prices come from the function the gate
-uses.
+The planned edits are applied on top of those of the context; nothing is folded or recorded. Prices come from the same
+function as in the gate.
 """
 
 from collections.abc import Iterable, Mapping
@@ -28,8 +28,8 @@ class Impact:
     """The effect of planned events.
 
     `before` and `after`: tokens of the whole next request. `withheld`: tokens added to the ledger's "pruned",
-    negative if something comes back. `change` is None for a pin. `lost`: thinking the model no longer sees though its
-    answers stay; `back`: thinking it sees again.
+    negative if something comes back. `change` is None for a pin. `lost`: thinking that the model no longer sees
+    although its answers stay. `back`: thinking that it sees again.
     """
 
     before: int
@@ -41,7 +41,7 @@ class Impact:
 
     @property
     def freed(self) -> int:
-        """Freed tokens of the window, negative if something comes back."""
+        """The freed tokens of the window; negative if something comes back."""
         return self.before - self.after
 
     @property
@@ -69,9 +69,9 @@ class _Moves(NamedTuple):
 
 
 def impact(context: Context, events: Iterable[Event], market: Market, *, withholds: bool = True) -> Impact:
-    """Work out the effect of these events now. Without `withholds`, `withheld` stays 0.
+    """Compute the effect of these events now. Without `withholds`, `withheld` stays 0.
 
-    Costs O(their edits) plus the bytes after the first one; with bound thinking also O(answers).
+    Costs O(their edits) plus the bytes after the first one; with bound thinking, also O(answers).
     """
     planned = list(events)
     overlay = Overlay(context, planned)
@@ -102,7 +102,7 @@ def impact(context: Context, events: Iterable[Event], market: Market, *, withhol
 
 
 def _no_longer_cleared(counts: TokenCounts, head: Entry, edits: Mapping[int, Edit], *, hidden: bool) -> int:
-    """Tokens of an item that the endpoint would clear, but cannot after this edit."""
+    """Return an item's tokens that the endpoint would clear, but cannot clear after this edit."""
     cleared = counts.cleared
     parts = head.exchange.entries if head.exchange else [head]
     found = [part for part in parts if part.seq in cleared]
@@ -127,12 +127,12 @@ def _moves(context: Context, overlay: Overlay, dropped: frozenset[int], touched:
 
 
 def lost_blocks(context: Context, events: Iterable[Event]) -> int:
-    """The number of thinking blocks the model would no longer see, as in `Impact.lost`."""
+    """Return the number of thinking blocks that the model would no longer see, as in `Impact.lost`."""
     overlay = Overlay(context, events)
     moves = _moves(context, overlay, overlay.dropped(), [head.seq for head in overlay.heads()])
     return context.unseen.blocks(moves.lost)
 
 
 def foretold(context: Context, event: PrunApplied) -> PrunApplied:
-    """A prune about to be recorded, with the number of thinking blocks it costs."""
+    """Return a prune about to be recorded, with the number of thinking blocks it costs."""
     return replace(event, thinking_blocks=lost_blocks(context, [event]))

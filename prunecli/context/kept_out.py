@@ -1,7 +1,7 @@
-"""What prunes kept out of each request, as the endpoint counted it when it was there.
+"""Measures what prunes kept out of each request, as the endpoint counted it while it was included.
 
-A result makes the prompt longer once: by as much as the endpoint counts for it. That measurement is kept with the
-result, so what a prune of it saves later is known better than any estimate of its text.
+A result makes the prompt longer once, by the tokens that the endpoint counts for it. That measurement is kept with
+the result, so the later savings of pruning it are known better than from any estimate of its text.
 """
 
 from collections.abc import Sequence
@@ -11,13 +11,13 @@ from prunecli.context.exchange import Entry
 from prunecli.context.tokens import NOTHING, RANGE, Amount, Scale, total
 
 _WORDS_SHARE = 20
-"""Words are only estimated: where they are more than one part in so many of what is new, nothing is measured."""
+"""Words are only estimated. If they make up more than 1/20 of the new content, nothing is measured."""
 _MEDIA_RANGE = 8.0
-"""As `RANGE`, for results that are mostly images or documents: pages differ, and sizes may be unknown."""
+"""Like `RANGE`, for results that are mostly images or documents: pages differ, and sizes may be unknown."""
 
 
 class KeptOut:
-    """Follows the reports of a log. What was learned before a rewind is kept."""
+    """The measurements from the reports of a log. Measurements made before a rewind are kept."""
 
     def __init__(self, tokens: EntryTokens) -> None:
         self._tokens = tokens
@@ -30,12 +30,12 @@ class KeptOut:
         self._now = NOTHING
 
     def at(self, response: int) -> Amount:
-        """What prunes kept out of the request of this response."""
+        """Return the tokens that prunes kept out of the request of this response."""
         return self._at.get(response, NOTHING)
 
     def attempted(self, report: Report, scale: Scale) -> None:
-        """Take a request that was billed without an answer. It had as much kept out as an answered one, but teaches
-        nothing: after a rewind it is not read again."""
+        """Record a request that was billed without an answer. Prunes kept as much out of it, but nothing is measured,
+        because it is not read again after a rewind."""
         changed = (self._kept(now, scale).minus(self._kept(then, scale)) for then, now in report.changes)
         self._at[report.response] = self._now.plus(total(changed))
 
@@ -51,7 +51,7 @@ class KeptOut:
             self._at[report.response] = self._now
 
     def _measure(self, changes: Sequence[tuple[Item | None, Item | None]], grown: int, scale: Scale) -> None:
-        """Note what the endpoint counts for the results that are new in this report."""
+        """Record the endpoint's count of the results that are new in this report."""
         fresh = [part for then, now in changes for part in _fresh(then, now)]
         new = total(map(self._tokens.amount, fresh))
         expected = scale.factor * new.raw + new.exact
@@ -78,7 +78,7 @@ class KeptOut:
         return self._whole(part, scale) if part.prunable else self._tokens.amount(part, silent=item.silent)
 
     def _whole(self, part: Entry, scale: Scale) -> Amount:
-        """An entry without edits, in the endpoint's tokens where they were measured."""
+        """Return the amount of an entry without edits, in the endpoint's tokens if they were measured."""
         amount = self._tokens.amount(part)
         if (rate := self._rates.get(part.seq)) is None:
             return amount
@@ -96,7 +96,7 @@ class KeptOut:
 
 
 def _fresh(then: Item | None, now: Item | None) -> list[Entry]:
-    """The results that an item got since then and shows in full."""
+    """Return the results that were added to an item since then and are shown in full."""
     if now is None or now.hidden:
         return []
     new = now.parts[len(then.parts) if then else 0 :]
@@ -104,6 +104,6 @@ def _fresh(then: Item | None, now: Item | None) -> list[Entry]:
 
 
 def _hides_a_guess(then: Item | None, now: Item | None) -> bool:
-    """Whether thinking of unknown size left the prompt or came back."""
+    """Return whether thinking of unknown size was removed from the prompt or came back."""
     flipped = then is not None and now is not None and then.silent != now.silent
     return flipped and now is not None and reported_thinking(now.head) is None

@@ -18,14 +18,12 @@ from prunecli.model.messages import Json
 class Ledger:
     """Tokens since the compaction boundary, as the endpoint counts them.
 
-    `context_tokens` is the whole next request, `window` the limit.
-    scanned: originals of all tool results and of answers that prunes dropped.
-    pruned: net tokens withheld now.
-    cleared: tokens the endpoint is expected to clear from its copy of the next request; not part of `pruned`.
-    held: what was held back of the live results because they were too long; never sent, so not part of the others.
-    protected: live results that the strategy would not touch now; `spared` gives the reasons by seq, worked out on
-    first use, which must be before the context changes.
-    balance: gives what pruning saved and cost in USD, by public name, where prices are known.
+    `context_tokens` is the whole next request, `window` the limit. scanned: originals of all tool results and of
+    answers that prunes dropped. pruned: net tokens withheld now. cleared: tokens that the endpoint is expected to
+    clear from its copy of the next request; not part of `pruned`. held: the part of live results that was held back
+    because they were too long; never sent, so not part of the others. protected: live results that the strategy would
+    not touch now. `spared` has the reasons by seq, computed on first use, which must be before the context changes.
+    balance: returns the savings and costs of pruning in USD, by public name, if prices are known.
     """
 
     scanned_tokens: int = 0
@@ -43,33 +41,33 @@ class Ledger:
 
     @property
     def clearing(self) -> Clearing:
-        """Tokens the endpoint is expected to clear itself."""
+        """The tokens that the endpoint is expected to clear itself."""
         return Clearing(self.cleared_tokens, self.cleared_tool_uses)
 
     @property
     def protected_words(self) -> str:
-        """What is protected: `6.5K tokens in 1 result`."""
+        """The protected tokens in words: `6.5K tokens in 1 result`."""
         count = self.protected_results
         return f"{short(self.protected_tokens)} tokens in {count} result{'s' * (count != 1)}"
 
     @property
     def held_words(self) -> str:
-        """What was held back: `~9.4K tokens of 2 long results never sent`, "" for nothing."""
+        """The tokens held back in words: `~9.4K tokens of 2 long results never sent`, "" for none."""
         many = "s" * (self.held_results != 1)
         said = f"~{short(self.held_tokens)} tokens of {self.held_results} long result{many} never sent"
         return said if self.held_results else ""
 
     def to_json(self) -> dict[str, Json]:
-        """The figures under their public names."""
+        """Return the figures under their public names."""
         names = [item.name for item in fields(self) if item.compare]
         return {**{name: getattr(self, name) for name in names}, **self.balance()}
 
 
 def ledger(view: View, chosen: Sequence[Chosen]) -> Ledger:
-    """Work out the present ledger.
+    """Compute the current ledger.
 
-    Results held back only by a minimum or the gate are not protected. Costs what the strategies cost, plus a sum over
-    the live results.
+    Results held back only by a minimum or the gate are not protected. This takes as long as the strategies, plus a
+    sum over the live results.
     """
     counts = view.context.counts
     amounts = view.measured("amount", counts.amount)
@@ -93,7 +91,7 @@ def ledger(view: View, chosen: Sequence[Chosen]) -> Ledger:
 
 
 def _touched(view: View, proposals: Sequence[Proposal]) -> set[int]:
-    """The entries that these proposals would change."""
+    """Return the entries that these proposals would change."""
     entries = view.context.entries
     edits = [edit for proposal in proposals for edit in proposal.edits]
     found = {edit.seq for edit in edits}
@@ -104,7 +102,7 @@ def _touched(view: View, proposals: Sequence[Proposal]) -> set[int]:
 
 
 class _Spared(Mapping[int, str]):
-    """The reason for each protected result, by seq; worked out on first use."""
+    """The reason for each protected result, by seq; computed on first use."""
 
     def __init__(self, view: View, proposals: Sequence[Proposal], touched: set[int]) -> None:
         self._view = view
@@ -134,9 +132,9 @@ def prun_applied(
     memo: str | None = None,
     reason: str = "",
 ) -> PrunApplied:
-    """The event of a decided prune, with phi-core's four fields derived from its edits.
+    """Return the event of a decided prune, with phi-core's four fields derived from its edits.
 
-    If thinking that no longer fits is left out, the same event does that too, so that an undo restores both.
+    If thinking that no longer fits is to be left out, the same event also does that, so that an undo restores both.
     """
     context = view.context
     seqs: dict[int, None] = {}

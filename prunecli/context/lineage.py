@@ -1,7 +1,7 @@
-"""The records that lead to the present: a rewind returns to the state of an earlier record.
+"""The records that lead to the current state. A rewind returns to the state of an earlier record.
 
-`Rewound(t)` makes the context what it was right after record t, including earlier rewinds. So a rewind can be undone
-by rewinding to a record of the abandoned branch.
+`Rewound(t)` makes the context what it was right after record t, including earlier rewinds. So rewinding to a record
+of the abandoned branch undoes a rewind.
 """
 
 from array import array
@@ -24,21 +24,21 @@ _ASIDE = (AttemptBilled, FilesSaved, RequestSent, RunEnded, SessionStarted, Sett
 
 
 class Lineage:
-    """The tree of records that affect the context, and its present branch."""
+    """The tree of records that affect the context, and its current branch."""
 
     def __init__(self) -> None:
         self._records: list[Record] = []
-        self._parents = array("q")  # indices of records, as are heads; compact, as there are many
+        self._parents = array("q")  # indices of records, like heads; compact, since there are many
         self._times = array("q")
         self._heads = array("q")
 
     @property
     def _head(self) -> int:
-        """The place of the present branch's last record, -1 at the start."""
+        """The place of the current branch's last record, -1 at the start."""
         return self._heads[-1] if self._heads else -1
 
     def append(self, record: Record) -> None:
-        """Add this record to the present branch."""
+        """Add this record to the current branch."""
         self._parents.append(self._head)
         self._times.append(record.seq)
         self._heads.append(len(self._records))
@@ -58,7 +58,7 @@ class Lineage:
 
 
 def branch(records: Iterable[Record]) -> tuple[list[Record], list[int]]:
-    """The records that lead to the present, and the ends of abandoned branches, newest rewind first."""
+    """Return the records that lead to the current state, and the ends of abandoned branches, newest rewind first."""
     lineage, present, left = Lineage(), list[Record](), list[int]()
     for record in records:
         if isinstance(record.event, Rewound):

@@ -1,7 +1,7 @@
 """Values derived from entries and exchanges, cached until a record touches them.
 
-Strategies walk over all results or exchanges for each request. That is fast because everything expensive about an
-entry (its tokens, its lock, the edit that would clear it) is worked out once and then looked up.
+Strategies walk over all results or exchanges for each request. That is fast because expensive values of an entry (its
+tokens, its lock, the edit that would clear it) are computed once and then looked up.
 """
 
 from collections.abc import Callable, Hashable, Iterable
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from prunecli.context.state import Context
 
 MOST_KEPT = 32
-"""Cache size of each kind; the least recently used goes first."""
+"""Cache size of each kind; the least recently used value is dropped first."""
 
 Item = TypeVar("Item", Entry, Exchange)
 Value = TypeVar("Value")
@@ -36,7 +36,7 @@ class Measures(dict[Item, Value], Generic[Item, Value]):
 
     make: Callable[[Item], Value]
     pending: Iterable[int] = ()
-    """Targets of the pending edits used to work out the values."""
+    """Targets of the pending edits used to compute the values."""
 
     def __missing__(self, item: Item) -> Value:
         value = self[item] = self.make(item)
@@ -58,14 +58,14 @@ class Memo:
         self._due: dict[int, list[int]] = {}
 
     def kept(self, key: Hashable, make: Callable[[], Value]) -> Value:
-        """The object under this key, made on first use. Records do not change it."""
+        """Return the object under this key, made on first use. Records do not change it."""
         value: Value = _newest(self._kept, key, make)
         return value
 
     def measured(
         self, context: "Context", pending: dict[int, Edit], key: Hashable, make: Callable[[Item], Value]
     ) -> Measures[Item, Value]:
-        """The values under this key, with these pending edits applied."""
+        """Return the values under this key, with these pending edits applied."""
         measures: Measures[Item, Value] = _newest(self._measures, key, Measures)
         measures.make = make
         if measures.pending or pending:
@@ -74,7 +74,7 @@ class Memo:
         return measures
 
     def touched_by(self, record: Record, context: "Context") -> list[int]:
-        """The seqs whose content or lock a record may change.
+        """Return the seqs of entries whose content or lock a record may change.
 
         Call it before the record is folded, and `forget` afterwards.
         """
@@ -86,7 +86,7 @@ class Memo:
             case AssistantMessage():
                 return _seen_now(context)
             case ToolResult():
-                return [record.seq, *([context.todo.seq] if context.todo else ())]  # a newer list frees it
+                return [record.seq, *([context.todo.seq] if context.todo else ())]  # a newer list unlocks it
             case PrunApplied(edits=edits):
                 return [edit.seq for edit in edits]
             case Pinned(seqs=pinned):
@@ -117,13 +117,14 @@ def _newest(where: dict[Hashable, Any], key: Hashable, make: Callable[[], Any]) 
 
 
 def _targets(context: "Context", seq: int) -> list[int]:
-    """The entries that undoing a prune or restoring an entry brings back."""
+    """Return the entries that undoing a prune or restoring an entry brings back."""
     event = context.pruns[seq].event if seq in context.pruns else None
     return [edit.seq for edit in event.edits] if isinstance(event, PrunApplied) else [seq]
 
 
 def _seen_now(context: "Context") -> list[int]:
-    """The items no longer in progress once the model answers: the last exchange and later commands."""
+    """Return the items that are no longer in progress once the model answers: the last exchange and later
+    commands."""
     seen = [context.exchanges[-1].seq] if context.exchanges else []
     for item in reversed(context.items):
         if item.kind == "assistant":
@@ -134,7 +135,7 @@ def _seen_now(context: "Context") -> list[int]:
 
 
 def _sharing(context: "Context", seqs: Iterable[int]) -> list[Entry | Exchange]:
-    """The entries of these seqs with their exchanges, including results of assistant messages."""
+    """Return the entries of these seqs with their exchanges, including results of assistant messages."""
     found: list[Entry | Exchange] = []
     for seq in seqs:
         if entry := context.entries.get(seq):

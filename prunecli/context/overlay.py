@@ -1,4 +1,4 @@
-"""A context as it would be after unrecorded events: edits laid over its own, nothing folded."""
+"""A context as it would be after unrecorded events. Their edits are laid over its own; nothing is folded."""
 
 from collections.abc import Iterable, Iterator
 
@@ -10,7 +10,7 @@ from prunecli.model.edits import Edit
 from prunecli.model.events import CompactionApplied, Event, PrunApplied, PrunReverted, SettingChanged
 
 _PLANNED = 1 << 60
-"""A stand-in seq for the first unrecorded PrunApplied; later ones count up from it."""
+"""A placeholder seq for the first unrecorded PrunApplied; later ones get the following numbers."""
 
 
 class Overlay:
@@ -70,7 +70,7 @@ class Overlay:
             if edit.kind == "drop" and record and isinstance(record.event, PrunApplied):
                 for memo in record.event.edits:
                     if memo.kind == "memo":
-                        self._edits_of(memo.seq)  # a memo goes with the last of its drops
+                        self._edits_of(memo.seq)  # a memo is removed with the last of its drops
         self._edits[seq] = []
 
     def _edits_of(self, seq: int) -> list[tuple[int, Edit]]:
@@ -80,7 +80,7 @@ class Overlay:
         return self._memos.setdefault(seq, self._context.memos_of(seq))
 
     def heads(self) -> list[Entry]:
-        """The shown items of these targets."""
+        """Return the shown items of these targets."""
         found: dict[int, Entry] = {}
         for seq in (*self._edits, *self._memos):
             entry = self._context.entries.get(seq)
@@ -90,7 +90,7 @@ class Overlay:
         return list(found.values())
 
     def of(self, head: Entry) -> tuple[dict[int, Edit], list[Edit], bool]:
-        """An item's planned edits by entry, its memos, and whether it is dropped."""
+        """Return an item's planned edits by entry, its memos, and whether it would be dropped."""
         parts = head.exchange.entries if head.exchange else [head]
         texts = {part.seq: edit for part in parts if (edit := self._text_edit(part.seq))}
         return texts, self._live_memos(head), self._is_dropped(head.seq)
@@ -124,19 +124,19 @@ class Overlay:
     # Thinking ------------------------------------------------------------------------------------------------
 
     def stale(self) -> tuple[int, ...]:
-        """The answers whose thinking would be sent but would no longer fit."""
+        """Return the answers whose thinking would be sent but would no longer fit."""
         return self._context.thoughts.stale_with(self._forms, self._thinks, self._reader)
 
     def dropped(self) -> frozenset[int]:
-        """The answers whose thinking the endpoint would drop from the next request."""
+        """Return the answers whose thinking the endpoint would drop from the next request."""
         return self._context.thoughts.dropped_with(self._forms, self._thinks, self._reader)
 
     def lacks(self, seq: int) -> bool:
-        """Whether edits would leave out an answer's thinking while the rest is sent."""
+        """Return whether edits would leave out an answer's thinking while the rest is sent."""
         return self.is_sent(seq) and left_out_by(self._context.entries[seq], self._stack(seq))
 
     def is_sent(self, seq: int) -> bool:
-        """Whether an answer would be in the request at all."""
+        """Return whether an answer would be in the request at all."""
         if self._left is not None and seq not in self._left:
             return False
         there = self._context.is_shown(seq) and self._context.entries[seq].is_sent

@@ -1,7 +1,7 @@
 """Parts of a long text that fit a number of tokens, and their names: `200-260`, or `7:4001-7` inside a line.
 
-A line is cut only if it alone is too long; then not inside a character sequence, an escape sequence, or an element of
-JSON. Positions are code points.
+A line is cut only if it alone is too long, but never inside a character sequence, an escape sequence, or an element
+of JSON. Positions are code points.
 """
 
 import re
@@ -21,7 +21,7 @@ _RANGE = re.compile(r"(?:lines? )?(\d+)(?::(\d+))?-(?:(\d+)(?::(\d+))?)?|(\d+)(?
 
 
 def is_json(text: str) -> bool:
-    """Whether the text is one JSON array or object."""
+    """Return whether the text is one JSON array or object."""
     if text.lstrip()[:1] not in ("{", "["):
         return False
     try:
@@ -32,14 +32,15 @@ def is_json(text: str) -> bool:
 
 
 class Lines:
-    """A text as lines, numbered from 1. A line includes its line end; an empty rest after the last one is no line."""
+    """A text as lines, numbered from 1. A line includes its line end. An empty rest after the last line end is not a
+    line."""
 
     def __init__(self, text: str) -> None:
         self.text = text
 
     @cached_property
     def starts(self) -> list[int]:
-        """Where each line starts."""
+        """The start of each line."""
         found = [0, *(match.end() for match in re.finditer("\n", self.text))]
         return found[:-1] if len(found) > 1 and found[-1] == len(self.text) else found
 
@@ -49,15 +50,15 @@ class Lines:
         return len(self.starts)
 
     def line_at(self, at: int) -> int:
-        """The number of the line at this place."""
+        """Return the number of the line at this place."""
         return max(1, bisect_right(self.starts, at))
 
     def is_start(self, at: int) -> bool:
-        """Whether a line starts here, or the text ends."""
+        """Return whether a line starts here, or the text ends."""
         return at >= len(self.text) or self.starts[self.line_at(at) - 1] == at
 
     def name(self, start: int, stop: int) -> str:
-        """The name of this part, as `part` reads it."""
+        """Return the name of this part, in the form that `part` parses."""
         first, last = self.line_at(start), self.line_at(stop - 1)
         begin, end = str(first), str(last)
         if not self.is_start(start):
@@ -67,7 +68,8 @@ class Lines:
         return begin if begin == end == str(first) else f"{begin}-{end}"
 
     def part(self, name: str) -> tuple[int, int]:
-        """The start and the stop of a named part, at most the text's end. Raises ValueError with the reason."""
+        """Return the start and the stop of a named part, limited to the text's end. Raises ValueError with the
+        reason."""
         match = _RANGE.fullmatch(name.strip())
         if match is None:
             raise ValueError(f'lines is a range such as "200-260", not {name[:40]!r}')
@@ -94,7 +96,8 @@ class Lines:
 
 
 def head_end(text: str, budget: int, count: Count, start: int = 0, *, json: bool = False) -> int:
-    """Where the longest head from `start` of at most `budget` tokens ends. `json`: the whole text is JSON."""
+    """Return the end of the longest head from `start` with at most `budget` tokens. `json`: the whole text is
+    JSON."""
     at, used = start, 0
     while at < len(text):
         end = text.find("\n", at) + 1 or len(text)
@@ -108,7 +111,7 @@ def head_end(text: str, budget: int, count: Count, start: int = 0, *, json: bool
 
 
 def tail_start(text: str, budget: int, count: Count, *, json: bool = False) -> int:
-    """Where the longest tail of at most `budget` tokens starts."""
+    """Return the start of the longest tail with at most `budget` tokens."""
     at, used = len(text), 0
     while at > 0:
         start = text.rfind("\n", 0, at - 1) + 1
@@ -122,13 +125,13 @@ def tail_start(text: str, budget: int, count: Count, *, json: bool = False) -> i
 
 
 def _end_inside(text: str, start: int, stop: int, budget: int, count: Count, *, json: bool) -> int:
-    """Where the longest head of this line ends that fits."""
+    """Return the end of the longest head of this line that fits."""
     line = text[start:stop]
     length = _fitting(len(line), budget, lambda size: count(line[:size]))
     if json or is_json(line):
         return start + next(iter(_best(line, length)), 0)
     end = len(cut.head(line, length))
-    if line[end:] == "\n":  # a break is added behind the head, and would be taken for this one
+    if line[end:] == "\n":  # a line break is added after the head and would be mistaken for this one
         end = len(cut.head(line, end - 1))
     escape = line.rfind("\x1b", max(0, end - _LONGEST_ESCAPE), end)
     match = _ESCAPE.match(line, escape) if escape >= 0 else None
@@ -136,7 +139,7 @@ def _end_inside(text: str, start: int, stop: int, budget: int, count: Count, *, 
 
 
 def _start_inside(text: str, start: int, stop: int, budget: int, count: Count, *, json: bool) -> int:
-    """Where the longest tail of this line starts that fits."""
+    """Return the start of the longest tail of this line that fits."""
     line = text[start:stop]
     length = _fitting(len(line), budget, lambda size: count(line[len(line) - size :]))
     at = len(line) - length
@@ -149,7 +152,7 @@ def _start_inside(text: str, start: int, stop: int, budget: int, count: Count, *
 
 
 def _fitting(most: int, budget: int, tokens: Callable[[int], int]) -> int:
-    """The largest size up to `most` whose tokens fit, to within a hundredth."""
+    """Return the largest size up to `most` whose tokens fit, to within a hundredth."""
     low, high = 0, min(most, max(0, budget) * 4)
     while high < most and tokens(high) <= budget:
         low, high = high, min(most, high * 2 + 1)
@@ -160,7 +163,7 @@ def _fitting(most: int, budget: int, tokens: Callable[[int], int]) -> int:
 
 
 def boundaries(text: str) -> Iterator[tuple[int, int]]:
-    """Where an element of JSON ends (behind its comma), with its depth."""
+    """Yield the end of each JSON element (after its comma), with its depth."""
     depth = 0
     for match in _STRUCTURE.finditer(text):
         mark = match.group()
@@ -171,7 +174,8 @@ def boundaries(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _best(line: str, length: int) -> list[int]:
-    """The end of an element near this length: the outermost in its second half, else the last before it."""
+    """Return the end of an element near this length: the outermost one in the second half, else the last one before
+    it."""
     found = [(at, depth) for at, depth in boundaries(line) if at <= length]
     late = [(depth, -at) for at, depth in found if at > length // 2]
     return [-min(late)[1]] if late else [at for at, _ in found[-1:]]

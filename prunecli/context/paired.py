@@ -1,7 +1,7 @@
-"""Makes the search blocks of an answer valid: each call with its result, and both as text where they must be.
+"""Makes the search blocks of an answer valid: pairs each call with its result, or sends both as text.
 
-A pruned, interrupted or compacted neighbor can leave one without the other, which the endpoint rejects. It is then
-replaced by text, block for block.
+A pruned, interrupted or compacted neighbor can leave a call or a result alone, which the endpoint rejects. Such a
+block is replaced by a text block.
 """
 
 import json
@@ -17,14 +17,14 @@ UNFINISHED = "[the search did not finish]"
 
 
 def has_searches(blocks: Sequence[bytes]) -> bool:
-    """Whether canonical blocks of an answer include search blocks."""
+    """Return whether canonical blocks of an answer include search blocks."""
     return any(block.endswith(_ENDINGS) for block in blocks)
 
 
 def paired(blocks: Sequence[bytes], *, last: bool, as_text: bool) -> tuple[bytes, ...]:
-    """The blocks of an assistant message as they are sent, as many as before.
+    """Return the blocks of an assistant message in the form to send. Their number does not change.
 
-    In the `last` message a call may wait for its result. `as_text`: the endpoint knows no such blocks.
+    In the `last` message, a call may wait for its result. `as_text`: the endpoint does not know such blocks.
     """
     if not as_text and not has_searches(blocks):
         return tuple(blocks)
@@ -46,7 +46,7 @@ def paired(blocks: Sequence[bytes], *, last: bool, as_text: bool) -> tuple[bytes
 
 
 def _pairs(values: Sequence[dict[str, Any] | None]) -> set[int]:
-    """The places of calls with their results: each call has one, behind it."""
+    """Return the places of calls and their results, where each call is followed by one result."""
     open_calls: dict[str, int] = {}
     whole = set[int]()
     for at, value in enumerate(values):
@@ -58,21 +58,21 @@ def _pairs(values: Sequence[dict[str, Any] | None]) -> set[int]:
 
 
 def _is_first(values: Sequence[dict[str, Any] | None], at: int) -> bool:
-    """Whether no earlier call has the id of this one."""
+    """Return whether no earlier call has the id of this one."""
     one = values[at]
     calls = (value for value in values[:at] if value and value["type"] == USE)
     return one is not None and all(value.get("id") != one.get("id") for value in calls)
 
 
 def waits(blocks: Sequence[bytes]) -> bool:
-    """Whether a call among these blocks has no result yet."""
+    """Return whether a call among these blocks has no result yet."""
     values = [_value(block) for block in blocks]
     whole = _pairs(values)
     return any(value and value["type"] == USE and at not in whole for at, value in enumerate(values))
 
 
 def _value(block: bytes) -> dict[str, Any] | None:
-    """A search block, or a text with citations; None for any other block."""
+    """Return a search block, or a text with citations; None for any other block."""
     if not (block.endswith(_ENDINGS) or block.startswith(_CITED)):
         return None
     value: dict[str, Any] = json.loads(block)

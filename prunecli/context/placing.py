@@ -37,7 +37,7 @@ def _file(where: list[_Filed], what: _Filed, *, present: bool) -> None:
 
 
 def with_summary(items: Iterable[Entry], summary: Entry, event: CompactionApplied) -> list[Entry]:
-    """The items in order, with a compacted range and its summaries replaced by the new summary."""
+    """Return the items in order, with a compacted range and its summaries replaced by the new summary."""
     left: list[Entry] = []
     for item in items:
         if covers(event, item):
@@ -48,24 +48,24 @@ def with_summary(items: Iterable[Entry], summary: Entry, event: CompactionApplie
 
 
 def place(item: Entry) -> int:
-    """The sort key of an item; a summary sorts as the last entry before its range."""
+    """Return the sort key of an item; a summary sorts as the last entry before its range."""
     return item.event.head_end if isinstance(item.event, CompactionApplied) else item.seq
 
 
 def covers(event: CompactionApplied, item: Entry) -> bool:
-    """Whether a compaction replaces this item."""
+    """Return whether a compaction replaces this item."""
     if item.kind == "summary":
         return event.head_end <= place(item) < event.tail_start
     return event.head_end < item.seq < event.tail_start
 
 
 def words_left(event: CompactionApplied, summaries: Iterable[Entry]) -> list[Entry]:
-    """Of the summaries with user messages beside them, those a later compaction did not replace."""
+    """Return the summaries with user messages that no later compaction has replaced."""
     return [one for one in summaries if not event.head_end < one.seq < event.tail_start]
 
 
 def words_behind(items: Sequence[Entry], summaries: Iterable[Entry]) -> dict[int, list[Entry]]:
-    """By item, the summaries whose user messages follow it: the last item before their record."""
+    """Map each item to the summaries whose user messages follow it. The item is the last one before their record."""
     found: dict[int, list[Entry]] = {}
     for one in summaries:
         before = (item for item in reversed(items) if item is one or place(item) < one.seq)

@@ -1,4 +1,4 @@
-"""The last resort without the model: make room when the context is about to exceed its window.
+"""The last resort without the model: makes room when the context is about to exceed its window.
 
 Clears the oldest live results until the next request fits, even ones that a strategy protects. Never touches content
 that is in progress or pinned, or the user's messages.
@@ -12,23 +12,24 @@ from prunecli.model.edits import Edit
 from prunecli.model.events import UserMessage
 
 TRIGGER = 0.9
-"""Share of the window, less the answer's reserve, at which room is made."""
+"""Share of the window, minus the reserve for the answer, at which room is made."""
 TARGET = 0.7
-"""Share of it still in use afterwards, so that the cache is not broken again with each request."""
+"""Share of the same still in use afterwards, low enough that the cache is not broken again with each request."""
 
 
 def room(window: int, max_tokens: int) -> int:
-    """The most tokens a prompt may take: the window less the answer's reserve, at least half the window."""
+    """Return the maximum tokens of a prompt: the window minus the reserve for the answer, but at least half the
+    window."""
     return max(window // 2, window - max_tokens)
 
 
 def pressing(view: View, max_tokens: int) -> bool:
-    """Whether the next request comes too close to the window."""
+    """Return whether the next request comes too close to the window."""
     return view.context.counts.context_tokens > TRIGGER * room(view.window, max_tokens)
 
 
 def in_tool_round(context: Context) -> bool:
-    """Whether the model is working on the newest prompt: it called tools and has not finished."""
+    """Return whether the model is working on the newest prompt: it has called tools and not finished."""
     last = context.exchanges[-1] if context.exchanges else None
     if last is None or not (last.calls or getattr(last.head.event, "stop_reason", "") == "pause_turn"):
         return False
@@ -37,15 +38,16 @@ def in_tool_round(context: Context) -> bool:
 
 
 def _is_aside(entry: Entry) -> bool:
-    """Whether the user message starts no new request: it was sent while the model works, or is a shell command."""
+    """Return whether the user message starts no new request: it was sent while the model worked, or is a shell
+    command."""
     return isinstance(entry.event, UserMessage) and entry.event.origin in ("steering", "command")
 
 
 def relieve(view: View, max_tokens: int, *, hard: bool = False) -> Proposal:
     """Clear the oldest results until the request takes `TARGET` of the room.
 
-    `hard`: the endpoint rejected the request, so the estimate was too low. At least its share is removed anyway, and
-    if clearing is not enough, whole exchanges are dropped, oldest first.
+    `hard`: the endpoint rejected the request, so the estimate was too low. At least the target's share is removed
+    anyway. If clearing is not enough, whole exchanges are dropped, oldest first.
     """
     counts = view.context.counts
     excess = counts.context_tokens - round(TARGET * room(view.window, max_tokens))

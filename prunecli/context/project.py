@@ -1,4 +1,4 @@
-"""The slow, obvious projection: the next request's messages, worked out from all records at once.
+"""The slow, obvious projection: computes the next request's messages from all records at once.
 
 It shares only the rendering of single blocks with the fold. `Context` must always agree with it; a property test
 checks that.
@@ -36,7 +36,7 @@ _OUTSIDE = (SettingChanged, SessionStarted, RequestSent, AttemptBilled, RunEnded
 
 
 def project(records: Sequence[Record]) -> tuple[WireMessage, ...]:
-    """The messages that result from these records."""
+    """Return the messages that result from these records."""
     branch = _branch(records)
     edits, ids = _live_edits(branch), _call_ids(branch)
     settings = {one.event.key: one.event.value for one in records if isinstance(one.event, SettingChanged)}
@@ -59,7 +59,7 @@ def project(records: Sequence[Record]) -> tuple[WireMessage, ...]:
 
 
 def _branch(records: Sequence[Record]) -> list[Record]:
-    """The records of the present branch. A rewind returns to an earlier record."""
+    """Return the records of the current branch. A rewind returns to an earlier record."""
     history: dict[int, list[Record]] = {}
     branch: list[Record] = []
     for record in records:
@@ -74,7 +74,7 @@ def _branch(records: Sequence[Record]) -> list[Record]:
 
 
 def _results(branch: list[Record]) -> dict[int, list[tuple[int, ToolResult]]]:
-    """The results of each assistant message: for each call the first later one."""
+    """Return the results of each assistant message: for each call, the first later result."""
     found: dict[int, list[tuple[int, ToolResult]]] = {}
     owner: dict[str, int] = {}
     for record in branch:
@@ -167,7 +167,7 @@ class _Shown:
 
 
 def _visible(branch: list[Record]) -> list[_Shown]:
-    """Messages in order, each compacted range replaced by its summary."""
+    """Return the messages in order, with each compacted range replaced by its summary."""
     shown: list[tuple[int, _Shown]] = []
     for record in branch:
         event = record.event
@@ -200,7 +200,7 @@ def _user(seq: int, event: UserMessage, edits: _LiveEdits) -> Iterable[bytes]:
 
 
 def _call_ids(branch: list[Record]) -> dict[int, dict[str, str]]:
-    """The calls sent under another id, by assistant message, whether shown or not."""
+    """Return the calls sent under another id, by assistant message, including those not shown."""
     taken: set[str] = set()
     found: dict[int, dict[str, str]] = {}
     for record in branch:
@@ -235,7 +235,7 @@ def _assistant(
 
 
 class _Messages:
-    """Messages under construction: results come first, neighbors of one role are merged."""
+    """Messages under construction. Results come first, and neighbors of one role are merged."""
 
     def __init__(self, *, as_text: bool) -> None:
         self._as_text = as_text

@@ -1,4 +1,4 @@
-"""The model-directed prune: plan a `prun` call and turn the plan into edits.
+"""The model-directed prune: plans a `prun` call and turns the plan into edits.
 
 A plan is made while the call executes and is stored in the details of its result. Exactly this plan is applied before
 the next request.
@@ -26,7 +26,7 @@ class PrunPlan:
     """The plan of one prun call.
 
     `exchanges` are the seqs of the assistant messages, oldest first. `tokens` is the net gain in raw tokens,
-    `message` the reply to the model. An empty plan removes nothing and says why.
+    `message` the reply to the model. An empty plan removes nothing, and its message gives the reason.
     """
 
     exchanges: tuple[int, ...]
@@ -35,12 +35,12 @@ class PrunPlan:
     message: str
 
     def to_json(self) -> dict[str, Json]:
-        """The plan as stored in a ToolResult's details under "prun"."""
+        """Return the plan as stored in a ToolResult's details under "prun"."""
         return {"exchanges": list(self.exchanges), "tokens": self.tokens, "memo": self.memo}
 
     @staticmethod
     def from_json(value: Mapping[str, Json]) -> "PrunPlan":
-        """The plan recorded in a ToolResult's details."""
+        """Return the plan recorded in a ToolResult's details."""
         return PrunPlan(tuple(value["exchanges"]), int(value["tokens"]), value.get("memo"), "")
 
 
@@ -53,10 +53,10 @@ def plan_prun(
     copies: MemoCopies = "once",
     earlier: Sequence[PrunPlan] = (),
 ) -> PrunPlan:
-    """Plan a call for `tokens` against the present state and earlier calls of the same message.
+    """Plan a call for `tokens`, based on the current state and earlier calls of the same message.
 
     Takes whole exchanges from the newest (or oldest) on, skips pinned ones, and stops when their tokens, less the
-    memo, reach `tokens`. If there are not enough, takes all it can.
+    memo, reach `tokens`. If there are not enough, takes all that can be removed.
     """
     taken = {seq for plan in earlier for seq in plan.exchanges}
     free = [ex for ex in view.exchanges if ex.seq not in taken and not view.locked(ex) and ex.head.is_sent]
@@ -89,7 +89,7 @@ def plan_prun(
 
 
 def _keeping_thinking(view: View, chosen: Sequence[Exchange], taken: set[int]) -> list[Exchange]:
-    """The chosen exchanges, except one whose thinking must begin the open tool loop."""
+    """Return the chosen exchanges, except one whose thinking must begin the open tool loop."""
     before = view.after([view.drop(exchange) for exchange in view.exchanges if exchange.seq in taken])
     drops = before.keeping_thinking([before.drop(exchange) for exchange in chosen])
     stay = {edit.seq for edit in drops}
@@ -97,7 +97,7 @@ def _keeping_thinking(view: View, chosen: Sequence[Exchange], taken: set[int]) -
 
 
 def plan_edits(view: View, plan: PrunPlan, *, copies: MemoCopies = "once") -> tuple[Edit, ...]:
-    """The edits of a plan: the memos, and a drop for each exchange that still exists."""
+    """Return the edits of a plan: the memos, and a drop for each exchange that still exists."""
     chosen = [exchange for exchange in view.exchanges if exchange.seq in set(plan.exchanges)]
     if not chosen:
         return ()
@@ -106,7 +106,7 @@ def plan_edits(view: View, plan: PrunPlan, *, copies: MemoCopies = "once") -> tu
 
 
 def entry_ranges(view: View, exchanges: Sequence[Exchange]) -> str:
-    """The entries of these exchanges as ranges: `12-14,18-20` if another entry lies between.
+    """Return the entries of these exchanges as ranges: `12-14,18-20` if another entry lies between.
 
     Records that are not entries (a tool's start, a request) do not split a range.
     """

@@ -1,6 +1,6 @@
 """The effect and cost of each prune and undo: the figures of `/prune-stats` and of the log.
 
-Kept by the fold, in O(1) for most records, so that the same records always give the same figures. A prune breaks the
+The fold updates them, in O(1) for most records, so the same records always give the same figures. A prune breaks the
 prompt cache at its first edit: everything after it is written again. That cost is estimated until the endpoint has
 reported the next request, then measured.
 """
@@ -41,10 +41,10 @@ class PruneStats:
     """One prune, or one undo (`undone`).
 
     Tokens before and after are estimates of the whole next request. `rewritten`: tokens written to the prompt cache
-    again because of it, an estimate until `measured`. `withheld`: the amount it added to what is withheld, negative
-    for an undo, shown at the present scale. `idle_ms`: time from the last response to the next request, None if
-    nothing was cached before. `rereads`: results that fetched the pruned content again, and entries that a `/restore`
-    showed again, each counted once; `reread_tokens`: the tokens they brought back.
+    again because of the prune, an estimate until `measured`. `withheld`: the amount that it added to the withheld
+    content, negative for an undo, shown at the current scale. `idle_ms`: time from the last response to the next
+    request, None if nothing was cached before. `rereads`: results that fetched the pruned content again, and entries
+    that a `/restore` showed again, each counted once. `reread_tokens`: the tokens that these brought back.
     """
 
     seq: int
@@ -66,7 +66,7 @@ class PruneStats:
 
     @property
     def removed(self) -> int:
-        """Tokens removed from the context; negative for an undo."""
+        """The tokens removed from the context; negative for an undo."""
         return self.tokens_before - self.tokens_after
 
     @property
@@ -75,10 +75,10 @@ class PruneStats:
         return (self.tokens_before - self.tokens_after) / self.tokens_before if self.tokens_before else 0.0
 
     def cache_cost(self, price: Callable[[str, Usage], float], ttl_ms: int) -> tuple[int, float]:
-        """Tokens written again because of it, and the USD that cost beyond reading them.
+        """Return the tokens written again because of the prune, and the extra cost in USD over reading them.
 
-        0 if the endpoint reports no cache or had expired it after `ttl_ms`. `price` gives the USD cost of a model's
-        usage.
+        Both are 0 if the endpoint reports no cache, or if the cache had expired after `ttl_ms`. `price` gives the USD
+        cost of a model's usage.
         """
         if not self.caches or self.idle_ms is None or self.idle_ms > ttl_ms:
             return 0, 0.0
@@ -94,7 +94,7 @@ class PruneStats:
 class Fetch(NamedTuple):
     """A result that shows pruned or held-back content again, or a `/restore` of it (`answer` -1).
 
-    `answer` asked for it among its `calls`; `raw` are the raw tokens that came back.
+    `answer` requested it by one of its `calls`; `raw` is the raw tokens that came back.
     """
 
     seq: int
@@ -104,9 +104,9 @@ class Fetch(NamedTuple):
 
 
 class PruneHistory:
-    """The rows so far, by the seq of their record, and what was fetched again.
+    """The rows so far, by the seq of their record, and the fetches of withheld content.
 
-    `news`: the seqs of rows the last record changed.
+    `news`: the seqs of rows that the last record changed.
     """
 
     def __init__(self) -> None:
@@ -125,7 +125,7 @@ class PruneHistory:
         self._reads: dict[str, dict[int, Lines]] = {}
 
     def before(self, record: Record, context: "Fold") -> None:
-        """Note a record about to be folded."""
+        """Prepare for a record that is about to be folded."""
         self.news = []
         match record.event:
             case PrunApplied() | PrunReverted():
@@ -142,7 +142,7 @@ class PruneHistory:
                 pass
 
     def after(self, record: Record, context: "Fold") -> None:
-        """Note a record just folded."""
+        """Update for a record that was just folded."""
         match record.event:
             case PrunApplied(source, edits, strategy) as event:
                 said = (source, strategy or "", event.reason)
@@ -195,7 +195,8 @@ class PruneHistory:
             self._unsent[record.seq] = self._first
 
     def _take_back(self, event: Event) -> bool:
-        """Whether only prunes are undone that went into no request: then neither they nor the undo cost anything."""
+        """Return whether an undo concerns only prunes that were never in a request, so neither they nor the undo cost
+        anything."""
         seqs = dict.fromkeys(event.seqs if isinstance(event, PrunReverted) else ())
         if not seqs or any(seq not in self._unsent for seq in seqs):
             return False
@@ -217,7 +218,7 @@ class PruneHistory:
     def _measure(self, event: AssistantMessage | AttemptBilled | CompactionApplied, context: "Fold") -> None:
         """Compare with the cache reads the endpoint reported.
 
-        The part that was not read is split among the prunes since the last request, in proportion to their estimates.
+        Tokens that were not read are split among the prunes since the last request, in proportion to their estimates.
         """
         rows = [self.rows[seq] for seq in self._pending]
         read = event.usage.cache_read_input_tokens
@@ -239,7 +240,7 @@ class PruneHistory:
     # Re-reads ------------------------------------------------------------------------------------------------
 
     def _take(self, entry: Entry) -> None:
-        """Note that a result, or an exchange with its results, is now withheld."""
+        """Record that a result, or an exchange with its results, is now withheld."""
         if entry.exchange and entry.kind == "assistant":
             self._out.add(entry.seq)
             for result in entry.exchange.results:
@@ -256,7 +257,7 @@ class PruneHistory:
             self._calls.setdefault(_same(entry.call), set()).add(entry.seq)
 
     def _came(self, entry: Entry, context: "Fold") -> None:
-        """Note a new result, and what of it was held back."""
+        """Record a new result, and the part of it that was held back."""
         if entry.call is None:
             return
         self._look(entry, entry.call, context)
@@ -267,7 +268,7 @@ class PruneHistory:
                 self._reads.setdefault(file_of(entry), {})[entry.seq] = _lines_held(entry, spilled)
 
     def _look(self, entry: Entry, call: ToolUse, context: "Fold") -> None:
-        """Look for what a new result shows again.
+        """Find withheld content that a new result shows again.
 
         After a file changes, earlier content of it counts as outdated, and so do searches and commands.
         """
@@ -283,7 +284,7 @@ class PruneHistory:
         self._fetch(entry.seq, self._fetched(entry, call), context)
 
     def _fetch(self, by: int, wanted: set[int], context: "Fold") -> None:
-        """Note that entry `by` shows these again: a re-read for each prune that withholds one of them."""
+        """Record that entry `by` shows these entries again: a re-read for each prune that withholds one of them."""
         weights: dict[int, int] = {}
         for seq in wanted & self._out:
             if (prun := _taken_by(context, seq)) >= 0:
@@ -303,7 +304,7 @@ class PruneHistory:
             self.news.append(prun)
 
     def _note_fetch(self, entry: Entry, raw: int, weights: dict[int, int], held: list[int]) -> None:
-        """Note what an entry fetched again: of these prunes, and of these results' held-back parts."""
+        """Record what an entry fetched again, of these prunes and of these results' held-back parts."""
         if weights or held:
             asked = entry.exchange
             back = raw if weights else min(raw, sum(self._held[seq] for seq in held))
@@ -315,7 +316,7 @@ class PruneHistory:
                 del self._held[seq]
 
     def _fetched(self, entry: Entry, call: ToolUse) -> set[int]:
-        """The earlier results that this result of a call shows again, withheld or not."""
+        """Return the earlier results that this result shows again, withheld or not."""
         if call.name == "recall":
             wanted = call.input.get("entry")
             return {wanted} if isinstance(wanted, int) else set()
@@ -327,7 +328,7 @@ class PruneHistory:
 
 
 def _lines_held(entry: Entry, spilled: Spilled) -> Lines:
-    """The lines of a file that a read held back: those after the ones it shows."""
+    """Return the lines of a file that a read held back: those after the shown lines."""
     shown = lines_shown(entry)
     count = plain_text(entry.content).count("\n") + 1
     return replace(
@@ -336,18 +337,18 @@ def _lines_held(entry: Entry, spilled: Spilled) -> Lines:
 
 
 def _same(call: ToolUse) -> Hashable:
-    """A key shared by calls with the same tool and arguments."""
+    """Return a key shared by calls with the same tool and arguments."""
     return call.name, canonical(dict(call.input))
 
 
 def _result_tokens(context: "Fold", seq: int) -> int:
-    """Raw tokens of a result, from the log; 0 for anything else, since counting may take long."""
+    """Return the raw tokens of a result, from the log; 0 for anything else, since counting may take long."""
     entry = context.entries[seq]
     return context.counts.tokens(entry) if entry.kind == "result" else 0
 
 
 def _heads_of(event: PrunApplied | PrunReverted, context: "Fold") -> list[int]:
-    """The items that this changes, each once."""
+    """Return the items that this event changes, each once."""
     seqs = [edit.seq for edit in event.edits] if isinstance(event, PrunApplied) else list(event.seqs)
     for seq in tuple(seqs) if isinstance(event, PrunReverted) else ():
         undone = context.pruns[seq].event if seq in context.pruns else None
@@ -360,7 +361,7 @@ def _head(entry: Entry) -> int:
 
 
 def _taken_by(context: "Fold", seq: int) -> int:
-    """The newest prune that withholds an entry now, -1 if there is none."""
+    """Return the newest prune that currently withholds an entry, -1 if there is none."""
     entry = context.entries.get(seq)
     head = _head(entry) if entry else -1
     if entry is None or not context.is_shown(head):
@@ -370,7 +371,7 @@ def _taken_by(context: "Fold", seq: int) -> int:
 
 
 def _shared(total: int, weights: list[int]) -> list[int]:
-    """Split a total in proportion to the weights; the first part gets all if every weight is 0."""
+    """Split a total in proportion to the weights. If every weight is 0, the first part gets all."""
     whole = sum(weights)
     ends = [total * sum(weights[: index + 1]) // whole if whole else total for index in range(len(weights))]
     return [end - start for start, end in zip([0, *ends], ends, strict=False)]

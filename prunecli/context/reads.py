@@ -1,4 +1,4 @@
-"""The file that a call touched, and for a read its lines."""
+"""Finds the file that a call touched, and the lines that a read shows."""
 
 from dataclasses import dataclass
 
@@ -6,7 +6,7 @@ from prunecli.context.exchange import Entry
 from prunecli.model.touches import named
 
 DEFAULT_LINES = 2_000
-"""The number of lines of a read without a limit."""
+"""The number of lines in a read without a limit."""
 _CUT = ("truncated", "continue with offset=")
 _CUT_NOTE_CHARS = 300
 _CUT_NOTE_LINES = 2
@@ -18,7 +18,7 @@ END = 1 << 62
 class Lines:
     """The lines that a read shows: `first` to `last`, counted from 1.
 
-    `reaches` is the last line it certainly shows, END if the file ends there; `asked` is the requested range.
+    `reaches` is the last line that it certainly shows, END if the file ends there; `asked` is the requested range.
     """
 
     first: int
@@ -27,18 +27,18 @@ class Lines:
     asked: tuple[int, int]
 
     def covers(self, other: "Lines") -> bool:
-        """Whether this later read makes the other one redundant."""
+        """Return whether this later read makes the other one redundant."""
         if self.asked == other.asked:
             return True
         return self.first <= other.first and self.reaches >= other.last
 
     def meets(self, other: "Lines") -> bool:
-        """Whether the ranges overlap."""
+        """Return whether the ranges overlap."""
         return self.first <= other.last and other.first <= self.last
 
 
 def lines_shown(entry: Entry) -> Lines:
-    """The lines that a read's result shows, from the tool's own note or from call and text."""
+    """Return the lines that a read's result shows, taken from the tool's own details or from call and text."""
     given = entry.call.input if entry.call else {}
     offset = _positive(given.get("offset"), 1)
     limit = _positive(given.get("limit"), DEFAULT_LINES)
@@ -56,7 +56,7 @@ def lines_shown(entry: Entry) -> Lines:
 
 
 def _page(first: int, limit: int, shown: int) -> Lines:
-    """The lines of a read whose rest was held back, behind `shown` lines."""
+    """Return the lines of a read whose rest was held back, behind `shown` lines."""
     last = first + max(1, min(shown, limit)) - 1
     return Lines(first, last, last, (first, last))
 
@@ -66,26 +66,26 @@ def _positive(value: object, default: int) -> int:
 
 
 def changes_files(entry: Entry) -> bool:
-    """Whether a result's call changes files it names."""
+    """Return whether a result's call changes files that it names."""
     return entry.touches is not None and bool(entry.touches.changes)
 
 
 def shows_file(entry: Entry) -> bool:
-    """Whether a result shows lines of one file: its tool noted a path, or it is a `read`."""
+    """Return whether a result shows lines of one file: its tool recorded a path, or it is a `read`."""
     if entry.touches is None or entry.call is None or changes_files(entry) or not entry.touches.file:
         return False
     return bool(_noted(entry)) or named(entry.call.name, entry.call.input) is not None
 
 
 def path_of(entry: Entry) -> str:
-    """The one file a call reads or changes, normalized; "" for none or several."""
+    """Return the one file that a call reads or changes, normalized; "" for none or several."""
     path = entry.touches.file if entry.touches else ""
     parts = [part for part in path.split("/") if part not in ("", ".")]
     return ("/" if path.startswith("/") else "") + "/".join(parts)
 
 
 def file_of(entry: Entry) -> str:
-    """The same file as its tool noted it, otherwise as its call names it."""
+    """Return the same file as recorded by its tool, otherwise as named by its call."""
     path = path_of(entry)
     return (path and _noted(entry)) or path
 

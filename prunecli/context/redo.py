@@ -1,4 +1,4 @@
-"""Redo: prune again what an undo restored, with the same texts, as a new decision."""
+"""Redo: prunes again the content that an undo restored, with the same texts, as a new decision."""
 
 from collections.abc import Iterable, Sequence
 
@@ -12,7 +12,7 @@ REDONE = "the user wanted it again"
 
 
 def undone(records: Iterable[Record]) -> tuple[PrunApplied, ...]:
-    """The prunes reverted by the newest undo and not redone; none after another prune."""
+    """Return the prunes reverted by the newest undo and not redone; () after another prune."""
     applied: dict[int, PrunApplied] = {}
     stack: list[tuple[PrunApplied, ...]] = []
     for record in records:
@@ -33,7 +33,7 @@ def undone(records: Iterable[Record]) -> tuple[PrunApplied, ...]:
 
 
 def redo(view: View, records: Sequence[Record]) -> list[PrunApplied]:
-    """The events that redo the prunes of the newest undo, as far as they are still possible."""
+    """Return the events that redo the prunes of the newest undo, as far as they are still possible."""
     events: list[PrunApplied] = []
     for event in undone(records):
         edits = [edit for edit in event.edits if edit.kind == "memo" or _may(view, edit.seq)]
@@ -47,7 +47,7 @@ def redo(view: View, records: Sequence[Record]) -> list[PrunApplied]:
 
 
 def _may(view: View, seq: int) -> bool:
-    """Whether this can be pruned again: it is shown, and not pinned or in progress."""
+    """Return whether an entry can be pruned again: it is shown, and neither pinned nor in progress."""
     entry = view.context.entries.get(seq)
     if entry is None or not view.shows(entry):
         return False

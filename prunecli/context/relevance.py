@@ -1,8 +1,9 @@
 """Text vectors, and a greedy choice of relevant texts that do not repeat each other (MMR).
 
 Built-in vectors are TF-IDF: (1 + ln tf) * ln(documents / documents with the term), of unit length. Terms are runs of
-letters, digits and underscores of at least two characters, in lower case; each text keeps its MOST_TERMS heaviest.
-Comparisons between texts ignore terms shared by more than MOST_SHARED of them: these weigh least and would cost most.
+letters, digits and underscores of at least two characters, in lower case. Each text keeps its MOST_TERMS heaviest
+terms. Comparisons between texts ignore terms shared by more than MOST_SHARED texts, which have the least weight and
+would take the most time.
 """
 
 import math
@@ -22,12 +23,12 @@ Dense: TypeAlias = Sequence[float]
 
 
 def terms(text: str) -> Counter[str]:
-    """How often each term occurs in a text."""
+    """Return the number of occurrences of each term in a text."""
     return Counter(_TERM.findall(text.lower()))
 
 
 def tfidf(documents: Sequence[Mapping[str, int]]) -> list[Sparse]:
-    """The vectors of documents, given their terms; empty if every term is in every document."""
+    """Return the vectors of documents, given their terms; empty if every term is in every document."""
     found = Counter[str]()
     for document in documents:
         found.update(document.keys())
@@ -46,7 +47,7 @@ def _vector(document: Mapping[str, int], rarity: Mapping[str, float]) -> Sparse:
 
 
 def unit(vector: Iterable[float]) -> Dense:
-    """The vector scaled to length one; a zero vector is unchanged."""
+    """Return the vector scaled to length one; a zero vector is unchanged."""
     numbers = tuple(float(number) for number in vector)
     length = math.sqrt(sum(number * number for number in numbers))
     return tuple(number / length for number in numbers) if length else numbers
@@ -56,20 +57,20 @@ class Likeness(Protocol):
     """Similarity of texts to the query and to those already taken. Keys are seqs, values cosines."""
 
     def to_query(self, key: int) -> float:
-        """Similarity to the query."""
+        """Return the similarity to the query."""
         ...
 
     def take(self, key: int) -> None:
-        """Mark this one as taken."""
+        """Mark this text as taken."""
         ...
 
     def to_taken(self, key: int) -> float:
-        """Similarity to the closest taken one, at least 0."""
+        """Return the similarity to the closest taken text, at least 0."""
         ...
 
 
 class SparseLikeness:
-    """Similarities of sparse vectors. Taking one visits those that share a term with it."""
+    """Similarities of sparse vectors. Taking a text updates those that share a term with it."""
 
     def __init__(self, query: Sparse, vectors: Mapping[int, Sparse]) -> None:
         self._query = query
@@ -83,12 +84,12 @@ class SparseLikeness:
             del self._with[term]
 
     def to_query(self, key: int) -> float:
-        """Similarity to the query."""
+        """Return the similarity to the query."""
         vector = self._vectors[key]
         return sum(weight * vector[term] for term, weight in self._query.items() if term in vector)
 
     def take(self, key: int) -> None:
-        """Mark this one as taken."""
+        """Mark this text as taken."""
         products: defaultdict[int, float] = defaultdict(float)
         for term, weight in self._vectors[key].items():
             for other, its in self._with.get(term, ()):
@@ -99,12 +100,12 @@ class SparseLikeness:
                 most[other] = product
 
     def to_taken(self, key: int) -> float:
-        """Similarity to the closest taken one, at least 0."""
+        """Return the similarity to the closest taken text, at least 0."""
         return self._most.get(key, 0.0)
 
 
 class DenseLikeness:
-    """Similarities of dense vectors, compared with the taken ones on demand."""
+    """Similarities of dense vectors, compared with the taken texts on demand."""
 
     def __init__(self, query: Dense, vectors: Mapping[int, Dense]) -> None:
         self._query = query
@@ -113,15 +114,15 @@ class DenseLikeness:
         self._most: dict[int, tuple[int, float]] = {}
 
     def to_query(self, key: int) -> float:
-        """Similarity to the query."""
+        """Return the similarity to the query."""
         return _dot(self._query, self._vectors[key])
 
     def take(self, key: int) -> None:
-        """Mark this one as taken."""
+        """Mark this text as taken."""
         self._taken.append(self._vectors[key])
 
     def to_taken(self, key: int) -> float:
-        """Similarity to the closest taken one, at least 0."""
+        """Return the similarity to the closest taken text, at least 0."""
         seen, most = self._most.get(key, (0, 0.0))
         vector = self._vectors[key]
         most = max(most, *(_dot(vector, other) for other in self._taken[seen:]), 0.0)
@@ -143,10 +144,10 @@ def mmr(
 ) -> list[int]:
     """Choose keys greedily by maximal marginal relevance within a budget.
 
-    Each has the greatest `weight * similarity to the query - (1 - weight) * similarity to the closest one taken
-    before`; `taken` are chosen from the start, at no cost. A key that exceeds the rest of the budget is skipped. Ties
-    go to the greater key. A key's value only falls as others are taken, so it is updated only when the key would be
-    next.
+    Each choice has the greatest `weight * similarity to the query - (1 - weight) * similarity to the closest one
+    taken before`. The keys in `taken` are chosen from the start, at no cost. A key that exceeds the rest of the
+    budget is skipped. Ties go to the greater key. A key's value only falls as others are taken, so it is updated only
+    when the key would be next.
     """
     for key in taken:
         likeness.take(key)

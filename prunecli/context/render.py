@@ -1,6 +1,6 @@
 """Wire rendering: canonical block bytes of entries, whole or edited.
 
-Made once when an entry is folded, so that the same log always gives the same bytes.
+They are made once, when an entry is folded, so the same log always gives the same bytes.
 """
 
 import json
@@ -26,28 +26,28 @@ from prunecli.model.requests import COMPACTION
 
 NO_OUTPUT = "(no output)"
 CONTINUES = "[session continues]"
-"""Sent before a conversation that would otherwise begin with the assistant."""
+"""Sent before a conversation that would otherwise begin with an assistant message."""
 SUMMARIZED = "[Earlier messages were replaced by this summary.]"
 INTERRUPTED = "[interrupted: the call did not finish; it may have partly run]"
-"""The result of a call that has none, because of a crash or Esc."""
+"""The result sent for a call that has none because of a crash or Esc."""
 NOT_RUN = "[interrupted before the call started: nothing was run]"
-"""The same for a call that is known not to have started."""
+"""The result sent for a call that is known not to have started."""
 
 
 LOST = "[The session file is damaged here: a message from the user may be missing.]"
-"""Stands where a user message was or may have been."""
+"""Sent in place of a user message that was or may have been lost."""
 LOST_RESULT = "[The session file is damaged here: the result is missing.]"
 
 _COMPACT = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
 
 def compact(value: Json) -> str:
-    """A JSON value as compact text, used to size tool inputs."""
+    """Return a JSON value as compact text, used to size tool inputs."""
     return _COMPACT.encode(value)
 
 
 def text(words: str) -> bytes:
-    """A text block; blank text becomes `(no output)`, because the endpoint rejects blank blocks."""
+    """Return a text block; blank text becomes `(no output)`, because the endpoint rejects blank blocks."""
     return _text(words if words.strip() else NO_OUTPUT)
 
 
@@ -56,7 +56,7 @@ def _text(words: str) -> bytes:
 
 
 def block(value: Block, ids: Ids = MappingProxyType({})) -> bytes | None:
-    """The block's canonical bytes; None if it can't be sent: blank text or unsigned thinking."""
+    """Return the block's canonical bytes; None if it can't be sent: blank text or unsigned thinking."""
     match value:
         case Text(words, citations) if citations and words.strip():
             return canonical(block_to_json(value))
@@ -85,7 +85,7 @@ def block(value: Block, ids: Ids = MappingProxyType({})) -> bytes | None:
 
 
 def is_sent(value: Block) -> bool:
-    """Whether `block` returns bytes for it."""
+    """Return whether `block` returns bytes for it."""
     match value:
         case Text(words):
             return bool(words) and not words.isspace()
@@ -100,7 +100,7 @@ _OF_NO_ANSWER = frozenset((None, "image", "document", "search_result", "tool_res
 
 
 def is_out_of_place(value: Block, *, answer: bool) -> bool:
-    """Whether no endpoint accepts the block in its place: in an answer, or in user and tool content.
+    """Return whether no endpoint accepts the block in its position: in an answer, or in user and tool content.
 
     Such a block is left out of requests, because it would make every later request fail.
     """
@@ -127,17 +127,17 @@ def out_of_place(seq: int, event: Event) -> list[str]:
 
 
 def is_said(value: Block) -> bool:
-    """Whether a block of user or tool content is sent."""
+    """Return whether a block of user or tool content is sent."""
     return is_sent(value) and not is_out_of_place(value, answer=False)
 
 
 def is_lost(content: tuple[Block, ...]) -> bool:
-    """Whether nothing of user or tool content can be sent, because its blocks don't belong there."""
+    """Return whether no part of user or tool content can be sent, because its blocks don't belong there."""
     return not any(map(is_said, content)) and any(is_out_of_place(block, answer=False) for block in content)
 
 
 def is_answer(content: tuple[Block, ...]) -> bool:
-    """Whether an assistant message has text or calls besides thinking; otherwise it is not sent."""
+    """Return whether an assistant message has text or calls besides thinking; otherwise it is not sent."""
     return any(
         is_sent(block) and not is_out_of_place(block, answer=True)
         for block in content
@@ -146,7 +146,7 @@ def is_answer(content: tuple[Block, ...]) -> bool:
 
 
 def blocks(content: tuple[Block, ...], lost: str = LOST) -> tuple[bytes, ...]:
-    """The blocks of user or tool content that are sent; the text `lost` if none of them can be."""
+    """Return the blocks of user or tool content that are sent; the text `lost` if none can be sent."""
     if is_lost(content):
         return (text(lost),)
     said = (block(_uncited(value)) for value in content if not is_out_of_place(value, answer=False))
@@ -154,14 +154,14 @@ def blocks(content: tuple[Block, ...], lost: str = LOST) -> tuple[bytes, ...]:
 
 
 def _uncited(value: Block) -> Block:
-    """A text without its citations, which only answers may have."""
+    """Return a text without its citations, which only answers may have."""
     return Text(value.text) if isinstance(value, Text) and value.citations else value
 
 
 def assistant(content: tuple[Block, ...], ids: Ids, *, stripped: bool = False) -> tuple[bytes, ...]:
-    """An assistant message's blocks, its calls with these ids; `stripped` omits its thinking.
+    """Return an assistant message's blocks, with these ids for its calls; `stripped` omits the thinking.
 
-    Empty if only thinking would be left: such a message is not sent.
+    The result is empty if only thinking would be left, since such a message is not sent.
     """
     kept = tuple(b for b in content if not (stripped and isinstance(b, Thinking | RedactedThinking)))
     fit = [value for value in kept if not is_out_of_place(value, answer=True)] if is_answer(kept) else []
@@ -170,7 +170,8 @@ def assistant(content: tuple[Block, ...], ids: Ids, *, stripped: bool = False) -
 
 
 def result(event: ToolResult, ids: Ids, replacement: str | None = None) -> bytes:
-    """A tool_result block: what is sent of it. A replacement replaces all content, images too; is_error is kept."""
+    """Return a tool_result block as it is sent. A replacement replaces all content, including images; is_error is
+    kept."""
     pieces = (
         (text(replacement),) if replacement is not None else blocks(event.sent, LOST_RESULT) or (text(""),)
     )
@@ -181,29 +182,29 @@ def result(event: ToolResult, ids: Ids, replacement: str | None = None) -> bytes
 
 
 def interrupted_text(printed: str) -> str:
-    """The text of an interrupted result: the call's output, then the note that it did not finish."""
+    """Return the text of an interrupted result: the call's output, then the note that it did not finish."""
     return f"{printed.rstrip()}\n{INTERRUPTED}" if printed.strip() else INTERRUPTED
 
 
 def interrupted(call: ToolUse, ids: Ids) -> bytes:
-    """The derived result of a call that has none."""
+    """Return the derived result of a call that has none."""
     return result(ToolResult(call.id, call.name, (Text(INTERRUPTED),), is_error=True), ids)
 
 
 def is_signed(value: Mapping[str, Json]) -> bool:
-    """Whether a block is a nonempty summary by the endpoint that can be sent back."""
+    """Return whether a block is a nonempty summary by the endpoint that can be sent back."""
     said, signature = value.get("content"), value.get("signature")
     whole = isinstance(said, str) and said.strip() and isinstance(signature, str) and signature
     return value.get("type") == COMPACTION and bool(whole)
 
 
 def signed(event: CompactionApplied) -> bytes | None:
-    """The endpoint's own summary; None for one of ours or one that no endpoint accepts."""
+    """Return the endpoint's own summary; None for prunecli's summary or one that no endpoint accepts."""
     return canonical(dict(event.block)) if event.block and is_signed(event.block) else None
 
 
 def summary(words: str, beside: str = "") -> str:
-    """A summary as the model sees it, unless the endpoint made it.
+    """Return a summary as the model sees it, unless the endpoint made it.
 
     `beside` are the user's own messages.
     """
@@ -212,11 +213,11 @@ def summary(words: str, beside: str = "") -> str:
 
 
 def users_words(words: str) -> str:
-    """The user's messages beside a summary by the endpoint."""
+    """Return the user's messages beside a summary by the endpoint."""
     return f"[The user's words in the messages that were summarized:]\n<user-words>\n{words}\n</user-words>"
 
 
 def memo(words: str, ranges: str, by: str = "assistant") -> str:
-    """A memo as sent: marked as the model's or the user's, with `&`, `<` and `>` escaped."""
+    """Return a memo in the form to send: marked as the model's or the user's, with `&`, `<` and `>` escaped."""
     escaped = words.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return f'<pruned-memo by="{by}" entries="{ranges}">{escaped}</pruned-memo>'

@@ -23,10 +23,10 @@ _TOO_MANY_PAGES = re.compile(r"maximum of (\d+) PDF pages")
 
 
 def strip_thinking(view: View, refusal: str = "") -> PrunApplied | None:
-    """The event that leaves out thinking after the endpoint rejected it; None if there is none.
+    """Return the event that leaves out thinking after the endpoint rejected it; None if there is none.
 
-    It affects the answer named in the error and all later ones, which build on it; all thinking if no answer is
-    named.
+    It affects the answer named in the error and all later ones, which build on it. If no answer is named, it affects
+    all thinking.
     """
     context = view.context
     first = _named_answer(view, refusal)
@@ -39,12 +39,12 @@ def strip_thinking(view: View, refusal: str = "") -> PrunApplied | None:
 
 
 def strip_stale(view: View) -> PrunApplied | None:
-    """The event that leaves out all thinking that no longer fits the conversation; None if all fits."""
+    """Return the event that leaves out all thinking that no longer fits the conversation; None if there is none."""
     return left_out(view, view.context.thoughts.stale(), "thinking that no longer fits the conversation")
 
 
 def left_out(view: View, seqs: Sequence[int], what: str) -> PrunApplied | None:
-    """The event that leaves out the thinking of these answers; None without answers."""
+    """Return the event that leaves out the thinking of these answers; None without answers."""
     if not seqs:
         return None
     edits = [Edit("strip", seq) for seq in seqs]
@@ -52,7 +52,8 @@ def left_out(view: View, seqs: Sequence[int], what: str) -> PrunApplied | None:
 
 
 def summary_as_text(view: View, why: str) -> PrunApplied | None:
-    """The event that sends the endpoint's summary as text from now on; None if none is sent as a block."""
+    """Return the event that sends the endpoint's summary as text from now on; None if no summary is sent as a
+    block."""
     context = view.context
     first = context.items[0] if context.items else None
     if first is None or not first.block or context.text_edit(first.seq):
@@ -63,7 +64,7 @@ def summary_as_text(view: View, why: str) -> PrunApplied | None:
 
 
 def has_thinking(entry: Entry) -> bool:
-    """Whether an entry is an answer with thinking."""
+    """Return whether an entry is an answer with thinking."""
     event = entry.event
     return isinstance(event, AssistantMessage) and any(
         isinstance(block, Thinking | RedactedThinking) for block in event.content
@@ -71,7 +72,7 @@ def has_thinking(entry: Entry) -> bool:
 
 
 def _named_answer(view: View, refusal: str) -> int:
-    """The seq of the answer whose block an error names, 0 if it names none."""
+    """Return the seq of the answer whose block an error names, 0 if the error names none."""
     place, messages = _PLACE.search(refusal), view.context.messages()
     if place is None or int(place[1]) >= len(messages):
         return 0
@@ -81,10 +82,10 @@ def _named_answer(view: View, refusal: str) -> int:
 
 
 def repair_image(view: View, refusal: str) -> PrunApplied | None:
-    """The event that replaces the images and documents of the entry named in an error.
+    """Return the event that replaces the images and documents of the entry named in an error.
 
-    Replaces the oldest image if there are too many. None if no entry with an image is named. All text of the entry is
-    kept.
+    If there are too many images, the oldest one is replaced. Returns None if the error names no entry with an image.
+    All text of the entry is kept.
     """
     if many := _TOO_MANY.search(refusal):
         return leave_out_images(view, count=int(many[1]) - int(many[2]) * 3 // 4)
@@ -107,10 +108,10 @@ def repair_image(view: View, refusal: str) -> PrunApplied | None:
 
 
 def leave_out_images(view: View, excess: int = 0, count: int = 0) -> PrunApplied | None:
-    """The event that leaves out the oldest images, because the endpoint limits size and count.
+    """Return the event that leaves out the oldest images, because the endpoint limits size and count.
 
-    Goes on until the request is `excess` bytes smaller and has `count` fewer images. None without images. All text of
-    their entries is kept.
+    Images are left out until the request is `excess` bytes smaller and has `count` fewer images. Returns None without
+    images. All text of their entries is kept.
     """
     context, edits = view.context, list[Edit]()
     for entry in context.entries.values():
@@ -126,7 +127,7 @@ def leave_out_images(view: View, excess: int = 0, count: int = 0) -> PrunApplied
 
 
 def _leave_out_documents(view: View, most: int) -> PrunApplied | None:
-    """The event that leaves out the oldest documents, until at most this many pages are left."""
+    """Return the event that leaves out the oldest documents until at most this many pages are left."""
     context = view.context
     pages = {entry: _pages(entry) for entry in context.entries.values()}
     shown = [entry for entry, count in pages.items() if count and context.text_edit(entry.seq) is None]
@@ -148,7 +149,7 @@ def _pages(entry: Entry) -> int:
 
 
 def named_entry(view: View, refusal: str) -> Entry | None:
-    """The entry named by another kind of error, if `leave_out` can help."""
+    """Return the entry that another kind of error names, if `leave_out` can help."""
     place, messages = _NAMED.search(refusal), view.context.messages()
     if place is None or int(place[1]) >= len(messages):
         return None
@@ -159,10 +160,11 @@ def named_entry(view: View, refusal: str) -> Entry | None:
 
 
 def leave_out(view: View, entry: Entry) -> PrunApplied | None:
-    """The event that omits a rejected entry from all later requests.
+    """Return the event that omits a rejected entry from all later requests.
 
-    The text of a result or an attachment is replaced; an answer is dropped with its results. None for user messages,
-    which are always kept, for an answer whose calls are still running, and for an entry that is already out.
+    The text of a result or an attachment is replaced; an answer is dropped with its results. Returns None for user
+    messages, which are always kept, for an answer whose calls are still running, and for an entry that is already
+    left out.
     """
     context, exchange = view.context, entry.exchange
     edit = context.text_edit(entry.seq)

@@ -14,28 +14,28 @@ class Standing(Protocol):
     """The edits on entries: those of the context, or of an earlier moment."""
 
     def dropped(self, exchange: Exchange) -> bool:
-        """Whether the exchange is left out."""
+        """Return whether the exchange is left out."""
         ...
 
     def text_edit(self, seq: int) -> Edit | None:
-        """The clear, trim or repair that replaces this entry's text: the newest one."""
+        """Return the newest clear, trim or repair that replaces this entry's text."""
         ...
 
     def edits_of(self, seq: int) -> list[tuple[int, Edit]]:
-        """All live edits of a target, oldest first, each with the seq of its PrunApplied."""
+        """Return all live edits of a target, oldest first, each with the seq of its PrunApplied."""
         ...
 
     def memos_at(self, exchange: Exchange) -> list[Edit]:
-        """The memos before this exchange."""
+        """Return the memos before this exchange."""
         ...
 
     def words_after(self, seq: int) -> Sequence[Entry]:
-        """The summaries whose user messages follow this item."""
+        """Return the summaries whose user messages follow this item."""
         ...
 
 
 def shown(context: Standing, item: Entry) -> Shown:
-    """The blocks of a user message, a summary, or an assistant message with its memos and results."""
+    """Return the blocks of a user message, a summary, or an assistant message with its memos and results."""
     seq = item.seq
     edit = context.text_edit(seq)
     after = tuple((one.seq, one.words) for one in context.words_after(seq))

@@ -1,7 +1,7 @@
-"""Hold back a part of a long result before it is sent for the first time.
+"""Holds back a part of a long result before it is sent for the first time.
 
-The log keeps all of it. How much of a result is sent depends on its kind and on the caps of that moment; it is
-decided once, when the result is recorded, so that nothing that was sent ever changes. The text says which lines are
+The log keeps the whole result. The part that is sent depends on the kind of the result and the caps at that time. It
+is decided once, when the result is recorded, so content that was sent never changes. The text tells which lines are
 missing and how to get them.
 """
 
@@ -21,21 +21,21 @@ from prunecli.model.shell import Doubt, parse
 from prunecli.model.touches import Touches
 
 _WINDOW = ("offset", "limit", "line", "start_line", "end_line", "lines", "range", "view_range", "pages")
-"""Arguments with which a call chooses a part of a file itself."""
+"""Arguments with which a call selects a part of a file."""
 _PRINTING = frozenset(("cat", "tac", "nl", "head", "tail", "bat", "batcat", "sed"))
 _BESIDE = frozenset(("cd", "echo", "printf", "pwd", "true", "wc"))
-"""Commands that may stand beside one that prints a file."""
+"""Commands that may be combined with one that prints a file."""
 _TAIL_SHARES: dict[Kind, float] = {"bash": 0.5, "other": 0.25}
 _FAILED_SHARE = 0.5
 _SUMMARY_SHARE = 0.8
 _QUOTED_SHARE = 0.6
-"""How much of the room before the tail quoted lines may take."""
+"""Maximum share of the room before the tail for quoted lines."""
 _SUMMARY = re.compile(
     r"^(?:=+ short test summary info =+|Summary of all failing tests|failures:|The following tests FAILED:"
     r"|\[ERROR\] (?:Failures|Errors):| *\d+ failing|[⎯ ]*Failed Tests \d+[⎯ ]*)[ \r]*$",
     re.MULTILINE,
 )
-"""Where pytest, jest, cargo, ctest, maven, mocha and vitest begin to list what failed."""
+"""The line at which pytest, jest, cargo, ctest, maven, mocha and vitest begin to list failures."""
 _OTHERWISE: dict[Kind, str] = {
     "bash": "narrow the command to see them",
     "print": "print fewer lines at once",
@@ -44,9 +44,9 @@ _OTHERWISE: dict[Kind, str] = {
 
 
 def kind_of(call: ToolUse, touches: Touches | None) -> Kind | None:
-    """The kind of a call's result; None for one that is never cut.
+    """Return the kind of a call's result; None for a result that is never cut.
 
-    Those are answers about the context itself (recall, prun) and windows of a file that the call chose.
+    These are answers about the context itself (recall, prun), and parts of a file that the call selected.
     """
     if touches is None or touches.calls or touches.fetches:
         return "other"
@@ -63,7 +63,7 @@ def kind_of(call: ToolUse, touches: Touches | None) -> Kind | None:
 
 @lru_cache(maxsize=1024)
 def _prints(command: str) -> bool:
-    """Whether a command only prints files."""
+    """Return whether a command only prints files."""
     try:
         line = parse(command)
     except Doubt:
@@ -86,7 +86,7 @@ _NOTE = re.compile(r"\[([\d,]+ of [\d,]+ (?:lines|characters of line [\d,]+)) he
 
 
 def held_part(whole: str, shown: str) -> tuple[int, int]:
-    """Where in the whole text the part begins and ends that was held back; an empty one if that can't be told."""
+    """Return the start and end, in the whole text, of the part that was held back; an empty range if unknown."""
     low, high = 0, min(len(whole), len(shown))
     while low < high:
         middle = (low + high + 1) // 2
@@ -102,16 +102,17 @@ def held_part(whole: str, shown: str) -> tuple[int, int]:
 
 
 def held_words(shown: str) -> str:
-    """What was held back, from the text that is sent: `1,240 of 1,500 lines`."""
+    """Return a description of the part held back, such as `1,240 of 1,500 lines`, from the text that is sent."""
     found = [match[1] for line in shown.split("\n") if (match := _NOTE.fullmatch(line))]
     return found[0] if found else ""
 
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """Where a result is cut: what is sent is `head`, `note` with the seq of its record, and `tail`.
+    """The cut of a result. `head`, `note` with the seq of its record, and `tail` are sent.
 
-    `whole` are the raw tokens of its texts by `counter`, `shown` those of what is sent for a seq of `digits` digits.
+    `whole` is the raw tokens of its texts by `counter`. `shown` is those of the text sent, for a seq of `digits`
+    digits.
     """
 
     head: str
@@ -123,11 +124,11 @@ class Cut:
     counter: TokenCounter
 
     def text(self, seq: int) -> str:
-        """The text that is sent."""
+        """Return the text that is sent."""
         return f"{self.head}{self.note.replace(_SEQ, str(seq))}{self.tail}"
 
     def of(self, result: ToolResult, seq: int) -> ToolResult:
-        """The result as it is recorded at `seq`."""
+        """Return the result as it is recorded at `seq`."""
         text = self.text(seq)
         shown = self.shown if len(str(seq)) == self.digits else self.counter.count(text)
         tokens = shown + image_tokens(result.content) if self.counter.name == SHIPPED else None
@@ -135,7 +136,7 @@ class Cut:
 
 
 _SEQ = "\0"
-"""Stands for the seq in a note; no text of a result can contain it there."""
+"""A placeholder for the seq in a note. No text of a result can contain it there."""
 
 
 def spill(
@@ -149,9 +150,10 @@ def spill(
     recall: bool,
     lines: bool = True,
 ) -> ToolResult:
-    """The result as it is recorded at `seq`: with `spilled`, or unchanged if all of it is sent.
+    """Return the result to record at `seq`: with `spilled`, or unchanged if the whole result is sent.
 
-    `recall`: the model has that tool, so the text names it; `lines`: it takes lines, as it does in new sessions.
+    `recall`: the model has that tool, so the text names it. `lines`: the tool takes lines, as it does in new
+    sessions.
     """
     found = cut_of(result, call, touches, seq, caps, counter, recall=recall, lines=lines)
     return result if found is None else found.of(result, seq)
@@ -168,7 +170,8 @@ def cut_of(
     recall: bool,
     lines: bool = True,
 ) -> Cut | None:
-    """Where to cut this result, None for nowhere. `seq` may still change; this takes time, so it runs in a thread."""
+    """Return the cut of this result; None if it is sent whole. `seq` may still change. This takes time, so it runs in
+    a thread."""
     kind = kind_of(call, touches)
     cap = caps.of(kind) if kind else 0
     texts = [block.text for block in result.content if isinstance(block, Text)]
@@ -197,7 +200,7 @@ def cut_of(
 
 
 def _ends(text: str, kind: Kind, cap: int, counter: TokenCounter, *, failed: bool) -> tuple[int, int] | None:
-    """Where the head ends and the tail starts; None if the text can't be cut."""
+    """Return the end of the head and the start of the tail; None if the text can't be cut."""
     if is_json(text):
         end = _json_end(text, cap, counter)
         return (end, len(text)) if end else None
@@ -215,7 +218,7 @@ def _ends(text: str, kind: Kind, cap: int, counter: TokenCounter, *, failed: boo
 def _quoting(
     text: str, ends: tuple[int, int], kind: Kind, cap: int, counter: TokenCounter, *, failed: bool
 ) -> tuple[tuple[int, int], Quoted]:
-    """The ends of a command's output with room for quotes, and the lines about failures between them."""
+    """Return the ends of a command's output with room for quotes, and the lines about failures between them."""
     start, stop = ends
     if kind != "bash" or is_json(text):
         return ends, Quoted([])
@@ -232,7 +235,8 @@ def _quoting(
 
 
 def _json_end(text: str, cap: int, counter: TokenCounter) -> int:
-    """The end of an element between half the cap and the cap, else the first up to twice the cap, else 0."""
+    """Return the end of an element between half the cap and the cap, else the first end up to twice the cap, else
+    0."""
     end = head_end(text, cap, counter.count, json=True)
     if 2 * counter.count(text[:end]) >= cap:
         return end
@@ -243,7 +247,7 @@ def _json_end(text: str, cap: int, counter: TokenCounter) -> int:
 
 
 def _note(lines: Lines, start: int, stop: int, kind: Kind, result: ToolResult, how: str) -> str:
-    """The line that says what is held back and how to get it: with `how`, unless reading on is simpler."""
+    """Return the line that describes the part held back and how to get it: by `how`, unless reading on is simpler."""
     if kind == "read" and stop == len(lines.text) and lines.is_start(start):
         first = lines.line_at(start)
         last, total = result.details.get("last_line"), result.details.get("lines")

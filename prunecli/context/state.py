@@ -1,7 +1,7 @@
 """The fold: the working context after each record, kept up to date in O(new records).
 
-`Context.apply` is the only writer. The result always equals the slow, obvious `project`; a property test checks that.
-Strategies read it through `view.View`.
+`Context.apply` is the only writer. The result always equals that of the slow, obvious `project`; a property test
+checks this. Strategies read the context through `view.View`.
 """
 
 from bisect import insort
@@ -56,7 +56,7 @@ from prunecli.model.messages import Json
 from prunecli.model.requests import PREAMBLE, Preamble, WireMessage, tool_names
 from prunecli.model.searches import SEARCHES, preamble_of
 
-RESTORED = "restored by undo"  # stops strategies for a while, but not the user
+RESTORED = "restored by undo"  # for a while, strategies may not prune this, but the user may
 
 
 def _seq(entry: Entry) -> int:
@@ -113,45 +113,45 @@ class Context:
     # Reading -------------------------------------------------------------------------------------------------
 
     def messages(self) -> tuple[WireMessage, ...]:
-        """The messages of the next request. Calls without a result get a derived one."""
+        """Return the messages of the next request. Calls without a result get a derived one."""
         return self.wire.messages()
 
     def sha256(self) -> str:
-        """The hash chain over preamble and messages, as `RequestSent` records it."""
+        """Return the hash chain over preamble and messages, as `RequestSent` records it."""
         return self.wire.digest(self._preamble_digest).hex()
 
     def dropped(self, exchange: Exchange) -> bool:
-        """Whether the exchange is left out now."""
+        """Return whether the exchange is currently left out."""
         stack = self._edits.get(exchange.seq)
         return stack is not None and any(edit.kind == "drop" for _, edit in stack)
 
     def text_edit(self, seq: int) -> Edit | None:
-        """The clear, trim or repair that replaces this entry's text now: the newest one."""
+        """Return the newest clear, trim or repair that replaces this entry's text."""
         for _, edit in reversed(self._edits.get(seq, ())):
             if edit.kind in ("clear", "trim", "repair"):
                 return edit
         return None
 
     def edits_of(self, seq: int) -> list[tuple[int, Edit]]:
-        """All live edits of a target, oldest first, each with the seq of its PrunApplied."""
+        """Return all live edits of a target, oldest first, each with the seq of its PrunApplied."""
         return list(self._edits.get(seq, ()))
 
     def in_force(self, prun: int, edit: Edit) -> bool:
-        """Whether this edit of that PrunApplied is still live. A memo is live as long as one of its drops is."""
+        """Return whether this edit of that PrunApplied is still live. A memo lives as long as one of its drops."""
         if edit.kind == "memo":
             return bool(self._drops.get(prun)) and (prun, edit) in self._memos.get(edit.seq, ())
         return (prun, edit) in self._edits.get(edit.seq, ())
 
     def memos_at(self, exchange: Exchange) -> list[Edit]:
-        """The memos before this exchange now."""
+        """Return the memos that currently precede this exchange."""
         return [edit for prun, edit in self._memos.get(exchange.seq, ()) if self._drops.get(prun)]
 
     def words_after(self, seq: int) -> Sequence[Entry]:
-        """The endpoint's summaries whose user messages follow this item."""
+        """Return the endpoint's summaries whose user messages follow this item."""
         return self._words.get(seq, ())
 
     def memos_of(self, seq: int) -> list[tuple[int, Edit]]:
-        """All memos recorded at an exchange, in force or not, each with the seq of its PrunApplied."""
+        """Return all memos recorded at an exchange, in effect or not, each with the seq of its PrunApplied."""
         return list(self._memos.get(seq, ()))
 
     @property
@@ -161,7 +161,7 @@ class Context:
         return last if last and last.calls else None
 
     def locked(self, seq: int) -> str:
-        """Why no strategy and no prun may change this target now, or ""."""
+        """Return why neither a strategy nor a prun may change this target now, or ""."""
         if seq in self.pinned:
             return "pinned"
         if seq < self.boundary:
@@ -171,28 +171,28 @@ class Context:
         return why_held(self.entries.get(seq), self.in_progress)
 
     def withheld_from(self, response: int) -> int:
-        """Tokens that prunes kept out of the request of this response, with the thinking they cost."""
+        """Return the tokens that prunes kept out of the request of this response, with the thinking they cost."""
         return self.counts.kept_out(response) + self.unseen.cost_to(response)
 
     def live_pruns(self) -> list[Record]:
-        """The PrunApplied records that were not fully reverted, oldest first."""
+        """Return the PrunApplied records that were not fully reverted, oldest first."""
         return [self.pruns[seq] for seq in sorted(self.pruns)]
 
     def group_of(self, seq: int) -> int:
-        """The index of the first message that shows part of this entry or a later one."""
+        """Return the index of the first message that shows a part of this entry or of a later one."""
         head = self._head(seq).seq
         return self.wire.group_at(self._positions[head]) if head in self._positions else 0
 
     def thought_place(self, head: int) -> Place:
-        """The position of this item for thinking that depends on what precedes it."""
+        """Return the position of this item for thinking that depends on what precedes it."""
         return before_all(head) if head in self._signed else head
 
     def is_shown(self, seq: int) -> bool:
-        """Whether this user message, assistant message or summary is among `items`."""
+        """Return whether this user message, assistant message or summary is among `items`."""
         return seq in self._positions
 
     def position(self, seq: int) -> int:
-        """The index in `items` of a shown user message, assistant message or summary."""
+        """Return the index in `items` of a shown user message, assistant message or summary."""
         return self._positions[seq]
 
     # Writing -------------------------------------------------------------------------------------------------
@@ -215,7 +215,7 @@ class Context:
                 self.started = started
                 self.counts.model(started.model, record.seq)
             case AttemptBilled() | FilesSaved() | RunEnded():
-                self.unseen.beside(record)  # about files, the bill or the run, so it belongs to no branch
+                self.unseen.beside(record)  # concerns files, the bill or the run, so it belongs to no branch
             case _:
                 self._lineage.append(record)
                 self._fold(record)

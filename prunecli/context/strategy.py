@@ -1,8 +1,8 @@
-"""The strategy interface, and running a list of strategies: each sees earlier proposals as applied.
+"""The strategy interface, and running a list of strategies. Each strategy sees earlier proposals as applied.
 
-A strategy is a module with a frozen dataclass `Options` and a function `propose(view, options) -> Proposal`.
-Two laws are property-tested for each: once its own edits are applied it proposes nothing (idempotence), and values
-cached between requests (`View.measured`) change no answer. README.md shows an example.
+A strategy is a module with a frozen dataclass `Options` and a function `propose(view, options) -> Proposal`. Property
+tests check two laws for each: once its own edits are applied, it proposes nothing (idempotence), and values cached
+between requests (`View.measured`) do not change any answer. README.md shows an example.
 """
 
 import re
@@ -29,13 +29,13 @@ _REFERENCE = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
 
 
 def check_reference(option: str, text: str) -> None:
-    """Raises ValueError with the option's name unless it is empty or "package.module:name"."""
+    """Raise ValueError with the option's name unless the text is empty or "package.module:name"."""
     if text and not _REFERENCE.fullmatch(text):
         raise ValueError(f'{option}: expected "package.module:name", got {text[:60]!r}')
 
 
-def unexplained(entry: Entry) -> str:  # noqa: ARG001  # every explanation is asked alike
-    """Return no reason."""
+def unexplained(entry: Entry) -> str:  # noqa: ARG001  # the signature of all explanations
+    """Return "", the default for `why`."""
     return ""
 
 
@@ -43,7 +43,7 @@ def unexplained(entry: Entry) -> str:  # noqa: ARG001  # every explanation is as
 class Proposal:
     """A strategy's proposal.
 
-    `note` is the reason for proposing nothing or for waiting. `why` returns the reason that a live result is kept, as
+    `note` is the reason for proposing nothing or for waiting. `why` returns the reason why a live result is kept, as
     of the view used. `waiting` describes, for the status line, what the strategy will do later and when. `problem` is
     a problem to show to the user once, such as a failed function.
     """
@@ -58,20 +58,20 @@ class Proposal:
 class Strategy(Protocol):
     """A strategy's module.
 
-    If `FUNCTIONS` names options that hold a "package.module:name", `propose` gets those functions as keyword
-    arguments of the same names. An empty option gives no argument.
+    `FUNCTIONS` may name options with a "package.module:name"; `propose` gets those functions as keyword arguments of
+    the same names. An empty option gives no argument.
     """
 
     Options: type
 
     def propose(self, view: View, options: Any, **functions: Callable[..., Any]) -> Proposal:
-        """The edits that the strategy proposes now."""
+        """Return the edits that the strategy proposes now."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """A strategy by name, with its module, options and the functions its options name.
+    """A strategy by name, with its module, its options and the functions that the options name.
 
     `foreign`: it runs user code, which may raise only FunctionFailed.
     """
@@ -89,7 +89,8 @@ class Chosen:
         return made(self.options) if made else None
 
     def propose(self, view: View) -> Proposal:
-        """The edits the strategy proposes now; none if it failed, with the failure in the proposal."""
+        """Return the edits that the strategy proposes now. If it failed, return no edits, with the failure as the
+        problem."""
         try:
             return self.strategy.propose(view, self.options, **self.functions)
         except FunctionFailed as failed:
@@ -97,7 +98,7 @@ class Chosen:
 
 
 def propose_all(view: View, chosen: Sequence[Chosen]) -> list[tuple[str, Proposal]]:
-    """Each strategy's proposal, in order, as (name, proposal)."""
+    """Return each strategy's proposal, in order, as (name, proposal)."""
     proposals: list[tuple[str, Proposal]] = []
     for one in chosen:
         proposal = one.propose(view)
@@ -108,14 +109,14 @@ def propose_all(view: View, chosen: Sequence[Chosen]) -> list[tuple[str, Proposa
 
 
 def too_few(freed: int, minimum: int) -> str:
-    """The note of a proposal below its minimum; both values in raw tokens."""
+    """Return the note of a proposal below its minimum; both values in raw tokens."""
     return f"only {min(0.99, freed / max(1, minimum)):.0%} of prune_minimum ({minimum:,} tokens) could go"
 
 
 def older_than(protect: int) -> str:
-    """The note of a prune of what is older than the protected tokens.
+    """Return the note of a prune of content older than the protected tokens.
 
-    It names no measured tokens: the line that shows it gives them, at the present scale.
+    The note has no measured tokens, because the line that shows it adds them at the current scale.
     """
     return (
         f"older than the newest {budget(protect)} tokens of tool output" if protect else "older tool output"
@@ -123,5 +124,5 @@ def older_than(protect: int) -> str:
 
 
 def always_kept(protect: int) -> str:
-    """The note if nothing is older than the protected tokens."""
+    """Return the note if nothing is older than the protected tokens."""
     return f"the newest {budget(protect)} of tool output is always kept"

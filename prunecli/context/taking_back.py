@@ -20,7 +20,7 @@ def take_back(
 ) -> list[int]:
     """Remove the edits of these targets (optionally of one prune).
 
-    Returns the positions of memos that may go with them.
+    Returns the positions of memos that may be removed with them.
     """
     places: list[int] = []
     for seq in targets:

@@ -1,16 +1,16 @@
 """Predicts which thinking the model of the next request sees.
 
 Newer models bind each thinking block, byte for byte, to everything before it in its request, including the previous
-thinking block. An endpoint drops (or rejects) blocks whose context has changed, and blocks of a model that the
-present one cannot read. `Thoughts` predicts this from the log alone, for the present state and for planned edits.
+thinking block. An endpoint drops (or rejects) blocks whose context has changed, and blocks of another model that the
+current model cannot read. `Thoughts` predicts this from the log alone, for the current state and for planned edits.
 
 Only a few entries ever change after they were written. Each of these has a history of its forms, in log order. An
-answer fits if every entry before it still has the form it had in that answer's request. Reverting an edit restores
-the old form, and the old thinking fits again.
+answer fits if every entry before it still has the same form as in that answer's request. Reverting an edit restores
+the old form, so the old thinking fits again.
 
 A summary that the endpoint made and signed changes nothing: the endpoint checks later thinking as if the replaced
-messages were still there. A summary by the model, or the same one sent as text, is a new beginning that no earlier
-thinking fits.
+messages were still there. A summary by the model, or the endpoint's summary sent as text, is a new beginning that no
+earlier thinking fits.
 
 The endpoint's reports take precedence over the prediction: after a report, an edit changes the set of dropped blocks
 only as far as it changes the prediction.
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from prunecli.context.fold import Fold
 
 Form: TypeAlias = object
-"""The content of an entry, as a value that is equal if the bytes are; None if unedited."""
+"""The content of an entry, as a value that is equal if the bytes are equal; None if unedited."""
 
 Place: TypeAlias = float
 """The position of something that may change: an entry's seq, plus a half for a summary after it."""
@@ -45,12 +45,12 @@ _NONE: frozenset[int] = frozenset()
 
 
 def before_all(seq: int) -> Place:
-    """The position of a summary by the endpoint: before every entry, each at its own position."""
+    """Return the position of a summary by the endpoint: before every entry, each at its own position."""
     return PREAMBLE_PLACE - 1 - seq
 
 
 def thinks(context: "Fold", seq: int) -> bool:
-    """Whether an answer's thinking is in the request: not dropped, replaced or stripped."""
+    """Return whether an answer's thinking is in the request: not dropped, replaced or stripped."""
     entry = context.entries[seq]
     if not context.is_shown(seq) or not entry.is_sent:
         return False
@@ -60,20 +60,20 @@ def thinks(context: "Fold", seq: int) -> bool:
 
 
 def left_out_by(entry: Entry, edits: Iterable[Edit]) -> bool:
-    """Whether these edits of an answer leave out its thinking, possibly only that."""
+    """Return whether these edits of an answer leave out its thinking, possibly only that."""
     calls = entry.exchange is not None and bool(entry.exchange.calls)
     gone = ("strip",) if calls else ("strip", "repair")
     return any(edit.kind in gone for edit in edits)
 
 
 def form(texts: Mapping[int, Edit], memos: Sequence[Edit], *, hidden: bool) -> Form:
-    """The content of an item with its results, without thinking, under these edits of its parts."""
+    """Return the content of an item with its results, without thinking, under these edits of its parts."""
     shown = None if hidden else tuple(sorted((seq, edit.text) for seq, edit in texts.items()))
     return (shown, tuple(memo.text for memo in memos)) if hidden or texts or memos else None
 
 
 def form_of(context: "Fold", head: Entry) -> Form:
-    """The present content of an item with its results, without thinking."""
+    """Return the current content of an item with its results, without thinking."""
     parts = head.exchange.entries if head.exchange else [head]
     texts = {part.seq: edit for part in parts if (edit := context.text_edit(part.seq))}
     memos = context.memos_at(head.exchange) if head.exchange else []
@@ -84,8 +84,8 @@ def form_of(context: "Fold", head: Entry) -> Form:
 class _Thought:
     """An answer with thinking.
 
-    Its seq, the record of its request, the seq of the previous answer with thinking (_NEVER if none), its number of
-    thinking blocks, and the model that wrote it.
+    It has its seq, the record of its request, the seq of the previous answer with thinking (_NEVER if none), its
+    number of thinking blocks, and the model that wrote it.
     """
 
     seq: int
@@ -107,8 +107,8 @@ class _Fits(NamedTuple):
 class Thoughts:
     """The thinking of a context.
 
-    `sent(seq)`: whether an answer's thinking is in the request. `reader`: the model of the next request;
-    `last_request`: the record of the last one. `version` increases whenever `dropped` may change.
+    `sent(seq)` returns whether an answer's thinking is in the request. `reader` is the model of the next request, and
+    `last_request` the record of the last one. `version` increases whenever `dropped` may change.
     """
 
     sent: Callable[[int], bool]
@@ -132,8 +132,8 @@ class Thoughts:
     def clear(self) -> None:
         """Reset the answers, forms and reports of a branch.
 
-        Keeps what each answer saw, the forms of the preamble, and the thinking that belongs to another account or
-        user.
+        Keeps the context that each answer saw, the forms of the preamble, and the thinking that belongs to another
+        account or user.
         """
         self._thoughts.clear()
         self._writers.clear()
@@ -149,17 +149,18 @@ class Thoughts:
             self._moved()
 
     def back(self, reader: str) -> None:
-        """Another branch was folded: its reports describe requests with another prompt or model."""
+        """Handle a switch of branch: the reports of the other branch describe requests with another prompt or
+        model."""
         self._reported = None
         self.reader = reader
         self._moved()
 
     def requested(self, seq: int) -> None:
-        """A request was sent: the next answer saw the context of this record."""
+        """Record a sent request: the next answer saw the context of this record."""
         self.last_request, self._at_request = seq, self._predicted()
 
     def reported(self, dropped: Iterable[int], foreign: Iterable[int] = ()) -> None:
-        """Take the endpoint's report of the answers whose thinking it dropped from the last request.
+        """Record the endpoint's report of the answers whose thinking it dropped from the last request.
 
         Of those, `foreign` belong to another account or user.
         """
@@ -170,7 +171,7 @@ class Thoughts:
             self._moved()
 
     def answered(self, seq: int, event: AssistantMessage) -> None:
-        """A response was folded in."""
+        """Record a response that was folded in."""
         blocks = thinking_blocks(event.content)
         if not blocks:
             return
@@ -193,7 +194,8 @@ class Thoughts:
         self.version += 1
 
     def changed(self, place: Place, at: int, form: Form) -> None:
-        """Record a change at `at`: the content at `place` has this form, or its thinking is sent or not."""
+        """Record a change at record `at`: the content at `place` now has this form, or its thinking is now sent or
+        not."""
         self._forms.setdefault(place, []).append((at, form))
         self._changed_at = max(self._changed_at, at)
         self._moved()
@@ -205,28 +207,29 @@ class Thoughts:
     # Reading -------------------------------------------------------------------------------------------------
 
     def stale(self) -> tuple[int, ...]:
-        """The answers whose thinking is sent and no longer fits, oldest first."""
+        """Return the answers whose thinking is sent and no longer fits, oldest first."""
         return self._fitting().stale
 
     def stale_with(
         self, forms: Callable[[], Mapping[Place, Form]], sent: Callable[[int], bool], reader: str
     ) -> tuple[int, ...]:
-        """As `stale`, if entries had these forms, these answers' thinking was sent, and this model asked."""
+        """Return `stale` for the case that entries had these forms, these answers' thinking was sent, and `reader`
+        was the model."""
         return self._misfits(forms, sent, reader).stale
 
     def dropped(self) -> frozenset[int]:
-        """The answers whose thinking the endpoint will drop from the next request."""
+        """Return the answers whose thinking the endpoint will drop from the next request."""
         return self._calibrated(self._predicted(), self.sent)
 
     def dropped_with(
         self, forms: Callable[[], Mapping[Place, Form]], sent: Callable[[int], bool], reader: str
     ) -> frozenset[int]:
-        """As `dropped`, under the same conditions as `stale_with`."""
+        """Return `dropped` for the same case as `stale_with`."""
         fits = self._misfits(forms, sent, reader)
         return self._calibrated(frozenset((*fits.stale, *fits.unread)), sent)
 
     def blocks(self, seqs: Iterable[int]) -> int:
-        """The number of thinking blocks of these answers."""
+        """Return the number of thinking blocks of these answers."""
         wanted = set(seqs)
         return sum(thought.blocks for thought in self._thoughts if thought.seq in wanted) if wanted else 0
 
@@ -237,7 +240,7 @@ class Thoughts:
         return self._foretold
 
     def _calibrated(self, now: frozenset[int], sent: Callable[[int], bool]) -> frozenset[int]:
-        """The blocks that the endpoint drops, given this prediction: the last report plus later changes."""
+        """Return the blocks that the endpoint drops, given this prediction: the last report plus later changes."""
         if self._reported is None:
             return now
         found = (self._reported - (self._foreseen - now)) | (now - self._foreseen)
@@ -272,7 +275,7 @@ class Thoughts:
         return _Fits(tuple(stale), tuple(unread), last)
 
     def _is_misplaced(self, thought: _Thought) -> bool:
-        """Whether something before an answer has changed since its request."""
+        """Return whether any content before an answer has changed since its request."""
         if thought.asked > self._changed_at:
             return False
         for place, history in self._forms.items():
@@ -283,7 +286,7 @@ class Thoughts:
         return False
 
     def _misplaced(self, forms: Mapping[Place, Form]) -> list[bool]:
-        """For each answer, whether something before it has changed since its request."""
+        """Return for each answer whether any content before it has changed since its request."""
         seqs, asked = [one.seq for one in self._thoughts], [one.asked for one in self._thoughts]
         edges = [0] * (len(seqs) + 1)
         for place in {*self._forms, *forms}:

@@ -1,7 +1,7 @@
 """Running sums over the working context: raw tokens, characters and images.
 
-All displayed figures are based on them; each changed item is counted again. Tokens are counted on first use, so that
-folding a long log needs no tokenizer; results of this program's own sessions carry their count in the log.
+All displayed figures are based on these sums. Each changed item is counted again. Tokens are counted on first use, so
+that folding a long log needs no tokenizer. Results of prunecli's own sessions have their count in the log.
 """
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
@@ -21,11 +21,11 @@ from prunecli.model.edits import Edit
 from prunecli.model.requests import Preamble
 
 _NEWEST = 1 << 62
-"""After every response."""
+"""A position after every response."""
 
 
 class TokenCounts(EntryTokens):
-    """Sums over the items that the next request shows, and over what is withheld from it.
+    """The sums over the items in the next request, and over the content withheld from it.
 
     `factor_of` gives a model's tokens per raw token, estimated from its name.
     """
@@ -40,7 +40,7 @@ class TokenCounts(EntryTokens):
         self.clear()
 
     def clear(self) -> None:
-        """Forget all items and reports; keep system prompt and tools, and what was kept out of past requests."""
+        """Forget all items and reports, but keep system prompt, tools, and the tokens kept out of past requests."""
         if self._has_prunes and self._news:
             self._settle()
         self._has_prunes = False
@@ -62,14 +62,14 @@ class TokenCounts(EntryTokens):
     # Writing -------------------------------------------------------------------------------------------------
 
     def model(self, name: str, at: int) -> None:
-        """Switch to this model, at this record."""
+        """Switch to a model at a record."""
         factor = float(self._factor_of(name))
         if factor != self.factor:
             self.factor = factor
             self._news.append((factor, at))
 
     def preamble(self, preamble: Preamble) -> None:
-        """Note a new system prompt and new tool schemas."""
+        """Set a new system prompt and new tool schemas."""
         self._preamble_raw = from_bytes(sum(map(len, (*preamble.system, *preamble.tools))))
         self._news.append(self._preamble_raw)
 
@@ -128,23 +128,23 @@ class TokenCounts(EntryTokens):
             self._put(seq, replace(item, countable=False, scanned=NOTHING, withheld=NOTHING, kept=None))
 
     def sent(self) -> None:
-        """Note that a request with the present content is sent."""
+        """Record that a request with the current content was sent."""
         self._at_sent = {seq: self._items.get(seq) for seq in self._since}
         self._since_sent = {}
 
     def as_sent(self, seq: int) -> None:
-        """Note that, per the endpoint, the last request showed this item as it is counted now."""
+        """Record that, according to the endpoint, the last request showed this item as it is now counted."""
         if self._at_sent is not None:
             self._at_sent[seq] = self._items.get(seq)
             self._since_sent.pop(seq, None)
 
     def answering(self) -> None:
-        """Note a response about to be added. Without a recorded request it answers the present content."""
+        """Prepare for a response about to be added. Without a recorded request, it answers the current content."""
         if self._at_sent is None:
             self.sent()
 
     def reported(self, prompt_tokens: int, clearing: Clearing = NO_CLEARING, response: int = -1) -> None:
-        """Take the endpoint's report on the last request, after it had cleared this much."""
+        """Record the endpoint's report on the last request, after it had cleared this much."""
         at_sent, self._at_sent = self._at_sent or {}, None
         if prompt_tokens <= 0:
             return
@@ -155,11 +155,11 @@ class TokenCounts(EntryTokens):
             self._settle()
 
     def attempted(self, response: int) -> None:
-        """Note that the last request was billed without an answer. It stays the last one."""
+        """Record that the last request was billed without an answer. It stays the last request."""
         self._news.append(Report(response, 0, _changes(self._since, self._at_sent or {}), NO_CLEARING))
 
     def _settle(self) -> None:
-        """Learn from the reports since the last time."""
+        """Update the scale from the reports since the last time."""
         for news in self._news:
             match news:
                 case int(preamble):
@@ -175,7 +175,7 @@ class TokenCounts(EntryTokens):
         self._shares = None
 
     def _learn(self, report: Report) -> None:
-        """Learn from a report on the prompt as sent, not on the endpoint's own shorter copy."""
+        """Update the scale from a report on the prompt as sent, not on the endpoint's own shorter copy."""
         self._clearing, changes = report.clearing, report.changes
         prompt = report.prompt + self._clearing.tokens
         moved = total(self._moved(then, now) for then, now in changes)
@@ -214,13 +214,13 @@ class TokenCounts(EntryTokens):
 
     @property
     def clearing(self) -> Clearing:
-        """Tokens the endpoint is expected to clear from the next request."""
+        """The tokens that the endpoint is expected to clear from the next request."""
         tokens = sum(self.cleared.values())
         return Clearing(tokens, self._clearing.tool_uses) if tokens else NO_CLEARING
 
     @property
     def cleared(self) -> Mapping[int, int]:
-        """Tokens the endpoint cleared from the last request, by entry, as far as they are still there."""
+        """The tokens that the endpoint cleared from the last request, by entry, except those removed since."""
         scale = self.scale
         if not self._clearing.tokens:
             return {}
@@ -235,26 +235,26 @@ class TokenCounts(EntryTokens):
         return round(self.scale.fixed)
 
     def tokens_of(self, items: Iterable[Entry]) -> int:
-        """The part of `context_tokens` that these items take now."""
+        """Return the part of `context_tokens` that these items take now."""
         found = list(items)
         return self.scale.tokens(*self.amount_of(found)) - sum_of(self.cleared, found)
 
     def amount_of(self, items: Iterable[Entry]) -> Amount:
-        """Tokens of these items now."""
+        """Return the tokens of these items now."""
         return total(self.item_amount(self._items.get(item.seq)) for item in items)
 
     def told(self, entry: Entry) -> int | None:
-        """Tokens of an entry's original as the endpoint counts them; None if not counted yet."""
+        """Return the tokens of an entry's original as the endpoint counts them; None if not counted yet."""
         if self.counter.name != "chars4" and not self.is_known(entry, {}):
             return None
         return self.scale.tokens(*self.amount(entry))
 
     def told_raw(self, raw: int, response: int = _NEWEST) -> int:
-        """Raw tokens of a text as the endpoint counts them now, or as it did at a response."""
+        """Return the raw tokens of a text as the endpoint counts them now, or as it counted them at a response."""
         return self._scale_at(response).tokens(raw)
 
     def _scale_at(self, response: int) -> Scale:
-        """The scale for the model that gave this response."""
+        """Return the scale for the model that gave this response."""
         scale = self.scale
         return next((past for until, past in self._past if response < until), scale)
 
@@ -267,29 +267,29 @@ class TokenCounts(EntryTokens):
         hidden: bool,
         silent: bool = False,
     ) -> Amount:
-        """Tokens of an item under these edits."""
+        """Return the tokens of an item under these edits."""
         return self.item_amount(
             Item(head, parts_of(head), edits, memos, hidden, countable=False, silent=silent)
         )
 
     def shown_amount(self, entry: Entry, edit: Edit | None = None) -> Amount:
-        """Tokens of an entry under an edit or as is, without thinking the model does not see."""
+        """Return the tokens of an entry under an edit or as is, without thinking that the model does not see."""
         item = self._items.get(entry.seq)
         return self.amount(entry, edit, silent=item is not None and item.silent)
 
     def kept_out(self, response: int) -> int:
-        """Tokens that prunes kept out of the request of this response, as the endpoint counts them."""
+        """Return the tokens that prunes kept out of the request of this response, as the endpoint counts them."""
         return round(self._scale_at(response).weight(*self._kept_out.at(response)))
 
     @property
     def scanned(self) -> Amount:
-        """Originals since the compaction boundary: all tool results, and what else prunes withhold."""
+        """The originals since the compaction boundary: all tool results, and other content that prunes withhold."""
         self._count()
         return self._scanned
 
     @property
     def pruned(self) -> Amount:
-        """Net tokens withheld from the context now, each once; memos and placeholders are subtracted."""
+        """The net tokens withheld from the context, each counted once, minus memos and placeholders."""
         self._count()
         return self._withheld
 
@@ -301,7 +301,7 @@ class TokenCounts(EntryTokens):
 
     @property
     def uncounted(self) -> list[Entry]:
-        """Entries to count before all sums are known; in a thread if they are many or large."""
+        """The entries to count before all sums are known. Count them in a thread if they are many or large."""
         items = [self._items[seq] for seq in self._uncounted]
         return [
             entry
@@ -326,20 +326,20 @@ class TokenCounts(EntryTokens):
         self._uncounted.clear()
 
     def withheld_of(self, heads: Iterable[int]) -> Amount:
-        """The part of `pruned` that these items contribute."""
+        """Return the part of `pruned` that these items contribute."""
         found = [self._items[seq] for seq in heads if seq in self._items]
         return total(self.withheld_by(item) for item in found if item.countable)
 
     def withheld_as(
         self, head: Entry, edits: Mapping[int, Edit], memos: Sequence[Edit], *, hidden: bool
     ) -> Amount:
-        """How much more of an item would be withheld under these edits."""
+        """Return the additional amount of an item that would be withheld under these edits."""
         item = Item(head, parts_of(head), edits, memos, hidden, countable=True)
         return self.withheld_by(item).minus(self.withheld_by(self._items[head.seq]))
 
 
 def state_of(counts: TokenCounts, item: Entry) -> tuple[object, ...]:
-    """A value that differs when an item shows something else: its results so far and its edits."""
+    """Return a value that changes when an item's shown content changes: its results so far and its edits."""
     found = counts._items[item.seq]
     plain = (item.seq, len(found.parts), found.hidden, found.silent)
     return (*plain, *found.edits.items(), *found.memos) if found.edits or found.memos else plain
@@ -348,14 +348,14 @@ def state_of(counts: TokenCounts, item: Entry) -> tuple[object, ...]:
 def _changes(
     since: Mapping[int, Item | None], sent: Mapping[int, Item | None]
 ) -> tuple[tuple[Item | None, Item | None], ...]:
-    """What changed from the last report to a request."""
+    """Return the changes from the last report to a request."""
     return tuple((since[seq], now) for seq, now in sent.items())
 
 
 def _then_and_now(
     since: Mapping[int, Item | None], items: Mapping[int, Item]
 ) -> Iterator[tuple[Item | None, Item | None]]:
-    """Each item as it was at the last report and as it is now, oldest first. `since` has the changes."""
+    """Yield each item as it was at the last report and as it is now, oldest first. `since` has the changes."""
     gone = [seq for seq, then in since.items() if then and seq not in items]
     for seq in sorted((*gone, *items)) if gone else items:
         now = items.get(seq)

@@ -1,15 +1,16 @@
-"""Counting tokens: raw estimates, and how the endpoint counts.
+"""Counting tokens: raw estimates, and their conversion to the endpoint's counts.
 
 *Raw* tokens are the counts of the configured counter (`[pruning] estimator`). Strategies, edits and the log use raw
-tokens, so that the same log gives the same decisions whatever an endpoint reports. Everything shown to the user or
-the model is in the endpoint's tokens: `Scale` converts, and learns from each reported prompt:
+tokens, so the same log gives the same decisions regardless of an endpoint's reports. Everything shown to the user or
+the model is in the endpoint's tokens. `Scale` converts them, and is updated by each reported prompt:
 
     prompt = fixed + rate * (raw + wordy * words) + exact
 
-`fixed` is the system prompt with the tools (and whatever the endpoint adds to them), `raw` the raw tokens of results
-and unreported answers, `words` those of user messages and summaries, estimated from their bytes so that a first
-request needs no tokenizer, `exact` what no rate applies to: the output tokens the endpoint reported for the answers
-in the context, and images, which are counted by their pixels. The parts add up to the whole by construction.
+`fixed` is the system prompt with the tools (and anything that the endpoint adds to them). `raw` is the raw tokens of
+results and unreported answers. `words` is the tokens of user messages and summaries, estimated from their bytes so
+that a first request needs no tokenizer. `exact` is the part without a rate: the output tokens that the endpoint
+reported for the answers in the context, and images, which are counted by their pixels. The parts add up to the whole
+by construction.
 """
 
 import re
@@ -22,22 +23,22 @@ from prunecli.model.messages import Block, Document, Image, Text, is_media
 CHARS_PER_TOKEN = 4
 
 IMAGE_TOKENS = 1_600
-"""An image of unknown size; w*h/750 if the size is known."""
+"""Tokens of an image of unknown size; if the size is known, w*h/750."""
 MOST_IMAGE_TOKENS = 4_800
-"""The largest image: the endpoint makes larger ones smaller."""
+"""Tokens of the largest image: the endpoint shrinks larger ones."""
 PAGE_TOKENS = 2_500
-"""A page of a document: its text, and a picture of it."""
+"""Tokens of a document's page: its text and a picture of it."""
 
 _PRIOR, _WORDS_PRIOR = 200, 100
 """Weight of prior knowledge, in raw tokens and in those of words, until enough is measured."""
 _DRIFT = 0.25
-"""How far `fixed` may drift from its first measurement before `wordy` is measured again."""
+"""Maximum drift of `fixed` from its first measurement before `wordy` is measured again."""
 RANGE = 1.6
 """The largest ratio between a measured rate and the family's factor."""
 _LEAST = 0.25
 """A report below this share of the expected size does not cover the whole prompt."""
 _STEP = 0.002
-"""How much a measured rate must differ to replace the one in use, so that figures stay stable."""
+"""Minimum difference for a measured rate to replace the rate in use, so that figures stay stable."""
 
 
 _SYMBOLS = re.compile("[\u200d\ufe0f\u2600-\u27bf\U00010000-\U0010ffff]")
@@ -47,7 +48,7 @@ _COMMON = "\U0001f1c0-\U0001f1ff\U0001f300-\U0001f53f\U0001f600-\U0001f6bf\U0001
 _TWO = f"{_ONE}\u2600-\u26bf\u2700-\u27bf{_COMMON}"
 _THREE = f"{_TWO}\u26c0-\u26ff\U0001d400-\U0001d7ff\U0001f000-\U0001faff\U00020000-\U00020bff"
 _FEWER = tuple(re.compile(f"[{symbols}]") for symbols in (_ONE, _TWO, _THREE))
-"""Symbols take four tokens each, one less for each of these that they are in: as o200k_base counts them."""
+"""Symbols take four tokens each in o200k_base, and one less for each of these sets that contains them."""
 
 
 class TokenCounter(Protocol):
@@ -56,7 +57,7 @@ class TokenCounter(Protocol):
     name: str
 
     def count(self, text: str) -> int:
-        """Tokens of the text."""
+        """Return the number of tokens in the text."""
         ...
 
 
@@ -66,19 +67,21 @@ class Chars4:
     name = "chars4"
 
     def count(self, text: str) -> int:
-        """Tokens of the text."""
+        """Return the number of tokens in the text."""
         return -(-len(text) // CHARS_PER_TOKEN)
 
 
 def from_bytes(size: int) -> int:
-    """Raw tokens for a number of UTF-8 bytes, accurate to a tenth for code and prose, including Chinese."""
+    """Return the raw tokens for a number of UTF-8 bytes, accurate to a tenth for code and prose, including
+    Chinese."""
     return -(-size // CHARS_PER_TOKEN)
 
 
 def from_words(text: str) -> int:
-    """Raw tokens of uncounted text: a prompt or a summary.
+    """Return the raw tokens of uncounted text: a prompt or a summary.
 
-    Emoji, symbols and rare scripts take more than their bytes suggest, by block; all else a quarter of its bytes.
+    Emoji, symbols and rare scripts take more tokens than their bytes suggest, by block. All other text takes a
+    quarter of its bytes.
     """
     symbols = "" if text.isascii() else "".join(_SYMBOLS.findall(text))
     rest = len(text.encode("utf-8", "replace")) - len(symbols.encode())
@@ -86,23 +89,23 @@ def from_words(text: str) -> int:
 
 
 class Amount(NamedTuple):
-    """An amount of tokens: raw, exact (reported answers, and images by their pixels), and estimated from words."""
+    """An amount of tokens: raw, exact (reported answers, and images by pixels), and estimated from words."""
 
     raw: int = 0
     exact: int = 0
     words: int = 0
 
     def times(self, count: int) -> "Amount":
-        """A multiple of the amount."""
+        """Return a multiple of the amount."""
         return Amount(self.raw * count, self.exact * count, self.words * count)
 
     def plus(self, other: "Amount") -> "Amount":
-        """The sum of both."""
+        """Return the sum of both."""
         raw, exact, words = other
         return Amount(self.raw + raw, self.exact + exact, self.words + words)
 
     def minus(self, other: "Amount") -> "Amount":
-        """The difference of both."""
+        """Return the difference of both."""
         raw, exact, words = other
         return Amount(self.raw - raw, self.exact - exact, self.words - words)
 
@@ -111,12 +114,12 @@ NOTHING = Amount()
 
 
 def words_of(text: str) -> Amount:
-    """The amount for uncounted text: a prompt or a summary."""
+    """Return the amount for uncounted text: a prompt or a summary."""
     return Amount(words=from_words(text))
 
 
 def total(amounts: Iterable[Amount]) -> Amount:
-    """The sum of all."""
+    """Return the sum of the amounts."""
     raw = exact = words = 0
     for amount in amounts:
         raw, exact, words = raw + amount[0], exact + amount[1], words + amount[2]
@@ -134,19 +137,19 @@ class Fit(NamedTuple):
         return Fit(self.products + x * y, self.squares + x * x)
 
     def slope(self, expected: float, weight: float) -> float:
-        """The slope, with an expected one weighed in as a point at x = `weight`."""
+        """Return the slope, with an expected one weighed in as a point at x = `weight`."""
         return (expected * weight**2 + self.products) / (weight**2 + self.squares)
 
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """How the endpoint counts.
+    """The conversion to the endpoint's counts.
 
-    `factor` is the model family's known number of tokens per raw token, `rate` the measured one, `wordy` the measured
-    raw tokens per token estimated from words. `fixed` are the tokens before the messages; `base` is their first
-    measurement, None before any report. `part` is below 1 if the endpoint reports less than the messages would take:
-    then something left the prompt without a record in the log. `measured` means these figures are based on a report.
-    `rates` and `words` hold the measurements behind `rate` and `wordy`.
+    `factor` is the model family's known number of tokens per raw token, `rate` the measured number, and `wordy` the
+    measured raw tokens per token estimated from words. `fixed` is the tokens before the messages; `base` is their
+    first measurement, None before any report. `part` is below 1 if the endpoint reports fewer tokens than the
+    messages would take, because something left the prompt without a record in the log. `measured`: these figures are
+    based on a report. `rates` and `words` hold the measurements behind `rate` and `wordy`.
     """
 
     factor: float = 1.0
@@ -161,36 +164,36 @@ class Scale:
 
     @staticmethod
     def of(factor: float, preamble: int) -> "Scale":
-        """The scale before any report: `preamble` are the raw tokens of system prompt and tools."""
+        """Return the scale before any report: `preamble` are the raw tokens of system prompt and tools."""
         return Scale(factor, factor, fixed=factor * preamble)
 
     @property
     def knows_results(self) -> bool:
-        """Whether `rate` is based on measured growth more than on the family's factor."""
+        """Whether `rate` is based more on measured growth than on the family's factor."""
         return self.rates.squares >= _PRIOR**2
 
     def tokens(self, raw: float, exact: float = 0, words: float = 0) -> int:
-        """The endpoint's tokens for an amount."""
+        """Return the endpoint's tokens for an amount."""
         return round(self.part * self.weight(raw, exact, words))
 
     def total(self, raw: float, exact: float, words: float) -> int:
-        """Tokens of a whole request with these messages."""
+        """Return the tokens of a whole request with these messages."""
         return max(0, round(self.fixed + self.part * self.weight(raw, exact, words)))
 
     def weight(self, raw: float, exact: float, words: float) -> float:
-        """As `tokens`, unrounded and of a whole prompt."""
+        """Return the endpoint's tokens for an amount, unrounded and for a whole prompt."""
         return self.rate * (raw + self.wordy * words) + exact
 
     def for_preamble(self, raw: int) -> "Scale":
-        """The scale for another system prompt or tools of this many raw tokens, until the next report."""
+        """Return the scale, until the next report, for another system prompt or tools of this many raw tokens."""
         return replace(self, fixed=self.factor * raw, base=None)
 
     def for_model(self, factor: float) -> "Scale":
-        """The scale for a model of another family: its factor, until the next report."""
+        """Return the scale, until the next report, for a model family with this factor."""
         return replace(Scale.of(factor, 0), fixed=self.fixed * factor / self.factor)
 
     def grew(self, by: int, amount: Amount) -> "Scale":
-        """The scale after a prompt grew by `by` tokens when only this amount was appended.
+        """Return the scale after a prompt grew by `by` tokens and only this amount was appended.
 
         This measures `rate` and `wordy`: whole prompts contain too much that is only estimated.
         """
@@ -210,10 +213,10 @@ class Scale:
         return self
 
     def reported(self, prompt: int, amount: Amount) -> "Scale":
-        """The scale after a report of `prompt` tokens for messages of this amount.
+        """Return the scale after a report of `prompt` tokens for messages of this amount.
 
-        The rest that `rate` does not explain is attributed to `fixed` while plausible, then to words. A report far
-        below the messages is not for the whole prompt: some servers report only uncached tokens.
+        The part that `rate` does not explain is attributed to `fixed` while plausible, then to words. A report far
+        below the messages does not cover the whole prompt, since some servers report only uncached tokens.
         """
         if prompt < _LEAST * self.weight(*amount):
             return self
@@ -239,7 +242,7 @@ def _stepped(used: float, measured: float) -> float:
 
 
 def apportioned(total: int, weights: Sequence[int]) -> list[int]:
-    """`total` divided in proportion to the weights, in whole numbers that sum to it (largest remainder)."""
+    """Divide `total` in proportion to the weights, into whole numbers that add up to it (largest remainder)."""
     whole = sum(weights)
     if whole <= 0:
         return [total if at == 0 else 0 for at in range(len(weights))]
@@ -251,7 +254,7 @@ def apportioned(total: int, weights: Sequence[int]) -> list[int]:
 
 
 def media_tokens(block: Block) -> int:
-    """Raw estimate of an image or a document."""
+    """Return the raw estimate of an image or a document."""
     match block:
         case Document(pages=pages):
             return max(1, pages) * PAGE_TOKENS
@@ -262,10 +265,10 @@ def media_tokens(block: Block) -> int:
 
 
 def image_tokens(content: Sequence[Block]) -> int:
-    """Raw estimate of the images and documents in these blocks."""
+    """Return the raw estimate of the images and documents in these blocks."""
     return sum([media_tokens(block) for block in content if is_media(block)])
 
 
 def result_tokens(content: Sequence[Block], count: Callable[[str], int]) -> int:
-    """Raw estimate of a result's content."""
+    """Return the raw estimate of a result's content."""
     return sum(count(block.text) for block in content if isinstance(block, Text)) + image_tokens(content)

@@ -1,7 +1,7 @@
 """Thinking in the log that the model does not see: dropped by the endpoint or left out by an edit.
 
-Its tokens leave the estimate of the context, answer by answer, in log order. Drops that an endpoint reports are
-remembered for the whole session, so that each block is reported to the user once.
+Its tokens are removed from the estimate of the context, answer by answer, in log order. Drops that an endpoint
+reports are stored for the whole session, so that each block is reported to the user only once.
 """
 
 import re
@@ -32,7 +32,7 @@ EDITED, MODEL, ACCOUNT, PERSON = (
     f"{what}_binding_mismatch" for what in ("prefix", "model", "organization", "end_user")
 )
 SUMMARIZED = "summarized"
-"""The reason of losses that the endpoint blames on an edit, but that a compaction causes anyway."""
+"""The reason for losses that the endpoint attributes to an edit, but that a compaction causes anyway."""
 _PATH = re.compile(r"messages\.(\d+)\.content\.(\d+)")
 _NONE: frozenset[int] = frozenset()
 _CHANGES = (PrunApplied, PrunReverted, CompactionApplied, SettingChanged, SessionStarted)
@@ -51,18 +51,18 @@ class ThinkingSum(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """Thinking that a response was the first to report as dropped, by answer, and why."""
+    """Thinking that a response was the first to report as dropped, by answer, with the reason."""
 
     reason: str
     answers: tuple[Entry, ...]
 
 
 class Unseen:
-    """Follow a context.
+    """The unseen thinking of a context.
 
     `dropped`: the answers whose thinking the endpoint drops from the next request. `flips`: for each answer, the
     records at which its thinking was hidden and shown again, in turn. `moved`: the answers in the order of those
-    changes. `losses`: those of the newest response.
+    changes. `losses`: the losses reported by the newest response.
     """
 
     def __init__(self, context: "Context") -> None:
@@ -84,7 +84,7 @@ class Unseen:
         self._version = -1
 
     def lacks(self, seq: int) -> bool:
-        """Whether an answer's thinking is hidden from the model while the rest is shown."""
+        """Return whether an answer's thinking is hidden from the model while the rest is shown."""
         if seq in self.dropped:
             return True
         entry = self._context.entries[seq]
@@ -95,7 +95,7 @@ class Unseen:
         return bool(edits) and not hidden and left_out_by(entry, edits)
 
     def told(self, model: str) -> list[str]:
-        """The notice for losses that the newest response reports; `model` is its model."""
+        """Return the notice for losses that the newest response reports; `model` is its model."""
         why = {
             EDITED: "the context before was edited",
             SUMMARIZED: "the context before was summarized",
@@ -107,33 +107,33 @@ class Unseen:
         return [f"The endpoint dropped {lost}: {why.get(one.reason, one.reason)}" for one, lost in found]
 
     def cost_of_edits(self) -> ThinkingSum:
-        """All thinking that edits cost in this session, each block once, even if it came back."""
+        """Return all thinking that edits cost in this session, each block once, even if it came back."""
         return self.sum([entry for reason, entry in self._known.values() if reason == EDITED])
 
     def cost_to(self, response: int) -> int:
-        """Tokens of thinking that edits kept out of the request of this response."""
+        """Return the tokens of thinking that edits kept out of the request of this response."""
         known = (self._known.get(seq) for seq in self._at_response.get(response, ()))
         return self.sum([one[1] for one in known if one is not None and one[0] == EDITED]).tokens
 
     def sum(self, answers: list[Entry]) -> ThinkingSum:
-        """The thinking of these answers."""
+        """Return the thinking of these answers."""
         if not answers:
             return ThinkingSum()
         counts = self._context.counts
         return ThinkingSum(self.blocks(answers), counts.scale.tokens(*total(map(counts.thinking, answers))))
 
     def blocks(self, answers: list[Entry]) -> int:
-        """The number of thinking blocks of these answers."""
+        """Return the number of thinking blocks of these answers."""
         events = [entry.event for entry in answers]
         return sum(thinking_blocks(event.content) for event in events if isinstance(event, AssistantMessage))
 
     # Following -----------------------------------------------------------------------------------------------
 
     def before(self, record: Record) -> None:
-        """Note a record about to be folded.
+        """Prepare for a record that is about to be folded.
 
-        Responses name blocks by their places in the request, so the places are kept if the context changes while the
-        answer is pending.
+        Responses identify blocks by their positions in the request, so the positions are stored if the context
+        changes while the answer is pending.
         """
         event = record.event
         if not isinstance(event, _CHANGES):
@@ -146,7 +146,7 @@ class Unseen:
             self._places = tuple(message.seqs for message in self._context.messages())
 
     def requested(self, record: Record, model: str) -> None:
-        """Note a request to this model."""
+        """Record a request to this model."""
         thoughts = self._context.thoughts
         thoughts.model(model)
         self.update(record.seq - 1)
@@ -155,13 +155,13 @@ class Unseen:
         self._lacking = self._hidden()
 
     def beside(self, record: Record) -> None:
-        """Note a record outside the branches: one says that the last request was billed without an answer."""
+        """Handle a record outside the branches, such as one that the last request was billed without an answer."""
         if isinstance(record.event, AttemptBilled):
             self._context.counts.attempted(record.seq)
             self._without(record.seq, self._lacking)
 
     def reported(self, record: Record, event: AssistantMessage) -> None:
-        """Note a response about to be folded; its report is about its own request."""
+        """Handle a response about to be folded. Its report concerns its own request."""
         context, found = self._context, dict[int, str]()
         for one in event.input_transformations or ():
             if one.get("type") == "thinking_dropped" and (entry := self._entry(one)) is not None:
@@ -181,7 +181,7 @@ class Unseen:
         self._without(record.seq, self._hidden())
 
     def _hidden(self) -> frozenset[int]:
-        """The answers whose thinking the model does not see, or that an edit leaves out."""
+        """Return the answers whose thinking the model does not see, and those that an edit leaves out."""
         entries = self._context.entries
         stripped = [seq for seq in self._stripped if seq in entries and self.lacks(seq)]
         return self.dropped.union(stripped) if stripped else self.dropped
@@ -194,7 +194,7 @@ class Unseen:
         return SUMMARIZED if reported == EDITED and seq in self._behind_summary else reported
 
     def _entry(self, one: Mapping[str, Json]) -> Entry | None:
-        """The answer at a place in the last request."""
+        """Return the answer at a position in the last request."""
         place = _PATH.fullmatch(str(one.get("path") or ""))
         if place is None:
             return None
@@ -208,7 +208,7 @@ class Unseen:
         return entry if entry is not None and entry.kind == "assistant" else None
 
     def folded(self, record: Record) -> None:
-        """Note a record just folded."""
+        """Update for a record that was just folded."""
         if isinstance(record.event, CompactionApplied):
             self._summarized(record.seq, record.event.head_end)
         if isinstance(record.event, PrunApplied):

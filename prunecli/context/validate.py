@@ -18,7 +18,7 @@ _MAX_MARKS = 4
 
 
 def validate(request: Request, known_good: int = 0, *, paused: bool = False) -> None:
-    """Raises InvalidRequest with the message and the broken rule.
+    """Raise InvalidRequest, with the message and the broken rule, if a request breaks an invariant.
 
     `known_good` leading messages are byte-identical to those of a request that passed. `paused`: the last message is
     the model's, sent back unchanged so that its turn continues. A request for a summary by the endpoint also ends
@@ -81,7 +81,7 @@ def _check_block(block: dict[str, Any], where: str, role: str) -> None:
     if kind == "thinking" and not block["signature"]:
         raise InvalidRequest(f"{where}: unsigned thinking")
     if kind == "tool_use" and not (_NAME.fullmatch(block["name"]) and isinstance(block["input"], dict)):
-        raise InvalidRequest(f"{where}: a tool use with a bad name or input")
+        raise InvalidRequest(f"{where}: a tool use with an invalid name or input")
     if kind == "tool_result" and role != "user":
         raise InvalidRequest(f"{where}: a tool result in an assistant message")
     if kind == "tool_result" and not block["content"]:
@@ -93,7 +93,8 @@ def _calls(blocks: list[dict[str, Any]]) -> list[str]:
 
 
 def _check_searches(blocks: list[dict[str, Any]], index: int, *, last: bool) -> None:
-    """Each call that the endpoint runs has its result in the same message; in the last one it may still wait."""
+    """Check that each call run by the endpoint has its result in the same message; in the last message it may be
+    pending."""
     asked: list[str] = []
     for at, block in enumerate(blocks):
         if block.get("type") == USE:

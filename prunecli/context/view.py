@@ -1,6 +1,6 @@
 """The strategies' read-only view of the fold, with earlier proposals applied.
 
-A view is made for each question and must not be kept.
+A view is made for each call and must not be kept.
 """
 
 from bisect import bisect_left
@@ -29,13 +29,13 @@ _SEQ = attrgetter("seq")
 class View:
     """The working context as a strategy may read it.
 
-    `window` is in tokens. `forced` (`/prune`) means that minimums count as zero and soft ratios as reached. `recall`
-    adds handles to placeholders. `leaves_out`: a prune itself leaves out later thinking that it invalidates, instead
-    of the endpoint dropping it. `pending` are earlier strategies' edits by target; every answer takes them as
-    applied. `memo` replaces the context's. `market` has the time and the prices; without a time, no strategy waits
-    for a cold cache. `expectations` are the fitted numbers, None if they were not loaded. `losing()` tells whether
-    pruning has cost more than it saved in this session. `brief`: only the edits are wanted, so a strategy that makes
-    none need not work out what it says instead.
+    `window` is in tokens. `forced` (`/prune`): minimums count as zero and soft ratios as reached. `recall` adds
+    handles to placeholders. `leaves_out`: a prune itself leaves out later thinking that it invalidates, instead of
+    the endpoint dropping it. `pending` are earlier strategies' edits by target; all methods treat them as applied.
+    `memo` replaces the context's memo. `market` has the time and the prices; without a time, no strategy waits for a
+    cold cache. `expectations` are the fitted numbers, None if they were not loaded. `losing()` tells whether pruning
+    has cost more than it saved in this session. `brief`: only the edits are needed, so a strategy without edits need
+    not compute a note.
     """
 
     context: Context
@@ -51,7 +51,7 @@ class View:
     brief: bool = False
 
     def after(self, edits: Sequence[Edit]) -> "View":
-        """The view with these edits applied."""
+        """Return the view with these edits applied."""
         return replace(self, pending={**self.pending, **{e.seq: e for e in edits if e.kind != "memo"}})
 
     @property
@@ -61,7 +61,7 @@ class View:
 
     @property
     def results(self) -> Sequence[Entry]:
-        """Tool results and command outputs since the compaction boundary shown whole, oldest first."""
+        """The tool results and command outputs since the compaction boundary that are shown whole, oldest first."""
         live = self.context.live_results
         if not self.pending:
             return live
@@ -83,33 +83,33 @@ class View:
 
     @property
     def exchanges(self) -> Sequence[Exchange]:
-        """Exchanges since the compaction boundary that are not dropped, oldest first."""
+        """The exchanges since the compaction boundary that are not dropped, oldest first."""
         live = self.context.live_exchanges
         return [exchange for exchange in live if not self._dropping(exchange)] if self.pending else live
 
     def shows(self, item: Entry | Exchange) -> bool:
-        """Whether it is after the compaction boundary and not dropped; it may be cleared or trimmed."""
+        """Return whether an item is after the compaction boundary and not dropped; it may be cleared or trimmed."""
         exchange = item if isinstance(item, Exchange) else item.exchange
         if (exchange.seq if exchange else item.seq) <= self.context.boundary:
             return False
         return not exchange or not (self.context.dropped(exchange) or self._dropping(exchange))
 
     def live(self, item: Entry | Exchange) -> bool:
-        """Whether the original is shown: not dropped, cleared, trimmed or repaired."""
+        """Return whether the original is shown: not dropped, cleared, trimmed or repaired."""
         return self.shows(item) and (isinstance(item, Exchange) or self.text_edit(item) is None)
 
     def measured(self, key: Hashable, make: Callable[[Item], Value]) -> Measures[Item, Value]:
-        """The value of `make` for each result or exchange, cached until a record touches it.
+        """Return the value of `make` for each result or exchange, cached until a record touches it.
 
-        It may depend on the item with its edits and locks, on recall and window, on the token counter, and on what
-        the key names. Do not keep it longer than the view.
+        The value may depend on the item with its edits and locks, on recall and window, on the token counter, and on
+        anything named in the key. Do not keep the result longer than the view.
         """
         return self._memo.measured(self.context, self.pending, self._key(key), make)
 
     def kept(self, key: Hashable, make: Callable[[], Value]) -> Value:
-        """The object under this key until a compaction or rewind, made on first use.
+        """Return the object under this key until a compaction or rewind, made on first use.
 
-        For lasting decisions, and for answers that must not be requested twice.
+        Use this for lasting decisions, and for answers that must not be requested twice.
         """
         return self._memo.kept(self._key(key), make)
 
@@ -127,7 +127,7 @@ class View:
         return next((entry.seq for entry in entries if entry.opens_turn), NEVER)
 
     def exchange_start(self, n: int) -> int:
-        """The seq of the n-th live exchange from the end; NEVER for n <= 0, -1 if there are fewer."""
+        """Return the seq of the n-th live exchange from the end; NEVER for n <= 0, -1 if there are fewer."""
         if n <= 0:
             return NEVER
         for exchange in reversed(self.context.live_exchanges):
@@ -137,14 +137,14 @@ class View:
         return -1
 
     def turn_start(self, n: int) -> int:
-        """The seq of the user message n user turns from the end; NEVER for n = 0, -1 if there are fewer."""
+        """Return the seq of the user message n user turns from the end; NEVER for n = 0, -1 if there are fewer."""
         turns = self.context.user_turns
         if n <= 0:
             return NEVER
         return turns[-n] if n <= len(turns) else -1
 
     def locked(self, entry: Entry | Exchange) -> str:
-        """Why this can't be changed now (in progress, pinned, …), or "".
+        """Return why an entry can't be changed now (in progress, pinned, …), or "".
 
         The output of a `!cmd` is in progress until the model has answered it.
         """
@@ -160,7 +160,7 @@ class View:
         return context.locked(entry.seq) or (context.locked(home) if home != entry.seq else "")
 
     def in_progress(self, item: Entry | Exchange) -> bool:
-        """Whether the model has not answered this yet, pinned or not."""
+        """Return whether the model has not yet answered this item, pinned or not."""
         context = self.context
         if isinstance(item, Entry) and item.kind == "command":
             return not (context.exchanges and context.exchanges[-1].seq > item.seq)
@@ -168,28 +168,28 @@ class View:
         return exchange is not None and exchange is context.in_progress
 
     def tokens(self, entry: Entry) -> int:
-        """Raw estimate of the entry's original."""
+        """Return the raw estimate of the entry's original."""
         return self.context.counts.tokens(entry)
 
     def told(self, raw: int) -> int:
-        """Raw tokens as the endpoint counts them, for the user and the model to read."""
+        """Convert raw tokens to the endpoint's count, for the user and the model to read."""
         return self.context.counts.told_raw(raw)
 
     def told_of(self, entry: Entry) -> int:
-        """Tokens of the entry's original as the endpoint counts them."""
+        """Return the tokens of the entry's original as the endpoint counts them."""
         counts = self.context.counts
         return counts.scale.tokens(*counts.amount(entry))
 
     def about(self, raw: int, entry: Entry) -> int:
-        """Raw tokens of an entry, its images among them, as the model's family counts them.
+        """Convert an entry's raw tokens, images included, to the count of the model's family.
 
-        For placeholders, which must not depend on reports received so far.
+        This is for placeholders, which must not depend on the reports received so far.
         """
         images = min(raw, entry.size[2])
         return round(self.context.counts.factor * (raw - images)) + images
 
     def shown_tokens(self, exchange: Exchange) -> int:
-        """Raw estimate of an exchange's present content."""
+        """Return the raw estimate of an exchange's current content."""
         counts, pending = self.context.counts, self.pending
         return sum(
             counts.shown_tokens(entry, pending.get(entry.seq) or self.context.text_edit(entry.seq))
@@ -197,7 +197,7 @@ class View:
         )
 
     def shown_amount(self, exchange: Exchange) -> Amount:
-        """The present content of an exchange."""
+        """Return the amount of an exchange's current content."""
         counts, pending = self.context.counts, self.pending
         return total(
             counts.shown_amount(entry, pending.get(entry.seq) or self.context.text_edit(entry.seq))
@@ -205,21 +205,22 @@ class View:
         )
 
     def count(self, text: str) -> int:
-        """Raw estimate of a text."""
+        """Return the raw estimate of a text."""
         return self.context.counts.counter.count(text)
 
     def text_edit(self, entry: Entry) -> Edit | None:
-        """The edit that replaces the entry's text; a pending one comes first."""
+        """Return the edit that replaces the entry's text; a pending one comes first."""
         pending = self.pending.get(entry.seq)
         return pending if pending and pending.text is not None else self.context.text_edit(entry.seq)
 
     def shown_chars(self, entry: Entry) -> int:
-        """Characters of a result as shown now."""
+        """Return the characters of a result as shown now."""
         edit = self.text_edit(entry)
         return entry.chars if edit is None else len(edit.text or "")
 
     def total_chars(self, image_chars: int) -> int:
-        """Characters of all messages, without system prompt and tools; each image counts as the given number."""
+        """Return the characters of all messages, without system prompt and tools. Each image counts as
+        `image_chars`."""
         counts, context = self.context.counts, self.context
         total = counts.chars + image_chars * counts.images
         for seq, edit in self.pending.items():
@@ -239,7 +240,7 @@ class View:
 
     @property
     def fixed_tokens(self) -> int:
-        """Raw estimate of system prompt, tools and user messages: what no strategy can remove."""
+        """The raw estimate of system prompt, tools and user messages, which no strategy can remove."""
         counts, context = self.context.counts, self.context
         total = counts.fixed_tokens
         for seq, edit in self.pending.items():
@@ -250,7 +251,7 @@ class View:
     # Edits ---------------------------------------------------------------------------------------------------
 
     def replaced(self, kind: str, entry: Entry, text: str) -> Edit | None:
-        """A clear or trim of a result, or None if it saves no tokens."""
+        """Return a clear or trim of a result, or None if it saves no tokens."""
         before = self.context.counts.shown_tokens(entry, self.text_edit(entry))
         use = entry.call.id if entry.call and entry.call.id else None
         after = self.context.counts.shown_tokens(entry, Edit("clear", entry.seq, use, text))
@@ -259,15 +260,15 @@ class View:
         return Edit("trim" if kind == "trim" else "clear", entry.seq, use, text, before, after)
 
     def drop(self, exchange: Exchange) -> Edit:
-        """The edit that drops an exchange."""
+        """Return the edit that drops an exchange."""
         return Edit("drop", exchange.seq, None, None, self.shown_tokens(exchange), 0)
 
     def drop_unless_locked(self, exchange: Exchange) -> Edit | None:
-        """The edit that drops an exchange; None if it is locked or not sent."""
+        """Return the edit that drops an exchange; None if it is locked or not sent."""
         return self.drop(exchange) if exchange.head.is_sent and not self.locked(exchange) else None
 
     def forbids(self, edit: Edit) -> str:
-        """Why no strategy may make this edit now, or ""."""
+        """Return why no strategy may make this edit now, or ""."""
         entry = self.context.entries.get(edit.seq)
         if entry is None or edit.kind not in ("drop", "clear", "trim") or not entry.takes(edit.kind):
             return "a strategy cannot edit this entry"
@@ -277,7 +278,7 @@ class View:
         return self.locked(target)
 
     def keeping_thinking(self, edits: Sequence[Edit]) -> tuple[Edit, ...]:
-        """The edits, except a drop that would leave the open tool loop without its first thinking.
+        """Return the edits, except a drop that would leave the open tool loop without its first thinking.
 
         With thinking enabled, the first assistant message with calls in that loop must begin with thinking. Costs
         O(drops).
@@ -303,7 +304,7 @@ class View:
         return tuple(edit for edit in edits if edit.seq != needed)
 
     def placeholder(self, entry: Entry, what: str) -> str:
-        """`[what | tool argument]`, with a handle for recall if that tool is enabled."""
+        """Return a placeholder `[what | tool argument]`, with a handle for recall if that tool is enabled."""
         call = (entry.origin or entry).call
         argument = call_argument(call.input) if call else None
         shown = f' {argument[0]}="{head(argument[1], _ARGUMENT_CHARS)}"' if argument else ""
@@ -311,9 +312,9 @@ class View:
         return f"[{what} | {entry.tool_name}{shown}{handle}]"
 
     def with_handle(self, entry: Entry, text: str) -> str:
-        """A replacement with a handle for recall, if that tool is enabled.
+        """Return a replacement with a handle for recall, if that tool is enabled.
 
-        Inside the bracket of a placeholder, otherwise as a last line.
+        The handle is inside the bracket of a placeholder, otherwise on a last line.
         """
         if not self.recall:
             return text

@@ -1,8 +1,8 @@
-"""The wire messages that the fold keeps: canonical pieces grouped by role, and their hash chain.
+"""The wire messages that the fold maintains: canonical pieces grouped by role, and their hash chain.
 
-Appending costs O(1) and makes no bytes; an edit rebuilds what it touches, up to where the messages are the same
-again, and nothing before or after. A group is one message: a user-role group holds the results of at most one
-exchange first, then other blocks in log order.
+Appending costs O(1) and makes no bytes. An edit rebuilds only the messages that it affects, up to where they are the
+same again. A group is one message. A user-role group has the results of at most one exchange first, then other blocks
+in log order.
 """
 
 from bisect import bisect_left
@@ -26,9 +26,9 @@ Piece: TypeAlias = tuple[int, Source]
 class Shown:
     """The pieces that an item contributes.
 
-    User blocks before it (memos), its own blocks, its results if it has calls, and user blocks `after` it. `leading`
-    replaces its own blocks if it comes first: a summary by the endpoint is an assistant message and is allowed only
-    there.
+    They are user blocks before it (memos), its own blocks, its results if it has calls, and user blocks `after` it.
+    `leading` replaces its own blocks if the item comes first: a summary by the endpoint is an assistant message and
+    is allowed only there.
     """
 
     before: tuple[Piece, ...]
@@ -80,7 +80,7 @@ class _Group:
 class Wire:
     """The messages of the working context.
 
-    `show` gives an item's content under its present edits; `as_text` tells whether searches are sent as text.
+    `show` returns an item's content under its current edits; `as_text` returns whether searches are sent as text.
     """
 
     def __init__(self, show: Callable[[Entry], Shown], as_text: Callable[[], bool] = lambda: False) -> None:
@@ -94,12 +94,13 @@ class Wire:
         self._changed = 0
 
     def append(self, item: Entry) -> None:
-        """Adds a user message, assistant message or summary at the end."""
+        """Add a user message, assistant message or summary at the end."""
         self._items.append(item)
         self._place(len(self._items) - 1, item)
 
     def append_result(self, exchange: Exchange, entry: Entry) -> bool:
-        """Add a result of the last exchange. False if that exchange is no longer last: rebuild instead."""
+        """Add a result of the last exchange. Return False if that exchange is no longer last; call `rebuild`
+        instead."""
         group = self._groups[-1] if self._groups else None
         if group is None or group.exchange is not exchange:
             return False
@@ -108,9 +109,9 @@ class Wire:
         return True
 
     def rebuild(self, items: Sequence[Entry] | None = None, start: int = 0, stop: int | None = None) -> None:
-        """Lay out again from item `start` to before `stop` (None: to the end), optionally with new items.
+        """Lay out the items from `start` to before `stop` (None: to the end) again, optionally with new items.
 
-        Later messages stay, unless they merge with what is laid out.
+        Later messages stay, unless they merge with the new ones.
         """
         if items is not None:
             self._items = list(items)
@@ -137,13 +138,13 @@ class Wire:
         self._groups += old[kept:]
 
     def _goes_on(self, group: _Group) -> bool:
-        """Whether a message can follow the existing ones unchanged."""
+        """Return whether a message can follow the existing ones unchanged."""
         if not self._groups:
             return group.role == "user"
         return group.role != self._groups[-1].role and not group.opening
 
     def messages(self, start: int = 0) -> tuple[WireMessage, ...]:
-        """All messages from index `start` on; an open call gets a derived "interrupted" result."""
+        """Return all messages from index `start` on; an open call gets a derived "interrupted" result."""
         built, end = [group.message for group in self._groups[start:]], len(self._groups)
         return tuple(message or self._build(at) for at, message in enumerate(built, end - len(built)))
 
@@ -151,13 +152,13 @@ class Wire:
         return self._groups[at].build(last=at == len(self._groups) - 1, as_text=self._as_text())
 
     def remake_answers(self) -> None:
-        """Make the answers anew, because searches in them are now sent in another form."""
+        """Rebuild the answers, because searches in them are now sent in another form."""
         for at, group in enumerate(self._groups):
             if group.role == "assistant":
                 self._touch(at)
 
     def digest(self, preamble: bytes) -> bytes:
-        """The end of the hash chain that starts with the preamble's digest."""
+        """Return the end of the hash chain that starts with the preamble's digest."""
         if not self._chain or self._chain[0] != preamble:
             self._chain = [preamble]
         for at in range(len(self._chain) - 1, len(self._groups)):
@@ -165,39 +166,39 @@ class Wire:
         return self._chain[-1]
 
     def digests(self, preamble: bytes) -> tuple[bytes, ...]:
-        """The whole chain: the preamble's digest, then the digest after each message."""
+        """Return the whole chain: the preamble's digest, then the digest after each message."""
         self.digest(preamble)
         return tuple(self._chain)
 
     def group_at(self, item: int) -> int:
-        """The index of the first message that shows part of this item or a later one."""
+        """Return the index of the first message that shows a part of this item or of a later one."""
         at = bisect_left(self._groups, item, key=lambda group: group.first_item)
         before = self._groups[at - 1] if at else None
         return at - 1 if before and before.blocks and before.blocks[-1][0] >= item else at
 
     def seq_at(self, message: int, block: int) -> int | None:
-        """The entry shown by a block of a message; None if there is no such block."""
+        """Return the entry shown by a block of a message; None if there is no such block."""
         seqs = self._build(message).seqs if message < len(self._groups) else ()
         return seqs[block] if block < len(seqs) else None
 
     def item_at(self, group: int) -> int:
-        """The index of the first item shown in a message; the end for a message after the last."""
+        """Return the index of the first item shown in a message; the end for a message after the last."""
         return self._groups[group].first_item if group < len(self._groups) else len(self._items)
 
     def bytes_between(self, start: int, end: int) -> int:
-        """Canonical bytes of the messages from index `start` to before index `end`."""
+        """Return the number of canonical bytes in the messages from index `start` to before index `end`."""
         for at in range(len(self._ends) - 1, len(self._groups)):
             self._ends.append(self._ends[-1] + len(self._build(at).canonical))
         last = len(self._ends) - 1
         return self._ends[min(end, last)] - self._ends[min(start, last)] if start < end else 0
 
     def sent(self) -> None:
-        """Note that a request was sent: later changes are new."""
+        """Record that a request was sent, so that later changes count as new."""
         self._sent = self._changed = len(self._groups)
 
     @property
     def unchanged(self) -> int:
-        """The number of leading messages byte-identical to those of the last request."""
+        """The number of leading messages that are byte-identical to those of the last request."""
         return min(self._sent, self._changed)
 
     def __len__(self) -> int:
@@ -242,7 +243,7 @@ class Wire:
 
 
 def _bounds(groups: Sequence[_Group], at: int) -> Iterator[int]:
-    """The messages from index `at` on that start with an item's first block; then the end."""
+    """Yield the messages from index `at` on that start with an item's first block; then the end."""
     for index in range(at, len(groups)):
         first, before = groups[index].first_item, groups[index - 1] if index else None
         if before and (before.first_item == first or (before.blocks and before.blocks[-1][0] >= first)):

@@ -1,7 +1,8 @@
 """The wire form of calls: unique ids, and ids and names in the characters that the endpoint accepts.
 
 Local servers start with the same id in each turn, and other agents' sessions have ids of other forms. The log
-identifies a call by its entry's seq; only what cannot be sent is rewritten on the wire, always in the same way.
+identifies a call by its entry's seq. Only ids and names that cannot be sent are rewritten on the wire, always in the
+same way.
 """
 
 import re
@@ -17,12 +18,12 @@ _MAX_NAME = 128
 
 
 def wire_name(name: str) -> str:
-    """A tool's name as sent: unchanged if the endpoint accepts it."""
+    """Return a tool's name as sent: unchanged if the endpoint accepts it."""
     return _UNFIT.sub("_", name)[:_MAX_NAME] or "unnamed"
 
 
 def wire_ids(calls: Sequence[ToolUse], seq: int, taken: Container[str]) -> dict[str, str]:
-    """The wire ids of a message's calls that differ from their own ids.
+    """Return the wire ids of a message's calls that differ from their own ids.
 
     `seq` is its entry, `taken` are earlier wire ids.
     """

@@ -1,1 +1,1 @@
-"""What people add to the agent as files: skills, commands, subagents and hooks."""
+"""Extensions that people add to the agent as files: skills, commands, subagents and hooks."""

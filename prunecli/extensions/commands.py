@@ -1,6 +1,6 @@
-"""Commands: Markdown files whose text becomes a prompt, as Claude Code defines them.
+"""Commands: Markdown files whose text becomes a prompt, in Claude Code's format.
 
-`$ARGUMENTS` stands for what the user typed after the name, `$1` to `$9` or `$ARGUMENTS[0]` to `$ARGUMENTS[8]` for its
+`$ARGUMENTS` stands for the text typed after the name, `$1` to `$9` or `$ARGUMENTS[0]` to `$ARGUMENTS[8]` for its
 words, and ``!`command` `` for the output of a shell command. The text is split before arguments are filled in, so an
 argument cannot become a command.
 """
@@ -48,7 +48,7 @@ class CustomCommand:
     owner: Owner
 
     def pieces(self, arguments: str) -> Iterator[str | Shell]:
-        """The prompt for these arguments, as texts and the shell commands between them."""
+        """Yield the prompt for these arguments, as texts and the shell commands between them."""
         values = _split(arguments)
         at, named = 0, False
         for found in [*_SHELL.finditer(self.body), None]:
@@ -63,7 +63,7 @@ class CustomCommand:
 
 
 def command_of(found: Found) -> CustomCommand:
-    """The command of a Markdown file. Raises ConfigError that names the file."""
+    """Return the command defined in a Markdown file. Raises a ConfigError that names the file."""
     shown = one_line(str(found.path))
     if not all(is_name(part) for part in found.parts) or not found.parts[0][0].isalpha():
         raise ConfigError(f"{shown}: a command's name has letters, digits, - and _, and starts with a letter")
@@ -84,7 +84,7 @@ def command_of(found: Found) -> CustomCommand:
 
 
 def rule_of(allowed: str) -> str:
-    """Claude Code's name of a tool, with what it may do, as a permission rule: `Bash(git add:*)`, `mcp__x__y`,
+    """Convert an allowed tool in Claude Code's form to a permission rule: `Bash(git add:*)`, `mcp__x__y`,
     `WebFetch(domain:python.org)`."""
     name, bracket, body = allowed.partition("(")
     if found := re.fullmatch(r"mcp__(.+?)(?:__(.+))?", name):

@@ -1,8 +1,8 @@
 """Markdown files that begin with front matter: YAML between two lines of `---`.
 
-Every scalar is read as text, so `name: 123` and `model: yes` mean what they look like. Aliases are refused, because
-few of them can describe a value too large for any memory, and so is deep nesting, which overflows the stack of the C
-parser.
+Every scalar is read as text, so `name: 123` and `model: yes` mean what they look like. Aliases are refused, because a
+few of them can describe a value too large for memory. Deep nesting is refused too, because it overflows the stack of
+the C parser.
 """
 
 import json
@@ -18,21 +18,22 @@ from prunecli.regular import open_regular
 from prunecli.sanitize import one_line
 
 MAX_BYTES = 1_000_000
-"""Bytes of one definition; a larger file is refused."""
+"""Maximum bytes of one definition; a larger file is refused."""
 MAX_FRONT_BYTES = 64_000
 _MAX_DEPTH = 16
 _LINE = re.compile(r"([A-Za-z][\w-]*):[ \t]+(.+?)[ \t]*")
 
 
 class Page(NamedTuple):
-    """A file as its front matter, empty without one, and the text below it, without blank lines around it."""
+    """A file: its front matter, {} if there is none, and the text below, without blank lines around it."""
 
     fields: Mapping[str, Json]
     body: str
 
 
 def read(path: Path, most: int = MAX_BYTES) -> Page:
-    """Read a file. Raises ConfigError that names the file and line: not readable, too large, malformed."""
+    """Read a file. Raises a ConfigError that names file and line if the file is unreadable, too large or
+    malformed."""
     try:
         with open_regular(path) as file:
             data = file.read(most + 1)
@@ -48,8 +49,8 @@ def read(path: Path, most: int = MAX_BYTES) -> Page:
 
 
 def read_beginning(path: Path) -> Page:
-    """Read the front matter and the beginning of the text below it, however long that is. Raises ConfigError as
-    `read`."""
+    """Return the front matter and the beginning of the text below it, even if that text is long. Raises ConfigError
+    as `read` does."""
     try:
         with open_regular(path) as file:
             data = file.read(MAX_FRONT_BYTES + 10)
@@ -61,7 +62,7 @@ def read_beginning(path: Path) -> Page:
 
 
 def parse(text: str, path: Path) -> Page:
-    """Split a file's text. Raises ConfigError that names `path` and the line."""
+    """Split a file's text. Raises a ConfigError that names `path` and the line."""
     text = text.replace("\r\n", "\n")
     first, _, rest = text.partition("\n")
     if first.rstrip() != "---":
@@ -74,7 +75,8 @@ def parse(text: str, path: Path) -> Page:
 
 
 def text(fields: Mapping[str, Json], key: str) -> str:
-    """The text of a key, "" if it is missing. A list becomes its items in brackets, as `[file] [words]` is meant."""
+    """Return the text of a key, "" if it is missing. A list becomes its items in brackets, since `[file] [words]` is
+    meant as text."""
     value = fields.get(key)
     if isinstance(value, list):
         return " ".join(f"[{item}]" for item in value if isinstance(item, str))
@@ -82,12 +84,13 @@ def text(fields: Mapping[str, Json], key: str) -> str:
 
 
 def flag(fields: Mapping[str, Json], key: str) -> bool:
-    """Whether a key says yes."""
+    """Return whether a key has a true value."""
     return text(fields, key).lower() in ("true", "yes", "on")
 
 
 def items(fields: Mapping[str, Json], key: str) -> tuple[str, ...]:
-    """The items of a key: a YAML list, or one text with commas or spaces between them, but not inside parentheses."""
+    """Return the items of a key: a YAML list, or one text with commas or spaces between them, but not inside
+    parentheses."""
     value = fields.get(key)
     if isinstance(value, list):
         return tuple(item.strip() for item in value if isinstance(item, str) and item.strip())
@@ -96,7 +99,7 @@ def items(fields: Mapping[str, Json], key: str) -> tuple[str, ...]:
 
 @cache
 def _yaml() -> tuple[Any, Any]:
-    """PyYAML and its faster loader, if it has one. Deferred: no start needs them."""
+    """Return PyYAML and its faster loader, if it has one. Deferred, since startup does not need them."""
     import yaml
 
     return yaml, getattr(yaml, "CBaseLoader", yaml.BaseLoader)
@@ -130,7 +133,7 @@ def _load(front: str) -> Any:
                 else f"aliases such as *{event.anchor} are not supported"
             )
             raise yaml.MarkedYAMLError(problem=why, problem_mark=event.start_mark)
-    return yaml.load(front, loader)  # BaseLoader makes only texts, lists and mappings
+    return yaml.load(front, loader)  # BaseLoader makes only strings, lists and mappings
 
 
 def _deeper(event: str) -> int:
@@ -138,9 +141,10 @@ def _deeper(event: str) -> int:
 
 
 def _quoted(front: str) -> str:
-    """Front matter in which each line that is not YAML by itself is quoted.
+    """Return the front matter with quotes around the values of lines that are not valid YAML.
 
-    Files of other agents contain lines such as `argument-hint: [file] [words]` and `description: Use it so: ...`.
+    Files of other agents contain lines such as `argument-hint: [file] [words]` and `description: Use it like this:
+    ...`.
     """
     return "\n".join(_quoted_lines(front))
 
@@ -158,7 +162,7 @@ def _quoted_lines(front: str) -> Iterator[str]:
 
 
 def _malformed(error: Any, path: Path) -> ConfigError:
-    """The error for front matter that is not YAML; its first line is line 2 of the file."""
+    """Return the error for front matter that is not YAML; its first line is line 2 of the file."""
     mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
     where = f"line {mark.line + 2}: " if mark is not None else ""
     why = getattr(error, "problem", None) or getattr(error, "reason", None) or "not YAML"

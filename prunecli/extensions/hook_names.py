@@ -1,4 +1,4 @@
-"""Claude Code's spelling of our tools, their inputs, results and modes, as hooks and other definitions use it.
+"""Claude Code's names of prunecli's tools, inputs, results and modes, for hooks and other definitions.
 
 Public hook configurations match `Edit|Write` and read `tool_input.file_path`. One table serves both directions.
 """
@@ -23,7 +23,7 @@ TOOLS: Mapping[str, str] = {
     "web_fetch": "WebFetch",
     "web_search": "WebSearch",
 }
-"""Our tools in Claude Code's spelling. All others keep their names."""
+"""prunecli's tools in Claude Code's spelling. All others keep their names."""
 
 OURS: Mapping[str, str] = {
     **{theirs: ours for ours, theirs in TOOLS.items()},
@@ -31,7 +31,7 @@ OURS: Mapping[str, str] = {
     "NotebookEdit": "edit",
     "Agent": "task",
 }
-"""The reverse, with tools of theirs that ours stand for."""
+"""The reverse, plus tools of Claude Code that prunecli replaces with its own."""
 
 _KEYS: Mapping[str, Mapping[str, str]] = {
     "bash": {"background": "run_in_background"},
@@ -40,7 +40,7 @@ _KEYS: Mapping[str, Mapping[str, str]] = {
     "edit": {"path": "file_path"},
     "grep": {"ignore_case": "-i", "context": "-C"},
 }
-"""The keys of inputs that are spelled differently, ours first."""
+"""The keys of inputs that are spelled differently: prunecli's, then Claude Code's."""
 
 MODES: Mapping[str, str] = {
     "ask": "default",
@@ -51,24 +51,24 @@ MODES: Mapping[str, str] = {
 """The permission modes in Claude Code's spelling."""
 
 MCP_CALL = "mcp_call"
-"""The tool that calls a tool of an MCP server: hooks see that one, as `mcp__server__tool`."""
+"""The tool that calls a tool of an MCP server. Hooks see the server's tool, as `mcp__server__tool`."""
 
 
 def tool_name(name: str, given: Mapping[str, Json]) -> str:
-    """A tool as hooks know it."""
+    """Return the name that hooks use for a tool."""
     if name == MCP_CALL:
         return f"mcp__{given.get('server', '')}__{given.get('tool', '')}"
     return TOOLS.get(name, name)
 
 
 def tool_names(name: str, given: Mapping[str, Json]) -> tuple[str, ...]:
-    """The names that a matcher may use for a tool: Claude Code's and ours."""
+    """Return the names that a matcher may use for a tool: Claude Code's and prunecli's."""
     newer = ("Agent",) if name == "task" else ()
     return tuple(dict.fromkeys((tool_name(name, given), *newer, name)))
 
 
 def input_for_hooks(name: str, given: Mapping[str, Json], cwd: Path) -> dict[str, Json]:
-    """A call's input with Claude Code's keys: absolute paths, time in milliseconds."""
+    """Return a call's input with Claude Code's keys: absolute paths, time in milliseconds."""
     if name == MCP_CALL:
         inner = given.get("arguments")
         return dict(inner) if isinstance(inner, Mapping) else {}
@@ -83,7 +83,8 @@ def input_for_hooks(name: str, given: Mapping[str, Json], cwd: Path) -> dict[str
 
 
 def input_from_hooks(name: str, given: Mapping[str, Json], changed: Mapping[str, Json]) -> dict[str, Json]:
-    """A call's input after a hook changed it. Keys that the hook leaves out stay; both spellings are understood."""
+    """Return a call's input after a hook changed it. Keys that the hook leaves out stay; both spellings are
+    understood."""
     if name == MCP_CALL:
         inner = given.get("arguments")
         before = inner if isinstance(inner, Mapping) else {}
@@ -96,7 +97,8 @@ def input_from_hooks(name: str, given: Mapping[str, Json], changed: Mapping[str,
 
 
 def response_for_hooks(name: str, given: Mapping[str, Json], text: str, cwd: Path) -> dict[str, Json]:
-    """A result in the form of Claude Code's tools, as far as ours know it; `content` is always its text."""
+    """Return a result in the form of Claude Code's tools, with the fields that prunecli has. `content` is always its
+    text."""
     path = input_for_hooks(name, given, cwd).get("file_path")
     if name == "bash":
         more: dict[str, Json] = {"stdout": text, "stderr": "", "interrupted": False, "isImage": False}

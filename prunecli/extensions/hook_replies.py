@@ -1,7 +1,7 @@
-"""What a hook answered: its exit code and output as a decision, and the decisions of several as one.
+"""The replies of hooks: turns an exit code and output into a decision, and combines several decisions.
 
-Exit code 0: standard output may be a JSON object; 2: blocked, standard error says why; any other: the hook failed,
-which is said and changes nothing.
+With exit code 0, standard output may be a JSON object. 2 means blocked, with the reason on standard error. Any other
+code means that the hook failed, which is reported and has no other effect.
 """
 
 import json
@@ -17,12 +17,12 @@ from prunecli.model.messages import Json
 Decision: TypeAlias = Literal["", "allow", "ask", "deny"]
 
 CONTEXT_CHARS = 10_000
-"""Characters of a hook's text that the model gets, as in Claude Code."""
+"""Maximum characters of a hook's text that the model gets, as in Claude Code."""
 
 TELLING = frozenset({"SessionStart", "UserPromptSubmit"})
 """Events whose plain output becomes context for the model."""
 BLOCKING = frozenset({"UserPromptSubmit", "PreToolUse", "Stop", "SubagentStop", "PreCompact", "PrePrune"})
-"""Events that a hook can stop."""
+"""Events that a hook can block."""
 FEEDBACK = frozenset({"PostToolUse", "PostToolUseFailure"})
 """Events whose reason goes to the model, because the tool has already run."""
 
@@ -38,7 +38,8 @@ _STRICTNESS: tuple[Decision, ...] = ("", "allow", "ask", "deny")
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """How a hook's process ended. `exit_code` is None if it was stopped, `problem` says why or why it never began."""
+    """The end of a hook's process. If it was stopped or could not start, `exit_code` is None and `problem` has the
+    reason."""
 
     exit_code: int | None
     stdout: str = ""
@@ -49,10 +50,10 @@ class Ran:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a hook asks for. `reason` belongs to the decision, `context` is for the model, `message` for the user.
+    """The reply of a hook. `reason` belongs to the decision, `context` is for the model, `message` for the user.
 
-    `changed` is another input for a call; `stop` ends the run, with this text for the user. `veto` and `pin` are
-    entries by seq. `failure` says in one line what went wrong; then nothing else is set.
+    `changed` is a new input for a call. `stop` ends the run, with this text for the user. `veto` and `pin` are
+    entries by seq. `failure` describes an error in one line; then no other field is set.
     """
 
     name: str = ""
@@ -68,7 +69,7 @@ class Reply:
 
 
 def reply_of(hook: Hook, ran: Ran) -> Reply:
-    """Read a hook's answer."""
+    """Parse a hook's answer."""
     name, out, err = hook.name, well_formed(ran.stdout).strip(), well_formed(ran.stderr).strip()
     if ran.problem:
         return Reply(name, failure=ran.problem)
@@ -147,5 +148,5 @@ def _bounded(text: str) -> str:
 
 
 def strictest(replies: Iterable[Reply]) -> Reply:
-    """The reply whose decision counts: deny before ask before allow; the first of equals."""
+    """Return the reply with the strictest decision: deny, then ask, then allow; the first of equals."""
     return max(replies, key=lambda one: _STRICTNESS.index(one.decision), default=Reply())

@@ -1,7 +1,8 @@
-"""Posts a hook's input to its address, as web pages are fetched: only public hosts, checked and then connected to.
+"""Posts a hook's input to its address under the rules for fetching web pages: only to public hosts, after checking
+the IP address.
 
-This machine is allowed too, because a hook's address is written by the user or approved by them; so are the hosts of
-`[tools.web] private`. Redirects are not followed, and no credentials are sent but the headers of the hook.
+This machine and the hosts in `[tools.web] private` are also allowed, because a hook's address is written or approved
+by the user. Redirects are not followed, and no credentials are sent except the hook's headers.
 """
 
 import asyncio
@@ -20,13 +21,14 @@ from prunecli.sanitize import one_line
 from prunecli.tools.web.access import Web
 
 MAX_ANSWER = 200_000
-"""Bytes of an answer; a longer one is a failure, because a decision must not be cut."""
+"""Maximum bytes of an answer. A longer answer is a failure, because a decision must not be cut."""
 _NAMED = re.compile(r"\$(?:\{(\w+)\}|(\w+))", re.ASCII)
 _MOST_WHY = 200
 
 
 async def post_hook(hook: Hook, given: Mapping[str, Json], *, env: Mapping[str, str], web: Web) -> Ran:
-    """Post the input and return the answer as if a command had printed it. Raises nothing but a cancellation."""
+    """Post the input and return the answer as if a command had printed it. Never raises, except for a
+    cancellation."""
     import httpx2
 
     begun = monotonic()
@@ -43,7 +45,7 @@ async def post_hook(hook: Hook, given: Mapping[str, Json], *, env: Mapping[str, 
 
 
 async def _posted(hook: Hook, given: Mapping[str, Json], env: Mapping[str, str], web: Web) -> str:
-    """The body of a good answer. Raises ToolError, HTTPError."""
+    """Return the body of a successful answer. Raises ToolError, HTTPError."""
     from prunecli.tools.web.address import parsed
     from prunecli.tools.web.download import requested
 
@@ -66,7 +68,8 @@ async def _posted(hook: Hook, given: Mapping[str, Json], env: Mapping[str, str],
 
 
 def _filled(name: str, value: str, hook: Hook, env: Mapping[str, str]) -> str:
-    """A header with the variables that the hook may use; any other is empty, as in Claude Code. Raises ToolError."""
+    """Return a header with its allowed variables filled in. Other variables are empty, as in Claude Code. Raises
+    ToolError."""
 
     def variable(match: re.Match[str]) -> str:
         wanted = match[1] or match[2]

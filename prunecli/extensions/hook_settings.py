@@ -1,7 +1,8 @@
-"""Hook settings in Claude Code's form: which command runs, or which address is asked, at which event.
+"""Hook settings in Claude Code's form: the commands to run and the addresses to call at each event.
 
-`{"PreToolUse": [{"matcher": "Edit|Write", "hooks": [{"type": "command", "command": "…", "timeout": 5}]}]}`,
-or `{"type": "http", "url": "…", "headers": {"X-Key": "$KEY"}, "allowedEnvVars": ["KEY"]}`. TOML and JSON alike.
+`{"PreToolUse": [{"matcher": "Edit|Write", "hooks": [{"type": "command", "command": "…", "timeout": 5}]}]}`, or
+`{"type": "http", "url": "…", "headers": {"X-Key": "$KEY"}, "allowedEnvVars": ["KEY"]}`. TOML files have the
+same form as JSON files.
 """
 
 import re
@@ -45,13 +46,13 @@ ELSEWHERE = frozenset(
         *("WorktreeCreate", "WorktreeRemove"),
     }
 )
-"""Events of Claude Code that have no moment here: their hooks are left out and named."""
+"""Events of Claude Code that do not exist in prunecli. Their hooks are left out and named."""
 
 DEFAULT_TIMEOUT = 60.0
 MAX_TIMEOUT = 3600.0
 
 _NARROWING = ("if", "args", "shell", "asyncRewake")
-"""Keys that change what a hook does or when it runs. Ignoring one could make it act where it must not."""
+"""Keys that change what a hook does or when it runs. Ignoring one could make a hook act where it must not."""
 
 _OURS = ("connection", "content-length", "host", "transfer-encoding")
 """Headers that only the client can set."""
@@ -63,9 +64,11 @@ _PLAIN = re.compile(r"[\w\-, |]*", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class Hook:
-    """One command, or one address. `timeout` is in seconds. `background`: nothing waits for it, it decides nothing.
+    """One command or one address. `timeout` is in seconds. `background`: nothing waits for the hook, and it decides
+    nothing.
 
-    With `url`, the input is posted there, and `command` says so in words; `headers` may hold `$NAME` of `variables`.
+    With `url`, the input is posted there, and `command` describes that in words. `headers` may contain `$NAME` for
+    names in `variables`.
     """
 
     event: str
@@ -79,7 +82,7 @@ class Hook:
 
     @property
     def name(self) -> str:
-        """A short name: the file name of the script it runs, else its first word; the host of an address."""
+        """A short name: the file name of the script that it runs, or its first word; for an address, the host."""
         if self.url:
             return urlsplit(self.url).netloc[:40]
         words = self.command.replace('"', "").replace("'", "").split()
@@ -89,14 +92,16 @@ class Hook:
 
     @property
     def host(self) -> str:
-        """The host of its address."""
+        """The host of the hook's address."""
         return urlsplit(self.url).hostname or ""
 
     def matches(self, *names: str) -> bool:
-        """Whether the matcher takes any of these names; an empty one and `*` take everything, and any takes an event
-        without names.
+        """Return whether the matcher matches any of these names. An empty matcher and `*` match everything, and any
+        matcher matches an event without names.
 
-        Words separated by `|` or commas are compared whole. Anything else is a regular expression to be found in it.
+
+        Words separated by `|` or commas are compared as a whole. Any other matcher is a regular expression to search
+        for.
         """
         if self.matcher in ("", "*") or not names:
             return True
@@ -107,14 +112,14 @@ class Hook:
 
 
 class Parsed(NamedTuple):
-    """The hooks of a table, and one line for each part that was left out: its key, then the problem."""
+    """The hooks of a table, and one line for each part that was left out, with its key and the problem."""
 
     hooks: tuple[Hook, ...]
     problems: tuple[str, ...]
 
 
 def parse(table: Json) -> Parsed:
-    """The hooks of a `hooks` table. Malformed parts are left out and named; the rest holds."""
+    """Return the hooks of a `hooks` table. Malformed parts are left out and named; the rest is used."""
     if not isinstance(table, Mapping):
         return Parsed((), (f"hooks: expected a table of events, got {_kind(table)}",))
     found: list[Hook] = []
@@ -202,7 +207,7 @@ def _http(hook: Hook, one: Mapping[str, Any], key: str) -> Hook | str:
 
 
 def address_problem(url: str) -> str:
-    """Why a hook cannot be posted to this address, or "". http:// is for this machine only."""
+    """Return why a hook cannot be posted to this address, or "". http:// is allowed only for this machine."""
     from prunecli.tools.web.address import parsed  # deferred: few hooks have an address
 
     try:

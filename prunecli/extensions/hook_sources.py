@@ -1,4 +1,4 @@
-"""Where hooks come from: a settings file as a source, with the definition that an approval is bound to."""
+"""The sources of hooks: settings files, each with the definition that an approval covers."""
 
 import hashlib
 import json
@@ -14,7 +14,7 @@ from prunecli.model.messages import Json
 from prunecli.regular import open_regular
 
 MAX_BYTES = 1_000_000
-"""The size up to which a settings file, or a script that a hook runs, is read."""
+"""Maximum bytes of a settings file, or of a script that a hook runs."""
 
 _PROGRAMS = (
     "bash",
@@ -39,11 +39,11 @@ VARIABLES = ("CLAUDE_PROJECT_DIR", "PRUNECLI_PROJECT_DIR")
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """The hooks of one place. `folder` is the project that they are told of.
+    """The hooks from one place. `folder` is the project that they are told about.
 
-    `definition` is what an approval is bound to: the hooks as written, and the contents of the project's scripts that
-    they run. None for the user's own configuration, which needs no approval. `owner` is the directory that an
-    approval holds for.
+    `definition` is what an approval covers: the hooks as written, and the contents of the project's scripts that they
+    run. It is None for the user's own configuration, which needs no approval. `owner` is the directory that an
+    approval applies to.
     """
 
     label: str
@@ -54,20 +54,21 @@ class Source:
     definition: Json = None
 
     def lines(self) -> list[str]:
-        """One line for each hook, for the question that approves them."""
+        """Return one line for each hook, for the question that approves them."""
         return [
             f"{hook.event}{f' ({hook.matcher})' if hook.matcher else ''}: {hook.command}"
             for hook in self.hooks
         ]
 
     def changed(self) -> bool:
-        """Whether a script differs from the one in the definition."""
+        """Return whether a script differs from the one in the definition."""
         known = self.definition.get("scripts") if isinstance(self.definition, Mapping) else None
         return known is not None and known != scripts_of(self.hooks, self.folder)
 
 
 def read_source(path: Path, label: str, folder: Path, owner: Path) -> Source | None:
-    """The hooks of a JSON settings file (the key `hooks`); None if it has none. A problem names file and key."""
+    """Return the hooks of a JSON settings file (the key `hooks`); None if it has none. A problem names file and
+    key."""
     try:
         with open_regular(path) as file:
             data = file.read(MAX_BYTES + 1)
@@ -93,7 +94,8 @@ def read_source(path: Path, label: str, folder: Path, owner: Path) -> Source | N
 
 
 def scripts_of(hooks: Sequence[Hook], folder: Path) -> dict[str, Json]:
-    """The digests of the project's scripts that the commands name, by path: whoever changes one changes the hook."""
+    """Return the digests of the project's scripts that the commands name, by path. Changing a script changes the
+    hook."""
     found: dict[str, Json] = {}
     for hook in hooks:
         for path in _named(hook.command, folder):
@@ -121,7 +123,7 @@ def _named(command: str, folder: Path) -> Iterator[str]:
 
 
 def _is_code(path: str, before: str) -> bool:
-    """Whether a file is run rather than read or written, such as a log, which may change."""
+    """Return whether a file is run rather than read or written, such as a log, which may change."""
     program = before.rpartition("/")[2].rstrip("0123456789.")
     return (
         program in _PROGRAMS

@@ -17,22 +17,24 @@ from prunecli.tools.processes.environment import program_in
 from prunecli.tools.processes.output import HeadAndTail
 
 MAX_OUTPUT = 200_000
-"""Bytes kept of each of a hook's outputs; the rest is read and dropped."""
+"""Maximum bytes kept of each of a hook's outputs; the rest is read and dropped."""
 GRACE = 0.5
 """Seconds between asking a hook to end and ending it."""
 
 _REDIRECT = 'exec "$3" -c "$4" <"/dev/fd/$1" 2>"/dev/fd/$2"'
-"""The supervisor of commands has one output and no input, so the shell opens the others."""
+"""The script that opens input and error output for a hook, because the supervisor of commands provides only one
+output."""
 
 
 def chosen(hooks: Iterable[Hook], event: str, *names: str) -> list[Hook]:
-    """The hooks of an event that match; a command that is listed twice runs once."""
+    """Return the matching hooks of an event. A command that is listed twice runs once."""
     found = [hook for hook in hooks if hook.event == event and hook.matches(*names)]
     return list({hook.command: hook for hook in found}.values())
 
 
 async def run_hook(hook: Hook, given: Mapping[str, Json], *, cwd: Path, env: Mapping[str, str]) -> Ran:
-    """Run a hook until it ends or its time is up. Raises nothing but a cancellation, which ends it first."""
+    """Run a hook until it ends or its time is up. Never raises, except for a cancellation, which ends the hook
+    first."""
     begun = monotonic()
 
     def ended(code: int | None, out: str = "", err: str = "", problem: str = "") -> Ran:
@@ -74,7 +76,7 @@ async def run_hook(hook: Hook, given: Mapping[str, Json], *, cwd: Path, env: Map
 
 
 def _reading(descriptor: int, output: HeadAndTail) -> Callable[[], bool]:
-    """A function that takes the next bytes of a pipe; it returns whether there were any."""
+    """Return a function that reads the next bytes of a pipe and returns whether there were any."""
 
     def read() -> bool:
         try:

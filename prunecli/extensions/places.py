@@ -1,7 +1,8 @@
-"""Where definitions lie: a project's folders, if it is trusted, then the user's. The first of a name wins.
+"""The places of definitions: a project's folders, if it is trusted, then the user's. The first definition of a name
+wins.
 
-Each file is parsed once for each of its contents; looking again costs a listing of the folders. Only regular files
-are opened, and a project's links may not leave the project.
+Each file is parsed only when its content has changed; checking again takes one listing of the folders. Only regular
+files are opened, and a project's links may not leave the project.
 """
 
 import os
@@ -21,10 +22,10 @@ Owner: TypeAlias = Literal["project", "user", "prunecli"]
 DefinitionT = TypeVar("DefinitionT")
 
 MAX_FILES = 2_000
-"""Files and folders that are listed below one folder."""
+"""Maximum files and folders listed below one folder."""
 _MAX_DEPTH = 4
 _LEFT_OUT = frozenset({"node_modules", "__pycache__"})
-_OUTSIDE = "a link that leads outside of the project"
+_OUTSIDE = "a link that leads outside the project"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +39,7 @@ class Folder:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A file with a definition. `stamp` differs once its content does: mtime in ns, size in bytes, inode."""
+    """A file with a definition. `stamp` changes with the content: mtime in ns, size in bytes, inode."""
 
     path: Path
     folder: Folder
@@ -46,13 +47,13 @@ class Found:
 
     @property
     def parts(self) -> tuple[str, ...]:
-        """Its path from the folder, without the suffix: `git/commit.md` is ("git", "commit")."""
+        """The parts of its path from the folder, without the suffix: `git/commit.md` is ("git", "commit")."""
         return self.path.relative_to(self.folder.path).with_suffix("").parts
 
 
 @dataclass(frozen=True, slots=True)
 class Shelved(Generic[DefinitionT]):
-    """The definitions, those that win first, and a line for each file that is not used."""
+    """The definitions, in order of precedence, and a line for each unused file."""
 
     definitions: tuple[DefinitionT, ...] = ()
     problems: tuple[str, ...] = ()
@@ -60,13 +61,13 @@ class Shelved(Generic[DefinitionT]):
 
 @dataclass(frozen=True, slots=True)
 class _Refused:
-    """A file that is not used; `line` names it and says why."""
+    """An unused file; `line` names the file and the reason."""
 
     line: str
 
 
 def folders(kind: Kind, project: Sequence[Path], config: Path, home: Path) -> tuple[Folder, ...]:
-    """The folders of a kind, by precedence: those of the project, nearest first, then the user's.
+    """Return the folders of a kind, by precedence: those of the project, nearest first, then the user's.
 
     `project` are the folders from its root down to the working directory, () if it is not trusted.
     """
@@ -81,7 +82,7 @@ def folders(kind: Kind, project: Sequence[Path], config: Path, home: Path) -> tu
 
 
 class Shelf(Generic[DefinitionT]):
-    """The definitions of one kind, as `parse` makes them; it raises ConfigError for a malformed file.
+    """The definitions of one kind, made by `parse`, which raises ConfigError for a malformed file.
 
     `marker` is the name of the file that makes a folder a definition, such as SKILL.md; without one, every Markdown
     file is a definition.
@@ -94,7 +95,8 @@ class Shelf(Generic[DefinitionT]):
         self._last: tuple[tuple[Found | _Refused, ...], Shelved[DefinitionT]] = ((), Shelved())
 
     def look(self, folders: Sequence[Folder]) -> Shelved[DefinitionT]:
-        """Look at the folders again and read files that are new or changed. The same value if none is."""
+        """Check the folders again and read files that are new or changed. If there are none, return the same
+        value."""
         found = tuple(one for folder in folders for one in _walk(folder, self._marker))
         if found != self._last[0]:
             self._known = {one: self._definition(one) for one in found if isinstance(one, Found)}
@@ -115,7 +117,7 @@ class Shelf(Generic[DefinitionT]):
 
 
 def _walk(folder: Folder, marker: str) -> Iterator[Found | _Refused]:
-    """The files of definitions below a folder, sorted, and a line for each that is refused."""
+    """Yield the files of definitions below a folder, sorted, and a line for each refused file."""
     ahead, seen = [(str(folder.path), 0)], 0
     while ahead:
         here, depth = ahead.pop()
@@ -123,7 +125,7 @@ def _walk(folder: Folder, marker: str) -> Iterator[Found | _Refused]:
             yield _refused(here, _OUTSIDE)
             continue
         if depth and os.path.islink(here) and _inside(os.path.dirname(here), here):
-            continue  # a link to a folder around it
+            continue  # a link to a parent folder
         marked = os.path.join(here, marker)
         if marker and depth and os.path.lexists(marked):
             files, below = [marked], list[str]()
@@ -146,7 +148,7 @@ def _walk(folder: Folder, marker: str) -> Iterator[Found | _Refused]:
 
 
 def _listed(folder: str) -> tuple[list[str], list[str]]:
-    """The Markdown files and the folders in a folder. Raises OSError."""
+    """Return the Markdown files and the folders in a folder. Raises OSError."""
     files, below = list[str](), list[str]()
     with os.scandir(folder) as listing:
         for entry in islice(listing, MAX_FILES * 2):
@@ -173,12 +175,12 @@ def _file(path: str, folder: Folder) -> Found | _Refused:
 
 
 def _leaves(path: str, root: Path | None) -> bool:
-    """Whether a path leads outside of the project, through whatever links; never without a project."""
+    """Return whether a path leads outside the project through links; always False without a project."""
     return root is not None and not _inside(path, root)
 
 
 def _inside(path: str, folder: Path | str) -> bool:
-    """Whether a path leads to a folder or into it, through whatever links."""
+    """Return whether a path, with its links resolved, is a folder or in it."""
     top, real = os.path.realpath(folder), os.path.realpath(path)
     return real == top or real.startswith(top.rstrip("/") + "/")
 

@@ -1,7 +1,7 @@
-"""Skills: folders with a SKILL.md, as agentskills.io defines them, and how the model is told of them.
+"""Skills: folders with a SKILL.md, in the format of agentskills.io, and the texts that tell the model about them.
 
-A session begins with their names and descriptions; the model reads a SKILL.md when a task fits. What changes later is
-said by notices, so that system prompt and tools stay as they are.
+A session begins with their names and descriptions; the model reads a SKILL.md when a task fits. Notices report later
+changes, so that system prompt and tools stay unchanged.
 """
 
 import re
@@ -18,7 +18,7 @@ from prunecli.sanitize import one_line
 MARKER = "SKILL.md"
 MAX_DESCRIPTION = 1_024
 MAX_TOKENS = 1_000
-"""Tokens of all names and descriptions together."""
+"""Maximum tokens of all names and descriptions together."""
 OPENING = (
     "Skills are folders of instructions for certain tasks. When a task fits one, read its SKILL.md first and follow "
     "it. Paths in it start at its folder."
@@ -28,22 +28,22 @@ _GONE = "Skills no longer there: "
 _MORE = "Skills without room for a description (look into their folder): "
 _AND = "and "
 _OTHERS = ""
-"""Stands for the skills whose names had no room either; which these are is not known."""
+"""Stands for skills whose names did not fit either. It is not known which these are."""
 _LINE = re.compile(r"- ([\w.-]{1,64}): (.*)", re.ASCII)
 _SHORTEST = 40
 _NAMES_CHARS = 1_200
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,63}", re.ASCII)
 _STRICT = re.compile(r"(?=.{1,64}$)[a-z0-9]+(-[a-z0-9]+)*")
 _RULE = "use at most 64 lowercase letters, digits and single hyphens"
-"""The format's rule for names. Many published skills break it, so `_NAME` is what counts."""
+"""The format's rule for names. Many published skills break it, so `_NAME` decides."""
 
 
 @dataclass(frozen=True, slots=True)
 class Skill:
-    """One skill. `path` is its SKILL.md; `doubt` says which rule of the format it breaks, or is "".
+    """One skill. `path` is its SKILL.md; `doubt` names the rule of the format that it breaks, or is "".
 
-    `for_model`: the list for the model names it. `for_user`: the user can call it as `/NAME`; the
-    permission rules of `allowed-tools` (`rules`) then hold for that prompt.
+    `for_model`: the skill is in the list for the model. `for_user`: the user can call it as `/NAME`; the permission
+    rules of `allowed-tools` (`rules`) then apply to that prompt.
     """
 
     name: str
@@ -61,12 +61,12 @@ class Skill:
         return self.path.parent
 
     def prompt(self, arguments: str) -> str:
-        """The prompt that has the model use it."""
+        """Return the prompt that tells the model to use the skill."""
         return f"Use the skill {self.name}: read {self.path} and follow it.\n\n{arguments}".strip()
 
 
 def skill_of(found: Found) -> Skill:
-    """The skill of a SKILL.md. Raises ConfigError that names the file."""
+    """Return the skill defined in a SKILL.md. Raises a ConfigError that names the file."""
     fields, body = read_beginning(found.path)
     shown = one_line(str(found.path))
     folder = found.path.parent.name
@@ -80,7 +80,7 @@ def skill_of(found: Found) -> Skill:
     described = text(fields, "description")
     if not described:
         described = next((one for one in re.split(r"\n\s*\n", body) if not one.startswith("#")), "")
-        doubts.append("description is missing; its first paragraph stands in")
+        doubts.append("description is missing; its first paragraph is used")
     description = one_line(" ".join(f"{described} {text(fields, 'when_to_use')}".split()))
     if not description:
         raise ConfigError(f"{shown}: description is missing")
@@ -99,13 +99,13 @@ def skill_of(found: Found) -> Skill:
 
 
 def listing(skills: Sequence[Skill], count: Callable[[str], int]) -> str:
-    """What the system prompt says about skills, in at most `MAX_TOKENS`; "" if there are none."""
+    """Return the text about skills for the system prompt, in at most `MAX_TOKENS`; "" if there are none."""
     skills = [skill for skill in skills if skill.for_model]
     return _fitted(f"<skills>\n{OPENING}", skills, "\n</skills>", count) if skills else ""
 
 
 def news(skills: Sequence[Skill], known: Mapping[str, str], count: Callable[[str], int]) -> str:
-    """What the model is not told yet; `known` is what it is told, as `told` reads it. "" if it knows all."""
+    """Return the news for the model: the changes since `known`, which comes from `told`; "" if there are none."""
     now = {skill.name: skill for skill in skills if skill.for_model}
     new = [skill for name, skill in now.items() if not _is_known(skill, known.get(name, known.get(_OTHERS)))]
     gone = [name for name in known if name not in now and name != _OTHERS]
@@ -114,7 +114,7 @@ def news(skills: Sequence[Skill], known: Mapping[str, str], count: Callable[[str
 
 
 def told(texts: Iterable[str]) -> dict[str, str]:
-    """The names and descriptions that listings and news tell, oldest text first; a cut description ends with …"""
+    """Return the names and descriptions in listings and news, given oldest first. A cut description ends with …"""
     known: dict[str, str] = {}
     for each in texts:
         for line in each.split("\n"):
@@ -139,7 +139,7 @@ def _is_known(skill: Skill, known: str | None) -> bool:
 
 
 def _fitted(opening: str, skills: Sequence[Skill], end: str, count: Callable[[str], int]) -> str:
-    """The text with the longest descriptions cut, then with names alone, until it fits."""
+    """Return the text, cutting the longest descriptions and then leaving names alone until it fits."""
 
     def fits(written: str) -> bool:
         return len(written) < MAX_TOKENS * 10 and count(written) <= MAX_TOKENS
@@ -155,7 +155,7 @@ def _fitted(opening: str, skills: Sequence[Skill], end: str, count: Callable[[st
 
 
 def _largest(low: int, high: int, fits: Callable[[int], bool]) -> int:
-    """The largest number that fits, as far as smaller ones fit too; `low` - 1 if none does."""
+    """Return the largest number that fits, assuming that smaller numbers fit too; `low` - 1 if none fits."""
     if fits(high):
         return high
     below = low - 1
@@ -166,7 +166,7 @@ def _largest(low: int, high: int, fits: Callable[[int], bool]) -> int:
 
 
 def _lines(skills: Sequence[Skill], cap: int) -> str:
-    """A line for each skill below a line for each folder that contains skills."""
+    """Return a line for each skill, below a line for each folder with skills."""
     lines, parent = [], None
     for skill in skills:
         if skill.folder.parent != parent:
@@ -180,7 +180,7 @@ def _lines(skills: Sequence[Skill], cap: int) -> str:
 
 
 def _rest(skills: Sequence[Skill]) -> str:
-    """The names of skills that have no room, as far as they have room themselves."""
+    """Return the names of skills whose descriptions do not fit, as many as fit."""
     if not skills:
         return ""
     names, length = list[str](), 0

@@ -1,7 +1,7 @@
 """Definitions of subagents: the built-in ones, and Markdown files with front matter.
 
 The body is the system prompt. The front matter has Claude Code's fields: name, description, tools, disallowedTools,
-model and maxTurns. Other fields are ignored, which a note says.
+model and maxTurns. Other fields are ignored, with a note.
 """
 
 import re
@@ -16,16 +16,16 @@ from prunecli.sanitize import one_line
 
 INHERIT = "inherit"
 SMALL = "small"
-"""The small model of the session's own kind, else the session's model."""
+"""The small model of the session's model family, or else the session's model."""
 MOST_CHARS = 6_000
-"""The most characters of all names and descriptions that the model reads."""
+"""Maximum characters of all names and descriptions that the model reads."""
 HEADING = "Agents for task:"
 _DESCRIPTION_CHARS = 400
 
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,63}")
 _READ_HERE = frozenset({"name", "description", "tools", "disallowedTools", "model", "maxTurns"})
 _SILENT = frozenset({"color"})
-"""Fields that mean nothing here and change nothing."""
+"""Fields that have no meaning in prunecli and are ignored without a note."""
 _HERE = frozenset({*TOOLS, "recall", "prun", "mcp", "jobs", "ask"}) - {"task"}
 """The tools that a subagent can have."""
 
@@ -34,8 +34,9 @@ _HERE = frozenset({*TOOLS, "recall", "prun", "mcp", "jobs", "ask"}) - {"task"}
 class Definition:
     """A subagent.
 
-    `tools` are its tools by our names, None for all, less those `without`. `model` is a name, an alias, INHERIT or
-    SMALL. `origin` says where it is defined, `notes` what of its file has no effect.
+    `tools` are its tools by prunecli's names, None for all; tools in `without` are excluded. `model` is a name, an
+    alias, INHERIT or SMALL. `origin` names the place of the definition, and `notes` list the parts of its file that
+    have no effect.
     """
 
     name: str
@@ -49,7 +50,7 @@ class Definition:
     notes: tuple[str, ...] = ()
 
     def takes(self, tool: str) -> bool:
-        """Whether it has this tool."""
+        """Return whether the subagent has this tool."""
         return (self.tools is None or tool in self.tools) and tool not in self.without
 
 
@@ -63,11 +64,11 @@ EXPLORE = Definition(
 )
 
 GENERAL = Definition("", "the session's own tools and model")
-"""What works on a task that names no agent."""
+"""The agent for a task that names none."""
 
 
 def parse(found: Found) -> Definition:
-    """The definition in a file. Raises ConfigError that names the file and the key."""
+    """Return the definition in a file. Raises a ConfigError that names the file and the key."""
     fields, body = read(found.path)
     where = one_line(str(found.path))
     name = text(fields, "name") or "-".join(found.parts)
@@ -104,8 +105,8 @@ def parse(found: Found) -> Definition:
 
 
 def _tools(names: Iterable[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Tools by our names, and the names that mean none. Patterns such as `Bash(git:*)` stand for the tool, because
-    the permission rules of the session apply to each call."""
+    """Return the tools by prunecli's names, and the unknown names. Patterns such as `Bash(git:*)` stand for the tool,
+    because the permission rules of the session apply to each call."""
     found, unknown = list[str](), list[str]()
     for name in names:
         plain = name.partition("(")[0]
@@ -126,7 +127,7 @@ def _notes(fields: Mapping[str, object], unknown: Sequence[str]) -> Iterable[str
 
 
 def chosen(definitions: Iterable[Definition]) -> dict[str, Definition]:
-    """The definitions by name, where the first of a name wins; the built-in one last."""
+    """Return the definitions by name. The first definition of a name wins; the built-in one comes last."""
     found: dict[str, Definition] = {}
     for one in (*definitions, EXPLORE):
         found.setdefault(one.name, one)
@@ -134,7 +135,8 @@ def chosen(definitions: Iterable[Definition]) -> dict[str, Definition]:
 
 
 def listing(definitions: Mapping[str, Definition]) -> str:
-    """What the model reads of the subagents; "" if there is only the built-in one, which the tool describes."""
+    """Return the list of subagents for the model; "" if there is only the built-in one, which the tool's schema
+    describes."""
     added = [one for one in definitions.values() if one is not EXPLORE]
     if not added:
         return ""

@@ -1,6 +1,6 @@
 """The carry cost of entries: tokens times the requests that included them.
 
-An entry is carried by every request made while it is in the context; under an edit the shorter text is.
+Every request made while an entry is in the context carries it; under an edit, it carries the shorter text.
 """
 
 from bisect import bisect_left, bisect_right
@@ -26,7 +26,7 @@ from prunecli.model.events import (
 class _Change(NamedTuple):
     """A change at record `at`: an edit of `target` (`edit`), or its removal.
 
-    A removal reverts the edit of one prune, or of all (`prun` None).
+    A removal reverts the edit of one prune, or of all prunes (`prun` None).
     """
 
     at: int
@@ -36,7 +36,7 @@ class _Change(NamedTuple):
 
 
 class Rides:
-    """Follow a log; `take` costs O(edits) per record.
+    """The carry cost computed from a log; `take` costs O(edits) per record.
 
     A response without a recorded request (imported sessions) counts as its own request.
     """
@@ -63,7 +63,7 @@ class Rides:
                 if cleared := clearing_of(applied).tokens:
                     self._cleared.append(cleared)
             case CompactionApplied():
-                self._cleared.clear()  # was cleared of what is no longer there
+                self._cleared.clear()  # the cleared content is no longer there
             case PrunApplied(edits=edits):
                 self._targets[record.seq] = tuple(edit.seq for edit in edits if edit.kind != "memo")
                 for edit in edits:
@@ -90,9 +90,9 @@ class Rides:
             self._note(target, _Change(at, target, prun, None))
 
     def spared(self, results: Iterable[tuple[int, int]]) -> dict[int, int]:
-        """Tokens that requests did not carry because the endpoint cleared them, by result.
+        """Return the tokens that requests did not carry because the endpoint cleared them, by result.
 
-        `results` are (seq, tokens), oldest first: that is the order in which the endpoint clears.
+        `results` are (seq, tokens), oldest first, which is the order in which the endpoint clears.
         """
         found: dict[int, int] = {}
         left = [each for each in self._cleared if each > 0]
@@ -109,11 +109,11 @@ class Rides:
         return len(self.sent)
 
     def since(self, seq: int) -> int:
-        """The number of requests after this record."""
+        """Return the number of requests after this record."""
         return len(self.sent) - bisect_right(self.sent, seq)
 
     def carried(self, entry: Entry, counts: TokenCounts, flips: Sequence[int] = ()) -> Amount:
-        """Tokens of an entry, each times the requests that included it.
+        """Return the tokens of an entry, each times the requests that included it.
 
         `flips`: the records after which an answer's thinking was hidden and shown again, in turn.
         """
@@ -149,7 +149,7 @@ class Rides:
 
 
 def _counts(change: _Change, entry: Entry) -> bool:
-    """Whether the fold also applies this change: the entry exists and accepts its kind."""
+    """Return whether the fold also applies this change: the entry exists and accepts its kind."""
     return change.at > entry.seq and (change.edit is None or entry.takes(change.edit.kind))
 
 
@@ -162,7 +162,7 @@ def _takes_back(change: _Change, one: _Change) -> bool:
 
 
 def _shown(counts: TokenCounts, entry: Entry, stack: list[_Change]) -> Amount:
-    """The tokens of an entry under these edits: 0 if dropped, otherwise those of the newest text."""
+    """Return the tokens of an entry under these edits: 0 if dropped, otherwise those of the newest text."""
     edits = [change.edit for change in stack if change.edit]
     if any(edit.kind == "drop" for edit in edits):
         return NOTHING

@@ -58,8 +58,8 @@ class Difference:
 
     `same` are tokens (characters / 4) of the later request before the first different message, `same_messages` their
     number, `new` the tokens (wire bytes / 4) from there on. `broken_at` is the entry where the cached prefix ends,
-    None if everything sent before is unchanged. `preamble` means that system prompt or tools differ, `model` that the
-    model does: then nothing was cached.
+    None if everything sent before is unchanged. `preamble`: system prompt or tools differ. `model`: the model
+    differs, so nothing was cached.
     """
 
     first: Sent
@@ -117,9 +117,9 @@ class Requests:
                     pass
 
     def compare(self, first: Sent, second: Sent) -> Generator[None, None, Difference]:
-        """The content that only one of two requests sent, worked out in steps.
+        """Compare two requests in steps; the last step returns the content that only one of them sent.
 
-        The last step gives the result. Costs O(items) the first time, then O(differences).
+        Costs O(items) the first time, then O(differences).
         """
         one = yield from self._standing(first.seq)
         yield from one.move(first.seq)
@@ -146,7 +146,7 @@ class Requests:
         )
 
     def _standing(self, at: int) -> Generator[None, None, History]:
-        """The history of record `at`: the context's own, or that of an abandoned branch."""
+        """Yield the history of record `at`: the context's own, or that of an abandoned branch."""
         spans = _spans(self._rewinds)
         if any(start <= at - 1 <= end for start, end in spans):
             if self._history is None:
@@ -172,7 +172,7 @@ def _seq(record: Record) -> int:
 
 
 def _spans(rewinds: Sequence[Record]) -> list[tuple[int, int]]:
-    """The present branch as (start, end] ranges, without the records that rewinds left."""
+    """Return the current branch as (start, end] ranges, without the records that rewinds abandoned."""
     found: list[tuple[int, int]] = []
     end = _NEVER
     for record in reversed(rewinds):
@@ -212,7 +212,7 @@ def _tokens(blocks: Sequence[bytes]) -> int:
 
 
 def _broken_at(old: Sequence[WireMessage], new: Sequence[WireMessage], same: int) -> int | None:
-    """The entry of the first different block. A last message that only grew is no break."""
+    """Return the entry of the first different block. A last message that only grew is not a break."""
     if same >= len(old):
         return None
     if same >= len(new):

@@ -1,4 +1,4 @@
-"""What was held back of results, and what was fetched again: raw tokens, record by record."""
+"""Counts the content held back from results and the content fetched again, in raw tokens, record by record."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -8,7 +8,8 @@ from prunecli.model.events import Attached, CompactionApplied, Record, Rewound, 
 
 
 class Sums(NamedTuple):
-    """Raw tokens of a request: held back, of these for the first time; fetched again, of these for the first time."""
+    """Raw tokens of a request: held back, and of these for the first time; fetched again, and of these for the first
+    time."""
 
     held: int
     fresh: int
@@ -17,9 +18,9 @@ class Sums(NamedTuple):
 
 
 class HeldBack:
-    """Sums over held-back parts of results and what was fetched again.
+    """Sums over the held-back parts of results and over fetched content.
 
-    `fetched`: raw tokens by the seq of what brought them back.
+    `fetched`: raw tokens by the seq of the entry that brought them back.
     """
 
     def __init__(self, fetched: Mapping[int, int]) -> None:
@@ -28,13 +29,13 @@ class HeldBack:
         self._held = self._again = self._fresh = self._again_fresh = 0
 
     def sums(self) -> Sums:
-        """The sums of a request that is sent now."""
+        """Return the sums of a request that is sent now."""
         found = Sums(self._held, self._fresh, self._again, self._again_fresh)
         self._fresh = self._again_fresh = 0
         return found
 
     def take(self, record: Record) -> None:
-        """Note a record."""
+        """Process a record."""
         match record.event:
             case Rewound(to_seq):
                 self._held = self._again = 0

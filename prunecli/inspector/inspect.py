@@ -1,6 +1,6 @@
-"""Inspect a context from outside: the next request, with recorded or proposed edits.
+"""Inspects a context from outside: the next request, with recorded or proposed edits.
 
-Runs the engine on plain records, for `prunecli context` and for other programs. The gate is off.
+It runs the engine on plain records, for `prunecli context` and for other programs. The gate is off.
 """
 
 from collections.abc import Callable, Sequence
@@ -25,7 +25,7 @@ from prunecli.model.requests import WireMessage
 class Inspection:
     """The next request: messages, edits, ledger, each strategy's note, and problems to fix.
 
-    `thinking`: the thinking of its answers that the model sees, and `dropped` that which it does not see.
+    `thinking` is the thinking of its answers that the model sees, and `dropped` the thinking that it does not see.
     """
 
     messages: tuple[WireMessage, ...]
@@ -51,11 +51,11 @@ def inspect(
     market_of: Callable[[Context], Market] = lambda _: Market(),
     price: Price = lambda *_: None,
 ) -> Inspection:
-    """The next request of these records, up to entry `at`.
+    """Return the next request of these records, up to entry `at`.
 
-    With `recorded`, shows the edits in the log and runs no strategy; `price` is for the balance in its ledger.
+    With `recorded`, the edits in the log apply and no strategy runs; `price` is for the balance in the ledger.
     Otherwise the log's edits are ignored and the strategies propose in order, each seeing the proposals before it.
-    `market_of` gives the prices of a context, and no time, so that no strategy waits.
+    `market_of` returns the prices of a context, without a time, so that no strategy waits.
     """
     context = Context(counter, factor_of)
     last = at if at is not None else max((record.seq for record in records), default=0)
@@ -95,7 +95,8 @@ def inspect(
 
 
 def _thinking(context: Context) -> tuple[ThinkingSum, ThinkingSum]:
-    """The thinking that the model sees, and the thinking that it does not see though its answers are there."""
+    """Return the thinking that the model sees, and the thinking that it does not see although its answers are
+    there."""
     unseen = context.unseen
     heads = [
         item
@@ -110,7 +111,7 @@ def _thinking(context: Context) -> tuple[ThinkingSum, ThinkingSum]:
 
 
 def _without_report(record: Record) -> Record:
-    """A response without its report on the request, because the request had edits that are ignored here."""
+    """Return a response without its report on the request, because the request had edits that are ignored here."""
     if not isinstance(record.event, AssistantMessage):
         return record
     usage = Usage(output_tokens=record.event.usage.output_tokens)
@@ -118,7 +119,7 @@ def _without_report(record: Record) -> Record:
 
 
 def _live(context: Context) -> tuple[Edit, ...]:
-    """The edits in force, in the order they were decided."""
+    """Return the edits in effect, in the order of their decisions."""
     return tuple(
         edit
         for record in context.live_pruns()

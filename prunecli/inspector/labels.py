@@ -64,7 +64,7 @@ class Key(NamedTuple):
 
 
 def preamble(context: Context) -> list[tuple[Key, str]]:
-    """System prompt, instruction files and tools as (key, canonical text)."""
+    """Return system prompt, instruction files and tools as (key, canonical text)."""
     pieces = [piece.decode() for piece in context.preamble.system]
     texts = [
         (Key("instructions" if _is_instructions(piece) else "system", -1, at), piece)
@@ -75,12 +75,12 @@ def preamble(context: Context) -> list[tuple[Key, str]]:
 
 
 def memo_of(context: Context, key: Key) -> Edit:
-    """The memo of a node. Raises KeyError if it no longer exists."""
+    """Return the memo of a node. Raises KeyError if it no longer exists."""
     return dict(context.memos_of(key.seq))[key.part]
 
 
 def label(context: Context, key: Key, summary: Summary) -> str:
-    """The full one-line label of the node, not yet sanitized for a terminal."""
+    """Return the full one-line label of the node, not yet sanitized for a terminal."""
     match key.kind:
         case "system":
             return "system prompt"
@@ -116,12 +116,12 @@ def _entry_label(entry: Entry, key: Key, summary: Summary) -> str:
 
 
 def summary_label(entry: Entry) -> str:
-    """The label of a summary, including whether the endpoint made it."""
+    """Return the label of a summary, including whether the endpoint made it."""
     return f"summary{' by the endpoint' if entry.block else ''} of compacted messages"
 
 
 def state(context: Context, key: Key) -> State:
-    """The node's state in the next request."""
+    """Return the node's state in the next request."""
     if key.kind == "memo":
         return "memo"
     if key.seq == -1:
@@ -144,7 +144,7 @@ def state(context: Context, key: Key) -> State:
 
 
 def shown_again(context: Context, key: Key) -> int:
-    """The entry in which a `/restore` shows pruned or held back content again; -1 if there is none."""
+    """Return the entry in which a `/restore` shows pruned or held back content again; -1 if there is none."""
     if key.kind not in NUMBERED or key.seq < 0:
         return -1
     held = key.kind == "result" and context.entries[key.seq].spilled is not None
@@ -152,7 +152,7 @@ def shown_again(context: Context, key: Key) -> int:
 
 
 def restored(context: Context) -> set[int]:
-    """The results that an undo restored and that strategies therefore leave alone."""
+    """Return the results that an undo restored, which strategies therefore leave alone."""
     found: set[int] = set()
     for seq in context.sheltered:
         entry = context.entries.get(seq)
@@ -164,7 +164,7 @@ def restored(context: Context) -> set[int]:
 
 
 def why(context: Context, key: Key) -> str:
-    """The reason for its state, in plain text; "" if there is nothing to explain."""
+    """Return the reason for a node's state as text; "" if there is nothing to explain."""
     entry, found = context.entries.get(key.seq), state(context, key)
     if entry is None:
         return ""
@@ -196,7 +196,7 @@ def why(context: Context, key: Key) -> str:
 
 
 def decided(context: Context, prun: int) -> str:
-    """Who decided a prune, and why."""
+    """Return who decided a prune, and why."""
     record = context.pruns.get(prun)
     event = record.event if record else None
     if not isinstance(event, PrunApplied):
@@ -208,7 +208,7 @@ def decided(context: Context, prun: int) -> str:
 
 
 def parts_of(head: Entry) -> list[Key]:
-    """The parts of an assistant message that cost tokens."""
+    """Return the parts of an assistant message that cost tokens."""
     there: set[NodeKind] = set()
     for block in head.event.content if isinstance(head.event, AssistantMessage) else ():
         match block:
@@ -229,7 +229,7 @@ def _is_instructions(piece: str) -> bool:
 
 
 def texts_of(entry: Entry, kind: str) -> list[str]:
-    """The texts of one part of an assistant message, as counted."""
+    """Return the texts of one part of an assistant message, as counted."""
     found: list[str] = []
     for block in entry.event.content if isinstance(entry.event, AssistantMessage) else ():
         match block:
@@ -258,7 +258,7 @@ def _first_line(text: str) -> str:
 
 
 def withheld_by(context: Context, prun: int) -> int | None:
-    """The tokens that a prune withholds, or an undo brought back (negative), at the present scale.
+    """Return the tokens that a prune withholds, or an undo brought back (negative), at the current scale.
 
     None for a record that was not folded.
     """
@@ -267,7 +267,7 @@ def withheld_by(context: Context, prun: int) -> int | None:
 
 
 def prune_in_words(event: PrunApplied, tokens: int) -> str:
-    """A prune of this many tokens in one line, with any memo below."""
+    """Return a prune of this many tokens in one line, with any memo below."""
     who = {"model": "the model", "user": "you"}.get(event.source) or event.strategy or "a strategy"
     count = event.messages_removed
     if event.reason and all(edit.kind == "strip" for edit in event.edits):
@@ -282,7 +282,7 @@ def prune_in_words(event: PrunApplied, tokens: int) -> str:
 
 
 def cache_forms(change: Break) -> tuple[str, ...]:
-    """The effect of a change on the cache, longest form first."""
+    """Return the effect of a change on the cache, longest form first."""
     if change.at_end:
         return ("cache unchanged", "no cache lost", "")
     if change.cold:
@@ -294,7 +294,7 @@ def cache_forms(change: Break) -> tuple[str, ...]:
 
 
 def bill_forms(change: Break) -> list[str]:
-    """The cost and the savings of a change, longest form first."""
+    """Return the cost and the savings of a change, longest form first."""
     if change.cost is None or change.gain is None:
         return ["$ unknown: no price for this model", "$ unknown"]
     now = f"~{money(change.cost)} now" if change.cost else "$0 now"

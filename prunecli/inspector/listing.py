@@ -1,6 +1,6 @@
 """The outline as a list of rows: all unfolded ones, or those that match a filter.
 
-The number of rows per item is worked out in steps; a row is made when it is read.
+The number of rows per item is computed in steps; a row is made when it is read.
 """
 
 from bisect import bisect_right
@@ -32,7 +32,7 @@ class Rows(Sequence[Row]):
         yield from ()
 
     def done(self) -> "Rows":
-        """The listing itself, complete."""
+        """Complete the listing and return it."""
         deque(self.in_steps(), 0)
         return self
 
@@ -55,15 +55,15 @@ class Rows(Sequence[Row]):
         return len(self._rows)
 
     def row(self, at: int) -> Row:
-        """The row at an index, from 0 to before the end."""
+        """Return the row at an index, from 0 to before the end."""
         return self._rows[at]
 
     def place(self, key: Key) -> int | None:
-        """The index of a node, None if it is not listed."""
+        """Return the index of a node, None if it is not listed."""
         return self._places.get(key)
 
     def above(self, at: int) -> int:
-        """The index of the parent of the node at this index; the index itself at the top level."""
+        """Return the index of the parent of the node at this index; the index itself at the top level."""
         depth = self[at].depth
         return next((one for one in range(at, -1, -1) if self[one].depth < depth), at)
 
@@ -112,7 +112,7 @@ class Listing(Rows):
         self._starts = list(accumulate(heights, initial=len(self._rows)))
 
     def _below(self, head: Entry) -> int:
-        """The number of rows below an exchange's own row now."""
+        """Return the current number of rows below an exchange's own row."""
         if not self._is_open(Key("exchange", head.seq)):
             return 0
         known = self._outline.below
@@ -124,7 +124,7 @@ class Listing(Rows):
         return max(self._starts[-1], len(self._rows))
 
     def row(self, at: int) -> Row:
-        """The row at an index, from 0 to before the end."""
+        """Return the row at an index, from 0 to before the end."""
         if at < len(self._rows):
             return self._rows[at]
         slot = bisect_right(self._starts, at) - 1
@@ -132,7 +132,7 @@ class Listing(Rows):
         return rows[min(at - self._starts[slot], len(rows) - 1)]  # the log may have grown since
 
     def _rows_at(self, slot: int) -> list[Row]:
-        """The rows of an item, if nothing above it is folded."""
+        """Return the rows of an item, if nothing above it is folded."""
         turn, head = self._turn_at(slot), self._slots[slot]
         if slot == turn.start or head is None:
             key = Key("turn", turn.seq)
@@ -144,7 +144,7 @@ class Listing(Rows):
         return self._turns[bisect_right(self._turns, slot, key=lambda turn: turn.start) - 1]
 
     def place(self, key: Key) -> int | None:
-        """The index of a node, None if it is not listed."""
+        """Return the index of a node, None if it is not listed."""
         if key.kind != "turn" and key.seq < 0:
             return super().place(key)
         slot = 0 if key.seq < 0 else self._outline.place(key.seq)
@@ -155,7 +155,7 @@ class Listing(Rows):
         return next((begin + at for at, row in enumerate(rows) if row.key == key), None)
 
     def above(self, at: int) -> int:
-        """The index of the parent of the node at this index; the index itself at the top level."""
+        """Return the index of the parent of the node at this index; the index itself at the top level."""
         if self[at].depth != 1:
             return super().above(at)
         return self._starts[self._turn_at(bisect_right(self._starts, at) - 1).start]
@@ -203,7 +203,7 @@ class Found(Rows):
             yield
 
     def _found_at(self, head: Entry) -> list[Row]:
-        """The matching nodes of an exchange, with its own row."""
+        """Return the matching nodes of an exchange, with its own row."""
         outline = self._outline
         texts = outline.texts.get(head.seq)
         if texts is None:
@@ -231,20 +231,20 @@ def _preamble(outline: Outline) -> list[Row]:
 
 
 def _parted(turns: Sequence[Turn], slots: Sequence[Entry | None]) -> Iterator[tuple[Turn, Sequence[Entry]]]:
-    """The turns, each with the exchanges it had when the list was made."""
+    """Yield the turns, each with the exchanges it had when the list was made."""
     ends = [*(turn.start for turn in turns[1:]), len(slots)]
     for turn, end in zip(turns, ends, strict=False):
         yield turn, [head for head in slots[turn.start + 1 : end] if head is not None]
 
 
 def _memos(context: Context, head: Entry) -> list[int]:
-    """The prunes whose memos precede an exchange."""
+    """Return the prunes whose memos precede an exchange."""
     found = context.memos_of(head.seq)
     return list(dict.fromkeys(prun for prun, edit in found if context.in_force(prun, edit))) if found else []
 
 
 def _parts_below(head: Entry) -> list[Key]:
-    """The children of an exchange: its parts and results, if there is more than one."""
+    """Return the children of an exchange: its parts and results, if there is more than one."""
     exchange = head.exchange
     parts = labels.parts_of(head)
     if exchange is None or (not exchange.calls and len(parts) <= 1):
@@ -253,7 +253,7 @@ def _parts_below(head: Entry) -> list[Key]:
 
 
 def rows_of(context: Context, head: Entry, *, is_open: bool) -> list[Row]:
-    """The rows of an exchange: memos before it, its own row, and its children if unfolded."""
+    """Return the rows of an exchange: memos before it, its own row, and its children if unfolded."""
     below = _parts_below(head)
     return [
         *(
@@ -266,6 +266,6 @@ def rows_of(context: Context, head: Entry, *, is_open: bool) -> list[Row]:
 
 
 def text_of(outline: Outline, key: Key) -> str:
-    """The text a filter searches: number, label and state, in lower case."""
+    """Return the text a filter searches: number, label and state, in lower case."""
     text = f"{key.seq} {outline.label(key)} {labels.state(outline.context, key)}"
     return text.replace("\n", " ").lower()

@@ -1,7 +1,7 @@
 """The user's manual edits of a node of the context.
 
-An edit is planned as events, or refused with a reason. It needs no request to the model and skips the gate. Edits are
-idempotent.
+An edit is planned as events, or refused with a reason. It needs no request to the model and bypasses the gate. Edits
+are idempotent.
 """
 
 from collections.abc import Iterable, Sequence
@@ -47,7 +47,7 @@ class Plan:
 
 
 def refused(why: str) -> Plan:
-    """A plan without events, refused for this reason."""
+    """Return a plan without events, refused for this reason."""
     return Plan(refusal=why)
 
 
@@ -112,7 +112,8 @@ def _prune_prompt(view: View, head: Entry) -> Plan:
 
 
 def _is_kept(view: View, item: Entry | Exchange) -> bool:
-    """Whether an edit of a whole turn skips this item. Protection by an undo stops only strategies, not the user."""
+    """Return whether an edit of a whole turn skips this item. Protection by an undo stops only strategies, not the
+    user."""
     return view.locked(item) not in ("", RESTORED, CURRENT)
 
 
@@ -138,7 +139,7 @@ def _clear(view: View, entries: Sequence[Entry], what: str) -> Plan:
 
 
 def cleared(view: View, entry: Entry) -> tuple[str, Edit | None]:
-    """Return the edit that clears a result, or the reason there is none."""
+    """Return the edit that clears a result, or the reason why there is none."""
     if why := _untouchable(view, entry):
         return why, None
     if entry.exchange and view.context.dropped(entry.exchange):
@@ -152,10 +153,10 @@ def cleared(view: View, entry: Entry) -> tuple[str, Edit | None]:
 
 
 def _untouchable(view: View, item: Entry | Exchange) -> str:
-    """Why even the user cannot prune this, or "".
+    """Return why even the user cannot prune this item, or "".
 
-    An edit must not split calls from their results, or remove what the model has not seen yet. Compacted history
-    stays.
+    An edit must not split calls from their results, or remove content that the model has not seen yet. Compacted
+    history stays.
     """
     entries = item.entries if isinstance(item, Exchange) else [item]
     home = entries[0].exchange.seq if entries[0].exchange else entries[0].seq
@@ -225,7 +226,7 @@ def _memo(view: View, outline: Outline, key: Key, words: str) -> Plan:
 
 
 def _without_memo(view: View, key: Key) -> Plan:
-    """Make the same drops without their memo: revert the prune, then prune again."""
+    """Plan the same drops without their memo: revert the prune, then prune again."""
     event = view.context.pruns[key.part].event
     edits = event.edits if isinstance(event, PrunApplied) else ()
     drops = [edit for edit in edits if edit.kind == "drop" and view.context.in_force(key.part, edit)]
@@ -241,9 +242,7 @@ def at_the_end(context: Context, seqs: Iterable[int]) -> Plan:
     seqs = list(seqs)
     gone = withheld(context, seqs)
     pruned = [entry for entry in gone if not _is_only_held(context, entry)]
-    gone = (
-        pruned or gone
-    )  # a turn brings back what was pruned; rests are only wanted if there is nothing else
+    gone = pruned or gone  # undo prunes first; show held-back parts only if there are no prunes
     fresh = [entry for entry in gone if shown_in(context, entry.seq) < 0]
     if not gone:
         left_out = any(context.edits_of(seq) for seq in seqs)
@@ -260,7 +259,7 @@ def at_the_end(context: Context, seqs: Iterable[int]) -> Plan:
 
 
 def _is_only_held(context: Context, entry: Entry) -> bool:
-    """Whether a result is shown in part because it was too long, and not because of a prune."""
+    """Return whether a result is shown in part because it was too long, and not because of a prune."""
     dropped = entry.exchange is not None and context.dropped(entry.exchange)
     head = entry.exchange.seq if entry.exchange else entry.seq
     edited = context.text_edit(entry.seq) is not None
@@ -288,7 +287,7 @@ def in_place(context: Context, seqs: Sequence[int]) -> Plan:
 
 
 def _below(view: View, outline: Outline, key: Key) -> list[int]:
-    """The entries of a node. For a memo: the entries it replaces."""
+    """Return the entries of a node. For a memo: the entries it replaces."""
     context = view.context
     if key.kind == "memo":
         event = context.pruns[key.part].event

@@ -20,10 +20,10 @@ _KINDS = {"command": "results", "result": "results", "user": "user", "summary": 
 class Sums(NamedTuple):
     """Tokens of items.
 
-    As shown: `user` messages and typed commands, `results`, `notes` (memos and summaries) and all of them with the
-    answers as `shown`. `whole`: before any edit. Of `prunable` results, `pruned` are edited or dropped. `memos` began
-    later than their item and are not carried with it. `base` plus the shown tokens times the requests makes the
-    carried tokens. `held` and `memos` are raw.
+    As shown: `user` messages and typed commands, `results`, `notes` (memos and summaries). `shown`: all of these and
+    the answers. `whole`: before any edit. Of `prunable` results, `pruned` are edited or dropped. `memos` began later
+    than their item and are not carried with it. The carried tokens are `base` plus the shown tokens times the
+    requests. `held` and `memos` are raw.
     """
 
     user: Amount = NONE
@@ -38,15 +38,15 @@ class Sums(NamedTuple):
     held: int = 0
 
     def carried(self, requests: int) -> Amount:
-        """Carried tokens: each token times the requests that included it."""
+        """Return the carried tokens: each token times the requests that included it."""
         return self.base.plus(self.shown.minus(Amount(self.memos)).times(requests))
 
     def plus(self, other: "Sums") -> "Sums":
-        """The sum of both."""
+        """Return the sum of two sets of sums."""
         return Sums(*map(_plus, self, other))
 
     def minus(self, other: "Sums") -> "Sums":
-        """The difference of both."""
+        """Return the difference of two sets of sums."""
         return Sums(*map(_minus, self, other))
 
 
@@ -62,7 +62,7 @@ NOTHING = Sums()
 
 
 def measured(context: Context, rides: Rides, item: Entry) -> Sums:
-    """The sums of an item of the context: a user message, a summary, or an exchange by its head."""
+    """Return the sums of an item of the context: a user message, a summary, or an exchange by its head."""
     counts = context.counts
     parts = item.exchange.entries if item.exchange else (item,)
     hidden = item.exchange is not None and context.dropped(item.exchange)
@@ -102,7 +102,7 @@ def measured(context: Context, rides: Rides, item: Entry) -> Sums:
 
 
 def shown_results(context: Context, items: Iterable[Entry | None]) -> Iterator[tuple[int, int]]:
-    """The results that these items show: seq and tokens."""
+    """Yield the results that these items show: seq and tokens."""
     counts = context.counts
     for item in items:
         if item and item.exchange and not context.dropped(item.exchange):
@@ -111,9 +111,9 @@ def shown_results(context: Context, items: Iterable[Entry | None]) -> Iterator[t
 
 
 def measured_part(context: Context, entry: Entry, part: Key) -> Amount:
-    """Tokens of one part of an answer.
+    """Return the tokens of one part of an answer.
 
-    Its share of the endpoint's count of the whole answer, or of the answer without its thinking.
+    They are the part's share of the endpoint's count for the whole answer, or for the answer without its thinking.
     """
     counts, parts = context.counts, labels.parts_of(entry)
     raw = [sum(map(counts.counter.count, labels.texts_of(entry, one.kind))) for one in parts]

@@ -24,9 +24,9 @@ class Figures(NamedTuple):
 class Node:
     """One line of the tree.
 
-    `pruned` of `results` results in it are edited or dropped; `restored` were restored by an undo. `again` is the
-    entry in which a `/restore` shows this one in full, -1 if none. `held` tokens of it were never sent. `known` is
-    false for a turn not measured yet.
+    Of its `results` results, `pruned` are edited or dropped, and `restored` were restored by an undo. `again` is the
+    entry in which a `/restore` shows this one in full, -1 if none. `held` of its tokens were never sent. `known` is
+    False for a turn not measured yet.
     """
 
     key: Key

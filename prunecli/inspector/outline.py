@@ -1,7 +1,7 @@
 """The context as a readable tree: turn, exchange, part, each with tokens, age, carry cost and state.
 
 Tokens are the endpoint's, on the same scale as the ledger. Measuring costs O(entries) once, in steps, and O(touched)
-afterwards; a node is worked out on demand. `window_map.py` shows how the window is filled, `listing.py` lists the
+afterwards; a node is computed on demand. `window_map.py` shows the contents of the window, and `listing.py` lists the
 nodes.
 """
 
@@ -94,18 +94,18 @@ class Outline:
 
     @property
     def _offset(self) -> int:
-        """The offset of slots against the context's items."""
+        """The offset between the slots and the context's items."""
         return int(bool(self.slots) and self.slots[0] is None)
 
     # Following -----------------------------------------------------------------------------------------------
 
     @property
     def is_read(self) -> bool:
-        """Whether the log it was made with is fully read."""
+        """Whether the initial log is fully read."""
         return self.read >= self._end
 
     def reading(self) -> Iterator[None]:
-        """Read the log it was made with, in steps."""
+        """Read the initial log, in steps."""
         while not self.is_read:
             for record in self._records[self.read : min(self._end, self.read + _AT_A_TIME)]:
                 self._rides.take(record)
@@ -123,7 +123,7 @@ class Outline:
     def take(self, records: Sequence[Record]) -> bool:
         """Follow the log to these records; return whether anything changed.
 
-        Costs O(new records and what they touch). After a compaction or a rewind everything is measured again.
+        Costs O(new records and touched entries). After a compaction or a rewind, everything is measured again.
         """
         rides = self.rides
         new = records[self.read :]
@@ -148,7 +148,7 @@ class Outline:
         return True
 
     def _batch(self, record: Record) -> tuple[int, ...]:
-        """The targets of a prune. Reverting part of it or all of it affects each of them."""
+        """Return the targets of a prune. Reverting the prune or a part of it affects all of them."""
         if not isinstance(record.event, PrunApplied):
             return ()
         batch = tuple(edit.seq for edit in record.event.edits)
@@ -157,7 +157,7 @@ class Outline:
         return batch
 
     def _touched(self, record: Record) -> Iterable[int]:
-        """The entries whose figures or state a record may have changed."""
+        """Return the entries whose figures or state a record may have changed."""
         match record.event:
             case PrunApplied():
                 return self._batch(record)
@@ -174,7 +174,7 @@ class Outline:
                 return ()
 
     def place(self, seq: int) -> int | None:
-        """The slot of an entry, None if it is not shown."""
+        """Return the slot of an entry, None if it is not shown."""
         entry = self.context.entries.get(seq)
         home = (entry.exchange.head if entry.exchange else entry) if entry else None
         if home is None or not self.context.is_shown(home.seq):
@@ -183,7 +183,7 @@ class Outline:
         return place if place < len(self.slots) and self.slots[place] is home else None
 
     def turn_at(self, place: int) -> Turn:
-        """The turn of a slot."""
+        """Return the turn of a slot."""
         return self.turns[bisect_right(self.turns, place, key=lambda turn: turn.start) - 1]
 
     # Figures -------------------------------------------------------------------------------------------------
@@ -194,7 +194,7 @@ class Outline:
         return not self._unmeasured
 
     def measuring(self) -> Iterator[None]:
-        """Measure what is not measured yet, newest first, in steps."""
+        """Measure the items that are not measured yet, newest first, in steps."""
         slots = self.slots
         while self._unmeasured and slots is self.slots:
             for _ in range(min(_AT_A_TIME // 16, self._unmeasured)):
@@ -223,18 +223,18 @@ class Outline:
             self._tools.count(self.context, self.rides, item)
 
     def sums(self, item: Entry) -> Sums:
-        """The tokens of an item of the context: a user message, a summary, or an exchange by its head."""
+        """Return the tokens of an item of the context: a user message, a summary, or an exchange by its head."""
         found = self._measured.get(item.seq)
         if found is None:
             found = self._measured[item.seq] = measured(self.context, self.rides, item)
         return found
 
     def total(self, items: Iterable[Entry]) -> Sums:
-        """The sums of several items."""
+        """Return the sums of several items."""
         return reduce(Sums.plus, map(self.sums, items), NOTHING)
 
     def of_turn(self, turn: Turn) -> Sums | None:
-        """The sums of a turn; None for a long one that is not measured yet."""
+        """Return the sums of a turn; None for a long one that is not measured yet."""
         if turn.start >= self._unmeasured:
             return self._turn_sums.get(turn.seq, NOTHING)
         return self.total(turn.items) if len(turn.exchanges) <= _AT_ONCE else None
@@ -247,12 +247,13 @@ class Outline:
 
     @property
     def tools(self) -> list[tuple[str, ToolSum]]:
-        """The results of each tool, those with the most tokens in the next request first."""
+        """The results of each tool, starting with the most tokens in the next request."""
         deque(self.measuring(), 0)
         return self._tools.largest_first(self.context, self._spared())
 
     def _spared(self) -> dict[int, int]:
-        """Tokens that requests did not carry because the endpoint cleared them. Worked out once after a change."""
+        """Return the tokens that requests did not carry because the endpoint cleared them. Computed once after a
+        change."""
         made_for = (self.read, self.context.counts.scale)
         if self._spared_in[0] != made_for:
             self._spared_in = (made_for, self.rides.spared(shown_results(self.context, self.slots)))
@@ -262,7 +263,7 @@ class Outline:
     def preamble(self) -> list[tuple[Key, int]]:
         """System prompt, instruction files and tools with their tokens.
 
-        The endpoint's count before the messages, split by length.
+        The tokens are the endpoint's count before the messages, split by length.
         """
         pieces, fixed = labels.preamble(self.context), self.context.counts.fixed
         if fixed and not pieces:  # imported session: the preamble is only in the reports
@@ -273,11 +274,11 @@ class Outline:
     # Nodes ---------------------------------------------------------------------------------------------------
 
     def turn(self, seq: int) -> Turn:
-        """The turn with this head. Raises KeyError if there is none."""
+        """Return the turn with this head. Raises KeyError if there is none."""
         return self._by_seq[seq]
 
     def node(self, key: Key) -> Node:
-        """The node of a key from `rows`. Raises KeyError if it no longer exists."""
+        """Return the node of a key from `rows`. Raises KeyError if it no longer exists."""
         label, state = self.label(key), labels.state(self.context, key)
         again = labels.shown_again(self.context, key)
         if key.kind in ("turn", "exchange"):
@@ -294,7 +295,7 @@ class Outline:
         return Node(key, label, *self.figures(key), state, why, again=again, held=held)
 
     def figures(self, key: Key) -> Figures:
-        """The figures of a node. Raises KeyError if it no longer exists."""
+        """Return the figures of a node. Raises KeyError if it no longer exists."""
         if key.kind in ("turn", "exchange"):
             sums = self._sums_of(key)
             return self._of_sums(key, sums) if sums else Figures(0, 0, 0, self._age(key))
@@ -341,9 +342,9 @@ class Outline:
         return Figures(now, tokens(*sums.whole), sent, self._age(key))
 
     def _restored(self, key: Key) -> int:
-        """The number of results in a turn or an exchange restored by an undo.
+        """Return the number of results in a turn or an exchange restored by an undo.
 
-        Counted once for all after a change.
+        After a change, the results of all nodes are counted once.
         """
         context, made_for = self.context, (self.read, self.context.turns)
         if self._restored_in[0] != made_for:
@@ -357,5 +358,5 @@ class Outline:
         return self._restored_in[1][key]
 
     def label(self, key: Key) -> str:
-        """The one-line label of the node, not yet sanitized for a terminal."""
+        """Return the one-line label of the node, not yet sanitized for a terminal."""
         return labels.label(self.context, key, self._summary)

@@ -26,7 +26,7 @@ _NEVER = 1 << 62
 
 @dataclass(slots=True)
 class Edits:
-    """The edits in force at a moment, in the form `shown` needs."""
+    """The edits in effect at a moment, in the form `shown` needs."""
 
     edits: Stacks = field(default_factory=dict)
     memos: Stacks = field(default_factory=dict)
@@ -34,24 +34,24 @@ class Edits:
     words: dict[int, list[Entry]] = field(default_factory=dict)
 
     def dropped(self, exchange: Exchange) -> bool:
-        """Whether the exchange is left out."""
+        """Return whether the exchange is left out."""
         return any(edit.kind == "drop" for _, edit in self.edits.get(exchange.seq, ()))
 
     def text_edit(self, seq: int) -> Edit | None:
-        """The edit that replaces this entry's text."""
+        """Return the edit that replaces this entry's text."""
         kinds = ("clear", "trim", "repair")
         return next((edit for _, edit in reversed(self.edits.get(seq, ())) if edit.kind in kinds), None)
 
     def edits_of(self, seq: int) -> list[tuple[int, Edit]]:
-        """All edits of a target."""
+        """Return all edits of a target."""
         return self.edits.get(seq, [])
 
     def memos_at(self, exchange: Exchange) -> list[Edit]:
-        """The memos before an exchange."""
+        """Return the memos before an exchange."""
         return [edit for prun, edit in self.memos.get(exchange.seq, ()) if self.drops.get(prun)]
 
     def words_after(self, seq: int) -> Sequence[Entry]:
-        """The summaries whose user messages follow an item."""
+        """Return the summaries whose user messages follow an item."""
         return self.words.get(seq, ())
 
     def apply(self, record: Record, event: PrunApplied, entries: Mapping[int, Entry]) -> None:
@@ -76,7 +76,7 @@ class Edits:
             self.memos[target] = [pair for pair in self.memos.get(target, ()) if pair[0] != only]
 
     def standing(self, seq: int) -> object:
-        """A value that is equal for equal edits of a target."""
+        """Return a value that is equal for equal edits of a target."""
         memos = [pair for pair in self.memos.get(seq, ()) if self.drops.get(pair[0])]
         return self.edits.get(seq, []), memos, [one.seq for one in self.words_after(seq)]
 
@@ -106,7 +106,7 @@ class History:
         return shown(self._edits, item)
 
     def items(self, at: int) -> list[Entry]:
-        """The items before record `at`, in order, with the results that had arrived."""
+        """Return the items before record `at`, in order, with the results that had arrived."""
         summaries = [one for one in self._summaries if one.seq < at]
         found: list[Entry] = []
         begin = 0
@@ -130,7 +130,7 @@ class History:
         return found
 
     def edits(self, at: int) -> Edits:
-        """The edits in force before record `at`."""
+        """Return the edits in effect before record `at`."""
         found, live = Edits(), dict[int, PrunApplied]()
         for record in self._pruning[: bisect_left(self._pruning, at, key=lambda record: record.seq)]:
             match record.event:
@@ -151,7 +151,7 @@ class History:
         return found
 
     def _beside(self, at: int) -> list[Entry]:
-        """The summaries whose user messages were in the context before record `at`."""
+        """Return the summaries whose user messages were in the context before record `at`."""
         found: list[Entry] = []
         for one in self._summaries:
             if one.seq < at and isinstance(one.event, CompactionApplied):
@@ -159,9 +159,9 @@ class History:
         return found
 
     def move(self, at: int) -> Iterator[None]:
-        """Go to the moment before record `at`, laying out what differs.
+        """Go to the moment before record `at`, laying out only the differences.
 
-        Works in steps, so the caller can stop.
+        Works in steps, so that the caller can stop.
         """
         items, edits = self.items(at), self.edits(at)
         yield
@@ -176,7 +176,7 @@ class History:
                 yield
 
     def common(self, items: Sequence[Entry], edits: Edits) -> int:
-        """The number of leading items that are the same in both."""
+        """Return the number of leading items that are the same in both."""
         pairs = enumerate(zip(self._items, items, strict=False))
         same = next((at for at, (a, b) in pairs if a is not b), min(len(self._items), len(items)))
         targets = {seq for each in (self._edits, edits) for seq in (*each.edits, *each.memos, *each.words)}
@@ -199,34 +199,34 @@ class History:
         return self._counts.scale.tokens(*amount)
 
     def messages(self, start: int) -> tuple[WireMessage, ...]:
-        """The messages from this one on."""
+        """Return the messages from this one on."""
         return self._wire.messages(start)
 
     def first_message(self, item: int) -> int:
-        """The index of the first message that may change with this item."""
+        """Return the index of the first message that may change with this item."""
         return max(0, self._wire.group_at(item) - 1)
 
     def tokens_before(self, message: int) -> int:
-        """Tokens of the messages before this one."""
+        """Return the tokens of the messages before this one."""
         return self._weights[self._wire.item_at(message)]
 
 
 def _end(item: Entry) -> int:
-    """The seq of an item's last entry; later than any while results may still come."""
+    """Return the seq of an item's last entry; later than any while results may still come."""
     if item.exchange is None:
         return item.seq
     return _NEVER if item.exchange.unanswered else item.exchange.last_seq
 
 
 def _gap(summary: Entry) -> tuple[int, int]:
-    """The range of entries that a compaction replaced."""
+    """Return the range of entries that a compaction replaced."""
     event = summary.event
     assert isinstance(event, CompactionApplied)  # noqa: S101  # a summary has no other event
     return event.head_end, min(event.tail_start, summary.seq)
 
 
 def _replaces(later: Entry, one: Entry) -> bool:
-    """Whether a compaction replaced an earlier summary."""
+    """Return whether a compaction replaced an earlier summary."""
     event = later.event
     return later.seq > one.seq and isinstance(event, CompactionApplied) and covers(event, one)
 
@@ -236,7 +236,7 @@ def _order(item: Entry) -> tuple[int, bool, int]:
 
 
 def _as_of(item: Entry, exchange: Exchange, at: int) -> Entry:
-    """An assistant message with the results that had arrived before record `at`."""
+    """Return an assistant message with the results that had arrived before record `at`."""
     results = [result for result in exchange.results if result.seq < at]
     head = replace(item)
     head.exchange = replace(exchange, head=head, results=results)

@@ -25,7 +25,7 @@ class Ranked(Rows):
         self._wanted = words.lower()
 
     def in_steps(self) -> Iterator[None]:
-        """Work out the figures in steps, then sort."""
+        """Compute the figures in steps, then sort."""
         ranked: list[tuple[tuple[int, int], Key]] = []
         for key in self._leaves():
             if not self._wanted or self._wanted in text_of(self._outline, key):
@@ -69,7 +69,7 @@ def _value(figures: Figures, by: Order) -> int:
 
 
 def largest_result(view: View) -> Key | None:
-    """The largest unpinned result that can be cleared; None if there is none."""
+    """Return the largest unpinned result that can be cleared; None if there is none."""
     for entry in sorted(view.results, key=view.tokens, reverse=True):
         if view.locked(entry) != "pinned" and cleared(view, entry)[1]:
             return Key("result" if entry.exchange else "turn", entry.seq)

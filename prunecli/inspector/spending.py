@@ -34,12 +34,12 @@ Price = Callable[[str, Usage], float | None]
 class Paid:
     """One response, or an attempt that was billed without one; `cost` in USD, None for an unknown price.
 
-    `withheld`: tokens that pruning kept out of its request, with those of results that were sent in part. `edited`: a
-    prune or a revert came since the request before. `idle_ms`: time from the previous response to this request, None
-    for the first one. `kind`: an answer, a summary, or why an attempt has no answer. `cleared`: the part of the
-    withheld tokens that the endpoint cleared itself; `fresh`: the part that this request would have sent for the
-    first time. `again`: tokens of its prompt that were fetched because they had been withheld, `again_fresh` for the
-    first time; `extra`: it did nothing but fetch such tokens.
+    `withheld`: tokens that pruning kept out of its request, including those of results that were sent in part.
+    `edited`: there was a prune or a revert since the previous request. `idle_ms`: time from the previous response to
+    this request, None for the first one. `kind`: an answer, a summary, or the reason why an attempt has no answer.
+    `cleared`: the part of the withheld tokens that the endpoint cleared itself. `fresh`: the part that this request
+    would have sent for the first time. `again`: tokens of its prompt that were fetched because they had been
+    withheld; `again_fresh`: those for the first time. `extra`: the response did nothing but fetch such tokens.
     """
 
     seq: int
@@ -77,16 +77,16 @@ class Pruning:
 
     @property
     def net(self) -> float | None:
-        """Savings less costs, on the requests as they were."""
+        """Savings minus costs, for the requests as they were."""
         return None if self.saved is None or self.cost is None else self.saved - self.cost
 
     @property
     def balance(self) -> float | None:
-        """Savings less costs and regret."""
+        """Savings minus costs and regret."""
         return None if self.net is None or self.regret is None else self.net - self.regret
 
     def to_json(self) -> dict[str, Json]:
-        """The balance for the ledger, in USD; None for what has no known price."""
+        """Return the balance for the ledger, in USD; None for figures without a known price."""
         figures = {"saved_usd": self.saved, "paid_usd": self.cost, "regret_usd": self.regret}
         return {
             key: None if usd is None else round(usd, 6)
@@ -101,10 +101,10 @@ def paid(
     told: Callable[[int, int], int] = lambda raw, _: raw,
     fetches: Sequence[Fetch] = (),
 ) -> list[Paid]:
-    """Every response and every attempt with a usage, oldest first.
+    """Return every response and every attempt with a usage, oldest first.
 
-    `withheld` gives the tokens that prunes kept out of a response's request, `told` converts raw tokens of results
-    into those of a response's model, `fetches` is what was fetched again. Costs O(records).
+    `withheld` returns the tokens that prunes kept out of a response's request. `told` converts raw tokens of results
+    to those of a response's model. `fetches` are the results that were fetched again. Costs O(records).
     """
     found, extra, edited = list[Paid](), _only_fetching(fetches), False
     live = HeldBack({one.seq: one.raw for one in fetches})
@@ -121,14 +121,14 @@ def paid(
             continue
         if not event.usage.prompt_tokens:
             continue
-        if (kind := _kind(event)) == "task":  # no request of this session
+        if (kind := _kind(event)) == "task":  # not a request of this session
             found.append(_of_task(record, event, price))
             continue
         sums, at, changed = sent or (live.sums(), record.timestamp, edited)
         if sent is None:
             edited = False
         seen = sums._replace(fresh=0, again_fresh=0)
-        sent = (seen, record.timestamp, False) if kind == "cut" else None  # then the same is sent once more
+        sent = (seen, record.timestamp, False) if kind == "cut" else None  # the same request is sent again
         if isinstance(event, AssistantMessage):
             before, cleared = cleared, clearing_of(event.applied_edits).tokens
             changed = changed or cleared != before
@@ -174,7 +174,7 @@ def _kind(event: AssistantMessage | AttemptBilled | CompactionApplied) -> Kind:
 
 
 class Effect(NamedTuple):
-    """What pruning did to the cost of one response, in USD: saved, paid, and paid again to fetch content back."""
+    """The effect of pruning on the cost of one response, in USD: saved, paid, and paid for fetching content again."""
 
     saved: float = 0.0
     cost: float = 0.0
@@ -182,12 +182,12 @@ class Effect(NamedTuple):
 
     @property
     def balance(self) -> float:
-        """Savings less costs and regret."""
+        """Savings minus costs and regret."""
         return self.saved - self.cost - self.regret
 
 
 def effects(responses: Iterable[Paid], price: Price, ttl_ms: int) -> Iterator[Effect | None]:
-    """The effect of pruning on the cost of each response, None where a price is unknown. `ttl_ms`: the cache
+    """Yield the effect of pruning on the cost of each response; None if a price is unknown. `ttl_ms`: the cache
     lifetime."""
     before: Paid | None = None
     for one in responses:
@@ -220,7 +220,7 @@ def _effect(one: Paid, before: Paid | None, price: Price, ttl_ms: int) -> Effect
 
 
 def pruning(responses: Sequence[Paid], history: Iterable[PruneStats], price: Price, ttl_ms: int) -> Pruning:
-    """The effect of pruning on the cost of these responses.
+    """Return the effect of pruning on the cost of these responses.
 
     `history`: the prunes; `ttl_ms`: the cache lifetime.
     """
@@ -235,24 +235,25 @@ def pruning(responses: Sequence[Paid], history: Iterable[PruneStats], price: Pri
 
 
 def payments_of(records: Sequence[Record], context: Context, price: Price) -> list[Paid]:
-    """Every response of a session with a usage, oldest first; `context` is the fold of its records."""
+    """Return every response of a session with a usage, oldest first; `context` is the fold of its records."""
     return paid(records, price, context.withheld_from, context.counts.told_raw, context.prune_history.fetches)
 
 
 def balance(records: Sequence[Record], context: Context, price: Price, ttl_ms: int) -> Pruning:
-    """What pruning did to the cost of a session. Costs O(records)."""
+    """Return the effect of pruning on the cost of a session. Takes O(records)."""
     rows = context.prune_history.rows.values()
     return pruning(payments_of(records, context, price), rows, price, ttl_ms)
 
 
 def _only_fetching(fetches: Iterable[Fetch]) -> set[int]:
-    """The answers that did nothing but fetch withheld content again."""
+    """Return the answers that did nothing but fetch withheld content again."""
     fetched = Counter((one.answer, one.calls) for one in fetches if one.calls)
     return {answer for (answer, calls), count in fetched.items() if count >= calls}
 
 
 def _without_fetched(one: Paid) -> Usage:
-    """The prompt of a request without what was fetched again: written the first time, later read from the cache."""
+    """Return the prompt of a request without fetched content, which was written the first time and later read from
+    the cache."""
     plain, read = one.usage.input_tokens, one.usage.cache_read_input_tokens
     if read is None:
         return Usage(max(0, plain - one.again))
@@ -267,10 +268,10 @@ def _prompt(usage: Usage) -> Usage:
 
 
 def _unpruned(one: Paid, before: Paid | None, ttl_ms: int) -> Usage:
-    """The prompt of a request as it would have been reported without prunes.
+    """Return the prompt of a request as it would have been reported without prunes.
 
     Without a prune since the last request, the cached part includes the withheld tokens. After a prune, all of the
-    last request would have been cached, if anything was. An endpoint that reports no cache has none.
+    last request would have been cached, if anything was. An endpoint that reports no cache is treated as having none.
     """
     usage, read = one.usage, one.usage.cache_read_input_tokens
     if read is None:

@@ -12,10 +12,10 @@ from prunecli.inspector.measured import NOTHING, Sums
 
 
 class ToolSum(NamedTuple):
-    """Results of one tool, in tokens as the endpoint counts.
+    """Results of one tool, in tokens as the endpoint counts them.
 
-    `base` and `tokens` give the carried ones, as in `measured.Sums`, without those `spared` because the endpoint
-    cleared them. `cleared` of the tokens are expected to be cleared from the next request.
+    `base` and `tokens` give the carried tokens, as in `measured.Sums`, without those `spared` because the endpoint
+    cleared them. `cleared` is the part that the endpoint is expected to clear from the next request.
     """
 
     results: int = 0
@@ -28,11 +28,11 @@ class ToolSum(NamedTuple):
 
     @property
     def left(self) -> int:
-        """Tokens that the model sees of the next request."""
+        """The tokens that the model sees in the next request."""
         return max(0, self.tokens - self.cleared)
 
     def carried(self, requests: int) -> int:
-        """Carried tokens: each token times the requests that included it."""
+        """Return the carried tokens: each token times the requests that included it."""
         return max(0, self.base + self.tokens * requests - self.spared)
 
 
@@ -58,7 +58,7 @@ class ToolTotals:
             self._totals[name] = self._totals.get(name, NOTHING).plus(new)
 
     def largest_first(self, context: Context, spared: Mapping[int, int]) -> list[tuple[str, ToolSum]]:
-        """Each tool with its sums as the endpoint counts, largest in the next request first.
+        """Return each tool with its sums in the endpoint's tokens, largest in the next request first.
 
         `spared`: tokens that requests did not carry because the endpoint cleared them, by entry.
         """

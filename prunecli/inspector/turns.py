@@ -13,8 +13,8 @@ WORDS_CHARS = 200
 
 @dataclass(slots=True)
 class Turn:
-    """A prompt with what it cost. `number` counts prompts from 1, 0 is what came before the first; `words` begin the
-    prompt. `effects` are those of pruning on each response, None where a price is unknown."""
+    """A prompt with its cost. `number` counts prompts from 1; 0 is the part before the first prompt. `words` are the
+    beginning of the prompt. `effects` are those of pruning on each response, None if a price is unknown."""
 
     number: int = 0
     words: str = ""
@@ -25,7 +25,7 @@ class Turn:
 def turns(
     records: Sequence[Record], responses: Sequence[Paid], effects: Sequence[Effect | None]
 ) -> list[Turn]:
-    """The turns with a response, oldest first. Steering belongs to the turn that it steers."""
+    """Return the turns with a response, oldest first. Steering belongs to the turn that it steers."""
     prompts = [record for record in records if _is_prompt(record)]
     seqs = [record.seq for record in prompts]
     found: dict[int, Turn] = {}

@@ -1,4 +1,4 @@
-"""How the window is filled: the next request by content, free space, and the reserve for the answer.
+"""The contents of the window: the next request by kind of content, free space, and the reserve for the answer.
 
 The parts add up to the window exactly; the parts of messages are the sums of the tree's rows. The total is the
 ledger's figure, and the rest of it is system prompt and tools.
@@ -24,8 +24,8 @@ class WindowMap:
     """Tokens of each part, in the order of PARTS.
 
     `used` of `window` is the whole next request. A context larger than its window has no free part and no reserve:
-    its parts sum to `used`. `pruned` is withheld content, `cleared` what the endpoint is expected to clear itself;
-    `measured` means the endpoint has reported a request.
+    its parts sum to `used`. `pruned` is withheld content, and `cleared` the content that the endpoint is expected to
+    clear itself. `measured`: the endpoint has reported a request.
     """
 
     tokens: tuple[int, ...]
@@ -36,7 +36,7 @@ class WindowMap:
     cleared: Clearing = NO_CLEARING
 
     def of(self, part: Part) -> int:
-        """Tokens of a part."""
+        """Return the tokens of a part."""
         return self.tokens[PARTS.index(part)]
 
     @property
@@ -45,7 +45,7 @@ class WindowMap:
         return self.used / self.window if self.window else 0.0
 
     def cells(self, count: int) -> list[Part]:
-        """The window as this many cells, in proportion; each nonempty part gets at least one."""
+        """Return the window as this many cells, in proportion; each nonempty part gets at least one."""
         there = [part for part in PARTS if self.of(part) > 0]
         if count < len(there):
             there = sorted(sorted(there, key=self.of, reverse=True)[:count], key=PARTS.index)
@@ -59,7 +59,7 @@ class WindowMap:
 
 
 def window_map(outline: Outline, window: int, reserve: int, pruned: int) -> WindowMap:
-    """Work out the present map.
+    """Compute the current map.
 
     `reserve`: tokens kept for the answer; `pruned`: the ledger's figure. Costs O(entries) once and O(touched)
     afterwards.
@@ -80,7 +80,7 @@ def window_map(outline: Outline, window: int, reserve: int, pruned: int) -> Wind
 
 
 def undivided(outline: Outline, window: int, pruned: int) -> WindowMap:
-    """A map without parts: how full the window is, before the breakdown is known."""
+    """Return a map without parts, which shows only how full the window is until the breakdown is known."""
     counts = outline.context.counts
     return WindowMap(
         (0,) * len(PARTS), counts.context_tokens, window, pruned, counts.scale.measured, counts.clearing

@@ -29,8 +29,8 @@ from prunecli.tools.tool import Tool, definition
 LOGGER = logging.getLogger("prunecli")
 
 Permissions: TypeAlias = Callable[[Asked], "bool | Answer | Awaitable[bool | Answer]"]
-"""Decides on a call if mode and rules do not: True to allow it once, False to deny it, or an `Answer`, whose text
-goes to the model."""
+"""A function that decides on a call if mode and rules do not: True allows it once, False denies it, and an `Answer`
+also has a text for the model."""
 
 
 class Agent:
@@ -85,7 +85,7 @@ class Agent:
 
     @classmethod
     def resume(cls, session: str, **options: Any) -> Self:
-        """An agent that continues a session: `Agent(session=...)` with the same options."""
+        """Return an agent that continues a session: `Agent(session=...)` with the same options."""
         return cls(session=session, **options)
 
     async def __aenter__(self) -> Self:
@@ -128,7 +128,7 @@ class Agent:
         runtime = self._runtime
         if self._task is not None:
             raise UsageError("the agent is running", "steer it, or stop it first")
-        runtime.tools.update(self._tools)  # a reload of the configuration forgets them
+        runtime.tools.update(self._tools)  # reloading the configuration removes them
         events: asyncio.Queue[AgentEvent | None] = asyncio.Queue()
         for line in self._notices:
             events.put_nowait(Notice(line))
@@ -186,7 +186,7 @@ class Agent:
             self._task.cancel()
 
     async def stop_jobs(self) -> list[str]:
-        """Stop all background commands, as leaving `async with` does. Returns a line for each."""
+        """Stop all background commands, as leaving `async with` does. Return a line for each."""
         return list(await self._runtime.jobs.close())
 
     def steer(self, text: str) -> None:
@@ -249,7 +249,7 @@ class Agent:
 
 
 def _check(tools: Iterable[Tool], runtime: Runtime) -> None:
-    """Raises UsageError for an invalid tool."""
+    """Raise UsageError for an invalid tool."""
     for tool in tools:
         if tool.name in runtime.tools:
             raise UsageError(f"tool {tool.name}: a built-in tool has this name", "use another name")

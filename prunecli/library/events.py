@@ -117,14 +117,14 @@ again."""
 
 
 class EventsOf:
-    """Makes the events of one session."""
+    """The source of events for one session."""
 
     def __init__(self, runtime: "Runtime") -> None:
         self._runtime = runtime
         self._summarizing = False
 
     def of(self, event: SessionEvent) -> Iterator[AgentEvent]:
-        """The events for a record or a signal."""
+        """Yield the events for a record or a signal."""
         match event:
             case SummaryStarted() | SummaryEnded():
                 self._summarizing = isinstance(event, SummaryStarted)
@@ -167,13 +167,13 @@ class EventsOf:
                 yield Compacted(before, after, summary)
                 yield self.figures()
             case RunEnded():
-                pass  # `Finished` says it
+                pass  # `Finished` reports it
             case _:
                 if line := notice_of(record, self._runtime):
                     yield Notice(line)
 
     def figures(self) -> Figures:
-        """The figures now."""
+        """Return the current figures."""
         status = self._runtime.status()
         ledger, bill = status.ledger, status.bill
         return Figures(ledger.context_tokens, ledger.window, ledger.pruned_tokens, bill.requests, bill.cost)

@@ -42,7 +42,7 @@ class Pruner:
     def request(self, messages: Sequence[Mapping[str, Json]]) -> list[dict[str, Json]]:
         """Return the messages to send for the whole conversation so far. Every user message is kept.
 
-        The given messages are not changed. Raises ValueError that names a malformed message, or if there are fewer
+        The given messages are not changed. Raises a ValueError that names a malformed message, or if there are fewer
         messages than in the last call.
         """
         events = [record.event for record in records_of(messages)]
@@ -80,5 +80,5 @@ def prune_messages(
     counter: TokenCounter | None = None,
     **options: Json,
 ) -> list[dict[str, Json]]:
-    """Prune Anthropic messages once with a strategy. Arguments and errors as for `Pruner`."""
+    """Prune Anthropic messages once with a strategy. Arguments and errors are those of `Pruner`."""
     return Pruner(strategy, window=window, counter=counter, **options).request(messages)

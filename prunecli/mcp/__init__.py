@@ -1,7 +1,7 @@
 """Servers of the Model Context Protocol: their definitions, connections and tools.
 
-The only package that imports the SDK (`mcp`, from the extra `prunecli[mcp]`), and only
-once a server is to be started.
+This is the only package that imports the SDK (`mcp`, from the extra `prunecli[mcp]`), and only when a server is about
+to start.
 """
 
 import logging
@@ -10,7 +10,7 @@ import logging
 def keep_quiet() -> None:
     """Keep the SDK's log off the terminal: it logs each failure with its traceback.
 
-    Its sessions log under the name `client`, which the program around this one may use too.
+    Its sessions log under the name `client`, which a program that embeds prunecli may use too.
     """
     logger = logging.getLogger("mcp")
     logger.addHandler(logging.NullHandler())

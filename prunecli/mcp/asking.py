@@ -1,6 +1,6 @@
-"""What a server asks the user (elicitation): fields with a few kinds of values, or a page to open.
+"""Questions of a server to the user (elicitation): fields with a few kinds of values, or a page to open.
 
-The schema comes from the server, so whatever is unknown in it becomes a field of text.
+The schema comes from the server; anything unknown in it becomes a text field.
 """
 
 import math
@@ -20,7 +20,7 @@ MAX_URL = 2_000
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One value to give. `choices` are values and labels; `default` is None without one."""
+    """One value that the user gives. `choices` are values and labels; `default` is None if there is none."""
 
     name: str
     title: str
@@ -33,7 +33,7 @@ class Field:
     most: float | None = None
 
     def value(self, text: str) -> Json:
-        """The value that a typed text stands for. Raises ValueError that says what is expected."""
+        """Return the value of a typed text. Raises a ValueError that names what is expected."""
         text = text.strip()
         match self.kind:
             case "text":
@@ -53,7 +53,8 @@ class Field:
                 return [self._chosen(part.strip()) for part in text.split(",") if part.strip()]
 
     def checked(self, value: Json) -> Json:
-        """A value that another program gives for it. Raises ValueError that says what is expected."""
+        """Return a value given by another program, after checking it. Raises a ValueError that names what is
+        expected."""
         match self.kind:
             case "boolean" if not isinstance(value, bool):
                 raise ValueError("expected true or false")
@@ -97,7 +98,7 @@ class Elicitation:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """The user's answer; `values` only if accepted."""
+    """The user's answer; it has `values` only if accepted."""
 
     action: Literal["accept", "decline", "cancel"]
     values: Mapping[str, Json] = field(default_factory=dict)
@@ -107,12 +108,13 @@ Elicit: TypeAlias = Callable[[Elicitation], Awaitable[Reply]]
 
 
 async def decline(_: Elicitation) -> Reply:
-    """Decline, because nobody is there to ask."""
+    """Decline a question, because nobody is there to answer."""
     return Reply("decline")
 
 
 def page(server: str, message: str, url: str) -> Elicitation:
-    """The question to open a page. Raises ValueError for an address that cannot be shown as it is, or is not safe."""
+    """Return the question to open a page. Raises ValueError for an address that cannot be shown unchanged or is not
+    safe."""
     if len(url) > MAX_URL or in_line(url, MAX_URL) != url:
         raise ValueError(f"the url has more than {MAX_URL:,} characters, or some that cannot be shown")
     if problem := url_problem(url):
@@ -121,7 +123,7 @@ def page(server: str, message: str, url: str) -> Elicitation:
 
 
 def question(server: str, message: str, schema: Mapping[str, Json]) -> Elicitation:
-    """The question of a form. Raises ValueError if it has too many fields."""
+    """Return the question of a form. Raises ValueError if it has too many fields."""
     properties = schema.get("properties")
     given = properties if isinstance(properties, Mapping) else {}
     if len(given) > MAX_FIELDS:
@@ -164,7 +166,7 @@ def _field(name: str, schema: Mapping[str, Json], required: bool) -> Field:
 
 
 def _choices(schema: Mapping[str, Json]) -> tuple[tuple[str, str], ...]:
-    """The values and labels of an enumeration, in any of the protocol's three forms."""
+    """Return the values and labels of an enumeration, in any of the protocol's three forms."""
     values, labels = schema.get("enum"), schema.get("enumNames")
     if isinstance(values, list):
         named = labels if isinstance(labels, list) and len(labels) == len(values) else values
@@ -195,7 +197,7 @@ def _number(text: str, *, whole: bool) -> int | float:
 
 
 def _finite(number: float) -> float:
-    """The number, which JSON and a comparison can take. Raises ValueError."""
+    """Return the number if it is finite and not too large. Raises ValueError."""
     try:
         found = float(number)
     except OverflowError:

@@ -1,7 +1,7 @@
-"""One call of a tool: its time limit, and the questions that a server has before it answers.
+"""One call of a tool: its time limit, and the questions that a server asks before it answers.
 
-A server asks within the result, after which the call is sent again with the answers. Before 2026 it sent a request of
-its own, which the connection answers, or refused the call until a page was opened.
+A server puts its questions into the result, and the call is sent again with the answers. Before 2026, a server sent
+its own request, which the connection answers, or refused the call until a page was opened.
 """
 
 import asyncio
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from mcp import Client, MCPError
 
 MAX_WAITS = 10
-"""How often the time limit of a call may pass while the server reports progress."""
+"""Maximum times that the time limit of a call may pass while the server reports progress."""
 ROUNDS = 10
-"""How often a server may ask before it answers a call."""
+"""Maximum times that a server may ask before it answers a call."""
 
 
 class Clock:
-    """The time limit of one request, which progress moves on."""
+    """The time limit of one request, which progress extends."""
 
     def __init__(self, timeout: asyncio.Timeout, limit: float) -> None:
         self._timeout = timeout
@@ -31,7 +31,7 @@ class Clock:
         self._last = asyncio.get_running_loop().time() + limit * MAX_WAITS
 
     def reporter(self, progress: Callable[[str], None]) -> Any:
-        """What hears the progress of a call."""
+        """Return the callback for the progress of a call."""
 
         async def report(done: float, total: float | None, message: str | None) -> None:
             if self._timeout.when() is not None:
@@ -75,7 +75,7 @@ async def call_tool(
 
 
 async def _answer(client: "Client", server: str, key: str, wanted: Any) -> Any:
-    """The answer to a question of the server. Raises ToolError for one that cannot be asked."""
+    """Return the answer to a question of the server. Raises ToolError for a question that cannot be asked."""
     from mcp.client import ClientRequestContext
     from mcp_types import ErrorData
 
@@ -87,7 +87,7 @@ async def _answer(client: "Client", server: str, key: str, wanted: Any) -> Any:
 
 
 def _pages(error: "MCPError") -> list[tuple[str, Any]]:
-    """The pages that must be opened first. Raises the error if it is about something else."""
+    """Return the pages that must be opened first. Raises the error again if it is about something else."""
     from mcp import UrlElicitationRequiredError
     from mcp_types import ElicitRequest
 

@@ -1,7 +1,7 @@
-"""Find tools by words, over all servers: pure, over the names and descriptions that the servers gave.
+"""Finds tools of all servers by words in their names and descriptions. Pure.
 
-A word counts by where it stands (name before description) and by how few tools have it. The best tools come with
-their schemas, the next ones in one line each; the whole text has a limit.
+A word's weight depends on its place (name before description) and on the number of tools that have it. The best tools
+come with their schemas, the next ones in one line each. The whole text has a limit.
 """
 
 import json
@@ -19,7 +19,7 @@ WITH_SCHEMA = 5
 LINES = 30
 MAX_CHARS = 16_000
 MAX_SCHEMA = 6_000
-"""Characters of one schema among several; one that is asked for alone may fill the whole text."""
+"""Maximum characters of one schema among several. A schema requested alone may fill the whole text."""
 _NAME, _PART, _TEXT = 8.0, 3.0, 1.0
 _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_a-zA-Z]+")
 
@@ -33,17 +33,18 @@ class Listed:
 
     @property
     def name(self) -> str:
-        """`server:tool`."""
+        """The name `server:tool`."""
         return f"{self.server}:{self.tool.name}"
 
 
 def listed(servers: Iterable[Server]) -> list[Listed]:
-    """The tools of the connected servers."""
+    """Return the tools of the connected servers."""
     return [Listed(one.name, tool) for one in servers if one.state == "connected" for tool in one.offer.tools]
 
 
 def search(words: str, tools: Sequence[Listed]) -> list[Listed]:
-    """The tools with any of the words, best first; without words, all in their order. An exact name is alone."""
+    """Return the tools with any of the words, best first; without words, all tools in order. An exact name gives only
+    that tool."""
     exact = [one for one in tools if words.strip() in (one.name, one.tool.name)]
     if exact and ":" in words:
         return exact
@@ -64,7 +65,8 @@ def search(words: str, tools: Sequence[Listed]) -> list[Listed]:
 
 
 def in_words(found: Sequence[Listed], states: str) -> str:
-    """The result of a search, for the model; `states` is one line about servers that are not connected, or ""."""
+    """Return the result of a search, for the model; `states` is one line about servers that are not connected, or
+    ""."""
     if not found:
         return f"No tool found. {states}".strip()
     alone = len(found) == 1
@@ -98,7 +100,7 @@ def _whole(one: Listed, most: int) -> str:
 
 
 def _slim(schema: Json) -> Json:
-    """The schema without what only validators need."""
+    """Return the schema without keys that only validators need."""
     return {key: value for key, value in dict(schema).items() if key not in ("$schema", "$id", "title")}
 
 

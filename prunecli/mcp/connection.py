@@ -1,9 +1,9 @@
-"""The connection to one server: start or reach it, list what it offers, call it, and say how it is in one line.
+"""The connection to one server.
 
-Everything here runs in the thread of the hub. `server` is a value that other threads may read at any time. Each wait
-has an end: for connecting and for a call the definition's time limit, which progress moves on a few
-times; for closing a few seconds. Results are not checked against the schemas of the server, because a pattern in one
-could hold up the whole program.
+Starts or reaches it, lists what it offers, calls it, and describes its state in one line. Everything here runs in the
+hub's thread. `server` is a value that other threads may read at any time. Every wait is limited: for connecting and
+for a call by the definition's time limit, which progress extends a few times, and for closing by a few seconds.
+Results are not checked against the server's schemas, because a pattern in a schema could block the whole program.
 """
 
 import asyncio
@@ -34,20 +34,20 @@ if TYPE_CHECKING:
 LOG_LINES = 200
 CLOSE_SECONDS = 6.0
 RELIST_SECONDS = 0.2
-"""A server that changes its lists often is asked once for all changes in this time."""
+"""Seconds in which changes of a server's lists are collected before the lists are requested again."""
 
 _NO_SESSION = (400, 404)
-"""The statuses by which a server says that it does not know the session, as after its restart."""
+"""Statuses of a server that does not know the session, for example after a restart."""
 _MALFORMED = re.compile(r"\d+ validation errors? for \S+ (.+?)(?: \[type=.*|$)")
-"""The SDK's words for a value of a wrong form: what is left of them says where and why."""
+"""The SDK's message for an invalid value. The group is the place and the reason."""
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """What connections need: where programs start and their environment; the variables of definitions; how to log in
-    at a URL; whom to ask for the server; what the model can be shown."""
+    """The surroundings of connections: the folder and environment for programs, the variables for definitions, how to
+    log in at a URL, whom to ask a server's questions, and the media that the model accepts."""
 
     cwd: Path
     env: Mapping[str, str]
@@ -58,8 +58,8 @@ class World:
 
 
 class Connection:
-    """One server. `changed` is called after each change of `server`; `offer` is what it had the last time. `older`:
-    connect with the handshake of the protocol before 2026."""
+    """One server. `changed` is called after each change of `server`; `offer` is the server's last known offer.
+    `older`: connect with the handshake of the protocol before 2026."""
 
     def __init__(
         self,
@@ -84,10 +84,8 @@ class Connection:
         self.settled = asyncio.Event()
         self.server = Server(definition.name, definition.transport, definition.origin, offer=offer or Offer())
 
-    # Its life ------------------------------------------------------------------------------------------------
-
     async def serve(self) -> None:
-        """Connect, and stay until it is closed or lost."""
+        """Connect, and stay until the connection is closed or lost."""
         limit = self._definition.timeout
         stack = AsyncExitStack()
         try:
@@ -103,7 +101,7 @@ class Connection:
             self._end(self._why or "closed")
             if not self._over.is_set():
                 raise
-        except Exception as error:  # noqa: BLE001  # whatever a server makes the SDK raise ends this connection only
+        except Exception as error:  # noqa: BLE001  # any error in the SDK ends only this connection
             self._fail(error)
         finally:
             self._client = None
@@ -179,7 +177,7 @@ class Connection:
             self._become("connected", offer.left_out, offer)
 
     async def _listen(self, client: "Client") -> None:
-        """Subscribe to changes, where the protocol's version wants that; otherwise they come as notifications."""
+        """Subscribe to changes if the protocol's version requires that. Otherwise they come as notifications."""
         from mcp import MCPError
         from mcp.client.subscriptions import ListenNotSupportedError, SubscriptionLost
 
@@ -204,7 +202,7 @@ class Connection:
         except Exception as error:  # noqa: BLE001  # as in `serve`
             self._note(f"closing: {_words(error)}")
 
-    # What happens --------------------------------------------------------------------------------------------
+    # Events --------------------------------------------------------------------------------------------
 
     def _become(self, state: State, why: str = "", offer: Offer | None = None) -> None:
         kept = offer if offer is not None else self.server.offer
@@ -217,7 +215,7 @@ class Connection:
         self._end(self._why or f"{_words(error)}{self._http_status}")
 
     def _end(self, why: str) -> None:
-        """The connection is over: for this reason, unless the server wants a login."""
+        """End the connection for this reason, unless the server requires a login."""
         if self._status != 401:
             self._become("failed", why)
         elif self._may_log_in():
@@ -284,18 +282,18 @@ class Connection:
             return await call_tool(client, self._definition.name, tool, arguments, report, media)
 
     async def read(self, uri: str, most: int) -> tuple[str, tuple[Block, ...]]:
-        """The text and the images of a resource, at most `most` bytes of text. Raises ToolError."""
+        """Return the text and the images of a resource, at most `most` bytes of text. Raises ToolError."""
         async with self._asking() as (client, _):
             return text_of_resource((await client.read_resource(uri)).contents, most, self._world.media())
 
     async def prompt(self, name: str, arguments: Mapping[str, str]) -> str:
-        """The text of a prompt. Raises ToolError."""
+        """Return the text of a prompt. Raises ToolError."""
         async with self._asking() as (client, _):
             return text_of_prompt((await client.get_prompt(name, dict(arguments))).messages)
 
     @asynccontextmanager
     async def _asking(self) -> "AsyncIterator[tuple[Client, Clock]]":
-        """A request: with a time limit, and with one line for whatever goes wrong."""
+        """Yield the client for a request, with a time limit. Any failure becomes a one-line error."""
         name, limit = self.server.name, self._definition.timeout
         client = self._client
         if client is None:
@@ -320,7 +318,7 @@ class Connection:
 
         name = self.server.name
         words = _words(error)
-        if isinstance(error, ValueError):  # an answer, though not one of the protocol
+        if isinstance(error, ValueError):  # an answer that does not follow the protocol
             return f"{name}: {words}"
         lost = getattr(error, "code", None) == CONNECTION_CLOSED or not hasattr(error, "code")
         if lost or (self._status in _NO_SESSION and "session" in words.lower()):
@@ -332,7 +330,7 @@ class Connection:
 
     @contextlib.contextmanager
     def _clocks_stopped(self) -> Any:
-        """Let no request run out of time while the user thinks."""
+        """Pause the time limits of requests while the user thinks."""
         loop = asyncio.get_running_loop()
         stopped = [(clock, clock.when()) for clock in self._clocks]
         begun = loop.time()
@@ -347,7 +345,7 @@ class Connection:
 
 
 def _words(error: BaseException) -> str:
-    """An error in one line; for a group, its first error."""
+    """Return an error in one line; for a group, its first error."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     if isinstance(error, PrunecliError):

@@ -1,8 +1,8 @@
-"""The definition of one MCP server: how to start or reach it, and what approving it is bound to.
+"""The definition of one MCP server: how to start or reach it, and what an approval covers.
 
-`command`, `args`, `env`, `url` and `headers` may contain `${VAR}` and `${VAR:-default}`. A definition holds them as
-they are written; `expanded` fills them in. An approval covers the written form, so it names variables and holds none
-of their values.
+`command`, `args`, `env`, `url` and `headers` may contain `${VAR}` and `${VAR:-default}`. A definition contains them
+as written; `expanded` fills them in. An approval covers the written form, so it names variables but contains none of
+their values.
 """
 
 import re
@@ -21,32 +21,34 @@ DEFAULT_TIMEOUT = 60.0
 MAX_NAME = 64
 _NAME = re.compile(r"[A-Za-z0-9_.@+~ -]+")
 VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
-"""A reference to a variable of the environment: its name, and its default or None."""
+"""A reference to an environment variable: its name, and its default or None."""
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _VARIABLE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 class DefinitionError(ConfigError):
-    """A definition that cannot be used. The message names file, server and key."""
+    """A definition cannot be used. The message names file, server and key."""
 
 
 @dataclass(frozen=True, slots=True)
 class OAuth:
-    """A client that the user registered with the authorization server beforehand. Empty: found out by discovery."""
+    """A client that the user registered with the authorization server beforehand. Empty values are found by
+    discovery."""
 
     client_id: str = ""
     callback_port: int = 0
     """The port of the registered redirect `http://localhost:PORT/callback`; 0: a random one."""
     scopes: tuple[str, ...] = ()
-    """Asked for instead of those that the server names."""
+    """The scopes to request instead of those that the server names."""
 
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """One server. `transport` decides which of the other fields count: `command` and its kind, or `url` and its.
+    """One server. `transport` decides which other fields apply: `command` and those with it, or `url` and those with
+    it.
 
-    `origin` names the place for messages (".mcp.json", "~/.config/prunecli/config.toml:12"). `from_project`: it came
-    with a project, so it needs an approval.
+    `origin` names the place for messages (".mcp.json", "~/.config/prunecli/config.toml:12"). `from_project`: the
+    server comes from a project, so it needs an approval.
     """
 
     name: str
@@ -61,12 +63,13 @@ class Definition:
     """True: log in if the server asks for it. False: never."""
     enabled: bool = True
     timeout: float = DEFAULT_TIMEOUT
-    """Seconds that connecting, or a request without progress, may take."""
+    """Maximum seconds for connecting, or for a request without progress."""
     origin: str = ""
     from_project: bool = False
 
     def to_json(self) -> Json:
-        """What runs and who gets what: the content of an approval. Variables stay unexpanded."""
+        """Return the content of an approval: the program or address, and the data it gets. Variables stay
+        unexpanded."""
         oauth = self.oauth
         if isinstance(oauth, OAuth):
             scopes: Json = list(oauth.scopes)
@@ -89,26 +92,26 @@ class Definition:
         }
 
     def check(self) -> None:
-        """Raises DefinitionError for the first key with a value that cannot work, as written."""
+        """Raise DefinitionError for the first key whose value, as written, cannot work."""
         problem = next(self._problems(), None)
         if problem:
             raise self.error(*problem)
 
     def error(self, key: str, what: str, hint: str = "") -> DefinitionError:
-        """The error for a key of this definition; names file, server and key."""
+        """Return an error for a key of this definition that names file, server and key."""
         where = f"{self.origin}: " if self.origin else ""
         named = f"{self.name}.{key}" if key else self.name
         return DefinitionError(f"{where}{named}: {what}", hint)
 
     def variables(self) -> tuple[str, ...]:
-        """The names of the environment variables that the definition uses, sorted."""
+        """Return the names of the environment variables that the definition uses, sorted."""
         return tuple(sorted({match[1] for _, text in self._texts() for match in VARIABLE.finditer(text)}))
 
     def expanded(self, environ: Mapping[str, str]) -> "Definition":
         """Return the definition with its variables filled in.
 
-        Raises DefinitionError for a variable that is not set and has no default, and for an address that is not
-        usable once it is filled in. An empty variable with a default takes the default, as in a shell.
+        Raises DefinitionError for a variable that is not set and has no default, and for an address that is unusable
+        after expansion. An empty variable with a default gets the default, as in a shell.
         """
         for key, text in self._texts():
             for match in VARIABLE.finditer(text):
@@ -160,12 +163,12 @@ class Definition:
 
 
 def text_problem(key: str, text: str) -> str:
-    """Why a value cannot work at a key ("url", "env.NAME", "headers.NAME"), or "". It may contain references.
+    """Return why a value cannot work at a key ("url", "env.NAME", "headers.NAME"), or "". It may contain references.
 
-    A header's value is not quoted, and neither is a variable's: they may be secrets.
+    Values of headers and variables are never quoted, since they may be secrets.
     """
     if "\0" in text or any("\ud800" <= char <= "\udfff" for char in text):
-        return "contains a character that no program can be given"
+        return "contains a character that cannot be passed to a program"
     table, _, name = key.partition(".")
     if table == "env" and not _VARIABLE_NAME.fullmatch(name):
         return f"invalid variable name: {name[:40]!r}"
@@ -179,7 +182,7 @@ def text_problem(key: str, text: str) -> str:
 
 
 def name_problem(name: str) -> str:
-    """Why this cannot name a server, or "". A name stands in rules, in the log and in the terminal."""
+    """Return why this cannot name a server, or "". Names appear in rules, in the log and in the terminal."""
     if not name or len(name) > MAX_NAME or not _NAME.fullmatch(name) or name != name.strip():
         return (
             f"invalid server name: {name[:40]!r} (letters, digits, - _ . and at most {MAX_NAME} characters)"
@@ -188,7 +191,7 @@ def name_problem(name: str) -> str:
 
 
 def url_problem(url: str) -> str:
-    """Why this cannot be a server's address, or "". http:// is for this machine only."""
+    """Return why this cannot be a server's address, or "". http:// is allowed only for this machine."""
     try:
         parts = urlsplit(url)
         host, _ = parts.hostname, parts.port

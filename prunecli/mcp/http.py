@@ -1,4 +1,4 @@
-"""The transport of a server behind a URL: streamable HTTP, or its older form (SSE), with limits on what is read."""
+"""The transport of a server behind a URL: streamable HTTP or its older form (SSE), with limits on the data read."""
 
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -18,7 +18,7 @@ CONNECT_SECONDS = 20.0
 async def http_transport(
     definition: Definition, *, auth: "Auth | None", answered: Callable[[int], None]
 ) -> AsyncGenerator["TransportStreams", None]:
-    """Connect and yield the streams. `answered` hears the status of each answer of the server itself."""
+    """Connect and yield the streams. `answered` is called with the status of each response of the server itself."""
     import httpx2
     from mcp.client.sse import sse_client
     from mcp.client.streamable_http import streamable_http_client
@@ -54,7 +54,7 @@ async def http_transport(
 
 
 def _bounded(httpx2: Any, stream: Any) -> Any:
-    """A stream that fails once it is longer than a message may be."""
+    """Return a stream that fails once it exceeds the limit of a message."""
 
     class Bounded(httpx2.AsyncByteStream):  # type: ignore[misc]
         async def __aiter__(self) -> AsyncIterator[bytes]:

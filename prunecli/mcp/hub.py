@@ -1,7 +1,7 @@
-"""All servers of a session, in one thread of their own with its own event loop.
+"""All servers of a session, in a separate thread with its own event loop.
 
-So nothing that a server does, and nothing that the SDK needs to read it, holds up the screen. The thread starts with
-`begin` and imports the SDK first. Other threads read `servers` at any time; their requests cross over as coroutines.
+So neither a server nor the SDK can block the screen. The thread starts with `begin` and imports the SDK first. Other
+threads may read `servers` at any time; their requests are passed to the thread as coroutines.
 """
 
 import asyncio
@@ -27,14 +27,14 @@ SETTLE_SECONDS = 10.0
 """Seconds that a search waits for servers that are starting."""
 CLOSE_SECONDS = 8.0
 NO_QUESTIONS = "server-initiated requests"
-"""In the error of the Python SDK, and of FastMCP, for a question that the newest protocol cannot carry."""
+"""Part of the error of the Python SDK and FastMCP for a question that the newest protocol cannot send."""
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """A server that is configured. `held` keeps it from being started: it is disabled, or waits for approval."""
+    """A configured server. `held` is the reason why it is not started: it is disabled, or waits for approval."""
 
     definition: Definition
     held: State | None = None
@@ -66,18 +66,18 @@ class Hub:
 
     @property
     def begun(self) -> bool:
-        """Whether servers are started as they are wanted."""
+        """Whether the thread runs, so that wanted servers are started."""
         return self._thread is not None
 
     @property
     def servers(self) -> tuple[Server, ...]:
-        """All configured servers as they are now, in the order of their names."""
+        """The current state of all configured servers, sorted by name."""
         running, shown = dict(self._running), dict(self._shown)
         found = {name: running[name][0].server if name in running else one for name, one in shown.items()}
         return tuple(found[name] for name in sorted(found))
 
     def use(self, wanted: Sequence[Wanted]) -> None:
-        """Have exactly these servers: start what is new or changed, end what is gone or held."""
+        """Run exactly these servers: start new and changed ones, and end removed and held ones."""
         new = {one.definition.name: one for one in wanted}
         with self._lock:
             before, self._wanted = self._wanted, new
@@ -87,7 +87,7 @@ class Hub:
                     self._submit(self._apply, name)
 
     def begin(self) -> None:
-        """Start the servers in the background. Does nothing without servers, or the second time."""
+        """Start the servers in the background. Does nothing without servers or if called again."""
         with self._lock:
             if self._thread is None and any(one.held is None for one in self._wanted.values()):
                 self._loop = asyncio.new_event_loop()
@@ -95,7 +95,7 @@ class Hub:
                 self._thread.start()
 
     def restart(self, name: str) -> None:
-        """Connect again, whatever the state."""
+        """Connect again, regardless of the state."""
         self._submit(self._apply, name)
 
     def send(self, request: Coroutine[Any, Any, T]) -> "Future[T]":
@@ -106,11 +106,11 @@ class Hub:
         return asyncio.run_coroutine_threadsafe(request, self._loop)
 
     async def ask(self, request: Coroutine[Any, Any, T]) -> T:
-        """The same for a coroutine of another thread. Canceling it cancels the request."""
+        """Run a request from a coroutine of another thread. Canceling it cancels the request."""
         return await asyncio.wrap_future(self.send(request))
 
     def close(self) -> None:
-        """End all servers; waits some seconds at most."""
+        """End all servers. Waits for at most a few seconds."""
         loop, thread = self._loop, self._thread
         if loop is None or thread is None:
             return
@@ -123,7 +123,7 @@ class Hub:
     # Requests, in the hub's thread ---------------------------------------------------------------------------
 
     async def settled(self, seconds: float = SETTLE_SECONDS) -> None:
-        """Wait until no server is starting, some seconds at most."""
+        """Wait until no server is starting, for at most this many seconds."""
         waits = [asyncio.ensure_future(one.settled.wait()) for one, _ in self._running.values()]
         if waits:
             _, late = await asyncio.wait(waits, timeout=seconds)
@@ -148,8 +148,11 @@ class Hub:
         return output
 
     async def _use_older(self, connection: Connection, said: str) -> None:
-        """Connect in the older protocol if an error says that the server can ask the user only there. Then raises
-        ToolError: the call is not repeated by itself, because it may have done something before it asked."""
+        """Reconnect with the older protocol if an error says that the server can ask the user only there.
+
+        Then raises ToolError: the call is not repeated automatically, because it may have had effects before its
+        question.
+        """
         name = connection.server.name
         if connection.older or NO_QUESTIONS not in said:
             return
@@ -167,14 +170,14 @@ class Hub:
         return await (await self._connected(server)).read(uri, most)
 
     async def prompt(self, server: str, name: str, arguments: Mapping[str, str]) -> str:
-        """The text of a prompt. Raises ToolError."""
+        """Return the text of a prompt. Raises ToolError."""
         return await (await self._connected(server)).prompt(name, arguments)
 
     async def _connected(self, name: str) -> Connection:
-        """The connection, started again if it was lost. Raises ToolError."""
+        """Return the connection, reconnecting if it was lost. Raises ToolError."""
         if name in self._shown:
             async with self._locks[name]:
-                pass  # it may be about to start
+                pass  # the server may be about to start
         if name not in self._running:
             shown = {one.name: one for one in self.servers}
             if name in shown:
@@ -198,7 +201,7 @@ class Hub:
 
     def _run(self, loop: asyncio.AbstractEventLoop) -> None:
         asyncio.set_event_loop(loop)
-        loop.set_exception_handler(lambda *_: None)  # a defect of a server has been said by its connection
+        loop.set_exception_handler(lambda *_: None)  # a server's connection has already reported its failure
         try:
             self._load()
         except ImportError:
@@ -229,15 +232,15 @@ class Hub:
         self._shown[name] = Server(name, definition.transport, definition.origin, state, why)
 
     async def _apply(self, name: str, *, lost: bool = False) -> None:
-        """Bring one server in line with what is wanted; with `lost`, only if its connection is over."""
+        """Start or end one server as wanted; with `lost`, only if its connection is over."""
         async with self._locks[name]:
             offer, older = Offer(), False
             if lost:
                 before, _ = self._running[name]
                 if not before.over:
                     return
-                offer = before.server.offer  # known, so that each call tries again while the server is away
-                older = before.older
+                # Keep the known offer, so that calls retry while the server is away.
+                offer, older = before.server.offer, before.older
             await self._stop(name)
             self._show(name)
             wanted = self._wanted.get(name)

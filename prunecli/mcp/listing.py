@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 MAX_PAGES = 50
 MAX_ITEMS = 2_000
-"""Of one kind and server."""
+"""Maximum items of one kind from one server."""
 _MAX_DESCRIPTION = 4_000
 _MAX_URI = 500
 _MAX_INSTRUCTIONS = 4_000
@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 
 async def offer_of(client: "Client", log: Callable[[str], None]) -> Offer:
-    """Read all that a server offers. Raises what the SDK raises for the tools; other lists may fail and are empty."""
+    """Read a server's whole offer. Raises the SDK's error if listing tools fails; other lists that fail are empty."""
     able = client.server_capabilities
     tools = await _all(lambda at: client.list_tools(cursor=at), "tools") if able.tools else []
     resources = prompts = ()  # type: Any
@@ -63,7 +63,7 @@ def _tool(tool: "Tool") -> RemoteTool:
 
 
 def _claims(hints: "ToolAnnotations | None") -> str:
-    """What the server says of a tool's effects, "" if it says nothing."""
+    """Return the server's statement on a tool's effects, "" if there is none."""
     if hints is None:
         return ""
     if hints.read_only_hint:

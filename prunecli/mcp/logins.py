@@ -1,7 +1,7 @@
-"""What a login at an MCP server leaves behind: tokens, and the client that they were issued to.
+"""The stored result of a login to an MCP server: tokens, and the client that they were issued to.
 
-One file for each server, mode 0600, in a folder beside the key file. Its name is made of the server's name and its
-address, so a server of the same name elsewhere never gets the tokens.
+Each server has one file with mode 0600, in a folder beside the key file. The file name is derived from the server's
+name and address, so a server of the same name at another address never gets the tokens.
 """
 
 import hashlib
@@ -19,7 +19,7 @@ MAX_BYTES = 200_000
 
 
 class Login:
-    """The file of one server. Reads and writes it whole; nothing is kept in memory."""
+    """The file of one server. It is read and written as a whole; nothing is kept in memory."""
 
     def __init__(self, folder: Path, name: str, url: str) -> None:
         digest = hashlib.sha256(json.dumps([name, url]).encode()).hexdigest()[:32]
@@ -27,7 +27,7 @@ class Login:
         self._name = name
 
     def load(self) -> dict[str, Any]:
-        """What is kept; {} if nothing is, or if it is damaged, which a new login repairs.
+        """Return the stored data; {} if there is none or it is damaged, which a new login repairs.
 
         Raises ConfigError for a file that others can read, and for one that cannot be read.
         """
@@ -68,7 +68,7 @@ class Login:
             ) from error
 
     def forget(self) -> bool:
-        """Remove the file; returns whether there was one. Raises ConfigError."""
+        """Remove the file; return whether there was one. Raises ConfigError."""
         try:
             self._path.unlink()
         except FileNotFoundError:

@@ -3,7 +3,7 @@
     {"mcpServers": {"NAME": {"type": "stdio", "command": "npx", "args": ["-y", "server"], "env": {"KEY": "${KEY}"}}}}
     {"mcpServers": {"NAME": {"type": "http", "url": "https://example.com/mcp", "headers": {"X-Key": "${KEY}"}}}}
 
-A wrong entry costs that server only. Keys that no one here knows are ignored, as there.
+An invalid entry affects only that server. Unknown keys are ignored, as in Claude Code.
 """
 
 import json
@@ -29,14 +29,14 @@ _PROJECT = re.compile(r"\$\{CLAUDE_PROJECT_DIR(?::-[^}]*)?\}")
 
 
 class Found(NamedTuple):
-    """What a file defines, and a line for each entry that cannot be used."""
+    """The servers that a file defines, and a line for each entry that cannot be used."""
 
     definitions: tuple[Definition, ...] = ()
     problems: tuple[str, ...] = ()
 
 
 def read_servers(data: bytes, folder: Path, shown: str) -> Found:
-    """The servers of a file in `folder`. `shown` is its name for messages. Raises nothing."""
+    """Return the servers of a file in `folder`. `shown` is its name for messages. Raises nothing."""
     if len(data) > MAX_BYTES:
         return Found(problems=(f"{shown}: larger than {MAX_BYTES:,} bytes",))
     try:
@@ -64,7 +64,7 @@ def read_servers(data: bytes, folder: Path, shown: str) -> Found:
 
 
 class _Entry:
-    """One server of the file. Each method raises ConfigError that names file, server and key."""
+    """One server of the file. Each method raises a ConfigError that names file, server and key."""
 
     def __init__(self, name: str, entry: Any, folder: Path, shown: str) -> None:
         if problem := name_problem(name):
@@ -76,7 +76,7 @@ class _Entry:
         self._folder = folder
 
     def definition(self) -> Definition:
-        """The server as the file defines it."""
+        """Return the definition of the server."""
         entry = self._entry
         if "headersHelper" in entry:
             raise self._named.error("headersHelper", "not supported", "write headers with ${VARIABLE}")
@@ -130,7 +130,7 @@ class _Entry:
         return {name: self._filled(f"{key}.{name}"[:60], text) for name, text in value.items()}
 
     def _timeout(self) -> float:
-        """Milliseconds in the file."""
+        """Return the time limit in seconds; the file has milliseconds."""
         value = self._entry.get("timeout")
         if value is None:
             return DEFAULT_TIMEOUT

@@ -1,9 +1,9 @@
-"""Log in at a server that is reached by HTTP: OAuth 2.1 with PKCE, through a redirect to this machine.
+"""Logs in to a server that is reached by HTTP: OAuth 2.1 with PKCE, through a redirect to this machine.
 
-`quiet_auth` is for connections: it sends the tokens that there are and renews them, and raises `NeedsLogin` where
-only a person could go on. `log_in` is for a person: it shows an address for a browser, waits for the redirect and
-keeps the tokens. Everything but the redirect, the file and the limits is the SDK's: discovery (RFC 9728, 8414),
-registration (RFC 7591), resource indicators (RFC 8707), refresh. Imported only for a server behind a URL.
+`quiet_auth` is for connections: it sends stored tokens and renews them, and raises `NeedsLogin` if only the user can
+continue. `log_in` is for the user: it shows an address for a browser, waits for the redirect and stores the tokens.
+The SDK does everything except the redirect, the file and the limits: discovery (RFC 9728, 8414), registration (RFC
+7591), resource indicators (RFC 8707) and refresh. Imported only for a server behind a URL.
 """
 
 import asyncio
@@ -34,14 +34,14 @@ from prunecli.sanitize import one_line
 
 REQUEST_SECONDS = 30.0
 PERSON_SECONDS = 300.0
-"""How long a person may take in the browser."""
+"""Maximum seconds for the user in the browser."""
 EARLY_SECONDS = 30
-"""Tokens are renewed this long before they end, so that none ends on its way."""
+"""Seconds before expiry at which tokens are renewed, so that none expires on the way."""
 MAX_ANSWER = 1_000_000
 _SHOWN = 300
 _MARK = "prunecli.login"
 _PUBLIC: Final = "none"
-"""How a program on a user's machine authenticates as a client: it can keep no secret, and PKCE stands in for one."""
+"""The client authentication of a program on a user's machine: it cannot keep a secret, and uses PKCE instead."""
 
 _Model = TypeVar("_Model", bound=BaseModel)
 ShowAddress = Callable[[str], Awaitable[None]]
@@ -57,17 +57,17 @@ class NeedsLogin(PrunecliError):
 
 
 class LoginFailed(PrunecliError):
-    """The login did not work. The message names the server and says why."""
+    """The login failed. The message names the server and the reason."""
 
 
 def may_log_in(definition: Definition) -> bool:
-    """Whether this server is one to log in at: behind a URL, and without a credential in its headers."""
+    """Return whether the user can log in to this server: it has a URL, and no credential in its headers."""
     given = any(name.lower() == "authorization" for name in definition.headers)
     return definition.transport != "stdio" and definition.oauth is not False and not given
 
 
 def quiet_auth(definition: Definition, login: Login) -> httpx2.Auth | None:
-    """The authentication of a connection, or None for a server that gets none. `definition` is expanded."""
+    """Return the authentication of a connection; None for a server without one. `definition` is expanded."""
     if not may_log_in(definition):
         return None
 
@@ -77,10 +77,10 @@ def quiet_auth(definition: Definition, login: Login) -> httpx2.Auth | None:
 async def log_in(
     definition: Definition, login: Login, show: ShowAddress, *, seconds: float = PERSON_SECONDS
 ) -> None:
-    """Log in and keep the tokens. `show` gets the address for the browser. Raises PrunecliError.
+    """Log in and store the tokens. `show` is called with the address for the browser. Raises PrunecliError.
 
-    Earlier tokens are forgotten first. The redirect of an earlier registration is used again where its port is free;
-    otherwise the client registers anew.
+    Earlier tokens are removed first. The redirect of an earlier registration is reused if its port is free; otherwise
+    the client registers again.
     """
     if not may_log_in(definition):
         why = "its headers hold a credential" if definition.oauth is not False else "oauth is off"
@@ -118,7 +118,7 @@ async def log_in(
 
 
 async def _redirect(definition: Definition, kept: dict[str, Any]) -> Redirect:
-    """Where the browser comes back to. Raises LoginFailed for a fixed port that is taken."""
+    """Return the redirect for the browser. Raises LoginFailed if a fixed port is in use."""
     oauth = definition.oauth if isinstance(definition.oauth, OAuth) else OAuth()
     if oauth.callback_port:
         try:
@@ -137,7 +137,7 @@ async def _redirect(definition: Definition, kept: dict[str, Any]) -> Redirect:
 
 
 def _registered(kept: dict[str, Any]) -> list[str]:
-    """The redirects of an earlier registration."""
+    """Return the redirects of an earlier registration."""
     client = _valid(OAuthClientInformationFull, kept.get("client"))
     return [str(address) for address in (client.redirect_uris if client else None) or ()]
 
@@ -167,7 +167,7 @@ def _short(error: Exception) -> str:
 
 
 class _Storage:
-    """What the SDK keeps, in the file of a login, with when the tokens end and where they are renewed."""
+    """The SDK's storage in the file of a login, with the expiry of the tokens and the address that renews them."""
 
     def __init__(self, definition: Definition, login: Login) -> None:
         self.login = login
@@ -175,22 +175,22 @@ class _Storage:
         self._client_id = definition.oauth.client_id if isinstance(definition.oauth, OAuth) else ""
 
     async def get_tokens(self) -> OAuthToken | None:
-        """The SDK's `TokenStorage`."""
+        """Return the stored tokens (the SDK's `TokenStorage`)."""
         return _valid(OAuthToken, self.login.load().get("tokens"))
 
     async def set_tokens(self, tokens: OAuthToken) -> None:
-        """The SDK's `TokenStorage`."""
+        """Store the tokens (the SDK's `TokenStorage`)."""
         ends = time.time() + tokens.expires_in - EARLY_SECONDS if tokens.expires_in else None
         self._put("tokens", tokens.model_dump(mode="json", exclude_none=True), ends=ends)
 
     async def get_client_info(self) -> OAuthClientInformationFull | None:
-        """The SDK's `TokenStorage`."""
+        """Return the stored client (the SDK's `TokenStorage`)."""
         if self._client_id:
             return OAuthClientInformationFull(client_id=self._client_id, token_endpoint_auth_method=_PUBLIC)
         return _valid(OAuthClientInformationFull, self.login.load().get("client"))
 
     async def set_client_info(self, client_info: OAuthClientInformationFull) -> None:
-        """The SDK's `TokenStorage`."""
+        """Store the client (the SDK's `TokenStorage`)."""
         self._put("client", client_info.model_dump(mode="json", exclude_none=True))
 
     def _put(self, key: str, value: Any, **more: Any) -> None:
@@ -206,9 +206,9 @@ class _Storage:
 
 
 class _Provider(OAuthClientProvider):
-    """The SDK's flow with what it leaves out: no request without TLS, a bound on each answer, scopes that the user
-    chose, and renewal by a process that did not log in itself: the SDK forgets when the tokens end and where they
-    are renewed."""
+    """The SDK's flow with additions: no request without TLS, a limit on each answer, and scopes that the user chose.
+    A process that did not log in itself can also renew tokens, since the SDK does not store their expiry and where to
+    renew them."""
 
     def __init__(
         self,
@@ -234,8 +234,8 @@ class _Provider(OAuthClientProvider):
     async def async_auth_flow(
         self, request: httpx2.Request
     ) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
-        """Each request of the flow in turn, checked. Raises LoginFailed; NeedsLogin where nobody can be shown a page,
-        before anything is registered."""
+        """Yield each request of the flow after checking it. Raises LoginFailed. If no page can be shown to a user,
+        raises NeedsLogin before anything is registered."""
         if not self.context.is_token_valid():
             self._initialized = False  # another process may have renewed them
         flow = super().async_auth_flow(request)
@@ -281,22 +281,22 @@ class _Provider(OAuthClientProvider):
 
 
 def _marked(request: httpx2.Request) -> httpx2.Request:
-    """A request of the flow, which `of_login` tells from those to the server itself."""
+    """Mark a request of the flow, so that `of_login` can tell it from requests to the server itself."""
     request.extensions = {**request.extensions, _MARK: True}
     return request
 
 
 def of_login(request: httpx2.Request) -> bool:
-    """Whether a request is part of a login or a renewal."""
+    """Return whether a request is part of a login or a renewal."""
     return _MARK in request.extensions
 
 
 _NOWHERE = "http://127.0.0.1/callback"
-"""The redirect of connections, which none of them ever uses."""
+"""The redirect of connections, which is never used."""
 
 
 async def _read(response: httpx2.Response) -> None:
-    """Read an answer of the flow, which is short. Raises LoginFailed."""
+    """Read an answer of the flow, up to a limit. Raises LoginFailed."""
     length, chunks = 0, []
     async for chunk in response.aiter_bytes():
         length += len(chunk)
@@ -307,7 +307,7 @@ async def _read(response: httpx2.Response) -> None:
 
 
 def _valid(model: type[_Model], value: Any) -> _Model | None:
-    """The value as a model of the SDK, or None for a damaged one."""
+    """Return the value as a model of the SDK, or None if it is damaged."""
     try:
         return model.model_validate(value) if value is not None else None
     except ValidationError:

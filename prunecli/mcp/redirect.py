@@ -1,4 +1,4 @@
-"""The end of a login in a browser: a page on this machine that takes the code, once, for the right login.
+"""The end of a login in a browser: a page on this machine that accepts the code, once, for the right login.
 
 It listens on 127.0.0.1 only. A request without the login's own `state` is refused and changes nothing, so no other
 page or program can end or take over a login.
@@ -24,7 +24,7 @@ _SHOWN = 200
 
 
 class Code(NamedTuple):
-    """What came back: the code, the state that belongs to it, and who says that they sent it (RFC 9207)."""
+    """The data of the redirect: the code, its state, and the claimed issuer (RFC 9207)."""
 
     code: str
     state: str
@@ -32,7 +32,7 @@ class Code(NamedTuple):
 
 
 class Refused(PrunecliError):
-    """The authorization server came back without a code."""
+    """The authorization server redirected without a code."""
 
 
 class Redirect:
@@ -48,7 +48,7 @@ class Redirect:
 
     @classmethod
     async def at(cls, port: int, host: str = "127.0.0.1") -> "Redirect":
-        """Listen at a port; 0: any. `host` is only how the address spells this machine. Raises OSError."""
+        """Listen on a port (0: any). `host` is only the spelling of this machine in the address. Raises OSError."""
         made = cls(host)
         made._server = await asyncio.start_server(made._serve, "127.0.0.1", port, limit=MAX_REQUEST)
         made.address = f"http://{host}:{made._server.sockets[0].getsockname()[1]}{PATH}"
@@ -65,7 +65,7 @@ class Redirect:
         self._arrived.cancel()
 
     def expect(self, state: str) -> None:
-        """Take a code for this state only."""
+        """Accept a code for this state only."""
         self._state = state
 
     async def wait(self) -> Code:
@@ -92,7 +92,7 @@ class Redirect:
             writer.close()
 
     def _answer(self, line: str) -> tuple[str, str, str]:
-        """The status, title and text for a request line. Keeps the code if it is for this login."""
+        """Return the status, title and text for a request line. Stores the code if it belongs to this login."""
         method, _, rest = line.partition(" ")
         target = urlsplit(rest.rpartition(" ")[0])
         if method != "GET" or target.path != PATH:

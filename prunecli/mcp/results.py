@@ -1,4 +1,4 @@
-"""What servers send, as content of this program: bounded, and without control characters."""
+"""Converts data from servers to prunecli's content: limited in size, and without control characters."""
 
 import base64
 import json
@@ -22,23 +22,23 @@ if TYPE_CHECKING:
     )
 
 MAX_BLOCKS = 100
-"""Blocks of one result; the rest is counted."""
+"""Maximum blocks of one result; further ones are only counted."""
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 def plain(text: str) -> str:
-    """The text without control characters other than tab and line feed."""
+    """Return the text without control characters other than tab and line feed."""
     return well_formed(_CONTROL.sub("", text.replace("\r\n", "\n")))
 
 
 def in_line(text: str, most: int = 200) -> str:
-    """The beginning of a text, in one line."""
+    """Return the beginning of a text as one line."""
     line = " ".join(plain(text[: most * 4]).split())
     return line if len(line) <= most else line[: most - 1] + "…"
 
 
 def output_of(result: "CallToolResult", media: Media) -> ToolOutput:
-    """The result of a call. Structured content is added where no text repeats it."""
+    """Return the result of a call. Structured content is added if no text repeats it."""
     content = _blocks(result.content, media)
     if result.structured_content is not None and not _says(content, result.structured_content):
         content.append(Text(plain(json.dumps(result.structured_content, ensure_ascii=False))))
@@ -46,7 +46,7 @@ def output_of(result: "CallToolResult", media: Media) -> ToolOutput:
 
 
 def text_of_prompt(messages: "Sequence[PromptMessage]") -> str:
-    """The messages of a prompt as one text. An image is named; with two speakers, each is."""
+    """Return the messages of a prompt as one text. Images are named; if there are two speakers, so are they."""
     both = len({message.role for message in messages}) > 1
     parts = []
     for message in messages[:MAX_BLOCKS]:
@@ -59,7 +59,7 @@ def text_of_prompt(messages: "Sequence[PromptMessage]") -> str:
 def text_of_resource(
     contents: "Iterable[TextResourceContents | BlobResourceContents]", most: int, media: Media
 ) -> tuple[str, tuple[Block, ...]]:
-    """The text of a resource, at most `most` bytes, and its images."""
+    """Return the text of a resource, at most `most` bytes, and its images."""
     texts, images = list[str](), list[Block]()
     for one in contents:
         block = _resource(one, media, headed=False)
@@ -111,7 +111,7 @@ def _resource(
 
 
 def _image(data: str, kind: str, media: Media) -> Block:
-    """The image as `read` would give it, or a line that says why not."""
+    """Return the image as `read` would return it, or a line with the reason why not."""
     try:
         return image_of(base64.b64decode(data, validate=True), media)
     except ValueError as error:
@@ -119,8 +119,10 @@ def _image(data: str, kind: str, media: Media) -> Block:
 
 
 def _says(content: Sequence[Block], value: Json) -> bool:
-    """Whether the content repeats this value, as the protocol recommends: a text all of it, or each text an item of a
-    list. Servers wrap a value that is not an object in an object with one key, such as `result` or `content`.
+    """Return whether the content repeats this value, as the protocol recommends: in one text, or with a text for each
+    item of a list. Servers wrap a value that is not an object in an object with a single key, such as `result` or
+    `content`.
+
     """
     values = [value, *value.values()] if isinstance(value, dict) and len(value) == 1 else [value]
     said = [_meanings(block.text) for block in content if isinstance(block, Text)]
@@ -131,7 +133,7 @@ def _says(content: Sequence[Block], value: Json) -> bool:
 
 
 def _meanings(text: str) -> Sequence[Json]:
-    """What a text stands for: itself, and what it is as JSON."""
+    """Return the possible values of a text: the text itself, and its value as JSON."""
     try:
         return text, json.loads(text)
     except (ValueError, RecursionError):

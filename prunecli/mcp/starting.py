@@ -1,4 +1,4 @@
-"""How a server is started: its environment, and what the user is shown before they allow it."""
+"""Starting a server: its environment, and the explanation that the user sees before allowing it."""
 
 import os
 from collections.abc import Iterator, Mapping
@@ -10,7 +10,7 @@ _KEPT = frozenset(
     {
         *("HOME", "LANG", "LANGUAGE", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "TZ", "USER"),
         *("XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_RUNTIME_DIR"),
-        # How the network is reached, without which npx and uvx install nothing.
+        # The variables for reaching the network, which npx and uvx need for installing.
         *("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy"),
         *("SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS"),
     }
@@ -21,10 +21,10 @@ _SECRET_WORDS = ("AUTH", "CREDENTIAL", "KEY", "PASS", "SECRET", "TOKEN")
 
 
 def server_environment(environ: Mapping[str, str]) -> dict[str, str]:
-    """The environment that every server gets, before what its definition adds.
+    """Return the environment that every server gets, before what its definition adds.
 
-    `environ` is that of other commands, without our keys. What a server needs beyond PATH, HOME and the like, its
-    definition names: a token of one server is no business of another.
+    `environ` is that of other commands, without prunecli's keys. A definition names anything that its server needs
+    beyond PATH, HOME and the like, so one server never gets another's token.
     """
     kept = {name: value for name, value in environ.items() if name in _KEPT or name.startswith("LC_")}
     if "PATH" in kept:
@@ -34,7 +34,8 @@ def server_environment(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def masked(text: str) -> str:
-    """A value of `env` or `headers` for a screen: references to variables stay, what is written out does not."""
+    """Return a value of `env` or `headers` for the screen. References to variables stay; literal values are
+    hidden."""
     found, at = [], 0
     for match in VARIABLE.finditer(text):
         found += [_masked(text[at : match.start()]), _reference(match[1], match[2])]
@@ -43,15 +44,15 @@ def masked(text: str) -> str:
 
 
 def masked_url(url: str) -> str:
-    """An address for a screen: without its query and fragment, which may hold a key."""
+    """Return an address for the screen, without its query and fragment, which may contain a key."""
     address, mark, _ = url.partition("?")
     address, anchor, _ = address.partition("#")
     return f"{address}{mark or anchor}{_HIDDEN}" if mark or anchor else address
 
 
 def explain(definition: Definition, environ: Mapping[str, str]) -> Iterator[str]:
-    """The consequences of approving a server, as lines: the program or host, and the data it gets. Variables that
-    determine the program or the destination are expanded. Raises DefinitionError as `expanded` does.
+    """Yield the consequences of approving a server, as lines: the program or host, and the data it gets. Variables
+    that determine the program or the destination are expanded. Raises DefinitionError as `expanded` does.
     """
     ready = definition.expanded(environ)
     if definition.transport == "stdio":
@@ -59,7 +60,7 @@ def explain(definition: Definition, environ: Mapping[str, str]) -> Iterator[str]
         yield f"In: {one_line(ready.cwd)}"
         for name, value in definition.env.items():
             if (name, value) == ("CLAUDE_PROJECT_DIR", ready.cwd):
-                continue  # ours, and the line above says it
+                continue  # prunecli's own; the line above names it
             secret = any(word in name.upper() for word in _SECRET_WORDS)
             yield f"With: {one_line(name)}={one_line(masked(value) if secret else value)}"
     else:

@@ -1,4 +1,4 @@
-"""What is known of one server: values that any thread may read, made anew at each change."""
+"""The known state of one server: values that any thread may read, replaced at each change."""
 
 import shlex
 from collections.abc import Mapping
@@ -11,12 +11,12 @@ State: TypeAlias = Literal["starting", "connected", "failed", "disabled", "needs
 """`starting` until the server has answered and its tools are listed."""
 
 MAX_NAME = 128
-"""Characters of the name of a tool or a prompt, as the protocol's own rule has it."""
+"""Maximum characters of the name of a tool or a prompt, by the protocol's own rule."""
 
 
 @dataclass(frozen=True, slots=True)
 class RemoteTool:
-    """One tool of a server. `claims` is what the server says of its effects, in words; nobody checks it."""
+    """One tool of a server. `claims` is the server's own statement on the tool's effects, which is not checked."""
 
     name: str
     description: str
@@ -26,7 +26,7 @@ class RemoteTool:
 
 @dataclass(frozen=True, slots=True)
 class RemoteResource:
-    """Something a server lets one read, by its URI."""
+    """A resource that a server offers for reading, by its URI."""
 
     uri: str
     name: str
@@ -35,16 +35,16 @@ class RemoteResource:
 
 @dataclass(frozen=True, slots=True)
 class RemotePrompt:
-    """A prompt of a server: its arguments in order, with those that must be given first marked by True."""
+    """A prompt of a server, with its arguments in order. True marks an argument that is required."""
 
     name: str
     description: str = ""
     arguments: tuple[tuple[str, bool], ...] = ()
 
     def given(self, text: str) -> dict[str, str]:
-        """The arguments of a typed text, in order; quotes keep words together, and the last takes the rest.
+        """Return the arguments of a typed text, in order; quotes keep words together, and the last takes the rest.
 
-        Raises ValueError that says how to call it.
+        Raises a ValueError that explains how to call the prompt.
         """
         usage = " ".join(f"<{name}>" if needed else f"[{name}]" for name, needed in self.arguments)
         try:
@@ -64,7 +64,7 @@ class RemotePrompt:
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """All that a connected server offers. `left_out` says in a line what of it cannot be used, or is ""."""
+    """All that a connected server offers. `left_out` is a line on unusable items, or ""."""
 
     tools: tuple[RemoteTool, ...] = ()
     resources: tuple[RemoteResource, ...] = ()
@@ -75,8 +75,8 @@ class Offer:
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """One server as it is now. `why` is one line about its state, such as the last error; `origin` names the file
-    that defines it; `log` are the last lines of its standard error and of what went wrong."""
+    """The current state of one server. `why` is one line about its state, such as the last error. `origin` names the
+    file that defines it. `log` are the last lines of its standard error and of reported problems."""
 
     name: str
     transport: str
@@ -88,5 +88,5 @@ class Server:
 
 
 def usable(name: str) -> bool:
-    """Whether a name can be shown, called and written into a rule as it is."""
+    """Return whether a name can be shown, called and used in a rule unchanged."""
     return bool(name) and len(name) <= MAX_NAME and name.isprintable() and " " not in name

@@ -1,7 +1,8 @@
 """The transport of a server that is a program: a line of JSON for each message, with limits on both sides.
 
-The SDK's own keeps a line of any length and reads no standard error. Here a message that is too long is dropped while
-it comes, and the call it would have answered fails; lines that are no messages go to the log.
+The SDK's own transport keeps a line of any length and does not read standard error. Here, a message that is too long
+is dropped while it arrives, and the call that it would have answered fails. Lines that are not messages go to the
+log.
 """
 
 import asyncio
@@ -19,15 +20,15 @@ if TYPE_CHECKING:
     from mcp.client._transport import TransportStreams
 
 MAX_MESSAGE = 8_000_000
-"""Bytes of one message."""
+"""Maximum bytes of one message."""
 MAX_DROPPED = 512_000_000
-"""Bytes of one message after which the server is given up: nothing is read from it any more."""
+"""Bytes of one message after which the server is abandoned and no longer read."""
 MAX_NOISE = 20_000_000
-"""Bytes of lines that are no messages, since the last message, after which the server is given up. Each line counts
-`_LINE_BYTES` more."""
+"""Bytes of lines since the last message that are not messages, after which the server is abandoned. Each line counts
+as `_LINE_BYTES` more."""
 _LINE_BYTES = 200
 _LOGGED_NOISE = 5_000
-"""Of these bytes the first are logged."""
+"""How many of these bytes are logged, from the first on."""
 MAX_LOG_LINE = 500
 CHUNK = 65_536
 GRACE = 1.5
@@ -44,14 +45,14 @@ Log = Callable[[str], None]
 
 
 class Flooded(Exception):
-    """The server sent more than is read. The message says what."""
+    """The server exceeded a limit. The message names what it sent."""
 
 
 class Lines:
-    """Splits what arrives into lines, and drops those that are too long.
+    """A splitter of input into lines that drops lines that are too long.
 
-    `feed` returns the lines that are complete; a dropped one is returned as the id of the call that it answers.
-    Raises Flooded for a line that cannot be matched with a call, or does not end.
+    `feed` returns complete lines. A dropped line is returned as the id of the call that it answers. Raises Flooded
+    for a line that cannot be matched with a call or does not end.
     """
 
     def __init__(self, most: int = MAX_MESSAGE) -> None:
@@ -61,7 +62,7 @@ class Lines:
         self._head = self._tail = b""
 
     def feed(self, data: bytes) -> list[bytes | int]:
-        """Take a chunk."""
+        """Process a chunk and return the lines that it completes."""
         found: list[bytes | int] = []
         *ends, rest = data.split(b"\n")
         for end in ends:
@@ -104,9 +105,10 @@ class Lines:
 async def stdio_transport(
     argv: tuple[str, ...], *, cwd: Path, env: Mapping[str, str], log: Log, lost: Callable[[str], None]
 ) -> AsyncGenerator["TransportStreams", None]:
-    """Start the program and yield its streams; end it, with all it started, on the way out.
+    """Start the program and yield its streams. On exit, end it with all processes that it started.
 
-    `lost` hears why the connection ended, if it ends by itself. Raises OSError if the program cannot be started.
+    If the connection ends by itself, `lost` is called with the reason. Raises OSError if the program cannot be
+    started.
     """
     import anyio
     from mcp.shared.message import SessionMessage
@@ -173,13 +175,14 @@ async def _read_messages(
     except (OSError, ValueError) as error:
         lost(f"cannot read its output: {error}")
     except (anyio.ClosedResourceError, anyio.BrokenResourceError):
-        pass  # nobody reads any more
+        pass  # the reader is gone
     finally:
         incoming.close()
 
 
 def _message(line: bytes | int) -> Any:
-    """The message of a line, None for noise. A dropped or unreadable one becomes the error that answers its call."""
+    """Return the message of a line, None for noise. A dropped or unreadable line becomes the error that answers its
+    call."""
     from mcp.shared.message import SessionMessage
     from mcp_types import jsonrpc_message_adapter
 
@@ -204,14 +207,16 @@ def _failure(answered: int, why: str) -> Any:
 
 
 def _mended(line: bytes) -> bytes:
-    """A line without what the strict parser refuses: halves of characters, as a cut text has them, and NaN. Raises
-    ValueError, RecursionError."""
+    """Return a line without what the strict parser refuses: halves of characters, as in a cut text, and NaN.
+
+    Raises ValueError, RecursionError.
+    """
     value = json.loads(line.decode("utf-8", "replace"), parse_constant=lambda _: None)
     return json.dumps(value, ensure_ascii=False).encode("utf-8", "replace")
 
 
 def _answered(head: bytes, tail: bytes) -> int | None:
-    """The id of the call that a message answers, by both ends of it."""
+    """Return the id of the call that a message answers, from either end of the message."""
     found = _ID_FIRST.search(head) or _ID_LAST.search(tail)
     return int(found[1]) if found else None
 
@@ -250,19 +255,18 @@ async def _end(
         if await _exited(process, GRACE):
             break
     with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, signal.SIGKILL)  # whatever it started in its group
+        os.killpg(process.pid, signal.SIGKILL)  # the processes that it started in its group
     for task in (*tasks, drain):
         task.cancel()
     await asyncio.gather(*tasks, drain, return_exceptions=True)
-    transport = getattr(
-        process, "_transport", None
-    )  # else it is closed, with a warning, when it is collected
+    transport = getattr(process, "_transport", None)  # otherwise garbage collection closes it, with a warning
     if transport is not None:
         transport.close()
 
 
 async def _exited(process: asyncio.subprocess.Process, seconds: float) -> bool:
-    """Whether it ends in time. `Process.wait` would also wait for what it started, which may hold its pipes."""
+    """Return whether the process ends in time. `Process.wait` would also wait for its children, which may hold its
+    pipes open."""
     until = asyncio.get_running_loop().time() + seconds
     while process.returncode is None and asyncio.get_running_loop().time() < until:  # noqa: ASYNC110
         await asyncio.sleep(0.02)
@@ -270,7 +274,7 @@ async def _exited(process: asyncio.subprocess.Process, seconds: float) -> bool:
 
 
 async def _drain(output: asyncio.StreamReader) -> None:
-    """Throw away what a server still writes, so that it can end."""
+    """Discard the server's remaining output, so that it can end."""
     with contextlib.suppress(RuntimeError):
         while await output.read(CHUNK):  # noqa: ASYNC110
             await asyncio.sleep(0)

@@ -17,20 +17,20 @@ _BOUND_UPPER, _BOUND = (5, 1), (5, 5)
 
 
 def claude_version(name: str) -> tuple[int, int] | None:
-    """The version, such as (5, 5) for `claude-opus-5-5` or `opus`; None without one or for another vendor."""
+    """Return the version, such as (5, 5) for `claude-opus-5-5` or `opus`; None without one or for another vendor."""
     found = _VERSION.search(_lower(name))
     return (int(found[2]), int(found[3] or 0)) if found else None
 
 
 def reads_summaries(name: str) -> bool:
-    """Whether the model accepts summaries made by the endpoint, for it or another model."""
+    """Return whether the model accepts summaries made by the endpoint, for it or another model."""
     version = claude_version(name)
     return version is not None and version >= (4, 6)
 
 
 @lru_cache(maxsize=256)
 def is_bound(name: str) -> bool:
-    """Whether the model signs its thinking over everything before it ("preserved thinking").
+    """Return whether the model signs its thinking over everything before it ("preserved thinking").
 
     A changed or missing block before such a thinking block invalidates it and all later thinking: the endpoint
     rejects the request or, if asked to, drops those blocks. Models newer than the known ones are assumed to do the
@@ -43,7 +43,7 @@ def is_bound(name: str) -> bool:
 
 @lru_cache(maxsize=256)
 def may_read(reader: str, writer: str) -> bool:
-    """Whether a model sees the thinking of another one. An endpoint omits other thinking but never rejects it.
+    """Return whether a model sees the thinking of another one. An endpoint omits other thinking but never rejects it.
 
     Blocks that a model cannot read come back when the conversation returns to a model that can. True for names
     without a family or version. Source: "Preserved thinking" and the migration guides of Claude Opus, Sonnet and

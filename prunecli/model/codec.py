@@ -31,7 +31,7 @@ _SURROGATES = re.compile("[\ud800-\udfff]")
 _MAX_DIGITS = 40
 _BOM = b"\xef\xbb\xbf"
 MAX_DEPTH = 100
-"""The maximum nesting of foreign JSON.
+"""Maximum nesting of JSON from other programs.
 
 No program writes more than a dozen levels, and Python's own limit depends on its version.
 """
@@ -53,7 +53,7 @@ def _replaced(text: str) -> str:
 
 
 def well_formed_json(value: Json) -> Json:
-    """A JSON value with each string `well_formed`, including keys."""
+    """Return a JSON value with each string `well_formed`, including keys."""
     if isinstance(value, str):
         return well_formed(value)
     if isinstance(value, dict):  # not Mapping: that check would dominate
@@ -71,12 +71,12 @@ _CANONICAL = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",
 
 
 def canonical(value: Json) -> bytes:
-    """Sorted, compact UTF-8 JSON. Raises ValueError for NaN and infinities."""
+    """Return sorted, compact UTF-8 JSON. Raises ValueError for NaN and infinities."""
     return _CANONICAL.encode(value).encode()
 
 
 def canonical_string(text: str) -> bytes:
-    """`canonical` of a text, in a third of the time."""
+    """Return `canonical` of a text, in a third of the time."""
     return encode_basestring(text).encode()
 
 
@@ -84,7 +84,7 @@ def canonical_string(text: str) -> bytes:
 
 
 def block_to_json(block: Block) -> dict[str, Json]:
-    """The block as the log keeps it: Anthropic's shape plus an image's size and a blob's reference."""
+    """Return the block in the log's form: Anthropic's form plus an image's size and a blob's reference."""
     match block:
         case Text(text, citations):
             cited = {"citations": [dict(one) for one in citations]} if citations else {}
@@ -109,7 +109,7 @@ def block_to_json(block: Block) -> dict[str, Json]:
 
 
 def block_from_json(value: Mapping[str, Json]) -> Block:
-    """The block described by a JSON object of the log or the wire. Raises ValueError if malformed."""
+    """Return the block described by a JSON object of the log or the wire. Raises ValueError if malformed."""
     try:
         match value.get("type"):
             case "text":
@@ -146,24 +146,24 @@ _DOCUMENT_KEYS = frozenset(("type", "source", "pages"))
 
 
 def _is_pdf(source: Json) -> bool:
-    """Whether this is the source of a `Document`; a document of another kind is kept unchanged."""
+    """Return whether this is the source of a `Document`; a document of another kind is kept unchanged."""
     known = isinstance(source, Mapping) and source.keys() == {"type", "media_type", "data"}
     return known and source["type"] == "base64" and source["media_type"] == PDF
 
 
 def _citations(value: Json) -> tuple[Mapping[str, Json], ...]:
-    """The citations of a text; () unless all are objects."""
+    """Return the citations of a text; () unless all are objects."""
     usable = isinstance(value, list) and all(isinstance(item, dict) for item in value)
     return tuple(map(mapping, value)) if usable else ()
 
 
 def _size(value: Json) -> int:
-    """A size, 0 if invalid; it is only used for display and estimates."""
+    """Return a size, 0 if invalid; it is only used for display and estimates."""
     return value if type(value) is int and 0 <= value < 10**12 else 0
 
 
 def content_from_json(value: Json) -> tuple[Block, ...]:
-    """A message's content: a string or a list of blocks. Raises ValueError for anything else."""
+    """Return a message's content: a string or a list of blocks. Raises ValueError for anything else."""
     if isinstance(value, str):
         return (Text(well_formed(value)),)
     if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
@@ -172,19 +172,19 @@ def content_from_json(value: Json) -> tuple[Block, ...]:
 
 
 def content_to_json(content: tuple[Block, ...]) -> list[dict[str, Json]]:
-    """The blocks of a content as a JSON list."""
+    """Return the blocks of a content as a JSON list."""
     return [block_to_json(block) for block in content]
 
 
 def string(value: Json) -> str:
-    """The value as a well-formed string. Raises ValueError for anything else."""
+    """Return the value as a well-formed string. Raises ValueError for anything else."""
     if not isinstance(value, str):
         raise ValueError(f"expected a string, got {type(value).__name__}")
     return well_formed(value)
 
 
 def mapping(value: Json) -> dict[str, Json]:
-    """The value as an object of well-formed strings. Raises ValueError for anything else."""
+    """Return the value as an object of well-formed strings. Raises ValueError for anything else."""
     if not isinstance(value, dict):
         raise ValueError(f"expected an object, got {type(value).__name__}")
     clean: dict[str, Json] = well_formed_json(value)
@@ -192,7 +192,7 @@ def mapping(value: Json) -> dict[str, Json]:
 
 
 def usage_to_json(usage: Usage) -> dict[str, Json]:
-    """The usage in the API's names; unreported fields are omitted."""
+    """Return the usage in the API's names; unreported fields are omitted."""
     pairs = {
         "input_tokens": usage.input_tokens,
         "output_tokens": usage.output_tokens,
@@ -206,7 +206,7 @@ def usage_to_json(usage: Usage) -> dict[str, Json]:
 
 
 def usage_from_json(value: Mapping[str, Json]) -> Usage:
-    """The usage from the API's names; absent or null fields stay unknown."""
+    """Return the usage from the API's names; absent or null fields stay unknown."""
 
     def count(key: str) -> int | None:
         found = value.get(key)
@@ -222,14 +222,14 @@ def usage_from_json(value: Mapping[str, Json]) -> Usage:
 
 
 def searches_of(usage: Mapping[str, Json]) -> int | None:
-    """The billed searches in a usage as the API reports it, None if it reports none."""
+    """Return the billed searches in a usage as the API reports it, None if it reports none."""
     tools = usage.get("server_tool_use")
     found = tools.get("web_search_requests") if isinstance(tools, Mapping) else None
     return found if type(found) is int and found >= 0 else None
 
 
 def strict_loads(data: bytes | str, levels: int = MAX_DEPTH) -> Json:
-    """json.loads without its leniency: no NaN, huge integers, duplicate keys or deep nesting.
+    """Parse JSON strictly, without NaN, huge integers, duplicate keys or deep nesting.
 
     Raises ValueError.
     """
@@ -251,11 +251,13 @@ def _decoded(text: str) -> Json:
         value, end = _SCAN(text, 0)
     except StopIteration:
         end = -1
-    return value if end == len(text) else _STRICT.decode(text)  # trailing text: blanks, or an error to raise
+    return (
+        value if end == len(text) else _STRICT.decode(text)
+    )  # trailing text: white space, or an error to raise
 
 
 def nests_deeper(value: Json, levels: int) -> bool:
-    """Whether lists and objects are nested more than this many levels deep; works without recursion."""
+    """Return whether lists and objects are nested more than this many levels deep; works without recursion."""
     level = [value]
     for _ in range(levels + 1):
         inner = [one for one in level if isinstance(one, dict | list) and one]

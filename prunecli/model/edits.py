@@ -1,7 +1,7 @@
 """Edits: the changes that a prune makes, one for each target in the working context.
 
-An edit names its target by `seq` and carries the exact text the model will see instead, so that replay never
-recomputes anything.
+An edit names its target by `seq` and has the exact text that the model will see instead, so replay never recomputes
+anything.
 """
 
 from dataclasses import dataclass
@@ -34,5 +34,5 @@ class Edit:
 
     @property
     def tokens_saved(self) -> int:
-        """Tokens the edit withholds from the working context; negative for a memo."""
+        """The tokens that the edit withholds from the working context; negative for a memo."""
         return self.tokens_before - self.tokens_after

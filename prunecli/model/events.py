@@ -28,8 +28,8 @@ LOG_VERSION = 1
 class SessionStarted:
     """The first record of each session.
 
-    `parent` is `{"id", "seq"}` of the session it was copied from up to that record, or None. With `tool_use_id`, it
-    is no copy: that call of the session's agent started it as a task.
+    `parent` is `{"id", "seq"}` of the session it was copied from up to that record, or None. With `tool_use_id`, the
+    session is not a copy: that call of the parent's agent started it as a task.
     """
 
     id: str
@@ -44,7 +44,7 @@ class SessionStarted:
 class Spilled:
     """A result that was too long to send whole. `shown` is sent in place of its texts; its other blocks are sent.
 
-    `tokens` is the raw estimate of what was held back: the texts less `shown`.
+    `tokens` is the raw estimate of the part held back: the texts minus `shown`.
     """
 
     tokens: int
@@ -52,7 +52,7 @@ class Spilled:
 
 
 def shown_of(content: tuple[Block, ...], spilled: Spilled) -> tuple[Block, ...]:
-    """What is sent of a content that was too long."""
+    """Return the part of a long content that is sent."""
     return Text(spilled.shown), *(block for block in content if not isinstance(block, Text))
 
 
@@ -72,8 +72,8 @@ class UserMessage:
 
     With origin `command` (a `!cmd` or a `/restore`), block 0 is what was typed and the rest is output, which may be
     pruned. `restores` are the entries whose originals a `/restore` shows again; the entry is pinned. With origin
-    `attachment`, block 0 names what the message before it attaches, and the rest is its content, a result of the call
-    in `attached`: not the user's words, and prunable.
+    `attachment`, block 0 names an attachment of the message before it, and the rest is its content, a result of the
+    call in `attached`. An attachment is not the user's words, and may be pruned.
     """
 
     content: tuple[Block, ...]
@@ -83,12 +83,12 @@ class UserMessage:
 
     @property
     def has_output(self) -> bool:
-        """Whether it is more than the user's words: the output of a command, or an attachment."""
+        """Whether the message has more than the user's words: the output of a command, or an attachment."""
         return self.origin in ("command", "attachment") and len(self.content) > 1
 
     @property
     def sent(self) -> tuple[Block, ...]:
-        """The blocks that are sent: of a long attachment only what is shown of it."""
+        """The blocks that are sent; of a long attachment, only the shown part."""
         if self.attached is None or self.attached.spilled is None:
             return self.content
         return *self.content[:1], *shown_of(self.content[1:], self.attached.spilled)
@@ -130,11 +130,11 @@ class ToolStarted:
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """The answer to one call. `content` is whole; `spilled` says what of it is sent, None for all of it.
+    """The answer to one call. `content` is whole; `spilled` describes the part that is sent, None for all of it.
 
-    `details` is for the screen and for plans (a prun); it is never sent. `tokens` is the raw estimate of what is sent
-    by the shipped tokenizer, so that resuming a session needs none; None if another program or estimator made the
-    record.
+    `details` is for the screen and for plans (a prun); it is never sent. `tokens` is the raw estimate, by the shipped
+    tokenizer, of what is sent, so that resuming a session needs no tokenizer; None if another program or estimator
+    made the record.
     """
 
     tool_use_id: str
@@ -148,7 +148,7 @@ class ToolResult:
 
     @property
     def sent(self) -> tuple[Block, ...]:
-        """The blocks that are sent: the content, or what is shown of it and the blocks that are no text."""
+        """The blocks that are sent: the content, or its shown part and the blocks that are not text."""
         return self.content if self.spilled is None else shown_of(self.content, self.spilled)
 
 
@@ -197,9 +197,9 @@ class CompactionApplied:
     """A summary that replaces the entries between `head_end` and `tail_start`.
 
     `usage` is the cost of writing it. `block` is the summary made and signed by the endpoint, None if the model wrote
-    it on our request. The block is sent back unchanged, and `summary` only to a model or an endpoint that does not
-    accept the block. `words` are the user's messages in that range. They are sent where this record stands, because
-    nothing may come between the block and the kept turns.
+    the summary on prunecli's request. The block is sent back unchanged, and `summary` only to a model or an endpoint
+    that does not accept the block. `words` are the user's messages in that range. They are sent at the position of
+    this record, because nothing may come between the block and the kept turns.
     """
 
     summary: str
@@ -229,9 +229,9 @@ class AttemptBilled:
     """Usage that the endpoint reported for an attempt whose answer is not in the log.
 
     `cut`: the stream broke off and is tried again, or failed. `stopped`: the user stopped it before any text.
-    `summary`: a summary that was not used. The prompt was billed in full; `usage.output_tokens` is what had been
-    reported by then, which most endpoints do only at the end of an answer. `task`: a request of a task, whose answer
-    is in the log of its own session; `child` is `{"id", "seq"}` of it.
+    `summary`: a summary that was not used. The prompt was billed in full. `usage.output_tokens` is the output
+    reported by then; most endpoints report output only at the end of an answer. `task`: a request of a task, whose
+    answer is in the log of its own session; `child` is `{"id", "seq"}` of it.
     """
 
     model: str
@@ -244,9 +244,9 @@ class AttemptBilled:
 class FilesSaved:
     """A snapshot of the workspace's files; never sent. `tree` names it in the snapshots of the directory `root`.
 
-    `before`: nothing has changed yet since the newest user message or rewind. The next snapshot, `after`, is taken at
-    the end of the work, so the differences between both are its changes. `skipped` are paths that the snapshot does
-    not cover (too large, nested repositories).
+    `before`: nothing has changed since the newest user message or rewind. The next snapshot, `after`, is taken at the
+    end of the work, so the differences between the two are the changes of that work. `skipped` are paths that the
+    snapshot does not cover (too large, nested repositories).
     """
 
     tree: str
@@ -259,7 +259,7 @@ class FilesSaved:
 
 @dataclass(frozen=True, slots=True)
 class SettingChanged:
-    """A setting of this session, by its dotted key; `session.name` too."""
+    """A setting of this session, by its dotted key; this includes `session.name`."""
 
     key: str
     value: Json
@@ -267,9 +267,9 @@ class SettingChanged:
 
 @dataclass(frozen=True, slots=True)
 class RunEnded:
-    """The agent is idle again; `reason` says why.
+    """The agent is idle again; `reason` is the reason.
 
-    `error` is the message of what failed and its hint on the next line, "" for the other reasons.
+    `error` is the error message with its hint on the next line, "" for other reasons.
     """
 
     reason: EndReason

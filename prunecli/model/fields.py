@@ -22,7 +22,7 @@ def _present(payload: Mapping[str, Json], key: str) -> Json:
 
 
 def text(payload: Mapping[str, Json], key: str, default: str | None = None) -> str:
-    """A string. Without a default the key is required; with one, null counts as missing."""
+    """Return a string. Without a default, the key is required; with one, null counts as missing."""
     value = payload.get(key) if default is not None else _present(payload, key)
     if value is None and default is not None:
         return default
@@ -32,12 +32,12 @@ def text(payload: Mapping[str, Json], key: str, default: str | None = None) -> s
 
 
 def optional_text(payload: Mapping[str, Json], key: str) -> str | None:
-    """A string, or None if the key is missing or null."""
+    """Return a string, or None if the key is missing or null."""
     return None if payload.get(key) is None else text(payload, key)
 
 
 def whole(payload: Mapping[str, Json], key: str, default: int | None = None) -> int:
-    """An integer between -`MOST` and `MOST`. Without a default the key is required."""
+    """Return an integer between -`MOST` and `MOST`. Without a default the key is required."""
     value = payload.get(key) if default is not None else _present(payload, key)
     if value is None and default is not None:
         return default
@@ -49,12 +49,12 @@ def whole(payload: Mapping[str, Json], key: str, default: int | None = None) -> 
 
 
 def optional_whole(payload: Mapping[str, Json], key: str) -> int | None:
-    """An integer, or None if the key is missing or null."""
+    """Return an integer, or None if the key is missing or null."""
     return None if payload.get(key) is None else whole(payload, key)
 
 
 def flag(payload: Mapping[str, Json], key: str, default: bool) -> bool:
-    """A boolean, or the default if the key is missing or null."""
+    """Return a boolean, or the default if the key is missing or null."""
     value = payload.get(key)
     if value is not None and not isinstance(value, bool):
         raise _expected(key, "true or false", value)
@@ -62,7 +62,7 @@ def flag(payload: Mapping[str, Json], key: str, default: bool) -> bool:
 
 
 def part(payload: Mapping[str, Json], key: str) -> Mapping[str, Json]:
-    """An object, empty if the key is missing or null."""
+    """Return an object, empty if the key is missing or null."""
     value = payload.get(key)
     if value is not None and not isinstance(value, dict):
         raise _expected(key, "an object", value)
@@ -70,12 +70,12 @@ def part(payload: Mapping[str, Json], key: str) -> Mapping[str, Json]:
 
 
 def optional_part(payload: Mapping[str, Json], key: str) -> dict[str, Json] | None:
-    """An object of well-formed strings, or None if the key is missing or null."""
+    """Return an object of well-formed strings, or None if the key is missing or null."""
     return mapping(payload[key]) if part(payload, key) else None
 
 
 def parts(payload: Mapping[str, Json], key: str) -> list[dict[str, Json]]:
-    """A list of objects; the key is required."""
+    """Return a list of objects; the key is required."""
     value = _present(payload, key)
     if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
         raise _expected(key, "a list of objects", value)
@@ -83,12 +83,12 @@ def parts(payload: Mapping[str, Json], key: str) -> list[dict[str, Json]]:
 
 
 def objects(payload: Mapping[str, Json], key: str) -> tuple[dict[str, Json], ...] | None:
-    """A list of objects of well-formed strings, or None if the key is missing or null."""
+    """Return a list of objects of well-formed strings, or None if the key is missing or null."""
     return None if payload.get(key) is None else tuple(map(mapping, parts(payload, key)))
 
 
 def wholes(payload: Mapping[str, Json], key: str) -> tuple[int, ...]:
-    """A list of integers, empty if the key is missing or null."""
+    """Return a list of integers, empty if the key is missing or null."""
     value = payload.get(key) or []
     if not isinstance(value, list) or not all(type(item) is int and abs(item) <= MOST for item in value):
         raise _expected(key, "a list of integers", value)
@@ -96,7 +96,7 @@ def wholes(payload: Mapping[str, Json], key: str) -> tuple[int, ...]:
 
 
 def texts(payload: Mapping[str, Json], key: str) -> tuple[str, ...]:
-    """A list of strings, empty if the key is missing or null."""
+    """Return a list of strings, empty if the key is missing or null."""
     value = payload.get(key) or []
     if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
         raise _expected(key, "a list of strings", value)
@@ -104,17 +104,17 @@ def texts(payload: Mapping[str, Json], key: str) -> tuple[str, ...]:
 
 
 def content(payload: Mapping[str, Json]) -> tuple[Block, ...]:
-    """The content of a message: a string or a list of blocks."""
+    """Return the content of a message: a string or a list of blocks."""
     return content_from_json(_present(payload, "content"))
 
 
 def arguments(payload: Mapping[str, Json]) -> dict[str, Json]:
-    """The input of a call."""
+    """Return the input of a call."""
     return mapping(_present(payload, "input"))
 
 
 def touches(payload: Mapping[str, Json]) -> Touches | None:
-    """The touches of a call, or None if the key is missing or null."""
+    """Return the touches of a call, or None if the key is missing or null."""
     if payload.get("touches") is None:
         return None
     given = part(payload, "touches")
@@ -131,7 +131,7 @@ USAGE_TOKENS = (
 
 
 def usage(payload: Mapping[str, Json]) -> Usage:
-    """The usage in the API's names; absent cache fields stay unknown."""
+    """Return the usage in the API's names; absent cache fields stay unknown."""
     given = part(payload, "usage")
     found = {key: None if given.get(key) is None else whole(given, key) for key in USAGE_TOKENS}
     if wrong := next((key for key, count in found.items() if count is not None and count < 0), None):
@@ -146,16 +146,16 @@ def usage(payload: Mapping[str, Json]) -> Usage:
 
 
 def requirements(payload: Mapping[str, Json]) -> tuple[str, ...]:
-    """The features a version must understand to continue the session.
+    """Return the features that a version must understand to continue the session.
 
-    Reads leniently: any other value still means a feature unknown to this version.
+    The value is read leniently: any other value means a feature that this version does not know.
     """
     value = payload.get("requires") or ()
     return tuple(map(str, value)) if isinstance(value, list | tuple) else (str(value),)
 
 
 def setting(payload: Mapping[str, Json], key: str) -> Json:
-    """The value of a setting. A preamble's value must be usable in a request."""
+    """Return the value of a setting. A preamble's value must be usable in a request."""
     value = _present(payload, "value")
     if key == PREAMBLE:
         if not isinstance(value, dict):

@@ -73,10 +73,10 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class Media:
-    """What the session's model can be shown.
+    """The media that the session's model accepts.
 
-    `vision`: images. `documents`: PDF files as they are. `edge` and `pixels` are the size beyond which the endpoint
-    makes an image smaller itself. `model` is its name, for messages.
+    `vision`: it accepts images. `documents`: it accepts PDF files unchanged. `edge` and `pixels` are the size above
+    which the endpoint itself shrinks an image. `model` is its name, for messages.
     """
 
     vision: bool = True
@@ -107,8 +107,8 @@ Block: TypeAlias = Text | Thinking | RedactedThinking | ToolUse | Image | Docume
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens of one request as reported; the cache fields are None if not reported. `web_search_requests` are the
-    endpoint's own searches, each of which is billed."""
+    """Tokens of one request as reported; the cache fields are None if not reported. `web_search_requests` is the
+    number of the endpoint's own searches, each of which is billed."""
 
     input_tokens: int = 0
     output_tokens: int = 0
@@ -124,7 +124,7 @@ class Usage:
         )
 
     def plus(self, other: "Usage") -> "Usage":
-        """The sum of two usages; a count that only one of them reports is kept."""
+        """Return the sum of two usages; a count that only one of them reports is kept."""
         return Usage(
             self.input_tokens + other.input_tokens,
             self.output_tokens + other.output_tokens,
@@ -139,7 +139,7 @@ def _sum(one: int | None, other: int | None) -> int | None:
 
 
 def is_media(block: Block) -> bool:
-    """Whether it is an image or a document, inline or in a blob."""
+    """Return whether a block is an image or a document, inline or in a blob."""
     match block:
         case Image() | Document() | Opaque({"type": "image"}):
             return True
@@ -150,16 +150,16 @@ def is_media(block: Block) -> bool:
 
 
 def thinking_blocks(content: tuple[Block, ...]) -> int:
-    """The number of thinking blocks that are sent back: those the endpoint signed."""
+    """Return the number of thinking blocks that are sent back: those the endpoint signed."""
     signed = [block for block in content if isinstance(block, Thinking) and block.signature]
     return len(signed) + sum(isinstance(block, RedactedThinking) for block in content)
 
 
 def plain_text(content: tuple[Block, ...]) -> str:
-    """The text blocks of a content, joined by newlines; other blocks are omitted."""
+    """Return the text blocks of a content, joined by newlines; other blocks are omitted."""
     return "\n".join(block.text for block in content if isinstance(block, Text))
 
 
 def tool_uses(content: tuple[Block, ...]) -> tuple[ToolUse, ...]:
-    """The calls in a content, in order."""
+    """Return the calls in a content, in order."""
     return tuple(block for block in content if isinstance(block, ToolUse))

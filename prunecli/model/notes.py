@@ -1,10 +1,10 @@
 """Text for the model that prunecli writes in the user's role.
 
-Notes follow the user's words in a prompt, among them plan mode's. They are part of the message, so they are sent,
-hashed and rewound with it. Readers that show what was typed omit them.
+Notes, such as plan mode's, follow the user's words in a prompt. They are part of the message, so they are sent,
+hashed and rewound with it. Readers that show the typed text omit them.
 
-Notices are messages of their own, of origin `command`, titled like the ones that imported sessions contain. They say
-what changed around the session without changing its system prompt or tools.
+Notices are separate messages of origin `command`, with titles like those in imported sessions. They report changes
+around the session without changing its system prompt or tools.
 """
 
 import re
@@ -16,13 +16,13 @@ from prunecli.model.messages import Block, Text, plain_text
 PLAN = "[plan mode]"
 CHANGED = "[changed since this session began]"
 RESOURCE = "[resource]"
-"""Begins the text of a resource that a prompt names by `@server:uri`."""
+"""The beginning of a resource's text that a prompt names by `@server:uri`."""
 NOTICE = "[notice] "
-"""How the first text of a notice begins."""
+"""The beginning of a notice's first text."""
 ATTACHED = "[attached: "
-"""How the first text of an attachment begins; its name and "]" follow."""
+"""The beginning of an attachment's first text; the name and "]" follow."""
 GO_ON = "stop hook"
-"""How the title of a notice begins that keeps the agent working."""
+"""The beginning of the title of a notice that keeps the agent working."""
 
 PLAN_NOTE = Text(
     f"{PLAN} Calls that change anything are denied now. Look until you know enough; ask if something is unclear. If "
@@ -42,29 +42,29 @@ _HEADING = re.compile(r"^#{1,6} +(?:the +)?plan\b", re.IGNORECASE | re.MULTILINE
 
 
 def is_note(text: str) -> bool:
-    """Whether a text in a user message is a note."""
+    """Return whether a text in a user message is a note."""
     return text.startswith((PLAN, CHANGED, RESOURCE))
 
 
 def without_notes(content: tuple[Block, ...]) -> tuple[Block, ...]:
-    """The user's content, without notes."""
+    """Return the user's content, without notes."""
     return tuple(block for block in content if not (isinstance(block, Text) and is_note(block.text)))
 
 
 def typed(message: UserMessage) -> str:
-    """The text the user typed; for a `!cmd`, the command, for an attachment, the line that names it."""
+    """Return the text the user typed; for a `!cmd`, the command, for an attachment, the line that names it."""
     beside = message.origin in ("command", "attachment")
     return plain_text(message.content[:1] if beside else without_notes(message.content))
 
 
 def notice(title: str, text: str, *, kept: bool = False) -> UserMessage:
-    """A notice. Pruning may remove all but its title, or nothing if it is `kept`."""
+    """Return a notice. Pruning may remove all but its title, or nothing if it is `kept`."""
     head = f"{NOTICE}{title}"
     return UserMessage((Text(f"{head}\n{text}"),) if kept else (Text(head), Text(text)), "command")
 
 
 def notice_parts(message: UserMessage) -> tuple[str, str] | None:
-    """The title and text of a notice; None for any other message."""
+    """Return the title and text of a notice; None for any other message."""
     first = message.content[0] if message.content else None
     if message.origin != "command" or not isinstance(first, Text) or not first.text.startswith(NOTICE):
         return None
@@ -73,30 +73,30 @@ def notice_parts(message: UserMessage) -> tuple[str, str] | None:
 
 
 def opens_turn(message: UserMessage) -> bool:
-    """Whether the user says something new with this message: it is no notice and no attachment."""
+    """Return whether this message begins a turn of the user: it is neither a notice nor an attachment."""
     return message.origin != "attachment" and notice_parts(message) is None
 
 
 def keeps_going(message: UserMessage) -> bool:
-    """Whether this is a notice that keeps the agent working after its turn ended."""
+    """Return whether this is a notice that keeps the agent working after its turn ended."""
     parts = notice_parts(message)
     return parts is not None and parts[0].startswith(GO_ON)
 
 
 def told(messages: Iterable[UserMessage], title: str) -> str | None:
-    """The text of the newest notice with this title among messages, newest first; None if there is none."""
+    """Return the text of the newest notice with this title among messages, newest first; None if there is none."""
     found = filter(None, map(notice_parts, messages))
     return next((text for head, text in found if head == title), None)
 
 
 def changes_told(contents: Sequence[tuple[Block, ...]]) -> str:
-    """The newest note of changes among a context's messages, "" if there is none."""
+    """Return the newest note of changes among a context's messages, "" if there is none."""
     texts = (block.text for content in reversed(contents) for block in content if isinstance(block, Text))
     return next((text for text in texts if text.startswith(CHANGED)), "")
 
 
 def change_in_words(content: tuple[Block, ...]) -> str:
-    """The notice for a note of changed instructions in a prompt; "" if there is none."""
+    """Return the notice for a note of changed instructions in a prompt; "" if there is none."""
     found = _FILE.findall(changes_told([content]))
     changed = dict.fromkeys(path.rpartition("/")[2] for path, gone in found if not gone)
     deleted = dict.fromkeys(path.rpartition("/")[2] for path, gone in found if gone)
@@ -109,6 +109,6 @@ def change_in_words(content: tuple[Block, ...]) -> str:
 
 
 def plan_in(answer: str) -> str:
-    """The plan at the end of an answer, from its heading on, or ""."""
+    """Return the plan at the end of an answer, from its heading on, or ""."""
     headings = list(_HEADING.finditer(answer))
     return answer[headings[-1].start() :].strip() if headings else ""

@@ -1,6 +1,6 @@
 """Records as lines of the log: ASCII JSON with the crc of the preceding bytes as last key.
 
-ASCII, so that no byte of text can be taken for a line end.
+ASCII ensures that no byte of text can be mistaken for a line end.
 """
 
 import json
@@ -52,7 +52,7 @@ _ASCII = json.JSONEncoder(ensure_ascii=True, separators=(",", ":"), allow_nan=Fa
 
 
 def edit_to_json(edit: Edit) -> dict[str, Json]:
-    """The edit in the keys of `prunecli context --json`."""
+    """Return the edit in the keys of `prunecli context --json`."""
     return {
         "kind": edit.kind,
         "seq": edit.seq,
@@ -64,7 +64,7 @@ def edit_to_json(edit: Edit) -> dict[str, Json]:
 
 
 def edit_from_json(value: Mapping[str, Json]) -> Edit:
-    """The edit that the log recorded. Raises ValueError for a malformed one."""
+    """Return a recorded edit. Raises ValueError if it is malformed."""
     kind = fields.text(value, "kind")
     if kind not in _EDIT_KINDS:
         raise ValueError(f"kind: unknown edit {kind[:40]!r}")
@@ -170,7 +170,7 @@ def _spilled_of(payload: Mapping[str, Json]) -> Spilled | None:
 
 
 def _reported(event: AssistantMessage) -> dict[str, Json]:
-    """The optional fields the endpoint reported; unreported ones are omitted."""
+    """Return the optional fields the endpoint reported; unreported ones are omitted."""
     optional = {
         "input_transformations": event.input_transformations,
         "thinking_tokens": event.thinking_tokens,
@@ -303,7 +303,7 @@ _PARTS = (
 
 
 def _unknown(kind: str, payload: Mapping[str, Json]) -> dict[str, Json] | None:
-    """The parts of a payload its event can't hold: unknown keys, and keys with unknown content."""
+    """Return the parts of a payload that its event can't hold: unknown keys, and keys with unknown content."""
     known = _KEYS[kind]
     found = {} if payload.keys() <= known else {key: payload[key] for key in payload.keys() - known}
     for key, of_parts in _PARTS:
@@ -317,7 +317,7 @@ def _unknown(kind: str, payload: Mapping[str, Json]) -> dict[str, Json] | None:
 
 
 def _fits(part: Mapping[str, Json]) -> bool:
-    """Whether a text's citations and a usage's searches, if any, are such as `Text` and `Usage` can hold."""
+    """Return whether `Text` and `Usage` can hold the citations of a text and the searches of a usage."""
     cited, tools = part.get("citations", [{}]), part.get("server_tool_use", part)
     citations = isinstance(cited, list) and bool(cited) and all(isinstance(one, dict) for one in cited)
     searches = tools is part or (
@@ -327,7 +327,7 @@ def _fits(part: Mapping[str, Json]) -> bool:
 
 
 def event_type(event: Event) -> str:
-    """The event's name in the log."""
+    """Return the event's name in the log."""
     return event.type if isinstance(event, Unknown) else type(event).__name__
 
 
@@ -335,14 +335,14 @@ def event_type(event: Event) -> str:
 
 
 def record_to_json(record: Record) -> dict[str, Json]:
-    """The record as one JSON object, without its crc."""
+    """Return the record as one JSON object, without its crc."""
     event = record.event
     head = {"seq": record.seq, "timestamp": record.timestamp, "type": event_type(event)}
     return {**head, **_payload(event), **(record.extra or {})}
 
 
 def encode_record(record: Record) -> bytes:
-    """The record's line in the log: ASCII JSON, the crc of the preceding bytes as last key, a newline.
+    """Return the record's line in the log: ASCII JSON, the crc of the preceding bytes as last key, a newline.
 
     Raises ValueError for a value that JSON can't represent.
     """
@@ -357,7 +357,7 @@ _CRC_END = len(_CRC_KEY) + 10
 
 
 def decode_record(line: bytes) -> Record:
-    """The record of one line, with or without its newline.
+    """Return the record of one line, with or without its newline.
 
     Raises ValueError with the reason if the line is damaged.
     """
@@ -375,10 +375,10 @@ _LATEST = 253_402_214_400_000
 
 
 def record_from_json(value: Json) -> Record:
-    """The record of a JSON object.
+    """Return the record of a JSON object.
 
-    Raises ValueError if number, time or type is missing. A known kind with malformed fields becomes an `Unknown` that
-    says why: it has no effect, and the records around it are used.
+    Raises ValueError if number, time or type is missing. A known kind with malformed fields becomes an `Unknown` with
+    the reason. It has no effect, and the records around it are used.
     """
     if not isinstance(value, dict):
         raise ValueError("not an object")

@@ -22,13 +22,13 @@ IMPORTED = "session.imported"
 """The setting that stores an imported session's origin: `importers.origin.Origin.to_json`."""
 
 TASK = "task"
-"""The tool whose calls run in sessions of their own. After a crash such a call is continued, not interrupted."""
+"""The tool whose calls run in separate sessions. After a crash, such a call is continued, not interrupted."""
 
 ASK = "ask"
-"""The tool that asks the user: its results are the user's words, which nothing prunes."""
+"""The tool that asks the user. Its results are the user's words, which are never pruned."""
 
 JOBS = "jobs"
-"""The tool that reads what commands in the background print: its results are those of commands."""
+"""The tool that reads the output of background commands. Its results count as those of commands."""
 
 COMPACTION = "compaction"
 """The field that requests a summary by the endpoint, and the type of its block."""
@@ -38,17 +38,17 @@ SEARCH = "web_search"
 _SEARCH_TYPE = b'"type":"web_search_'
 
 COMPACTION_BETA = "compact-2026-09-04"
-"""The beta feature for both, also needed by each later request that carries the block."""
+"""The beta feature for both, also needed by each later request that contains the block."""
 
 
 def tool_names(preamble: Json) -> tuple[str, ...]:
-    """The names of the tools in a value of `PREAMBLE`; () if it has none."""
+    """Return the names of the tools in a value of `PREAMBLE`; () if it has none."""
     tools = preamble.get("tools") if isinstance(preamble, dict) else None
     return tuple(str(tool["name"]) for tool in tools or () if isinstance(tool, dict) and "name" in tool)
 
 
 def takes(preamble: Json, tool: str, argument: str) -> bool:
-    """Whether a tool's schema in a recorded preamble has this argument; true if none was recorded yet."""
+    """Return whether a tool's schema in a recorded preamble has this argument; true if none was recorded yet."""
     if not isinstance(preamble, Mapping) or not preamble.get("tools"):
         return True
     tools = [one for one in preamble["tools"] if isinstance(one, Mapping)]
@@ -58,7 +58,7 @@ def takes(preamble: Json, tool: str, argument: str) -> bool:
 
 
 MAX_BODY_BYTES = 24_000_000
-"""The endpoint's limit of 32 MB, less a margin."""
+"""The endpoint's limit of 32 MB, minus a margin."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,14 +76,14 @@ class WireMessage:
 
     @staticmethod
     def of(role: Role, blocks: tuple[bytes, ...], seqs: tuple[int, ...]) -> "WireMessage":
-        """The message of these blocks."""
+        """Return the message of these blocks."""
         return WireMessage(
             role, blocks, seqs, b'{"content":[%b],"role":"%b"}' % (b",".join(blocks), role.encode())
         )
 
 
 def leads_with_summary(messages: Sequence[WireMessage]) -> bool:
-    """Whether it is the endpoint's own summary, the only assistant content allowed first."""
+    """Return whether the first message is the endpoint's own summary, the only assistant content allowed there."""
     return bool(messages) and messages[0].role == "assistant"
 
 
@@ -96,19 +96,19 @@ class Preamble:
 
     @staticmethod
     def of(system: tuple[str, ...], tools: tuple[Json, ...]) -> "Preamble":
-        """The preamble of these system texts (blank ones omitted) and tool definitions."""
+        """Return the preamble of these system texts (blank ones omitted) and tool definitions."""
         texts = tuple(canonical({"type": "text", "text": text}) for text in system if text.strip())
         return Preamble(texts, tuple(canonical(tool) for tool in tools))
 
     def digest(self) -> bytes:
-        """The first link of the hash chain."""
+        """Return the first link of the hash chain."""
         return sha256(
             b'{"system":[%b],"tools":[%b]}' % (b",".join(self.system), b",".join(self.tools))
         ).digest()
 
 
 def link(previous: bytes, message: WireMessage) -> bytes:
-    """The next link of the chain: h = sha256(h + piece)."""
+    """Return the next link of the chain: h = sha256(h + piece)."""
     return sha256(previous + message.canonical).digest()
 
 
@@ -139,7 +139,7 @@ class Request:
 
     @property
     def optional_fields(self) -> frozenset[str]:
-        """The optional fields it uses, by their names in providers/optional_fields.py."""
+        """The optional fields that the request uses, by their names in providers/optional_fields.py."""
         found = {f"thinking.{key}" for key in self.thinking or ()}
         given = {
             "thinking": self.thinking is not None,
@@ -153,7 +153,7 @@ class Request:
         return frozenset(found.union(name for name, there in given.items() if there))
 
     def body(self) -> bytes:
-        """The JSON body with cache marks, ready to be posted."""
+        """Return the JSON body with cache marks, ready to be posted."""
         lifetime = b',"ttl":"1h"' if self.cache_ttl == "1h" else b""
         mark = b'"cache_control":{"type":"ephemeral"%b},' % lifetime if self.cache_ttl else b""
         system, tools = list(self.preamble.system), list(self.preamble.tools)

@@ -11,7 +11,7 @@ import shlex
 from dataclasses import dataclass, field
 
 MAX_LINE = 8192
-"""The maximum length of a line in characters; a longer one raises `Doubt`."""
+"""Maximum characters of a line; a longer line raises `Doubt`."""
 MAX_COMMANDS = 40
 
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+,./:=-^")
@@ -19,7 +19,7 @@ _BEFORE_TILDE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0
 """A tilde expands at the start of a word and, in `name=~` and `name=a:~`, after `=` and `:`; never after these."""
 _NOT_LITERAL = frozenset('$`!"\\')
 _LITERAL_BEFORE = {"$": frozenset('" |)'), "!": frozenset('" =(')}
-"""Before these, the characters stand for themselves in double quotes, even where bash expands history."""
+"""Characters before which these stand for themselves in double quotes, even if bash expands history."""
 _ESCAPABLE = frozenset("()!*?.[] ")
 _ENDS_WORD = frozenset(" |&;\n")
 _RESERVED = frozenset(
@@ -55,7 +55,7 @@ _REFERENCE = re.compile(r"\{[A-Za-z0-9-]+\}")
 
 
 class Glob(str):
-    """A word of a line that bash expands: its text, all of it unquoted."""
+    """A completely unquoted word that bash expands."""
 
     __slots__ = ()
 
@@ -70,7 +70,7 @@ class Doubt(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """The argument vectors bash will run, in order, and the operators between them (one fewer)."""
+    """The argument vectors that bash will run, in order, and the operators between them (one fewer)."""
 
     commands: tuple[tuple[str, ...], ...]
     joins: tuple[str, ...] = ()
@@ -87,7 +87,7 @@ class Line:
         object.__setattr__(self, "globs", tuple(found))
 
     def __str__(self) -> str:
-        """The line in canonical quoting; parsing it returns the same value."""
+        """Return the line in canonical quoting; parsing it returns the same value."""
         parts = [_written(self.commands[0])]
         for join, words in zip(self.joins, self.commands[1:], strict=True):
             parts.append(f"{'' if join == ';' else ' '}{join} {_written(words)}")
@@ -137,7 +137,7 @@ def _named(character: str) -> str:
 
 
 class _Reader:
-    """One pass over the text; `at` only ever grows."""
+    """One pass over the text; `at` only increases."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -147,7 +147,7 @@ class _Reader:
         return self.at >= len(self.text)
 
     def command(self) -> list[str]:
-        """The words up to the next operator or the end; redirections to /dev/null are skipped.
+        """Return the words up to the next operator or the end; redirections to /dev/null are skipped.
 
         A `!` that stands alone after the first word is an argument, as in `find . ! -name x`.
         """
@@ -175,7 +175,8 @@ class _Reader:
         raise Doubt("it runs a command in the background")
 
     def _redirection(self) -> bool:
-        """Whether one of `2>&1`, `>/dev/null`, `1>/dev/null`, `2>/dev/null` stood here and was skipped."""
+        """Skip one of `2>&1`, `>/dev/null`, `1>/dev/null`, `2>/dev/null` at this place; return whether there was
+        one."""
         at = self.at
         if self.text.startswith("2>&1", at):
             at += 4
@@ -211,7 +212,7 @@ class _Reader:
                 parts.append(self._escaped())
                 before = character
             elif character == "{" and before == "@" and (found := _REFERENCE.match(self.text, self.at)):
-                parts.append(found[0])  # `HEAD@{1}`: without a comma or two dots bash expands nothing
+                parts.append(found[0])  # `HEAD@{1}`: bash expands nothing without a comma or two dots
                 before = "}"
                 self.at = found.end()
             elif character in "[]" and self._stands_alone(begin):
@@ -233,11 +234,12 @@ class _Reader:
         return Glob("".join(parts))
 
     def _stands_alone(self, begin: int) -> bool:
-        """Whether the character here is a word of its own, as in `[ -f x ]`."""
+        """Return whether the character here is a separate word, as in `[ -f x ]`."""
         return self.at == begin and (self.text[begin + 1 : begin + 2] or " ") in _ENDS_WORD
 
     def _wild(self, character: str) -> str:
-        """A star, a question mark, or a whole bracket of plain characters, which bash reads in one way only."""
+        """Return a star, a question mark, or a whole bracket of plain characters, which bash reads in only one
+        way."""
         found = _BRACKET.match(self.text, self.at) if character == "[" else None
         if character == "[" and not found:
             raise Doubt(_NAMES["["])
@@ -248,7 +250,7 @@ class _Reader:
         return text
 
     def _escaped(self) -> str:
-        """The character after a backslash, which stands for itself; operators and line breaks raise Doubt."""
+        """Return the character after a backslash, which stands for itself; operators and line breaks raise Doubt."""
         escaped = self.text[self.at + 1 : self.at + 2]
         if escaped not in _ESCAPABLE:
             raise Doubt(_NAMES["\\"])
@@ -266,8 +268,10 @@ class _Reader:
         return inner
 
     def _double_quoted(self) -> str:
-        """Inside double quotes, bash keeps all characters except $ ` " \\ !, and a backslash before any other one;
-        before $ ` " \\ it removes the backslash (POSIX 2.2.3)."""
+        """Return the text up to the closing double quote, as bash reads it (POSIX 2.2.3).
+
+        Inside, bash keeps all characters except $ ` " \\ !. It removes a backslash before $ ` " \\ only.
+        """
         text, at, inner = self.text, self.at + 1, list[str]()
         while at < len(text) and text[at] != '"':
             if text[at] == "\\":

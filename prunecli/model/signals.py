@@ -48,7 +48,7 @@ class StreamDiscarded:
 class SummaryStarted:
     """A summary is being written: until `SummaryEnded` the stream is the summary.
 
-    `tokens` is the context size before it, `focus` what the user asked it to keep.
+    `tokens` is the context size before it, and `focus` the user's wish for its content.
     """
 
     tokens: int
@@ -57,7 +57,7 @@ class SummaryStarted:
 
 @dataclass(frozen=True, slots=True)
 class SummaryEnded:
-    """The summary has ended. Its outcome comes next: a record, a notice, or an end."""
+    """The summary has ended. Its outcome follows: a record, a notice, or an end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ class RetryScheduled:
 
 @dataclass(frozen=True, slots=True)
 class ToolProgress:
-    """The last output lines of a running call; `now` is what a task does now, "" for other calls."""
+    """The last output lines of a running call; `now` is the current activity of a task, "" for other calls."""
 
     tool_use_id: str
     text: str

@@ -1,7 +1,7 @@
 """The to-do list as a value: the input of the `todo` tool, read leniently, and the words that show it.
 
-Lists of imported sessions have the same shape under other keys, and a call of a model may be malformed, so reading
-never fails: what is no item is left out.
+Lists of imported sessions have the same form under other keys, and a call of a model may be malformed. So reading
+never fails; parts that are not items are left out.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,16 +13,16 @@ from prunecli.sanitize import one_line
 
 TOOL = "todo"
 MOST = 100
-"""How many items a list may have."""
+"""Maximum items of a list."""
 MOST_CHARS = 300
-"""Characters of an item that are shown or repeated."""
+"""Maximum characters of an item that are shown or repeated."""
 
 Status: TypeAlias = Literal["pending", "in_progress", "completed"]
 STATUSES: tuple[Status, ...] = get_args(Status)
 MARKS: Mapping[Status, str] = {"pending": "☐", "in_progress": "▸", "completed": "☑"}
 _WORDS: Mapping[Status, str] = {"pending": "[ ]", "in_progress": "[>]", "completed": "[x]"}
 _TEXTS = ("content", "step", "description")
-"""The keys of an item's text: ours and Claude Code's, Codex's, Gemini's."""
+"""The keys of an item's text: prunecli's and Claude Code's, Codex's, Gemini's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ Todos: TypeAlias = tuple[Todo, ...]
 
 
 def todos_of(given: Mapping[str, Json]) -> Todos:
-    """The items of a call's input; an unknown status counts as pending."""
+    """Return the items of a call's input; an unknown status counts as pending."""
     rows = given.get("todos")
     found = (_todo(row) for row in (rows if isinstance(rows, list | tuple) else ())[:MOST])
     return tuple(todo for todo in found if todo)
@@ -55,12 +55,12 @@ def _todo(row: Json) -> Todo | None:
 
 
 def is_open(todos: Sequence[Todo]) -> bool:
-    """Whether anything is left to do."""
+    """Return whether any item is not completed."""
     return any(todo.status != "completed" for todo in todos)
 
 
 def folded(todos: Sequence[Todo]) -> str:
-    """The list in one line: `2/5 · now: Fix the parser`."""
+    """Return the list in one line: `2/5 · now: Fix the parser`."""
     if not todos:
         return "empty"
     count = progress(todos)
@@ -72,11 +72,11 @@ def folded(todos: Sequence[Todo]) -> str:
 
 
 def progress(todos: Sequence[Todo]) -> str:
-    """How many items are completed: `2/5`."""
+    """Return the completed items out of all: `2/5`."""
     return f"{sum(todo.status == 'completed' for todo in todos)}/{len(todos)}"
 
 
 def in_lines(todos: Sequence[Todo], *, plain: bool = False) -> list[str]:
-    """A line for each item; `plain` uses ASCII marks, as for the model."""
+    """Return a line for each item; `plain` uses ASCII marks, as for the model."""
     marks = _WORDS if plain else MARKS
     return [f"{marks[todo.status]} {todo.content}" for todo in todos]

@@ -1,8 +1,8 @@
 """The touches of a call: the files that it reads and changes, the folders that it searches, the commands that it
 runs, the tools of MCP servers that it calls, the hosts that it fetches from. A tool declares them for each call and
-`ToolStarted` records them. Permissions, snapshots and strategies depend on it, never on the names of tools or
-arguments. `named` derives it for records without it (older versions, imported sessions); it is the only place that
-knows tools by name.
+`ToolStarted` records them. Permissions, snapshots and strategies depend on touches, never on the names of tools or
+arguments. `named` derives them for records without touches (older versions, imported sessions). It is the only code
+that knows tools by name.
 """
 
 from collections.abc import Mapping
@@ -18,9 +18,9 @@ class Touches:
     `reads`: files whose content is shown; in a search, the searched path or a glob for files in it. `changes`: files
     that are created, changed or deleted; one that is also in `reads` keeps what the call does not replace.
     `searches`: folders whose names are shown and, if the call reads too, the contents of the files below. `runs`:
-    commands for bash. `outside`: why they shall run outside the sandbox, if they shall. `calls`: tools of MCP servers
-    as `server:tool`, which may do anything. `fetches`: web hosts that it sends a request to, in ASCII, with the port
-    unless it is the usual one. A call without any of these changes only the working context.
+    commands for bash. `outside`: the reason for running them outside the sandbox, if any. `calls`: tools of MCP
+    servers as `server:tool`, which may do anything. `fetches`: web hosts that the call sends a request to, in ASCII,
+    with the port unless it is the default. A call without any of these changes only the working context.
     """
 
     reads: tuple[str, ...] = ()
@@ -33,23 +33,23 @@ class Touches:
 
     @property
     def is_nothing(self) -> bool:
-        """Whether it touches nothing outside the context."""
+        """Whether the call touches nothing outside the context."""
         return not (self.reads or self.changes or self.searches or self.runs or self.calls or self.fetches)
 
     @property
     def file(self) -> str:
-        """The one file it reads or changes; "" for a search, a command, no file or several files."""
+        """The one file that the call reads or changes; "" for a search, a command, no file or several files."""
         files = {*self.reads, *self.changes}
         beside = self.searches or self.runs or self.calls or self.fetches
         return files.pop() if len(files) == 1 and not beside else ""
 
     def to_json(self) -> dict[str, Json]:
-        """Its object in a record, without empty fields."""
+        """Return the object for a record, without empty fields."""
         return {name: list(paths) for name in self.__slots__ if (paths := getattr(self, name))}
 
 
 def named(name: str, given: Mapping[str, Json]) -> Touches | None:
-    """The touches of a recorded call, by its tool's name in this program; None for any other name.
+    """Return the touches of a recorded call, by its tool's name in this program; None for any other name.
 
     Only for records without a declaration: a new tool declares its touches and has no entry here.
     """

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 
 class CurrentActivity:
-    """Runs commands and carries out their effects."""
+    """The runner of commands and their effects."""
 
     def __init__(self, talk: "Talk") -> None:
         self._talk = talk

@@ -1,6 +1,6 @@
 """Reads lines from the terminal, with history where readline is available, and no escape sequences.
 
-An answer counts only if it was typed after its question appeared, so that text typed ahead cannot approve anything.
+An answer is accepted only if it was typed after its question appeared, so text typed ahead cannot approve anything.
 """
 
 import getpass
@@ -20,7 +20,7 @@ _PASTE_SECONDS = 0.05
 
 
 def columns() -> int:
-    """The width of the terminal on standard output, 0 if there is none."""
+    """Return the width of the terminal on standard output, 0 if there is none."""
     try:
         return os.get_terminal_size(sys.stdout.fileno()).columns
     except (OSError, ValueError):
@@ -109,7 +109,7 @@ class TerminalLines:
 
 
 def _dumb_readline() -> Any:
-    """Import readline in a way that sends no escape sequences; None if it is not available.
+    """Import readline in a way that sends no escape sequences, and return it; None if it is not available.
 
     readline reads TERM at first use, so TERM is "dumb" meanwhile. Editing and history work with backspaces alone.
     """
@@ -132,7 +132,7 @@ def _dumb_readline() -> Any:
 
 
 def _waits() -> bool:
-    """Return whether another whole line is already waiting; it belongs to the same paste."""
+    """Return whether another whole line is already waiting, which belongs to the same paste."""
     try:
         return bool(select.select([sys.stdin], [], [], _PASTE_SECONDS)[0]) and sys.stdin.isatty()
     except (OSError, ValueError):

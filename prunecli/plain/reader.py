@@ -1,4 +1,4 @@
-"""Prints a session's event stream as lines; never overwrites a line."""
+"""Prints a session's event stream as lines, and never overwrites a line."""
 
 from collections.abc import Callable
 from time import monotonic
@@ -31,7 +31,7 @@ QUIET_SECONDS = 10.0
 
 
 class PlainReader:
-    """Prints a session's events. Responses appear line by line, as each line completes."""
+    """A reader that prints a session's events. Responses appear line by line, as each line completes."""
 
     def __init__(
         self,

@@ -35,9 +35,9 @@ from prunecli.tools.ask import Inquiry, Reply
 T = TypeVar("T")
 
 SHOWN_ENTRIES = 12
-"""How many entries of a continued session to print."""
+"""Number of entries of a continued session to print."""
 LOOKING_SECONDS = 0.3
-"""How long the first prompt waits for a model server on this machine, without a key."""
+"""Maximum seconds that the first prompt waits for a model server on this machine, if there is no key."""
 AGAIN = "Enter on an empty line to try again."
 
 
@@ -49,7 +49,7 @@ class Talk:
     ) -> None:
         self.runtime = runtime
         self.lines = lines
-        # However a text was made, no hidden character is printed.
+        # No hidden character is ever printed.
         self.out: Callable[[str], None] = lambda text: out(source(text))
         self.leaving = False
         self.proposed = ""
@@ -99,7 +99,7 @@ class Talk:
             self.out("Stopped reading. You are back in the previous session.")
 
     def lines_of(self, session: Session) -> list[str]:
-        """The transcript of a session, such as a task's."""
+        """Return the transcript of a session, such as a task's."""
         entries = present_all(self._presenter(session), session.records)
         return list(joined(entry_lines(entry, afterwards=True) for entry in entries))
 
@@ -158,7 +158,7 @@ class Talk:
             self.typed(line)
 
     def _next(self) -> str:
-        """The text that Enter on an empty line sends, or ""."""
+        """Return the text that Enter on an empty line sends, or ""."""
         return self.proposed or self.runtime.guide.next(self.runtime.session.context)
 
     def typed(self, line: str) -> None:
@@ -267,7 +267,7 @@ class Talk:
         self._reader.notice("\n".join(filter(None, [f"error: {error.message}", error.hint])))
 
     def terminate(self, number: int) -> None:
-        """Handle SIGTERM or SIGHUP: stop the work in good order, then exit."""
+        """Handle SIGTERM or SIGHUP: stop the work cleanly, then exit."""
         self.leaving = True
         if self._task is None:
             raise SystemExit(128 + number)
@@ -300,7 +300,7 @@ class Talk:
         return Answer("deny", "" if word.lower() in ("n", "no", "a", "p", "") else word)
 
     async def _inquire(self, inquiry: Inquiry) -> Reply:
-        """Ask what the model wants to know. Ctrl+C interrupts the run."""
+        """Ask the user the model's question. Ctrl+C interrupts the run."""
         for line in inquiry_lines(inquiry):
             self.out(line)
         several = "numbers" if inquiry.multiple else "number"
@@ -328,9 +328,7 @@ def talk(make: Callable[[], Runtime], prompt: str) -> int:
 
     typed = history.load(runtime.setup.places.history_file)
     lines = TerminalLines(typed, [f"/{name}" for name in command_names()])
-    signal.signal(
-        signal.SIGINT, signal.default_int_handler
-    )  # a shell's background job starts with it ignored
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in a shell's background jobs
     with asyncio.Runner() as runner:
         talking = Talk(runtime, lines, out, runner)
         for number in (signal.SIGTERM, signal.SIGHUP):

@@ -1,1 +1,1 @@
-"""The display of records and signals as values, shared by the screen and the plain interface."""
+"""The presentation of records and signals as values, shared by the screen and the plain interface."""

@@ -19,7 +19,7 @@ SUMMARIZING = "Summarizing the older part"
 
 
 class CurrentActivity:
-    """The current words. `retry` is (seconds, reason) from the moment a retry was scheduled, else None."""
+    """The words for the current activity. `retry` is (seconds, reason) once a retry is scheduled, else None."""
 
     def __init__(self) -> None:
         self.words = ""

@@ -9,7 +9,7 @@ from prunecli.presentation import fuzzy
 Topic: TypeAlias = Literal["command", "argument", "file", "history"]
 
 SEARCHED_CHARS = 2_000
-"""Characters of a history prompt that are searched and shown."""
+"""Maximum characters of a history prompt that are searched and shown."""
 
 _COMMAND = re.compile(r"/([A-Za-z0-9_-]*|[\w.@+~-]+:[^\s/]*)")
 _ARGUMENT = re.compile(r"/([A-Za-z][A-Za-z0-9_-]* (?:\S+ )*)(\S*)")
@@ -17,7 +17,7 @@ _FILE = re.compile(r"""(?:^|(?<=[\s(\[{"'`,]))@(?:"([^"\n]*)|([^\s@"]*))$""")
 
 
 class Wanted(NamedTuple):
-    """The word being completed: its topic, the letters typed, and the first column to replace."""
+    """The word to complete: its topic, the typed letters, and the first column to replace."""
 
     topic: Topic
     query: str
@@ -56,18 +56,18 @@ def last_mention(text: str) -> Wanted | None:
 
 
 def is_command(text: str) -> bool:
-    """Whether a prompt is a slash command: a word after the slash that is not a path, or `server:prompt`."""
+    """Return whether a prompt is a slash command: a word after the slash that is not a path, or `server:prompt`."""
     return re.match(r"/([A-Za-z][A-Za-z0-9_:-]*|[\w.@+~-]+:[^\s/]+)(\s|$)", text) is not None
 
 
 def is_memory(text: str) -> bool:
-    """Whether a prompt is a line to remember: one line that begins with `# `. A text of several lines is a prompt,
-    since it may begin with a heading."""
+    """Return whether a prompt is a line to remember: one line that begins with `# `. A text of several lines is a
+    prompt, since it may begin with a heading."""
     return text.startswith("# ") and len(text.strip().splitlines()) <= 1
 
 
 def as_command(text: str) -> str:
-    """The slash command that a prompt stands for, "" if it is for the model or the shell."""
+    """Return the slash command that a prompt stands for, "" if it is for the model or the shell."""
     return text if is_command(text) else f"/memory add {text[2:]}" if is_memory(text) else ""
 
 
@@ -87,7 +87,7 @@ def command_offers(query: str, commands: Iterable[tuple[str, str, Sequence[str]]
 
 
 def argument_offers(query: str, words: Iterable[tuple[str, str]]) -> list[Offer]:
-    """Return the matching words, each with its detail, for the last word of a command line."""
+    """Return the matching words for the end of a command line, each with its detail."""
     last = query.rpartition(" ")[2]
     details = dict(words)
     found = fuzzy.best(last, list(details)) if last else list(details)

@@ -60,7 +60,8 @@ class Assistant:
 
 @dataclass(frozen=True, slots=True)
 class Thinking:
-    """The model's thinking, as Markdown; one line while folded. `streaming` as for `Assistant`."""
+    """The model's thinking, as Markdown; one line while folded. `streaming` has the same meaning as for
+    `Assistant`."""
 
     text: str = ""
     streaming: bool = False
@@ -100,7 +101,7 @@ class Diff:
         return cls("\n".join(list(lines)[2:]), path)
 
     def counts(self) -> tuple[int, int]:
-        """The number of lines added and removed."""
+        """Return the number of lines added and removed."""
         start = 0 if self.text.startswith("@@ ") else self.text.find("\n@@ ") + 1  # below the file's header
         lines = self.text[start:].split("\n")
         return sum(line[:1] == "+" for line in lines), sum(line[:1] == "-" for line in lines)

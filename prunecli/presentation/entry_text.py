@@ -1,6 +1,6 @@
 """Turns transcript entries, tables and questions into lines of text. Pure.
 
-prunecli's own words are ASCII, for every screen reader and terminal; text from elsewhere is kept.
+prunecli's own words are converted to ASCII, for all screen readers and terminals. Other text is kept.
 """
 
 from collections.abc import Iterable, Sequence
@@ -25,10 +25,10 @@ from prunecli.runtime import Status
 from prunecli.sanitize import one_line, source, visible
 
 DIFF_LINES = 60
-"""How many lines of a diff to show; the rest is counted."""
+"""Maximum lines of a diff to show; the rest are counted."""
 
 LEAST_WORDS = 12
-"""A column of words is not made narrower than this to fit a table into its room."""
+"""Minimum width of a column of words when a table is fitted to the available width."""
 
 _ASCII = str.maketrans(
     {"✂": "", "·": "-", "−": "-", "→": "->", "…": "...", "’": "'", "×": "x", "🔪": "", "✓": "", "—": "-"}
@@ -42,7 +42,7 @@ _STATES = {
 }
 
 _NO_CALLS = ("attached", "notice")
-"""What looks like a call on the screen, but is none: nothing was begun or done."""
+"""Entries that look like calls on the screen but are not."""
 
 
 def ours(text: str) -> str:
@@ -51,7 +51,7 @@ def ours(text: str) -> str:
 
 
 def entry_lines(entry: Entry, *, afterwards: bool = False) -> list[str]:
-    """The lines of an entry; none for what appears elsewhere or not at all (thinking, waiting calls).
+    """Return the lines of an entry; [] for entries that are shown elsewhere or not at all (thinking, waiting calls).
 
     `afterwards`: the start of a call was not printed, so its end includes the argument.
     """
@@ -88,14 +88,15 @@ def _call_lines(call: ToolCall, *, afterwards: bool) -> list[str]:
 
 
 def diff_lines(diff: Diff, most: int = DIFF_LINES) -> list[str]:
-    """The signed lines of a diff; counts the lines after the first `most`."""
+    """Return the first `most` signed lines of a diff, and the number of further lines."""
     lines = source(diff.text).split("\n") if diff.text else []
     rest = [f"  ... and {len(lines) - most} more lines"] if len(lines) > most else []
     return [f"  {line}" for line in lines[:most]] + rest
 
 
 def table_lines(table: Table, room: int = 0) -> list[str]:
-    """A table in aligned columns, with its note below. Columns of words wrap to fit into `room` cells, 0 for any."""
+    """Return a table in aligned columns, with its note below. Columns of words wrap to fit into `room` cells; 0 means
+    no limit."""
     rows = [tuple(map(_cell, row)) for row in (table.headings, *table.rows)]
     widths = [max(len(row[at]) for row in rows if at < len(row)) for at in range(len(table.headings))]
     wordy = [at for at in range(len(widths)) if at not in table.right]
@@ -120,7 +121,7 @@ def _cell(text: str) -> str:
 
 
 def choice_lines(choose: Choose) -> list[str]:
-    """The choices, numbered from 1."""
+    """Return the choices, numbered from 1."""
     return [
         f"{ours(one_line(choose.title))}",
         *(f"  {ours(one_line(line))}" for line in choose.about.split("\n") if line),
@@ -134,7 +135,7 @@ def _choice(number: int, choice: Choice) -> str:
 
 
 def chosen(choose: Choose, answer: str) -> Choice | None:
-    """The choice for an answer: its number, value or label."""
+    """Return the choice for an answer: its number, value or label."""
     answer = answer.strip()
     if answer.isdigit() and 1 <= int(answer) <= len(choose.choices):
         return choose.choices[int(answer) - 1]
@@ -144,7 +145,7 @@ def chosen(choose: Choose, answer: str) -> Choice | None:
 
 
 def sheet_lines(sheet: Sheet) -> list[str]:
-    """The complete question, with nothing shortened, so that users see all of what they approve."""
+    """Return the complete question, with nothing shortened, so that users see all of what they approve."""
     lines = [ours(sheet.title)]
     lines += [f"  {line}" for line in sheet.text.split("\n")]
     lines += [f"  ({sheet.beside})"] if sheet.beside else []
@@ -161,7 +162,7 @@ def sheet_lines(sheet: Sheet) -> list[str]:
 
 
 def status_line(status: Status) -> str:
-    """Mode, model, context, pruning and cost in one line."""
+    """Return the mode, model, context, pruning and cost in one line."""
     ledger = status.ledger
     used = share(ledger.context_tokens / ledger.window) if ledger.window else "?"
     about = "about " if status.estimated and ledger.context_tokens else ""
@@ -180,7 +181,7 @@ def status_line(status: Status) -> str:
 
 
 def joined(groups: Iterable[Sequence[str]]) -> list[str]:
-    """Groups of lines with an empty line between them."""
+    """Return groups of lines with an empty line between them."""
     lines: list[str] = []
     for group in groups:
         if group:

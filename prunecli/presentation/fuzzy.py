@@ -11,7 +11,8 @@ MOST_RANKED = 3_000
 
 @lru_cache(maxsize=64)
 def _pattern(query: str) -> re.Pattern[str]:
-    """Pattern for the letters in order with anything between. Linear: each gap stops at its letter."""
+    """Return a pattern for the letters in order with anything between. Matching is linear, since each gap stops at
+    its letter."""
     return re.compile("".join(f"[^{re.escape(letter)}]*{re.escape(letter)}" for letter in query))
 
 

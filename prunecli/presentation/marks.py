@@ -19,7 +19,7 @@ class Marks:
         self._heads: dict[int, int] = {}
 
     def answered(self, head: int, result: int) -> None:
-        """Note a result for a call of this assistant message."""
+        """Record a result for a call of this assistant message."""
         self._results.setdefault(head, []).append(result)
         self._heads[result] = head
 
@@ -54,7 +54,7 @@ class Marks:
         return found
 
     def on(self, seq: int) -> Edit | None:
-        """Return the edit to show on a record: a drop of its exchange, else its own newest edit."""
+        """Return the edit to show on a record: a drop of its exchange, or else its own newest edit."""
         for where in (self._heads.get(seq), seq):
             stack = self._stacks.get(where, []) if where is not None else []
             dropping = [edit for _, edit in stack if edit.kind == "drop"]
@@ -65,15 +65,15 @@ class Marks:
 
 
 def estimated(edit: Edit) -> int:
-    """The raw tokens that an edit saves, by its own counts."""
+    """Return the raw tokens that an edit saves, by its own counts."""
     return edit.tokens_saved
 
 
 def label(edit: Edit | None, tokens: int | None, saved: Callable[[Edit], int] = estimated) -> str:
     """Return the text of a mark.
 
-    `tokens` is the entry's own size, since a dropped exchange has several entries. `saved` gives the tokens
-    that an edit saves.
+    `tokens` is the entry's own size, since a dropped exchange has several entries. `saved` returns
+    the tokens that an edit saves.
     """
     if edit is None:
         return ""

@@ -30,7 +30,7 @@ Summarize: TypeAlias = Callable[[str, Mapping[str, Json]], str]
 """(tool name, raw input) -> the call's main argument in one line; "" for an unknown tool."""
 
 OUTCOME_CHARS = 200
-"""Longer outcomes are cut whatever the width; the screen cuts them to the room there is."""
+"""Maximum characters of an outcome at any width; the screen cuts it further to the available width."""
 NOT_RUN = "not run"
 
 _LANGUAGES = {
@@ -48,9 +48,9 @@ _WORD = re.compile(r"[a-z]+(?:'[a-z]+)?(?=[ ,;:.]|$)")
 _NAMES = frozenset(("prunecli", "git", "sudo"))
 _OPENERS = frozenset(("it", "its", "the", "this", "edits", "plan", "denied", "can't"))
 _FRAMES = "=-_*# \t"
-"""Characters of lines that only separate others."""
+"""Characters of lines that only separate other lines."""
 _FRAME = re.compile(r"^\s*(?:[=\-_*#]+\s+)*|(?:\s+[=\-_*#]+)*\s*$")
-"""The frame around a line such as `=== 2 failed ===`; the dash of `-rw-r--r--` is none."""
+"""The frame around a line such as `=== 2 failed ===`; the dash of `-rw-r--r--` is not part of a frame."""
 
 
 def argument_of(name: str, given: Mapping[str, Json], summarize: Summarize) -> str:
@@ -73,25 +73,25 @@ def state_of(result: ToolResult) -> ToolState:
 
 
 def sentence(reason: str) -> str:
-    """A reason that stands alone. Reasons are clauses; one that begins with a name or a path keeps it."""
+    """Return a reason as a sentence. Reasons are clauses; one that begins with a name or a path keeps its case."""
     first, space, rest = reason.partition(" ")
     return f"{first[:1].upper()}{first[1:]}{space}{rest}" if first.lower() in _OPENERS else reason
 
 
 def advice(hint: str) -> str:
-    """A hint or refusal on a line of its own. Names of programs and keys keep their letters."""
+    """Return a hint or refusal as a separate line. Names of programs and keys keep their case."""
     first = _WORD.match(hint)
     return hint[:1].upper() + hint[1:] if first and first[0] not in _NAMES else hint
 
 
 def failure(error: str) -> Notice:
-    """The notice of a run that failed, from the text in its record."""
+    """Return the notice of a run that failed, from the text in its record."""
     message, _, hint = error.partition("\n")
     return Notice(f"{message}\n{advice(hint)}".strip(), Level.ERROR)
 
 
 def has_failure(records: Sequence[Record]) -> bool:
-    """Whether one of these records tells why a run failed, so that a transcript shows it."""
+    """Return whether one of these records has the error of a failed run, which a transcript shows."""
     return any(isinstance(one.event, RunEnded) and one.event.error for one in records)
 
 
@@ -113,7 +113,8 @@ def _block_text(block: Block) -> str:
 
 
 def outcome_of(result: ToolResult) -> str:
-    """The result in a few words: "exit 1 · 1 failed, 41 passed", "220 lines", "+4 −2", and what was held back."""
+    """Return the result in a few words, such as "exit 1 · 1 failed, 41 passed", "220 lines" or "+4 −2", and what was
+    held back."""
     held = held_words(result.spilled.shown) if result.spilled else ""
     if held:
         count, _, rest = held.partition(" of ")
@@ -150,7 +151,9 @@ def _outcome(result: ToolResult) -> str:
     if "exit_code" in details:
         return _command_outcome(details, text)
     if isinstance(promised := details.get("prun"), dict) and isinstance(promised.get("exchanges"), list):
-        return counted(len(promised["exchanges"]), "exchange")  # the line of the prune itself says its tokens
+        return counted(
+            len(promised["exchanges"]), "exchange"
+        )  # the line of the prune itself shows the tokens
     if result.is_error or "prun" in details:
         return _brief(text.split("\n", 1)[0])
     for key, one in (("matches", "match"), ("paths", "path"), ("names", "name"), ("pages", "page")):
@@ -160,11 +163,11 @@ def _outcome(result: ToolResult) -> str:
         return f"{details['width']}x{details.get('height')}"
     if isinstance(details.get("last_line"), int) and isinstance(details.get("first_line"), int):
         return counted(max(0, details["last_line"] - details["first_line"] + 1), "line")
-    return "" if result.tool_name == TODO else _size(text)  # the line of a to-do list says it
+    return "" if result.tool_name == TODO else _size(text)  # the line of a to-do list shows its size
 
 
 def attached_entry(message: UserMessage, tokens: int | None, summarize: Summarize) -> ToolCall:
-    """The entry of an attachment: a line like that of the call that would have returned it."""
+    """Return the entry of an attachment, which looks like the call that would have returned it."""
     read = message.attached
     if read is None:
         label = plain_text(message.content[:1]).removeprefix(ATTACHED).removesuffix("]")
@@ -193,7 +196,7 @@ def _command_outcome(details: Mapping[str, Json], text: str) -> str:
 def of_command(text: str) -> tuple[ToolState, str]:
     """Return the state and line count of a user command, from its text alone.
 
-    The last line of a failed command's text says how it ended, in brackets.
+    The last line of a failed command's text describes the end in brackets.
     """
     lines = text.rstrip("\n").split("\n") if text.strip() else []
     if lines[-1:] == [INTERRUPTED]:
@@ -214,7 +217,7 @@ def _brief(line: str) -> str:
 
 
 def body_of(result: ToolResult) -> Output | Diff | None:
-    """Return what is shown below the line: the diff of a change, else the text."""
+    """Return the content shown below the line: the diff of a change, or else the text."""
     details = result.details
     if details.get("denied"):
         reason = details.get("reason")  # the user's reason or a rule's; without one, the line is enough
@@ -242,12 +245,13 @@ def _language(path: str) -> str:
 
 
 def doing(call: ToolCall, text: str, now: str) -> ToolCall:
-    """Return the entry of a running task: its line says what it does, its fold holds the last lines."""
+    """Return the entry of a running task: its line shows the current activity, and its fold the last lines."""
     return replace(call, outcome=now, body=Output(text) if text else None, folded=True)
 
 
 def typed_entry(words: str) -> Prompt | Notice:
-    """The entry of a command: `!ls`, another program's command such as `/context`, or a notice title in brackets."""
+    """Return the entry of a command: `!ls`, another program's command such as `/context`, or a notice title in
+    brackets."""
     if words.startswith("[") and words.endswith("]"):
         return Notice(words[1:-1])
     origin = Origin.SHELL if words.startswith("!") else Origin.PROMPT
@@ -255,13 +259,13 @@ def typed_entry(words: str) -> Prompt | Notice:
 
 
 def notice_entry(title: str, text: str, tokens: int | None) -> ToolCall:
-    """A notice to the model, folded."""
+    """Return a notice to the model, folded."""
     body = Output(text) if text.strip() else None
     return ToolCall("notice", title, ToolState.OK, tokens=tokens, body=body, folded=True)
 
 
 def search_call(block: Block) -> tuple[str, ToolCall] | None:
-    """The id and the entry of a call that the endpoint runs; None for any other block."""
+    """Return the id and the entry of a call that the endpoint runs; None for any other block."""
     if not isinstance(block, Opaque) or not is_use(block):
         return None
     name = str(block.json.get("name") or "search")
@@ -269,14 +273,14 @@ def search_call(block: Block) -> tuple[str, ToolCall] | None:
 
 
 def search_result(block: Block) -> tuple[str, Mapping[str, Json]] | None:
-    """The id of the call that a block answers, and the block; None for any other block."""
+    """Return the id of the call that a block answers, and the block; None for any other block."""
     if not isinstance(block, Opaque) or not is_result(block):
         return None
     return str(block.json.get("tool_use_id") or ""), block.json
 
 
 def answered_search(call: Entry | None, value: Mapping[str, Json]) -> ToolCall:
-    """The entry of a call with its result."""
+    """Return the entry of a call with its result."""
     name, argument = (call.name, call.argument) if isinstance(call, ToolCall) else ("search", "")
     error = error_of(value)
     outcome = error or counted(len(found_by(value)), "result")

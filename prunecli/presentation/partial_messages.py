@@ -1,7 +1,8 @@
-"""The stream of a session as the events of the Messages API: what stream-json prints with partial messages.
+"""Converts the stream of a session to the events of the Messages API, which stream-json prints with partial messages.
 
-The session tells text, thinking and calls as they arrive; this adds the events that begin and end messages and
-blocks. A message that fails and is sent again begins again, without an end of the first one. Summaries are left out.
+The session reports text, thinking and calls as they arrive; this module adds the events that begin and end messages
+and blocks. A message that fails and is retried begins again, without an end event for the first attempt. Summaries
+are left out.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -24,8 +25,8 @@ _UNKNOWN = {"input_tokens": 0, "output_tokens": 0}
 
 
 class PartialMessages:
-    """Turns the events of one session into those of the API. `session_id` makes up the ids of messages; `model` is
-    the one that answers."""
+    """A converter from the events of one session to those of the API. `session_id` is used for the ids of messages;
+    `model` is the answering model."""
 
     def __init__(self, session_id: str, model: Callable[[], str]) -> None:
         self._session_id = session_id
@@ -37,7 +38,7 @@ class PartialMessages:
         self._open = ""
 
     def read(self, event: SessionEvent) -> Iterator[Mapping[str, Any]]:
-        """The API's events for one event of the session."""
+        """Yield the API's events for one event of the session."""
         match event:
             case SummaryStarted() | SummaryEnded():
                 self._summary = isinstance(event, SummaryStarted)
@@ -88,7 +89,7 @@ class PartialMessages:
         yield {"type": "content_block_delta", "index": self._index, "delta": delta}
 
     def _opened(self, key: str, block: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-        """The events that open a block, after closing another one; none if it is open."""
+        """Yield the events that open a block, after closing the previous one; none if the block is already open."""
         if key != self._open:
             yield from self._closed()
             self._index, self._open = self._index + 1, key

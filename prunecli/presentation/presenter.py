@@ -1,4 +1,4 @@
-"""Turns records and signals into transcript changes, in order. Pure: keeps its own state, no screen."""
+"""Turns records and signals into transcript changes, in order. It keeps its own state and does not use the screen."""
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -59,7 +59,7 @@ from prunecli.session.log import LOST_WORDS
 OPEN_LINES = 40
 """Maximum lines of `!cmd` output shown unfolded."""
 TAIL_LINES = 6
-"""Output lines shown for a running tool."""
+"""Maximum output lines shown for a running tool."""
 
 REWOUND = Notice("Rewound. Later messages stay in the log; /rewind to return to them")
 
@@ -73,10 +73,10 @@ STOPPED = {
 
 
 class Presenter:
-    """Presents one session.
+    """The presenter of one session.
 
-    `tokens` gives the tokens of a record's entry, None if unknown; `saved` those that an edit saves.
-    `withheld` gives the tokens of a prune by its record, None if unknown.
+    `tokens` returns the tokens of a record's entry, None if unknown. `saved` returns the tokens that an edit saves.
+    `withheld` returns the tokens of a prune by its record, None if unknown.
     """
 
     def __init__(
@@ -105,7 +105,7 @@ class Presenter:
         self._tasks: dict[int, str] = {}  # the calls of task, by slot
 
     def target(self, slot: int) -> int | None:
-        """Return the record whose edits a restore of this entry would undo; None if it has none."""
+        """Return the record whose edits a restore of this entry would undo; None if there is none."""
         seq = self._seq_of.get(slot)
         edit = self._marks.on(seq) if seq is not None else None
         return edit.seq if edit else None
@@ -145,7 +145,7 @@ class Presenter:
                 assert_never(event)
 
     def _progress(self, id_: str, text: str, now: str) -> list[Change]:
-        """Return the changes for the output of a running call: a task's line says what it does now."""
+        """Return the changes for the output of a running call: a task's line shows its current activity."""
         slot = self._calls[id_][0] if id_ in self._calls else -1
         entry = self.board.entries[slot] if slot >= 0 else None
         if now and isinstance(entry, shown.ToolCall):
@@ -228,7 +228,7 @@ class Presenter:
         changes: list[Change] = []
         for block in event.content:
             changes += self._block(seq, block)
-        interrupted = event.stop_reason == "interrupted"  # the log keeps its text, not the thinking before
+        interrupted = event.stop_reason == "interrupted"  # the log keeps the text, not the thinking before it
         changes += self._streaming.settle() if interrupted else self._streaming.discard()
         goes_on = event.stop_reason != "refusal" and tool_uses(event.content)
         if event.stop_reason in STOPPED and not goes_on:
@@ -365,7 +365,7 @@ class Presenter:
 
 
 def command_output(output: str, tokens: int | None = None) -> shown.ToolCall:
-    """The entry below a `!cmd`."""
+    """Return the entry below a `!cmd`."""
     lines = output.rstrip("\n").count("\n") + 1
     blank = not output.strip()
     state, outcome = outcomes.of_command(output)
@@ -380,7 +380,7 @@ def command_output(output: str, tokens: int | None = None) -> shown.ToolCall:
 
 
 def present_of(records: Sequence[Record]) -> list[Record | Notice]:
-    """Return the records to show: those on the current branch, with a notice if the last rewind left some behind."""
+    """Return the records to show: those on the current branch, and a notice if the last rewind abandoned any."""
     present, left = branch(records)
     if not left:
         return [*present]

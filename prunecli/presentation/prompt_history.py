@@ -10,7 +10,7 @@ from pathlib import Path
 
 MOST_ENTRIES = 1_000
 MOST_BYTES = 4_000_000
-"""Bytes read from the end of the file."""
+"""Maximum bytes read from the end of the file."""
 LONGEST = 200_000
 """Maximum characters of a prompt in the history. A longer one is only in the session."""
 
@@ -56,7 +56,7 @@ def append(path: Path, text: str, cwd: str, at: int) -> None:
 
 
 class History:
-    """A walk through the history. The unsent text from before the walk waits at its end."""
+    """A walk through the history. The text that was unsent before the walk is its last entry."""
 
     def __init__(self, entries: Iterable[str] = ()) -> None:
         self.entries = list(entries)
@@ -76,7 +76,7 @@ class History:
         self.entries = [entry for entry in entries if entry not in newer] + newer
 
     def leave(self) -> None:
-        """End the walk: the prompt was edited."""
+        """End the walk, because the prompt was edited."""
         self._at = None
 
     def older(self, typed: str) -> str | None:

@@ -1,5 +1,4 @@
-"""The contents of a permission question: everything that the call would do, with nothing hidden. And of a question
-of the model."""
+"""The contents of permission questions, which show everything that a call would do, and of the model's questions."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -33,8 +32,8 @@ ReadText = Callable[[str], str | None]
 class Sheet:
     """The contents of a permission question.
 
-    `text` is what will run, escaped line by line; a change is shown as a `diff` instead. `beside` holds settings of a
-    command, such as its timeout. `covers` says what the rule would allow.
+    `text` is what will run, escaped line by line; a change is shown as a `diff` instead. `beside` has the settings of
+    a command, such as its timeout. `covers` describes what the rule would allow.
     """
 
     title: str
@@ -57,7 +56,7 @@ def sheet_of(
         text = "\n".join(map(visible, commands))
         beside = _fields({key: value for key, value in given.items() if value not in commands})
         if len(beside) > MOST_BESIDE or "\n" in beside or len(commands) > 1:
-            text, beside = f"{text}\n{beside}".rstrip("\n"), ""  # it can be read in full there
+            text, beside = f"{text}\n{beside}".rstrip("\n"), ""  # the text there can be read in full
     elif asked.touches and asked.touches.calls:
         arguments = given.get("arguments")
         text = "\n".join(
@@ -139,7 +138,8 @@ def _fields(given: object) -> str:
 def _diff(asked: Asked, read: ReadText, shown: str) -> Diff | None:
     """Return the diff of an edit or write against the current file.
 
-    None for any other call, or if the input has something a diff would not show. `shown` is the displayed path.
+    Return None for any other call, or if the input has something that a diff would not show. `shown` is the displayed
+    path.
     """
     given = asked.call.input
     path = given.get("path")
@@ -166,7 +166,7 @@ def _between(before: Sequence[str], after: Sequence[str], path: str) -> Diff:
 
 
 def _lines(text: str) -> list[str]:
-    """Return all lines of a file, marking unusual line ends, so that the user approves what will be written."""
+    """Return all lines of a file, marking unusual line ends, so that the user sees exactly what will be written."""
     lines = _plain(text).split("\n")
     last = lines.pop()
     return [*lines, f"{last}\n{NO_NEWLINE}"] if last else lines
@@ -181,7 +181,7 @@ def _plain(text: str) -> str:
 
 
 def inquiry_title(inquiry: Inquiry) -> tuple[str, str]:
-    """The title of a question, and its text below where it is too long for a title."""
+    """Return the title of a question, and the text below it if the question is too long for a title."""
     first, _, rest = inquiry.question.partition("\n")
     if len(first) > TITLE_CHARS:
         first, rest = "A question", inquiry.question
@@ -190,7 +190,7 @@ def inquiry_title(inquiry: Inquiry) -> tuple[str, str]:
 
 
 def inquiry_lines(inquiry: Inquiry) -> list[str]:
-    """A question as lines, its options numbered from 1."""
+    """Return a question as lines, its options numbered from 1."""
     title, more = inquiry_title(inquiry)
     lines = [title, *(f"  {line}" for line in more.split("\n") if line)]
     for number, option in enumerate(inquiry.options, 1):
@@ -200,7 +200,8 @@ def inquiry_lines(inquiry: Inquiry) -> list[str]:
 
 
 def inquiry_reply(inquiry: Inquiry, typed: str) -> Reply:
-    """The answer that a typed line gives: numbers or a label, else the user's own words; blank declines."""
+    """Return the reply for a typed line: numbers or a label select options, other text is the user's answer, blank
+    declines."""
     typed = typed.strip()
     for at, option in enumerate(inquiry.options):
         if typed.lower() == option.label.strip().lower():

@@ -1,7 +1,7 @@
 """The streaming response: its parts have their own slots until the record arrives.
 
-A part that matches the record keeps its entry; others are replaced. An entry without text takes no row, so text that
-was withdrawn disappears.
+A part that matches the record keeps its entry; others are replaced. An entry without text takes no row, so withdrawn
+text disappears.
 """
 
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from prunecli.presentation import entries as shown
 from prunecli.presentation.transcript_changes import Board, Change, Feed, Finish
 
 ANNOUNCE_CHARS = 1_000
-"""Characters of a tool call between two updates of its progress."""
+"""Characters of a tool call between two progress updates."""
 
 Kind: TypeAlias = Literal["text", "thinking", "call"]
 NOTHING = shown.Assistant("")
@@ -78,7 +78,7 @@ class Streaming:
         return [Finish(last.slot)] if last and last.kind != "call" else []
 
     def settle(self) -> list[Change]:
-        """Keep what streamed, with nothing more to come. An unfinished call will not run."""
+        """Keep the streamed parts, since no more will come. An unfinished call will not run."""
         parts, self._parts = self._parts, []
         return [self._left(part) for part in parts]
 
@@ -88,12 +88,13 @@ class Streaming:
         return Finish(part.slot)
 
     def discard(self) -> list[Change]:
-        """Discard what streamed."""
+        """Discard the streamed parts."""
         parts, self._parts = self._parts, []
         return [self._board.put(part.slot, NOTHING) for part in parts]
 
     def claim(self, block: Block) -> Growing | None:
-        """Take out the part for a block of the record; None if nothing streamed of it."""
+        """Remove and return the streamed part for a block of the record; return None if nothing of it was
+        streamed."""
         for part in self._parts:
             if _same(part, block):
                 self._parts.remove(part)
@@ -101,7 +102,7 @@ class Streaming:
         return None
 
     def show(self, part: Growing, entry: shown.Entry, words: str) -> Change:
-        """Replace a part by the record's entry; a part with the same text stays."""
+        """Replace a part with the record's entry; a part with the same text stays."""
         if part.kind != "call" and "".join(part.parts) == words:
             self._board.entries[part.slot] = entry
             return Finish(part.slot)

@@ -10,7 +10,7 @@ TAIL_CHARS = 300
 
 
 class Summarizing:
-    """The entry of one summary at a time."""
+    """The entry of a streaming summary, one at a time."""
 
     def __init__(self, board: Board) -> None:
         self._board = board

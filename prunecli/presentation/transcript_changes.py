@@ -47,7 +47,7 @@ class Tail:
 
 @dataclass(frozen=True, slots=True)
 class Anew:
-    """Show the session again from its beginning: its history changed."""
+    """Show the session again from its beginning, because its history changed."""
 
 
 Change: TypeAlias = Add | Put | Feed | Finish | Tail | Anew

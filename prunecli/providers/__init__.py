@@ -1,1 +1,1 @@
-"""Providers send requests to a model and stream the response. `available` holds them, one file each."""
+"""Providers send requests to a model and stream the response. `available` contains them, one file each."""

@@ -1,6 +1,6 @@
-"""The answers of the demo model: the tour, four commands of one tool call each, and help.
+"""The answers of the demo model: the tour, four commands that each make one tool call, and help.
 
-A line either matches one of the patterns or gets a list of them.
+A line that matches no pattern gets a list of the commands.
 """
 
 import re
@@ -25,11 +25,11 @@ _COMMANDS = (
     ),
     ("bash", r"run\s+(?!(?:the|all|my|our|it|this|that)\b)(?P<command>\S.*)", "`run git status`"),
 )
-"""Tool, pattern and example of each command. A pattern is compiled when it is first needed."""
+"""Tool, pattern and example of each command. Patterns are compiled when first needed."""
 
 
 def reply_to(scene: Scene) -> Reply:
-    """The reply to a request."""
+    """Return the reply to a request."""
     if scene.words.startswith(NOT_THE_USER):
         return Reply(f"{WHO} It cannot summarize, so the earlier messages are dropped.")
     line = scene.words.strip()[: _MAX_CHARS + 1]
@@ -50,7 +50,7 @@ def reply_to(scene: Scene) -> Reply:
 
 
 def help_text(tools: frozenset[str]) -> str:
-    """The help text: what the demo model can do with these tools, and how to get a real model."""
+    """Return the help text: the commands that the demo model has with these tools, and how to get a real model."""
     examples = "".join(f"\n- {example}" for tool, _, example in _COMMANDS if tool in tools)
     known = "I understand only these commands. The tools that they call are real."
     return f"{WHO} {REAL_MODEL}\n\n{known}\n\n- `tour`: fix a small bug, then prune{examples}"
@@ -66,7 +66,7 @@ def _call(line: str) -> Call | None:
 
 
 def _report(answered: Answered) -> str:
-    """The first lines of a result (the last ones of a command's) as an indented code block."""
+    """Return the first lines of a result (the last ones of a command's) as an indented code block."""
     call, is_command = answered.call, answered.call.name == "bash"
     if answered.stopped or (answered.is_error and not is_command):
         return problem(answered)

@@ -1,6 +1,6 @@
-"""How the demo model reads a request and reports results.
+"""The part of the demo model that reads a request and reports results.
 
-Keeps no state between requests, so that the same request always gets the same answer, even after a resume.
+It keeps no state between requests, so the same request always gets the same answer, even after a resume.
 """
 
 import json
@@ -54,7 +54,7 @@ class Answered:
 
     @property
     def stopped(self) -> bool:
-        """Whether the user or a rule denied it, or it was interrupted."""
+        """Whether the user or a rule denied the call, or it was interrupted."""
         denied = self.text.startswith(("The user did not allow", "Not allowed:"))
         return self.is_error and (denied or self.text.rpartition("\n")[2].startswith("[interrupted: "))
 
@@ -73,7 +73,7 @@ class Scene:
 
 
 def scene_of(request: Request) -> Scene:
-    """Read the request; without a user message, `words` is empty."""
+    """Return the scene of a request; without a user message, `words` is empty."""
     messages = request.messages
     said = ((at, words) for at in reversed(range(len(messages))) if (words := _words(messages[at])))
     at, words = next(said, (0, ""))
@@ -92,8 +92,8 @@ def scene_of(request: Request) -> Scene:
 
 
 def _words(message: WireMessage) -> str:
-    """The first text of the last user entry in a message that is no notice or attachment; a second one would be the
-    output of a `!cmd`."""
+    """Return the first text of the last user entry in a message that is not a notice or an attachment. A second text
+    would be the output of a `!cmd`."""
     entries: dict[int, str] = {}
     for index, block in enumerate(message.blocks if message.role == "user" else ()):
         value = json.loads(block)
@@ -105,7 +105,7 @@ def _words(message: WireMessage) -> str:
 
 
 def _results(asked: WireMessage, given: WireMessage) -> tuple[Answered, ...]:
-    """The demo model's own calls in one message, with their results in the next."""
+    """Return the demo model's own calls in one message, with their results in the next."""
     found = {value["tool_use_id"]: value for value in _objects(given, "tool_result")}
     uses = [use for use in _objects(asked, "tool_use") if use["id"] in found and _step_of(use["id"])]
     return tuple(
@@ -121,7 +121,7 @@ def _text(result: Mapping[str, Json]) -> str:
 
 
 def _step_of(id_: str) -> str:
-    """The step in the id of a call of the demo model, "" in another model's."""
+    """Return the step in the id of a call of the demo model, "" for a call of another model."""
     found = re.fullmatch(_OWN_ID, id_)
     return found[1] if found else ""
 
@@ -131,19 +131,19 @@ def _objects(message: WireMessage, kind: str) -> Iterator[dict[str, Json]]:
 
 
 def code(text: object) -> str:
-    """The text as inline code: one short line without back-ticks."""
+    """Return the text as inline code: one short line without back-ticks."""
     line = " ".join(str(text).replace("`", "'").split())
     return f"`{line if len(line) <= 80 else line[:79] + '…'}`"
 
 
 def doing(call: Call | ToolUse) -> str:
-    """A description of a call that follows "I'll"."""
+    """Return a description of a call that follows "I'll"."""
     verb, key = _VERBS.get(call.name, (call.name, "path"))
     return f"{verb} {code(call.input[key])}" if key in call.input else verb
 
 
 def problem(answered: Answered) -> str:
-    """The reason why a call failed: a denial, an interruption, or the tool's error."""
+    """Return the reason why a call failed: a denial, an interruption, or the tool's error."""
     what, text = doing(answered.call), answered.text.strip() or "the tool gave no reason"
     if not answered.stopped:
         return f"I could not {what}: {text.splitlines()[0]}"

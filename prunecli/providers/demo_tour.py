@@ -51,13 +51,13 @@ MEMO = (
     "checked with test_parser.py."
 )
 PRUNE_TOKENS = 800
-"""Enough tokens for both runs of the test, however they are counted, but not for the files before them."""
+"""Enough tokens to prune both runs of the test with any tokenizer, but not the files before them."""
 LINGER = 0.8
-"""Seconds between the text of a step and its calls, so that people can read along."""
+"""Seconds between the text of a step and its calls, to give people time to read."""
 
 STEP_BY_STEP = "tour, step by step"
 GUIDE = (STEP_BY_STEP, "go on with the tour", "go on with the tour", "/undo", "/cost")
-"""The lines that Enter sends, one after the other: the steps of the tour, then two commands."""
+"""The lines that Enter sends, in order: the steps of the tour, then two commands."""
 INTRODUCTION = """\
 A two-minute tour: the model is a script, everything else is real.
 It fixes a bug in a new folder, prunes, and shows the bill.
@@ -73,7 +73,7 @@ _LOOKS = [Call("ls", {"path": FOLDER}), Call("grep", {"pattern": "total", "path"
 
 
 def reply_to(scene: Scene) -> Reply:
-    """The next step of the tour."""
+    """Return the next step of the tour."""
     stopped = next((result for result in scene.results if result.stopped), None)
     failed = next((result for result in scene.results if result.is_error), None)
     if failed and (stopped or scene.step in ("rewrite", "read", "fix", "fixuntested", "retest")):
@@ -82,7 +82,7 @@ def reply_to(scene: Scene) -> Reply:
 
 
 def _begin(scene: Scene) -> Reply:
-    """The first step, or the one at which the tour paused."""
+    """Return the first step, or the one at which the tour paused."""
     missing = [code(name) for name in ("read", "write", "edit", "bash") if name not in scene.tools]
     if missing:
         return Reply(f"{WHO} The tour needs tools that are not enabled: {', '.join(missing)}.")
@@ -192,7 +192,7 @@ _NEXT = {
     "retest": _after_retest,
     "prune": _after_prune,
 }
-"""The function that makes the step after each step."""
+"""For each step, the function that returns the next step."""
 
 
 def _in_steps(scene: Scene) -> bool:

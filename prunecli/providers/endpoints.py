@@ -1,7 +1,7 @@
-"""Known endpoints that speak the Messages API: their addresses, keys and limitations.
+"""Known endpoints with the Messages API: their addresses, keys and limitations.
 
 `[model] endpoint = "NAME"` selects one. The answers come from each vendor's documentation, read in November 2026,
-from vLLM's source, or from tests with a real server; `prunecli doctor --probe` tests an endpoint directly. The table
+from vLLM's source, or from tests with a real server. `prunecli doctor --probe` tests an endpoint directly. The table
 in README.md beside this file is generated from these values.
 """
 
@@ -27,10 +27,10 @@ _HOST_PART = re.compile(r"[a-zA-Z0-9-]{1,63}")
 class Endpoint:
     """One endpoint.
 
-    `base_url` may name an environment variable in braces; `key_variable` is the variable of its key, which `bearer`
-    sends as `Authorization: Bearer` instead of `x-api-key`. Without `needs_key` it works without one. `models` is an
-    example of its model names, `port` the port of a local server (0 for others), `note` any other advice, and
-    `source` where this information comes from.
+    `base_url` may contain environment variables in braces. `key_variable` is the variable of the key, which `bearer`
+    sends as `Authorization: Bearer` instead of `x-api-key`. Unless `needs_key`, the endpoint works without a key.
+    `models` is an example of its model names, `port` the port of a local server (0 for others), `note` any other
+    advice, and `source` the source of this information.
     """
 
     name: str
@@ -47,12 +47,12 @@ class Endpoint:
 
     @property
     def keys(self) -> Keys:
-        """Where its key comes from."""
+        """The sources of the endpoint's key."""
         return Keys(self.key_variable, f"{self.name}.key", bearer=self.bearer, required=self.needs_key)
 
     def address(self, environ: Mapping[str, str]) -> str:
-        """The base URL with its variables filled in. Raises ValueError that names a variable without a usable
-        value."""
+        """Return the base URL with its variables filled in. Raises a ValueError that names a variable without a
+        usable value."""
 
         def value(found: re.Match[str]) -> str:
             given = environ.get(found[1], "").strip()
@@ -132,11 +132,11 @@ KNOWN: Mapping[str, Endpoint] = {
         ),
     )
 }  # fmt: skip
-"""All of them by name."""
+"""All known endpoints by name."""
 
 
 def markdown() -> str:
-    """The table for the documentation."""
+    """Return the table for the documentation."""
     heads = ("`endpoint`", "for", "base URL", "key", "model names", *FEATURES)
     rows = [heads, tuple("---" for _ in heads)]
     for one in KNOWN.values():

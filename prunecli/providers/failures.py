@@ -31,7 +31,7 @@ from prunecli.model.messages import Json
 from prunecli.providers.optional_fields import refused_fields
 
 MAX_ERROR_BYTES = 64_000
-"""The maximum bytes to read of an error's body."""
+"""Maximum bytes to read of an error's body."""
 
 _MAX_SHOWN = 500
 _KEY = re.compile(r"sk-ant-[\w-]+", re.ASCII)
@@ -52,7 +52,7 @@ _SIGNATURE = re.compile(
 )
 _NO_CREDIT = re.compile(r"credit balance|billing|spend(?:ing)? limit|quota exhausted", re.IGNORECASE)
 _UNSUPPORTED = re.compile(r"\b(?:input|images?|tools?|documents?) (?:is|are) not supported", re.IGNORECASE)
-"""What llama.cpp calls a server error (500), but is none: trying again does not help."""
+"""Errors that llama.cpp reports as server errors (500), although trying again does not help."""
 _OF_SUMMARY = frozenset(
     f"compaction_{why}"
     for why in (
@@ -63,9 +63,9 @@ _OF_SUMMARY = frozenset(
         "tool_changes_mismatch",
     )
 )
-"""Error codes about a summary that is sent back."""
+"""Error codes that concern a summary sent back to the endpoint."""
 _SUMMARY = re.compile(r"\bcompaction`? block", re.IGNORECASE)
-"""The words for it in an error without a code."""
+"""The words for such a summary in an error without a code."""
 _SPENT = frozenset({"contract_spend_limit_reached", "enforced_spend_limit_reached"})
 
 _Meaning: TypeAlias = Literal["account", "rate", "overload", "request", "size"]
@@ -87,10 +87,10 @@ _BY_STATUS: dict[int, _Meaning] = {401: "account", 402: "account", 403: "account
 
 @dataclass(frozen=True, slots=True)
 class Failures:
-    """Translates the failures of one endpoint.
+    """A translator of one endpoint's failures.
 
-    `secrets` are the credentials in use; no message repeats them. `proxy` is the URL of the proxy in use,
-    `variable` the environment variable that sets it; "" for none.
+    `secrets` are the credentials in use; no message repeats them. `proxy` is the URL of the proxy in use, `variable`
+    the environment variable that sets it; "" for none.
     """
 
     base_url: str
@@ -99,7 +99,8 @@ class Failures:
     variable: str = ""
 
     def refused(self, status: int, headers: Mapping[str, str], body: bytes, now: float) -> ProviderError:
-        """Translate an unsuccessful response. `now` is the unix time in seconds, for a retry-after date."""
+        """Translate an unsuccessful response. `now` is the unix time in seconds, for evaluating a retry-after
+        date."""
         error = _json_error(body)
         said = self._said(error, headers, body)
         meaning = _BY_STATUS.get(status) or ("overload" if status >= 500 or status == 408 else None)
@@ -128,7 +129,7 @@ class Failures:
         return self._error(meaning, f"the answer broke off: {said}", error, None)
 
     def lost(self, error: BaseException) -> ConnectionLost:
-        """Translate a connection that failed or broke; the message names the reason and the address."""
+        """Translate a failed or broken connection; the message names the reason and the address."""
         cause = _root(error)
         if self.proxy and (failed := self._no_proxy(error, cause)):
             return failed
@@ -154,8 +155,8 @@ class Failures:
         return ConnectionLost(f"{place}: the connection failed: {self.shown(said)}")
 
     def _no_proxy(self, error: BaseException, cause: BaseException) -> ConnectionLost | None:
-        """Translate a failure of the proxy, which is unreachable or rejects the connection; None for any other
-        failure."""
+        """Translate a proxy failure: an unreachable proxy, or one that rejects the connection. Return None for other
+        failures."""
         place = f"{self.variable or 'proxy'}: {_without_password(self.proxy)}"
         hint = f"start the proxy, or correct or unset {self.variable}" if self.variable else "start the proxy"
         if isinstance(cause, socket.gaierror):
@@ -195,7 +196,7 @@ class Failures:
         )
 
     def shown(self, text: str) -> str:
-        """Server text as one bounded line, without control characters and keys."""
+        """Return server text as one line of limited length, without control characters and keys."""
         for secret in self.secrets:
             if len(secret) >= _SHORTEST_SECRET:
                 text = text.replace(secret, "[key]")
@@ -251,7 +252,7 @@ class Failures:
 
 
 def retry_after(headers: Mapping[str, str], now: float) -> float | None:
-    """The wait in seconds from `retry-after-ms`, or from `retry-after` in seconds or as an HTTP date.
+    """Return the wait in seconds from `retry-after-ms`, or from `retry-after` in seconds or as an HTTP date.
 
     None if missing or invalid. A date is compared with the server's own clock.
     """
@@ -275,7 +276,7 @@ def retry_after(headers: Mapping[str, str], now: float) -> float | None:
 
 
 def _json_error(body: bytes) -> Mapping[str, Json]:
-    """The error object of a JSON body, or {}."""
+    """Return the error object of a JSON body, or {}."""
     try:
         return _error_of(json.loads(body))
     except (ValueError, RecursionError):
@@ -283,7 +284,8 @@ def _json_error(body: bytes) -> Mapping[str, Json]:
 
 
 def _error_of(value: Json) -> Mapping[str, Json]:
-    """The object with type and message: `error` of Anthropic's shape, a text, or the value's own message."""
+    """Return an object with type and message, from `error` in Anthropic's form, from a text, or from the value's own
+    message."""
     if not isinstance(value, Mapping):
         return {}
     error = value.get("error")
@@ -294,18 +296,18 @@ def _error_of(value: Json) -> Mapping[str, Json]:
 
 
 def _without_password(address: str) -> str:
-    """The address without user name and password."""
+    """Return the address without user name and password."""
     parts = urlsplit(address)
     return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
 
 
 def _root(error: BaseException) -> BaseException:
-    """The innermost cause; libraries wrap it up to four times."""
+    """Return the innermost cause, which libraries wrap up to four times."""
     return _chain(error)[-1]
 
 
 def _chain(error: BaseException) -> list[BaseException]:
-    """An error and its causes, innermost last."""
+    """Return an error and its causes, innermost last."""
     found = [error]
     while (cause := error.__cause__ or error.__context__) is not None and cause not in found:
         found.append(cause)

@@ -1,8 +1,8 @@
 """Imports a large package lazily: resolves the re-exports of its `__init__` files on first use.
 
 The SDK's `__init__` files import 3,200 modules to re-export their names; a request needs a tenth of them. With this
-hook, `from .mod import Name` in an `__init__.py` runs when Name is first used (PEP 562). If the source does not tell
-where a name comes from, the real `__init__` runs first, so no name is ever missing.
+hook, `from .mod import Name` in an `__init__.py` runs when Name is first used (PEP 562). If the source does not show
+the origin of a name, the real `__init__` runs first, so no name is ever missing.
 """
 
 import re
@@ -24,14 +24,15 @@ _FUNCTION = re.compile(r"^def (\w+)\(", re.MULTILINE)
 
 
 def wanted(environ: Mapping[str, str]) -> bool:
-    """Whether to use the hook: always, unless the switch is set."""
+    """Return whether to use the hook: always, unless the switch is set."""
     return environ.get(EAGER_SWITCH) != "1"
 
 
 def reexports(source: str) -> dict[str, tuple[str, str]]:
-    """name -> (relative module, name there), for each top-level `from .mod import ...` of an `__init__`.
+    """Map each name from a top-level `from .mod import ...` in an `__init__` to (relative module, name there).
 
-    Omits names that the source also binds in another way, because the order of execution decides about them.
+    Names that the source also binds in another way are omitted, because their value depends on the order of
+    execution.
     """
     names = {}
     for module, several, one in _FROM.findall(source):
@@ -45,7 +46,7 @@ def reexports(source: str) -> dict[str, tuple[str, str]]:
 
 
 def submodules(folder: Path) -> frozenset[str]:
-    """The names of the modules and packages in a package's folder."""
+    """Return the names of the modules and packages in a package's folder."""
     return frozenset(
         entry.stem if entry.suffix == ".py" else entry.name
         for entry in folder.iterdir()
@@ -54,11 +55,11 @@ def submodules(folder: Path) -> frozenset[str]:
 
 
 Resolve: TypeAlias = Callable[[str], tuple[bool, Any]]
-"""Resolves a name before the code of its module has run: returns (whether it can, the value)."""
+"""A function that resolves a name before the code of its module has run. Returns (whether it could, the value)."""
 
 
 class _Postponed(SourceFileLoader):
-    """Runs a module's code on first use instead of on import; at once if `resolver` returns None for the module.
+    """A loader that runs a module's code on first use instead of on import, or at once if `resolver` returns None.
 
     It holds no lock, so two threads may both run the code. That is safe, because the import system guards imports,
     and an `__init__` of re-exports binds the same objects twice. A lock could deadlock with the import locks.
@@ -88,7 +89,7 @@ class _Postponed(SourceFileLoader):
                 self.run(module)
                 own = vars(module).get("__getattr__")
                 if name not in vars(module) and own is not __getattr__ and own is not None:
-                    return own(name)  # the package has its own, which its code has just bound
+                    return own(name)  # the package has its own `__getattr__`, which its code has just bound
                 found, value = name in vars(module), vars(module).get(name)
             if not found:
                 raise AttributeError(f"module {module.__name__!r} has no attribute {name!r}")
@@ -109,7 +110,7 @@ class _Postponed(SourceFileLoader):
 
 
 def _of_reexports(loader: _Postponed, module: ModuleType, source: str) -> Resolve | None:
-    """A package whose `__init__` re-exports; None if a name is also the name of a submodule."""
+    """Return the resolver of a package whose `__init__` re-exports names; None if one is also a submodule's name."""
     names, modules = reexports(source), submodules(Path(loader.path).parent)
     if not modules.isdisjoint(names):
         return None
@@ -129,7 +130,8 @@ def _of_reexports(loader: _Postponed, module: ModuleType, source: str) -> Resolv
 
 
 def _of_functions(loader: _Postponed, module: ModuleType, source: str) -> Resolve:
-    """A module of functions. Each is replaced by a stand-in that runs the module when it is called."""
+    """Return the resolver of a module of functions. Each function is replaced by a stand-in that runs the module when
+    called."""
     functions = frozenset(_FUNCTION.findall(source))
 
     def resolve(name: str) -> tuple[bool, Any]:
@@ -146,7 +148,7 @@ def _of_functions(loader: _Postponed, module: ModuleType, source: str) -> Resolv
 
 
 class LazyPackages:
-    """An entry of `sys.meta_path` for the packages of these names and the modules named in `functions`."""
+    """An entry of `sys.meta_path` for the packages with these names and the modules named in `functions`."""
 
     def __init__(self, roots: Iterable[str], functions: Iterable[str] = ()) -> None:
         self._roots = frozenset(roots)
@@ -164,7 +166,7 @@ class LazyPackages:
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """The spec of the path finder, with a lazy loader if one applies."""
+        """Return the spec of the path finder, with a lazy loader if one applies."""
         if fullname.partition(".")[0] not in self._roots:
             return None
         spec = PathFinder.find_spec(fullname, path, target)
@@ -178,7 +180,7 @@ class LazyPackages:
 
 
 def install(roots: Iterable[str], functions: Iterable[str] = ()) -> None:
-    """Install the hook before all other finders, once. Packages that are already imported do not change."""
+    """Install the hook before all other finders, once. Already imported packages do not change."""
     hook = LazyPackages(roots, functions)
     if hook not in sys.meta_path:
         sys.meta_path.insert(0, hook)

@@ -1,7 +1,8 @@
-"""The provider for Anthropic's Messages API and every server that speaks it: Anthropic, Ollama, llama.cpp, ...
+"""The provider for Anthropic's Messages API and all compatible servers: Anthropic, Ollama, llama.cpp, ...
 
-Uses the anthropic SDK for addresses, headers and connections, and reads the raw bytes of the event stream itself. The
-SDK is imported shortly before the first request (`warm`), because that takes 0.2 s even with lazy_import.py.
+It uses the anthropic SDK for addresses, headers and connections, and reads the raw bytes of the event stream itself.
+The SDK is imported shortly before the first request (`warm`), because the import takes 0.2 s even with
+lazy_import.py.
 """
 
 import asyncio
@@ -45,7 +46,8 @@ _COUNT = "/v1/messages/count_tokens"
 _MAX_LIST_BYTES = 16_000_000
 _MAX_PAGES = 10
 _SLOWEST_UPLOAD = 100_000
-"""The slowest upload in bytes per second; the wait for an answer is extended by the time that takes."""
+"""The slowest expected upload in bytes per second. The wait for an answer is extended by the time of such an
+upload."""
 
 _MAX_STEP = 0.001
 """Seconds of work after which the event loop gets a turn, so that keys work during a flood of events."""
@@ -95,8 +97,8 @@ class Endpoint:
 class AnthropicProvider:
     """A `Provider` (provider.py). Reads nothing from the environment except the switch of lazy_import.py.
 
-    `proxy` is a URL, `variable` names it in the environment, `ca_file` is a PEM file that replaces the system's
-    certificates.
+    `proxy` is a URL, and `variable` the environment variable that sets it. `ca_file` is a PEM file that replaces the
+    system's certificates.
     """
 
     def __init__(
@@ -130,7 +132,7 @@ class AnthropicProvider:
         self._ready()
 
     async def stream(self, request: Request) -> AsyncIterator[StreamEvent]:
-        """See `Provider.stream`. Sends again only if a kept-alive connection was dropped."""
+        """See `Provider.stream`. The request is sent again only if a kept-alive connection was dropped."""
         reader = await self._open("/v1/messages", request.body(), request.betas)
         try:
             await reader.refuse_other_content()
@@ -153,8 +155,8 @@ class AnthropicProvider:
         yield self._told(assembly.response(), request)
 
     def _told(self, response: Response, request: Request) -> Response:
-        """The response with the true stop reason: LiteLLM calls a reply that its limit cut a finished one, where it
-        translates to OpenAI's Responses API."""
+        """Return the response with the true stop reason. When translating to OpenAI's Responses API, LiteLLM reports
+        a reply cut by its limit as finished."""
         cut = response.stop_reason == "end_turn" and response.usage.output_tokens >= request.max_tokens
         return (
             replace(response, stop_reason="max_tokens")
@@ -163,8 +165,8 @@ class AnthropicProvider:
         )
 
     def _portions(self, assembly: Assembly, events: Sequence[Json]) -> Iterator[list[StreamEvent]]:
-        """The deltas of some events, a few at a time so that the event loop gets its turn, with deltas of one text
-        joined. Raises a ProviderError after the deltas that precede it."""
+        """Yield the deltas of some events, a few at a time so that the event loop gets its turn, with deltas of one
+        text joined. Raises a ProviderError after the deltas that precede it."""
         failure: ProviderError | None = None
         for start in range(0, len(events), _PORTION):
             deltas: list[StreamEvent] = []
@@ -190,7 +192,7 @@ class AnthropicProvider:
             raise self._failures.cut(f"a malformed answer: {error}") from error
 
     async def models(self) -> tuple[Offer, ...]:
-        """See `Provider.models`. An endpoint without such a list gives (). Asks for page after page."""
+        """See `Provider.models`. Requests page after page. Returns () if the endpoint has no such list."""
         found, last, asks_details = dict[str, Offer](), "", False
         for _ in range(_MAX_PAGES):
             after = f"&after_id={quote(last, safe='')}" if last else ""
@@ -204,12 +206,12 @@ class AnthropicProvider:
             if not last or len(found) == before:  # a server that ignores after_id repeats itself
                 break
         if found and asks_details and not self._endpoint.is_anthropic:
-            with suppress(ProviderError):  # the list is usable without
+            with suppress(ProviderError):  # the list is usable without details
                 found = with_details(found, await self._get(DETAILS) or b"")
         return tuple(found.values())
 
     async def _get(self, path: str) -> bytes | None:
-        """The answer to a GET request; None if the endpoint does not have this path."""
+        """Return the answer to a GET request; None if the endpoint does not have this path."""
         try:
             reader = await self._open(path)
         except _NotOffered:
@@ -220,7 +222,8 @@ class AnthropicProvider:
             await reader.close()
 
     async def count(self, request: Request) -> int | None:
-        """The prompt tokens of a request, by the endpoint's own count, which costs nothing; None if it has none.
+        """Return the prompt tokens of a request by the endpoint's own count, which is free; None if the endpoint has
+        none.
 
         Raises a ProviderError."""
         fields = json.loads(request.body())
@@ -290,7 +293,7 @@ class AnthropicProvider:
         return found
 
     async def _refuse(self, request: Any, proceed: Callable[[Any], Awaitable[Any]]) -> Any:
-        """Middleware for the SDK that raises our error for an unsuccessful response.
+        """Raise prunecli's error for an unsuccessful response. This is middleware for the SDK.
 
         The SDK would read the body without a limit and import 700 modules for its own error.
         """
@@ -325,7 +328,7 @@ class AnthropicProvider:
         if not given.is_anthropic:
             headers["anthropic-version"] = "2023-06-01"  # the one that all other servers know
             if given.api_key:
-                headers["x-api-key"] = given.api_key  # likewise; the SDK would send it as a bearer token
+                headers["x-api-key"] = given.api_key  # here too; the SDK would send it as a bearer token
                 headers["Authorization"] = anthropic.Omit()  # one credential only
         transport = httpx2.AsyncHTTPTransport(
             verify=self._tls(),
@@ -352,7 +355,7 @@ class AnthropicProvider:
         return client
 
     def _tls(self) -> "ssl.SSLContext | bool":
-        """The TLS context, only for https addresses, because loading the certificates takes time."""
+        """Return the TLS context, only for https addresses, because loading the certificates takes time."""
         if urlsplit(self._endpoint.base_url).scheme != "https":
             return False
         import ssl

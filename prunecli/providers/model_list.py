@@ -1,7 +1,7 @@
 """Reads the answer to GET /v1/models, in Anthropic's form or in those of other servers.
 
-OpenRouter and gateways like it list prices in dollars per token, as strings; LiteLLM tells them at another path,
-DETAILS. A row with a senseless price has none.
+OpenRouter and gateways like it list prices in dollars per token, as strings. LiteLLM lists them at another path,
+DETAILS. A row with an invalid price has no price.
 """
 
 import json
@@ -13,7 +13,8 @@ from prunecli.model.messages import Json
 from prunecli.providers.models import Offer, Prices
 
 MAX_NAME = 200
-"""Characters of a model's name; longer ones are left out, as are names that a terminal can't show as they are."""
+"""Maximum characters of a model's name. Longer names are left out, as are names that a terminal can't show
+unchanged."""
 
 _WINDOW_KEYS = ("max_input_tokens", "context_window", "context_length", "max_model_len", "n_ctx")
 _MAX_WINDOW = 1_000_000_000
@@ -39,11 +40,11 @@ _LONGER = re.compile(r"(?:in|out)put_cost_per_token_above_\d+k_tokens")
 _MILLION = 1_000_000
 
 DETAILS = "/v1/model/info"
-"""Where LiteLLM tells windows and prices."""
+"""The path of LiteLLM's windows and prices."""
 
 
 class Page(NamedTuple):
-    """The models of one answer, and the last id if there are more, else "". `owners` own the models."""
+    """The models of one answer and their owners. `last` is the last id if there are more models, else ""."""
 
     models: tuple[Offer, ...]
     last: str = ""
@@ -56,7 +57,7 @@ class Page(NamedTuple):
 
 
 def page_of(body: bytes) -> Page:
-    """The models in an answer. Rows that make no sense are left out; a body that makes none is an empty list."""
+    """Return the models in an answer. Invalid rows are left out; an invalid body gives an empty list."""
     value = _object(body)
     rows = _rows(value)
     found = tuple(Offer(name, _window(row), _prices(row)) for row in rows if (name := _name(row)))
@@ -66,9 +67,10 @@ def page_of(body: bytes) -> Page:
 
 
 def with_details(models: Mapping[str, Offer], body: bytes) -> dict[str, Offer]:
-    """The models with the windows and prices in LiteLLM's answer to DETAILS, which has a row for each deployment.
+    """Return the models with the windows and prices from LiteLLM's answer to DETAILS.
 
-    A price is unknown if the deployments of a model differ, or if it depends on the length of the prompt.
+    The answer has a row for each deployment. A price is unknown if the deployments of a model differ, or if it
+    depends on the length of the prompt.
     """
     told: dict[str, list[Mapping[str, Json]]] = {}
     for row in _rows(_object(body)):
@@ -105,8 +107,8 @@ def _rows(value: Mapping[str, Json]) -> list[dict[str, Json]]:
 
 
 def _name(row: Mapping[str, Json]) -> str:
-    """The name, if it is one line of printable characters. llama.cpp may give the path of its file, and takes any
-    name."""
+    """Return the name if it is one line of printable characters, else "". llama.cpp may give the path of its file,
+    and accepts any name."""
     value = row.get("id")
     if isinstance(value, str) and row.get("owned_by") == "llamacpp":
         value = value.rpartition("/")[2]
@@ -117,14 +119,14 @@ def _name(row: Mapping[str, Json]) -> str:
 
 
 def _window(row: Mapping[str, Json]) -> int:
-    meta = row.get("meta")  # llama.cpp's place for the window
+    meta = row.get("meta")  # llama.cpp puts the window here
     places = (row, meta) if isinstance(meta, dict) else (row,)
     sizes = (place.get(key) for place in places for key in _WINDOW_KEYS)
     return next((size for size in sizes if type(size) is int and 0 < size <= _MAX_WINDOW), 0)
 
 
 def _prices(row: Mapping[str, Json]) -> Prices:
-    """The prices of a row, all None unless those of input and output are known and nothing else is billed."""
+    """Return the prices of a row. All are None unless input and output have prices and nothing else is billed."""
     given = row.get("pricing")
     if not isinstance(given, dict) or _per_token(given.get("request", 0)) != 0:
         return Prices()
@@ -132,14 +134,14 @@ def _prices(row: Mapping[str, Json]) -> Prices:
 
 
 def _whole(found: Mapping[str, float | None]) -> Prices:
-    """These prices per million tokens; all None unless those of input and output are known."""
+    """Return the prices per million tokens; all None unless those of input and output are known."""
     if found["input"] is None or found["output"] is None:
         return Prices()
     return Prices(**{name: usable_price(price and price * _MILLION) for name, price in found.items()})
 
 
 def _per_token(value: Json) -> float | None:
-    """Dollars per token; None for what is no price. -1 stands for one that varies."""
+    """Return the dollars per token; None if the value is not a price. -1 stands for a variable price."""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return None
     try:
@@ -150,7 +152,7 @@ def _per_token(value: Json) -> float | None:
 
 
 def usable_price(value: Json) -> float | None:
-    """Dollars per million tokens; None for what is none."""
+    """Return the dollars per million tokens; None if the value is not a price."""
     known = (
         isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= _MAX_PRICE * _MILLION
     )

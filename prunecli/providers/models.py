@@ -1,4 +1,5 @@
-"""Model data: window, limits and prices; the table ships in data/models.json, expectations.json beside it.
+"""Model data: window, limits and prices, shipped in data/models.json; and expectations of results, in
+expectations.json.
 
 Names match exactly, as an alias, or without a provider's prefix; a dated name matches the longest name it extends. An
 unknown model has no window (0) and no prices (None), so that nothing is computed from a guess.
@@ -25,7 +26,7 @@ ALIASES: Mapping[str, str] = MappingProxyType({**SHORT_NAMES, "demo": "demo"})
 Binding: TypeAlias = Literal["", "conversation", "account"]
 
 UNKNOWN_MAX_OUTPUT = 8_192
-"""The maximum tokens of a response to request from a model that the table does not know."""
+"""Maximum response tokens to request from a model that is not in the table."""
 
 _MILLION = 1_000_000
 _NEWER = re.compile(r"claude-([a-z]+)-\d{1,2}(?:[-.]\d{1,2})?(?:[-@](?:\d{6,8}|latest|v\d).*|[:@\[].*)?")
@@ -44,7 +45,7 @@ class Prices:
 
 
 class Offer(NamedTuple):
-    """A model that an endpoint lists: its name, window in tokens (0: not told), and the prices that it tells."""
+    """A model that an endpoint lists: its name, its window in tokens (0 if not given), and the listed prices."""
 
     name: str
     window: int = 0
@@ -70,10 +71,10 @@ class ModelInfo:
     """One model. `context_window` and `max_output` are in tokens; a window of 0 is unknown.
 
     `bands` are the prices of requests with longer prompts, in ascending order: (lower bound in tokens, prices).
-    `thinking_types` are the types of `thinking` that it accepts, `efforts` the values of `output_config.effort`; both
-    are None if unknown. `binding`: thinking is bound to the conversation before it, or also to the account. `assumed`
-    names the model whose window and limits are assumed for a newer one. `vision`: it sees images, None if unknown.
-    `told_prices`: the prices are those that the endpoint lists.
+    `thinking_types` are the types of `thinking` that the model accepts, and `efforts` the values of
+    `output_config.effort`; both are None if unknown. `binding` tells whether thinking is bound to the conversation
+    before it, or also to the account. `assumed` names the model whose window and limits are assumed for a newer one.
+    `vision`: the model accepts images, None if unknown. `told_prices`: the prices are those that the endpoint lists.
     """
 
     name: str
@@ -91,7 +92,7 @@ class ModelInfo:
     told_prices: bool = False
 
     def prices_for(self, prompt_tokens: int) -> Prices:
-        """The prices for a request with this many prompt tokens."""
+        """Return the prices for a request with this many prompt tokens."""
         found = [prices for above, prices in self.bands if prompt_tokens > above]
         return found[-1] if found else self.prices
 
@@ -124,11 +125,11 @@ class ModelTable:
             raise ConfigError(f"{path}: not a model table: {error}", "reinstall prunecli") from error
 
     def resolve(self, name: str) -> str:
-        """The name to send to the endpoint: an alias becomes its model."""
+        """Return the name to send to the endpoint: an alias becomes its model."""
         return ALIASES.get(name.strip().lower(), name.strip())
 
     def info(self, name: str) -> ModelInfo:
-        """The data of the model with this name or alias; its `name` is the given one."""
+        """Return the data of the model with this name or alias; its `name` is the given one."""
         if (found := self._found.get(name)) is None:
             found = self._found[name] = self._find(name)
         return found
@@ -143,7 +144,8 @@ class ModelTable:
         return found
 
     def _newer(self, name: str) -> ModelInfo:
-        """A model that is newer than all known ones of its family: the limits of the newest one, and no price."""
+        """Return the data of a model newer than all known ones of its family: the limits of the newest known one, and
+        no price."""
         made = _NEWER.fullmatch(_bare(name))
         version = claude_version(name)
         family = [row for row in self._rows if made and row.startswith(f"claude-{made[1]}-")]
@@ -155,7 +157,7 @@ class ModelTable:
         return replace(known, prices=Prices(), bands=(), binding=known.binding or binding, assumed=newest)
 
     def names(self) -> tuple[str, ...]:
-        """All names of the table and of the overrides, for a menu."""
+        """Return all names of the table and of the overrides, for a menu."""
         return tuple(dict.fromkeys((*self._rows, *(self.resolve(name) for name in self._overrides))))
 
     def _key(self, name: str) -> str:
@@ -170,7 +172,8 @@ class ModelTable:
 
 
 def load_expectations(folder: Path, own: Path | None = None) -> Expectations:
-    """What to expect of results: the user's `own` file, if there is one, else the shipped one in `folder`.
+    """Return the expectations of results from the user's `own` file if it exists, else from the shipped file in
+    `folder`.
 
     Raises ConfigError for a file that is missing or damaged.
     """
@@ -184,19 +187,19 @@ def load_expectations(folder: Path, own: Path | None = None) -> Expectations:
 
 
 def expectations_of(places: Places) -> Expectations:
-    """The expectations of a user. Raises ConfigError."""
+    """Return the expectations of a user. Raises ConfigError."""
     return load_expectations(places.shipped_data, places.expectations_file)
 
 
 SEARCH_USD = 0.01
-"""What Anthropic bills for each search of its web_search tool, whichever the model: $10 for 1,000."""
+"""The price of each search with Anthropic's web_search tool, for any model: $10 for 1,000."""
 
 
 def cost(usage: Usage, info: ModelInfo, ttl: CacheTtl, prompt_tokens: int | None = None) -> float | None:
-    """The cost of a request in US dollars, with its cache written for `ttl`; None if a price is unknown.
+    """Return the cost of a request in US dollars, with its cache written for `ttl`; None if a price is unknown.
 
-    Cached tokens without a price of their own cost the same as input. The length of the prompt selects the price
-    band; pass `prompt_tokens` if the usage is a part or a sum of requests.
+    Cached tokens without their own price cost the same as input. The length of the prompt selects the price band;
+    pass `prompt_tokens` if the usage is a part or a sum of requests.
     """
     prices = info.prices_for(usage.prompt_tokens if prompt_tokens is None else prompt_tokens)
     write = prices.cache_write_1h if ttl == "1h" else prices.cache_write_5m
@@ -217,16 +220,16 @@ def cost(usage: Usage, info: ModelInfo, ttl: CacheTtl, prompt_tokens: int | None
 
 
 def cache_prices(prices: Prices, ttl: CacheTtl) -> tuple[float | None, float | None]:
-    """What it costs to read and to write cached tokens that live for `ttl`; None if unknown."""
+    """Return the prices of reading and writing cached tokens with the lifetime `ttl`; None if unknown."""
     return prices.cache_read, (
         prices.cache_write_1h if ttl == "1h" else prices.cache_write_5m
     ) or prices.input
 
 
 def token_factor(name: str) -> float:
-    """The model's tokens per token of o200k_base, by family, measured on texts of agents.
+    """Return the model's tokens per token of o200k_base, by family, measured on texts of agents.
 
-    1.23 for Claude up to 4.6 and Haiku 4.5, 1.6 for newer ones, 1.0 for others.
+    The factor is 1.23 for Claude up to 4.6 and Haiku 4.5, 1.6 for newer Claude models, and 1.0 for other models.
     """
     resolved = ALIASES.get(name, name).lower()
     if "claude" not in resolved:
@@ -236,7 +239,7 @@ def token_factor(name: str) -> float:
 
 
 def _bare(name: str) -> str:
-    """The name in lower case without a provider's prefix, such as `deepseek/` or `us.anthropic.`."""
+    """Return the name in lower case without a provider's prefix, such as `deepseek/` or `us.anthropic.`."""
     last = name.lower().rpartition("/")[2]
     return last[max(0, last.find("claude-")) :]
 

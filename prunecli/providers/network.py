@@ -1,7 +1,7 @@
 """Reads proxies, certificates and the TLS key log from the environment.
 
-The libraries below read the same variables and raise all kinds of exceptions for invalid values. So each variable is
-checked here first, and an error names it.
+The libraries used read the same variables and raise various exceptions for invalid values. So each variable is
+checked here first, and an error names the variable.
 """
 
 import os
@@ -25,16 +25,18 @@ class Route(NamedTuple):
 
 
 def route(address: str, environ: Mapping[str, str]) -> Route:
-    """The route to an http(s) address. Raises UsageError that names an invalid variable."""
+    """Return the route to an http(s) address. Raises a UsageError that names an invalid variable."""
     (proxy, variable), ca_file = _proxy(address, environ), environ.get("SSL_CERT_FILE", "")
     if urlsplit(address).scheme == "https":
-        _check_key_log(environ.get("SSLKEYLOGFILE", ""))  # first, because reading certificates opens it too
+        _check_key_log(
+            environ.get("SSLKEYLOGFILE", "")
+        )  # first, because reading certificates also opens this file
         _check_certificates(ca_file)
     return Route(proxy, ca_file, variable)
 
 
 def _proxy(address: str, environ: Mapping[str, str]) -> tuple[str, str]:
-    """The proxy for an address and its variable; "" for none. Respects NO_PROXY; a proxy without a scheme uses
+    """Return the proxy for an address and its variable; "" for none. Respects NO_PROXY; a proxy without a scheme uses
     http."""
     parts = urlsplit(address)
     if _is_spared(parts.hostname or "", environ):
@@ -60,7 +62,7 @@ def _is_spared(host: str, environ: Mapping[str, str]) -> bool:
 
 
 def _set(*names: str, environ: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """The set variables among these names, in either case, in order of precedence."""
+    """Yield the set variables among these names, in either case, in order of precedence."""
     for name in names:
         for variable in (name, name.upper()):
             if value := environ.get(variable, "").strip():

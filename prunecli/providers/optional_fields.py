@@ -1,4 +1,4 @@
-"""Optional request fields that some endpoints reject, and how to find the field in an error.
+"""Optional request fields that some endpoints reject, and a search for the rejected field in an error.
 
 Gateways and older servers know fewer fields than the API itself. Each of these fields can be omitted: the request
 keeps its meaning, but is less convenient or costs more.
@@ -36,7 +36,7 @@ _REFUSED = re.compile(
     re.IGNORECASE,
 )
 _A_VALUE = re.compile(r"supported (?:values|levels)|input should be|use effort", re.IGNORECASE)
-"""The field is known but a value is wrong; omitting the field would hide a mistake."""
+"""Words that mean a known field has a wrong value. Omitting the field would hide the mistake."""
 _FIELDS = tuple(
     (field, re.compile(pattern, re.IGNORECASE))
     for field, pattern in (
@@ -55,7 +55,7 @@ _HEADER = re.compile(r"anthropic-beta|\bbeta (?:flag|header|feature)", re.IGNORE
 
 
 def refused_fields(message: str) -> tuple[str, ...]:
-    """The fields that an error may be about, most specific first; () if it is about something else."""
+    """Return the fields that an error may be about, most specific first; () if the error is about something else."""
     if not _REFUSED.search(message) or _A_VALUE.search(message):
         return ()
     named = [field for beta, field in BETAS.items() if beta in message]

@@ -1,6 +1,6 @@
-"""The provider interface: sends a request and streams events, of which the last is the whole response.
+"""The provider interface: a provider sends a request and streams events. The last event is the whole response.
 
-Deltas are transient (for the screen); the `Response` is what the log keeps.
+Deltas are transient (for the screen); only the `Response` goes into the log.
 """
 
 from collections.abc import AsyncIterator, Iterable, Mapping
@@ -18,8 +18,8 @@ __all__ = ["Provider", "Response", "StreamEvent", "TextDelta", "ThinkingDelta", 
 
 @dataclass(frozen=True, slots=True)
 class Begun:
-    """The cost of the response so far: it is billed even if the response is stopped now. Sent whenever the endpoint
-    reports it."""
+    """The usage of the response so far, which is billed even if the response is stopped now. Sent each time the
+    endpoint reports it."""
 
     usage: Usage
 
@@ -47,8 +47,8 @@ _T = TypeVar("_T")
 
 
 def joined(events: Iterable[_T]) -> list[_T]:
-    """The same deltas, with consecutive ones of one text joined, because a flood brings hundreds at a time and each
-    has to be shown."""
+    """Return the deltas with consecutive ones of one text joined, because each has to be shown and a flood brings
+    hundreds at a time."""
     out: list[_T] = []
     for kind, group in groupby(events, type):
         if kind is TextDelta or kind is ThinkingDelta:
@@ -63,13 +63,14 @@ class Provider(Protocol):
 
     def stream(self, request: Request) -> AsyncIterator[StreamEvent]:
         """Send the request once. Yields `Begun` if usage is reported early, deltas, and finally exactly one
-        `Response`. Never retries (the loop does, visibly). Canceling closes the connection. Raises a `ProviderError`:
-        an interrupted stream raises `ConnectionLost`, an error event in the stream the class of that error.
+        `Response`. Never retries; the loop does that visibly. Canceling closes the connection. Raises a
+        `ProviderError`: an interrupted stream raises `ConnectionLost`, and an error event raises the class of that
+        error.
         """
         ...
 
     async def models(self) -> tuple[Offer, ...]:
-        """The endpoint's models. Raises a `ProviderError`."""
+        """Return the endpoint's models. Raises a `ProviderError`."""
         ...
 
     async def close(self) -> None:

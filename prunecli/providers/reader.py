@@ -36,10 +36,10 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """The seconds to wait before a connection counts as lost.
+    """The seconds to wait before a connection is considered lost.
 
-    `connect`: for a connection; `first`: for a response, and again for its first event; `silence`: between events,
-    including pings; `pings`: with only pings.
+    `connect` applies to opening a connection, `first` to the response and again to its first event, `silence` to the
+    time between events, including pings, and `pings` to a stretch of pings only.
     """
 
     connect: float = 10.0
@@ -49,12 +49,12 @@ class Patience:
 
 
 LOCAL_PATIENCE = Patience(first=600.0, silence=120.0, pings=3600.0)
-"""For other servers than Anthropic's, which send no pings, or only pings while they read a long prompt (a CPU needs
-minutes)."""
+"""The limits for other servers than Anthropic's. These send no pings, or only pings while they read a long prompt,
+which takes a CPU minutes."""
 
 
 class EventReader:
-    """Reads one response. Every method raises a `ProviderError` if the connection breaks or falls silent."""
+    """A reader of one response. Every method raises a `ProviderError` if the connection breaks or falls silent."""
 
     def __init__(self, response: "httpx2.Response", failures: Failures, patience: Patience) -> None:
         self._response = response
@@ -79,7 +79,7 @@ class EventReader:
             raise self._failures.no_stream(kind, await self.whole(MAX_ERROR_BYTES))
 
     async def batch(self) -> list[Json] | None:
-        """The events completed by the next bytes, without pings; None at the end of the body."""
+        """Return the events completed by the next bytes, without pings; None at the end of the body."""
         chunk = await self._next(self._patience.silence if self._heard else self._patience.first)
         if chunk is None:
             return None
@@ -98,7 +98,7 @@ class EventReader:
         return events
 
     async def whole(self, limit: int) -> bytes:
-        """The first `limit` bytes of the body, read within `silence` seconds; the rest is never fetched."""
+        """Return the first `limit` bytes of the body, read within `silence` seconds; the rest is never fetched."""
         pieces: list[bytes] = []
         length, deadline = 0, self._silence.now() + self._patience.silence
         while length < limit and (chunk := await self._next(deadline - self._silence.now())) is not None:
@@ -107,16 +107,16 @@ class EventReader:
         return b"".join(pieces)[:limit]
 
     async def finish(self) -> bool:
-        """Read the bytes after the last event; returns whether the connection can be reused."""
+        """Read the bytes after the last event; return whether the connection can be reused."""
         try:
             while await self._next(_LEFTOVER_SECONDS) is not None:
                 pass
         except ProviderError:
-            return False  # the answer is complete anyway
+            return False  # the answer is already complete
         return True
 
     def ended_early(self) -> ProviderError:
-        """The error for a body that ended before the message, or before any event."""
+        """Return the error for a body that ended before the message, or before any event."""
         kind = self._response.headers.get("content-type", "")
         if not self._heard and self._head.strip():
             return self._failures.no_stream(kind, self._head)
@@ -125,7 +125,7 @@ class EventReader:
         )
 
     async def close(self) -> None:
-        """Release the connection; it is reused if the body was read to its end."""
+        """Release the connection, which is reused if the body was read to its end."""
         self._silence.stop()
         try:
             await self._chunks.aclose()
@@ -143,7 +143,8 @@ class EventReader:
             raise self._failures.lost(error) from error
 
     def _value(self, event: ServerEvent) -> Json | None:
-        """The event's object; None for a ping, an end marker of another dialect, or an unknown event without JSON."""
+        """Return the event's object; None for a ping, an end marker of another dialect, or an unknown event without
+        JSON."""
         name, data = event
         if name == "ping":
             return None
@@ -168,7 +169,7 @@ class EventReader:
 
 
 class _SilenceWatch:
-    """A time limit for many short waits with one timer, which is set again only when it fires, because
+    """A time limit for many short waits. It uses one timer that is set again only when it fires, because
     asyncio.timeout costs as much as reading the bytes."""
 
     def __init__(self) -> None:
@@ -180,7 +181,7 @@ class _SilenceWatch:
         self._expired = False
 
     async def at_most(self, seconds: float, awaited: Awaitable[_T]) -> _T:
-        """Await something. Cancels it and raises TimeoutError if it takes longer."""
+        """Await something for at most this many seconds. After that, cancel it and raise TimeoutError."""
         self._deadline = self.now() + seconds
         if self._timer is None or self._timer.when() > self._deadline:
             self.stop()

@@ -1,9 +1,9 @@
 """Joins the chunks of HTTP bodies before parsing, because an event stream puts each event in its own chunk.
 
-Parsing a chunk costs more than reading its event: 1 MB in 25,000 events took 2.4 s of CPU and 3.4 s in total without
+Parsing a chunk costs more than reading its event. 1 MB in 25,000 events took 2.4 s of CPU and 3.4 s in total without
 this module, and 1.0 and 1.5 s with it (medians of four interleaved runs on two busy cores). Data that arrives
-together becomes one chunk with the same bytes. Anything unexpected passes unchanged, so that the parser reports it; a
-body that breaks off still lacks its last chunk.
+together becomes one chunk with the same bytes. Anything unexpected is passed on unchanged, so that the parser reports
+it. A body that breaks off still lacks its last chunk.
 """
 
 import re
@@ -17,11 +17,11 @@ _LENGTH = re.compile(rb"\r\ncontent-length:[ \t]*(\d{1,15})[ \t]*\r\n", re.IGNOR
 _SIZE = re.compile(rb"[0-9a-fA-F]{1,8}[ \t]*")
 _MOST_HEAD = 100_000
 _LONGEST_SIZE = 1_000
-"""The maximum length of a head, and of a line with a chunk's size, in bytes; longer ones are left to the parser."""
+"""Maximum bytes of a head, and of a line with a chunk's size; longer ones are left to the parser."""
 
 
 class Rechunker:
-    """The data of one connection: heads and bodies of responses in sequence."""
+    """A rechunker of one connection's data: heads and bodies of responses in sequence."""
 
     def __init__(self) -> None:
         self._read = self._head
@@ -31,7 +31,7 @@ class Rechunker:
         self._joined: list[bytes] = []
 
     def feed(self, data: bytes) -> bytes:
-        """The bytes to pass on for new data; empty until there is enough."""
+        """Return the bytes to pass on for new data; empty until there is enough."""
         self._buffer += data
         while self._buffer and self._read():
             pass
@@ -40,7 +40,7 @@ class Rechunker:
         return b"".join(out)
 
     def rest(self) -> bytes:
-        """The bytes held back when the connection ended."""
+        """Return the bytes held back when the connection ended."""
         rest, self._buffer = self._buffer, b""
         return rest
 
@@ -88,7 +88,7 @@ class Rechunker:
         return bool(self._buffer)
 
     def _chunks(self) -> bool:
-        """All chunks received, of which the last may be incomplete."""
+        """Take in all received chunks, the last of which may be incomplete."""
         buffer, place, size = self._buffer, 0, len(self._buffer)
         while place < size:
             if self._left > 2:
@@ -132,7 +132,7 @@ class Rechunker:
             self._out += (b"%x\r\n" % len(data), data, b"\r\n")
 
     def _trailer(self) -> bool:
-        """The last chunk and the lines after it, up to the empty one."""
+        """Take in the last chunk and the lines after it, up to the empty line."""
         end = self._buffer.find(b"\r\n\r\n") + 4
         if end < 4:
             return self._give_up() if len(self._buffer) > _MOST_HEAD else False
@@ -145,7 +145,7 @@ def join_chunks(transport: "httpx2.AsyncHTTPTransport") -> None:
     """Join the chunks of all connections that a transport opens from now on.
 
     The pool and its backend are private names of httpx2 and httpcore2. If one is missing or cannot be replaced,
-    chunks are not joined, and everything works more slowly.
+    chunks are not joined, and everything still works, more slowly.
     """
     pool: Any = getattr(transport, "_pool", None)
     backend = getattr(pool, "_network_backend", None)
@@ -157,7 +157,7 @@ def join_chunks(transport: "httpx2.AsyncHTTPTransport") -> None:
 
 
 class _Backend:
-    """Opens connections through another backend, which also provides all other methods."""
+    """A backend that opens connections through another backend, which also provides all other methods."""
 
     def __init__(self, backend: Any) -> None:
         self._backend = backend

@@ -25,14 +25,14 @@ LISTING_SECONDS = 8.0
 
 State: TypeAlias = Literal["ok", "warning", "problem"]
 Listed: TypeAlias = Callable[[], Sequence[Offer]]
-"""A function that lists the endpoint's models, as `Provider.models`. Raises ProviderError or TimeoutError."""
+"""A function that lists the endpoint's models, like `Provider.models`. Raises ProviderError or TimeoutError."""
 
 
 @dataclass(frozen=True, slots=True)
 class Keys:
     """The sources of a provider's credential: the variable of an API key, the file that `prunecli login` writes, and
-    the variable of a bearer token ("" for none). Name the file NAME.key: tools ask before they open such a file.
-    `bearer`: the key is sent as a bearer token. `required`: requests without a key are rejected."""
+    the variable of a bearer token ("" for none). Name the file NAME.key, because tools ask before they open such a
+    file. `bearer`: the key is sent as a bearer token. `required`: requests without a key are rejected."""
 
     key_variable: str
     file: str
@@ -48,7 +48,7 @@ class Keys:
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """A key, a token or neither, hidden from `repr`. `source` says where it was found."""
+    """A key, a token or neither, hidden from `repr`. `source` tells where it was found."""
 
     api_key: str | None = field(default=None, repr=False)
     auth_token: str | None = field(default=None, repr=False)
@@ -61,7 +61,8 @@ class Credentials:
 @dataclass(frozen=True, slots=True)
 class Connection:
     """The parameters of a provider. `base_url` is "" for the provider's own address; `options` are its `Options` with
-    the configured values, None if it declares none. `keys` are the sources of the credential, None for its own."""
+    the configured values, None if it declares none. `keys` are the sources of the credential, None for the provider's
+    own."""
 
     base_url: str
     credentials: Credentials
@@ -85,10 +86,10 @@ class Definition(Protocol):
     (in the form of config/options.py)."""
 
     KEYS: Keys | None
-    """The sources of its credential; None for a provider without one."""
+    """The sources of the provider's credential; None for a provider without one."""
 
     def needs_key(self, base_url: str) -> bool:
-        """Whether this address ("" for its own) rejects requests without a credential."""
+        """Return whether this address ("" for the provider's own) rejects requests without a credential."""
         ...
 
     def make(self, connection: Connection) -> "Provider":
@@ -96,35 +97,35 @@ class Definition(Protocol):
         ...
 
     def check(self, connection: Connection, listed: Listed) -> Finding:
-        """Check the endpoint, for `prunecli doctor`. Raises nothing that a user can cause."""
+        """Check the endpoint, for `prunecli doctor`. Problems on the user's side never raise."""
         ...
 
 
 class Providers(NamedTuple):
-    """The providers of a folder, NAME.py each."""
+    """The providers in a folder, each in a file NAME.py."""
 
     folder: Path = PACKAGE / "providers" / "available"
     importer: Callable[[str], Any] = lambda name: import_module(f"prunecli.providers.available.{name}")
 
     def names(self) -> tuple[str, ...]:
-        """The names of all providers, found without imports."""
+        """Return the names of all providers, found without imports."""
         return names_in(self.folder, ".py")
 
     def answering(self, model: str, configured: str) -> str:
-        """The provider for a model: the one with the model's name (`--model demo`), or the configured one."""
+        """Return the provider for a model: the one with the model's name (`--model demo`), or the configured one."""
         return model if model in self.names() else configured
 
     def definition(self, name: str) -> Definition:
-        """The definition in the file of one of `names`."""
+        """Return the definition in the file of one of `names`."""
         return cast("Definition", self.importer(name))
 
     def keys(self, name: str) -> Keys:
-        """The sources of its credential. For a provider without one, those of the default provider, so that a key can
-        be entered."""
+        """Return the sources of a provider's credential. For a provider without one, return those of the default
+        provider, so that a key can be entered."""
         return self.definition(name).KEYS or cast("Keys", self.definition(DEFAULT).KEYS)
 
     def options_class(self, name: str) -> type | None:
-        """Its `Options`; None if it declares none or does not exist."""
+        """Return a provider's `Options`; None if it declares none or does not exist."""
         return getattr(self.definition(name), "Options", None) if name in self.names() else None
 
 

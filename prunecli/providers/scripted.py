@@ -1,4 +1,4 @@
-"""A provider for tests and examples: plays a script of responses and keeps its requests.
+"""A provider for tests and examples, which plays a script of responses and records the requests.
 
 Nothing is patched and nothing sleeps: a hanging response waits for an event that the test sets.
 """
@@ -33,28 +33,29 @@ class Scripted:
     error: Exception | None = None
 
     def response(self, model: str) -> Response:
-        """The whole response of this model."""
+        """Return the whole response of this model."""
         reason = self.stop_reason or ("tool_use" if tool_uses(self.content) else "end_turn")
         return Response(self.content, reason, self.usage, model)
 
 
 def says(text: str) -> Scripted:
-    """A response with only text."""
+    """Return a response with only text."""
     return Scripted((Text(text),))
 
 
 def calls(*wanted: ToolUse, text: str = "") -> Scripted:
-    """A response that calls tools, after an optional text."""
+    """Return a response that calls tools, after an optional text."""
     return Scripted((*((Text(text),) if text else ()), *wanted))
 
 
 def fails(error: Exception, *, text: str = "", after: int = 0) -> Scripted:
-    """A response that fails with this error after `after` deltas of the text."""
+    """Return a response that fails with this error after `after` deltas of the text."""
     return Scripted((Text(text),) if text else (), error=error, after=after)
 
 
 class ScriptEnded(Exception):
-    """A request after the last response of the script: a mistake in the test, so not a `ProviderError`."""
+    """The error of a request after the last response of the script. It is a mistake in the test, so not a
+    `ProviderError`."""
 
 
 class ScriptedProvider:
@@ -98,7 +99,7 @@ class ScriptedProvider:
         yield played.response(request.model)
 
     async def models(self) -> tuple[Offer, ...]:
-        """See `Provider.models`: returns `offers`."""
+        """Return `offers`."""
         return self._offers
 
     async def close(self) -> None:
@@ -126,7 +127,7 @@ class ScriptedProvider:
 
 
 def deltas(content: Sequence[Block], size: int = DELTA_CHARS) -> Iterator[StreamEvent]:
-    """The deltas of a content, `size` characters each; blocks of other kinds have none."""
+    """Yield the deltas of a content, `size` characters each; only texts, thinking and tool inputs have deltas."""
     for block in content:
         match block:
             case Text(text):

@@ -7,7 +7,7 @@ byte does not cost a response.
 from typing import NamedTuple
 
 MAX_EVENT_BYTES = 16_000_000
-"""The maximum bytes of an event; a tool's input or a fetched page arrives in events of a few megabytes."""
+"""Maximum bytes of an event. A tool's input or a fetched page may arrive in events of a few megabytes."""
 
 
 class ServerEvent(NamedTuple):
@@ -18,7 +18,7 @@ class ServerEvent(NamedTuple):
 
 
 class EventDecoder:
-    """Decodes a stream in pieces, and keeps an unfinished event."""
+    """A decoder that takes a stream in pieces and keeps an unfinished event."""
 
     def __init__(self, max_event_bytes: int = MAX_EVENT_BYTES) -> None:
         self._limit = max_event_bytes
@@ -30,7 +30,7 @@ class EventDecoder:
         self._data_bytes = 0
 
     def feed(self, piece: bytes) -> list[ServerEvent]:
-        """The events that end in this piece. Raises ValueError if an event exceeds the limit."""
+        """Return the events that end in this piece. Raises ValueError if an event exceeds the limit."""
         if self._after_cr or b"\r" in piece:
             piece = self._with_plain_line_ends(piece)
         lines = piece.split(b"\n")

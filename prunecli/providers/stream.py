@@ -1,7 +1,8 @@
 """Assembles one response from the endpoint's events: a pure state machine.
 
 `Assembly.feed` takes decoded events in order and returns deltas for the screen; `response` is for the log. Only
-finished blocks count: an incomplete tool input never becomes a call, and an incomplete signature is never sent back.
+finished blocks are used: an incomplete tool input never becomes a call, and an incomplete signature is never sent
+back.
 """
 
 import re
@@ -33,7 +34,7 @@ from prunecli.model.searches import USE
 from prunecli.providers.provider import Begun, Response, StreamEvent, TextDelta, ThinkingDelta, ToolCallDelta
 
 MAX_RESPONSE_CHARS = 32_000_000
-"""More characters than any model writes (128,000 tokens are about 0.5 MB); a longer stream is broken."""
+"""More characters than any model writes (128,000 tokens are about 0.5 MB), so a longer stream is an error."""
 
 TRUNCATING = frozenset({"max_tokens", "model_context_window_exceeded", "refusal"})
 """Stop reasons after which the last block may be incomplete, even if the endpoint closed it."""
@@ -49,7 +50,7 @@ _DELTA_FIELDS = {
 
 
 class _OpenBlock:
-    """A block as it arrives. `head` is the object of its start event, the lists hold the pieces of its deltas."""
+    """A block as it arrives. `head` is the object of its start event; the lists hold the pieces of its deltas."""
 
     def __init__(self, head: Mapping[str, Json], tool_id: str, tool_name: str) -> None:
         self.head = head
@@ -63,7 +64,7 @@ class _OpenBlock:
         self.closed = False
 
     def whole(self, piece: str) -> str:
-        """The piece without a trailing half of a surrogate pair, and with the half before it."""
+        """Return the piece with the half surrogate pair held back before it, and hold back a half at its end."""
         if piece.isascii() and not self.half:
             return piece
         piece = self.half + piece
@@ -71,12 +72,12 @@ class _OpenBlock:
         return well_formed(piece[:-1] if self.half else piece)
 
     def rest(self) -> str:
-        """The remains of a pair whose second half never came."""
+        """Return the half of a surrogate pair whose second half never came."""
         half, self.half = self.half, ""
         return well_formed(half)
 
     def add(self, piece: str) -> list[StreamEvent]:
-        """Keep a piece and return its delta."""
+        """Store a piece and return its delta."""
         if not piece:
             return []
         self.pieces.append(piece)
@@ -91,7 +92,7 @@ class _OpenBlock:
                 return []
 
     def whole_text(self) -> str:
-        """All pieces, joined."""
+        """Return all pieces, joined."""
         return "".join(self.pieces) + well_formed(self.half)
 
 
@@ -120,7 +121,7 @@ class Assembly:
         self.complete = False
 
     def feed(self, event: Json) -> list[StreamEvent]:
-        """The deltas of this event; none for unknown kinds.
+        """Process an event and return its deltas; none for unknown kinds.
 
         Raises ValueError for an event that breaks the protocol, or a response over the limit.
         """
@@ -155,7 +156,7 @@ class Assembly:
         return Begun(replace(usage_from_json(self._usage), web_search_requests=self._searched))
 
     def response(self) -> Response:
-        """The whole response. Raises ValueError before `message_stop`."""
+        """Return the whole response. Raises ValueError before `message_stop`."""
         if not self.complete:
             raise ValueError("the stream ended before message_stop")
         content = tuple(
@@ -192,7 +193,7 @@ class Assembly:
         return self._append(made, f"{made.kind}_delta", first) if isinstance(first, str) else []
 
     def _free_id(self, wanted: str) -> str:
-        """The id in characters that the endpoint accepts, unique within this response."""
+        """Return the id in characters that the endpoint accepts, unique within this response."""
         wanted = found = _NOT_IN_A_NAME.sub("_", wanted) or self._new_id()
         number = 2
         while found in self._tool_ids:
@@ -236,7 +237,7 @@ class Assembly:
         return made.add(made.rest())
 
     def _merge_usage(self, usage: Json) -> None:
-        """Merge cumulative counts: the larger one is the later, even if an endpoint reports it only once."""
+        """Merge cumulative counts. The larger count is the later one, even if an endpoint reports it only once."""
         if not isinstance(usage, Mapping):
             return
         for key, count in usage.items():
@@ -252,19 +253,19 @@ class Assembly:
             self._thinking_tokens = max(thought, self._thinking_tokens or 0)
 
     def _transformed(self, reported: Json) -> None:
-        """The endpoint's changes to the request. The first event reports them. The last event repeats them only if
-        another server took over; it then replaces the first report."""
+        """Record the endpoint's changes to the request. The first event reports them. The last event repeats them
+        only if another server took over, and then replaces the first report."""
         if isinstance(reported, list):
             self._transformations = _objects(reported)
 
     def _edited(self, reported: Json) -> None:
-        """The endpoint's edits of its copy of the request; an empty list counts as no report."""
+        """Record the endpoint's edits of its copy of the request; an empty list counts as no report."""
         edits = reported.get("applied_edits") if isinstance(reported, Mapping) else None
         if isinstance(edits, list):
             self._applied_edits = _objects(edits) or None
 
     def _finished(self, position: int, made: _OpenBlock) -> Block | None:
-        """The block for the log; None if it is empty or cannot be sent back."""
+        """Return the block for the log; None if it is empty or cannot be sent back."""
         cut = position == len(self._blocks) - 1 and self._stop_reason in TRUNCATING
         match made.kind:
             case "text":
@@ -284,7 +285,7 @@ class Assembly:
 
 
 def _summarizing(passes: Sequence[Json]) -> dict[str, int]:
-    """The usage of summaries by the endpoint, which is billed but not part of the other counts."""
+    """Return the usage of summaries by the endpoint, which is billed but not part of the other counts."""
     found: dict[str, int] = {}
     for one in passes:
         if isinstance(one, Mapping) and one.get("type") == COMPACTION:
@@ -299,7 +300,7 @@ def _sum(one: Mapping[str, int], other: Mapping[str, int]) -> dict[str, int]:
 
 
 def _tool_input(made: _OpenBlock, cut: bool) -> dict[str, Json]:
-    """The input, or its raw text under INVALID_INPUT if it is not a complete JSON object."""
+    """Return the input, or its raw text under INVALID_INPUT if it is not a complete JSON object."""
     raw = made.whole_text()
     if made.closed and not raw.strip():
         given = _clean(made.head.get("input") or {})
@@ -310,7 +311,7 @@ def _tool_input(made: _OpenBlock, cut: bool) -> dict[str, Json]:
 
 
 def _opaque(made: _OpenBlock) -> Opaque | None:
-    """A block of an unknown kind as received, with the input from its deltas; None if it is incomplete."""
+    """Return a block of an unknown kind as received, with the input from its deltas; None if it is incomplete."""
     value, raw = _clean(made.head), made.whole_text()
     if not made.closed or value is None:
         return None
@@ -327,7 +328,7 @@ def _parsed(raw: str) -> dict[str, Json] | None:
 
 
 def _clean(value: Json) -> dict[str, Json] | None:
-    """A JSON object without lone surrogates; None for any other value or too deep nesting."""
+    """Return a JSON object without lone surrogates; None for any other value or too deep nesting."""
     if not isinstance(value, dict) or nests_deeper(value, MAX_DEPTH):
         return None
     clean: dict[str, Json] = well_formed_json(value)
@@ -335,7 +336,7 @@ def _clean(value: Json) -> dict[str, Json] | None:
 
 
 def _objects(values: list[Json]) -> tuple[Mapping[str, Json], ...]:
-    """The JSON objects among these."""
+    """Return those of the values that are JSON objects."""
     found = map(_clean, values)
     return tuple(item for item in found if item is not None)
 

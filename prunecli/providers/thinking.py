@@ -22,11 +22,11 @@ _ALWAYS = ("fable", "mythos")
 
 
 def thinking_config(model: str, budget: int) -> dict[str, Json] | None:
-    """The `thinking` object for a budget in tokens (0: as little as possible); None to send none.
+    """Return the `thinking` object for a budget in tokens (0: as little as possible); None to send none.
 
-    Models that choose their own amount get `adaptive` with visible text, because they put their comments between
-    calls into thinking. Models with bound thinking that cannot be turned off always get `adaptive`, their default,
-    because only it can ask the endpoint to drop blocks that a prune invalidated.
+    Models that choose their own amount get `adaptive` with visible text, because their comments between calls are
+    part of the thinking. Models whose bound thinking cannot be turned off always get `adaptive`, their default. Only
+    with `adaptive` can a request ask the endpoint to drop blocks that a prune invalidated.
     """
     name = ALIASES.get(model, model).lower()
     if "claude" not in name:
@@ -43,30 +43,30 @@ def thinking_config(model: str, budget: int) -> dict[str, Json] | None:
 
 
 def without(config: Mapping[str, Json] | None, refused: Container[str]) -> Mapping[str, Json] | None:
-    """The configuration without the fields that an endpoint rejects (names as in optional_fields.py)."""
+    """Return the configuration without the fields that an endpoint rejects (with the names in optional_fields.py)."""
     if config is None or THINKING in refused:
         return None
     return {key: value for key, value in config.items() if f"{THINKING}.{key}" not in refused}
 
 
 def leaves_out(model: str, config: Mapping[str, Json] | None) -> bool:
-    """Whether requests omit thinking that was invalidated, and the log records this.
+    """Return whether requests omit thinking that was invalidated, and the log records this.
 
-    Otherwise the thinking stays in place and the endpoint drops it, which keeps the cached prefix after it stable.
-    Alternating between both would write the cache twice, so only this function decides.
+    Otherwise the thinking stays in the request and the endpoint drops it, which keeps the cached prefix after it
+    stable. Switching between the two would write the cache twice, so only this function decides.
     """
     return is_bound(model) and "block_binding" not in (config or {})
 
 
 def efforts_for(info: ModelInfo, config: Mapping[str, Json] | None) -> tuple[str, ...]:
-    """The effort values that a model accepts with this configuration, lowest first; () for none."""
+    """Return the effort values that a model accepts with this configuration, lowest first."""
     taken = EFFORTS if info.efforts is None else info.efforts
     calm = config is not None and config.get("type") in ("disabled", "between_tools")
     return tuple(one for one in taken if not calm or one not in ("xhigh", "max"))
 
 
 def budget_note(info: ModelInfo, budget: int) -> str:
-    """A warning if a budget of `budget` tokens has no effect or less effect on this model, or ""."""
+    """Return a warning if a budget of `budget` tokens has little or no effect on this model, or ""."""
     types = info.thinking_types
     if types is None or ("enabled" in types if budget else "disabled" in types):
         return ""
@@ -78,7 +78,7 @@ def budget_note(info: ModelInfo, budget: int) -> str:
 
 
 def betas_for(config: Mapping[str, Json] | None) -> tuple[str, ...]:
-    """The beta features that a configuration needs in the request's header."""
+    """Return the beta features that a configuration needs in the request's header."""
     return (BINDING_BETA,) if config and "block_binding" in config else ()
 
 
@@ -87,6 +87,7 @@ def _budgeted(budget: int) -> dict[str, Json]:
 
 
 def _least(name: str, version: tuple[int, int]) -> dict[str, Json] | None:
-    """Turn thinking off if it is on by default and can be turned off; otherwise keep the default."""
+    """Return the configuration with the least thinking: off if it is on by default and can be turned off, else the
+    default."""
     optional = version == (5, 0) and not any(family in name for family in _ALWAYS)
     return {"type": "disabled"} if optional or ("haiku" in name and version >= (5, 5)) else None

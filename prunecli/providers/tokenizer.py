@@ -1,7 +1,7 @@
 """Counts tokens with o200k_base. The vocabulary is part of the package and never downloaded.
 
-It is not Claude's tokenizer; models.token_factor corrects the difference. Loading takes 0.3 to 0.4 s of CPU, so a
-thread does it; only the last step, about 0.2 s, blocks the interpreter.
+This is not Claude's tokenizer; models.token_factor corrects for the difference. Loading takes 0.3 to 0.4 s of CPU, so
+it runs in a thread; only the last step, about 0.2 s, blocks the interpreter.
 """
 
 import threading
@@ -18,7 +18,7 @@ SHA256 = "2f451f31d7403017d0b0dc6319ded23a09f33f573b1635c001fc6b91a1c21302"
 """The sha256 of the unpacked file."""
 
 MAX_PIECE = 32_768
-"""Characters to encode at once. A megabyte of spaces overflows the stack of tiktoken's regex engine."""
+"""Maximum characters to encode at once. A megabyte of spaces overflows the stack of tiktoken's regex engine."""
 
 _SLICE = 4_096
 _PATTERN = "|".join(
@@ -36,7 +36,7 @@ _PATTERN = "|".join(
 
 
 class Tokenizer:
-    """Counts tokens of o200k_base. `name` is the value of `[pruning] estimator`. Thread-safe."""
+    """A thread-safe tokenizer for o200k_base. `name` is the value of `[pruning] estimator`."""
 
     name = "tiktoken"
 
@@ -44,8 +44,8 @@ class Tokenizer:
         self._encode = encode
 
     def count(self, text: str) -> int:
-        """Tokens of the text. Texts over MAX_PIECE are counted in pieces, with at most one token too many for
-        each."""
+        """Return the number of tokens in the text. Texts over MAX_PIECE are counted in pieces, with at most one token
+        too many each."""
         if len(text) <= MAX_PIECE:
             return len(self._encode(text))
         return sum(len(self._encode(piece)) for piece in pieces(text))
@@ -80,7 +80,7 @@ class Shipped:
             return self._loaded
 
     def count(self, text: str) -> int:
-        """Tokens of the text."""
+        """Return the number of tokens in the text."""
         return (self._loaded or self.load()).count(text) if text else 0
 
 
@@ -89,12 +89,12 @@ SHIPPED = Shipped()
 
 
 def counter(estimator: str) -> TokenCounter:
-    """The counter for a value of `[pruning] estimator`."""
+    """Return the counter for a value of `[pruning] estimator`."""
     return Chars4() if estimator == "chars4" else SHIPPED
 
 
 def pieces(text: str, limit: int = MAX_PIECE) -> Iterator[str]:
-    """The text in pieces of at most `limit` characters, cut after a line end if one is near."""
+    """Yield the text in pieces of at most `limit` characters, cut after a line end if one is near."""
     start = 0
     while start < len(text):
         end = start + limit
@@ -105,7 +105,7 @@ def pieces(text: str, limit: int = MAX_PIECE) -> Iterator[str]:
 
 
 def load(folder: Path = Path(__file__).parent.parent / "data") -> Tokenizer:
-    """The tokenizer of the vocabulary in this folder. Raises ConfigError for a missing or damaged file."""
+    """Return the tokenizer of the vocabulary in this folder. Raises ConfigError for a missing or damaged file."""
     import tiktoken
 
     encoding = tiktoken.Encoding(
@@ -115,7 +115,7 @@ def load(folder: Path = Path(__file__).parent.parent / "data") -> Tokenizer:
 
 
 def ranks(folder: Path) -> dict[bytes, int]:
-    """token -> rank of the vocabulary in this folder. Raises ConfigError as `load` does."""
+    """Return a map from token to rank for the vocabulary in this folder. Raises ConfigError as `load` does."""
     return _ranks(_unpacked(folder / VOCABULARY))
 
 
@@ -132,9 +132,10 @@ def _unpacked(path: Path) -> bytes:
 
 
 def _ranks(data: bytes) -> dict[bytes, int]:
-    """token -> rank. The tokens are in the order of their ranks: how many (4 bytes), their lengths, then their bytes.
+    """Return a map from token to rank. The data has the number of tokens (4 bytes), their lengths, then their bytes,
+    in the order of their ranks.
 
-    Works in slices, so that other threads get their turn.
+    Works in slices, so that other threads can run.
     """
     count = int.from_bytes(data[:4], "big")
     lengths, start = data[4 : 4 + count], 4 + count

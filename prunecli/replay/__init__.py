@@ -1,1 +1,1 @@
-"""Plays recorded sessions through strategies: what each would have sent, request by request, and what it cost."""
+"""Replays recorded sessions under strategies, to compute what each would have sent and cost, request by request."""

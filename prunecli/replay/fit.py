@@ -1,16 +1,15 @@
 """Fits the numbers of `data/expectations.json` to recorded sessions.
 
-* How likely a result is quoted again: of those that were shown with so many requests (their age), by kind, the part
-  that a later response quotes with no newer source in the context. The factor of a size is how much more often its
-  results were quoted than their kind and age say. Those that a later read or write replaced have a number of their
-  own.
-* How many requests follow: the bounds between which "as many as so far" was nearest to what did follow, at the
+* The probability that a result is quoted again, by kind and age (the number of requests that showed it): the share of
+  results that a later response quotes while no newer source is in the context. The factor of a size is the ratio of
+  quotes to those expected from kind and age. Results that a later read or write replaced have their own number.
+* The number of further requests: the bounds for which "as many as so far" was closest to the actual number, at the
   requests that found nothing cached.
-* Caps: what each would have saved, less what fetching the quoted rest would have cost. `strong` is the cap that saves
-  most. For `normal`, an edit that had to match a text that was held back counts as some more requests: a recording
-  can't show what else goes wrong then.
+* Caps: the savings of each cap, minus the cost of fetching the quoted rest. `strong` is the cap that saves most. For
+  `normal`, an edit whose text was held back counts as some additional requests, because a recording can't show what
+  else would have gone wrong.
 
-A number without enough evidence stays as it is.
+A number without enough evidence stays unchanged.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -28,11 +27,11 @@ from prunecli.replay.play import Player, Sent
 from prunecli.replay.regret import needed
 
 CAPS = (1_000, 2_000, 4_000, 8_000, 16_000)
-"""The caps that are tried, in tokens."""
+"""The caps to try, in tokens."""
 _MISSED: Mapping[Level, int] = {"normal": 5, "strong": 0}
-"""The requests of average cost that an edit counts as which misses its text."""
+"""The cost of an edit whose text was held back, in requests of average cost."""
 FEWEST = 30
-"""Results, or moments, below which a number stays as it is."""
+"""Minimum results or moments needed to change a number."""
 _LEAST = (2, 3, 5, 8, 12)
 _MOST = (20, 30, 40, 60, 80, 120)
 
@@ -41,7 +40,7 @@ _MOST = (20, 30, 40, 60, 80, 120)
 class Seen:
     """One result: its kind, raw tokens, and the ages at its last request and its last quote (-1: none).
 
-    `replaced` is the age at which a newer result had replaced it, -1 if none did.
+    `replaced` is the age at which a newer result had replaced it, or -1.
     """
 
     group: Group
@@ -51,19 +50,19 @@ class Seen:
     replaced: int
 
     def is_live(self, age: int) -> bool:
-        """Whether it was still shown at this age, and nothing had replaced it."""
+        """Return whether the result was still shown at this age and had not been replaced."""
         return self.last >= age and (self.replaced < 0 or self.replaced > age)
 
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """What a cap would have saved on one kind, in USD, and the edits that would have missed their text."""
+    """The savings of a cap on one kind, in USD, and the edits that would have missed their text."""
 
     usd: float = 0.0
     missed: int = 0
 
     def plus(self, other: "Cut") -> "Cut":
-        """The sum of both."""
+        """Return the sum of two cuts."""
         return Cut(self.usd + other.usd, self.missed + other.missed)
 
 
@@ -72,10 +71,10 @@ Cuts: TypeAlias = dict[tuple[Kind, int], Cut]
 
 @dataclass(slots=True)
 class Evidence:
-    """What one session shows.
+    """The evidence from one session.
 
-    `cold` has the requests so far and further ones, where nothing was cached. `cuts` is by kind and cap; `bill` the
-    USD of all `requests` without any.
+    `cold` has the numbers of earlier and further requests at each request that found nothing cached. `cuts` is by
+    kind and cap; `bill` is the USD of all `requests` without any cap.
     """
 
     results: list[Seen] = field(default_factory=list)
@@ -85,13 +84,13 @@ class Evidence:
     requests: int = 0
 
     def add(self, cuts: Cuts) -> None:
-        """Add what caps would have done."""
+        """Add the effects of caps."""
         for key, cut in cuts.items():
             self.cuts[key] = self.cuts.get(key, Cut()).plus(cut)
 
 
 class Witness:
-    """Watches a play without pruning: which results are needed when, and what it costs to carry a token."""
+    """An observer of a play without pruning: records when results are needed, and the cost of carrying a token."""
 
     def __init__(self) -> None:
         self.prices: list[float] = []
@@ -102,7 +101,7 @@ class Witness:
         self._cold: list[int] = []
 
     def watch(self, player: Player, sent: Sent) -> None:
-        """Take a request."""
+        """Process a request."""
         number = len(self.prices)
         self._answers[sent.step.source] = number
         read = sent.usage.cache_read_input_tokens or 0
@@ -117,7 +116,7 @@ class Witness:
             self._replaced.setdefault(player.sources[entry.seq], number)
 
     def evidence(self, player: Player, least: int) -> Evidence:
-        """What the play showed of its results with at least so many tokens."""
+        """Return the evidence on results with at least this many tokens."""
         further = {self._answers[source]: count for source, count in player.script.further.items()}
         entries = [entry for entry in player.context.entries.values() if entry.kind == "result"]
         return Evidence(
@@ -128,7 +127,7 @@ class Witness:
         )
 
     def first_shown(self, player: Player, entry: Entry) -> int:
-        """The number of the request that showed a result first."""
+        """Return the number of the request that showed a result first."""
         head = entry.exchange.seq if entry.exchange else entry.seq
         return self._answers.get(player.sources[head], -1) + 1
 
@@ -151,7 +150,7 @@ def _group(entry: Entry) -> Group:
 
 
 def cuts_by(cap: int, player: Player, witness: Witness) -> Cuts:
-    """What this cap on all kinds did in a play."""
+    """Return the effects of this cap on all kinds in a play."""
     found: Cuts = {}
     factor, regrets = player.context.counts.factor, player.regrets
     for entry in player.context.entries.values():
@@ -167,7 +166,7 @@ def cuts_by(cap: int, player: Player, witness: Witness) -> Cuts:
 
 
 def fitted(found: Iterable[Evidence], before: Expectations) -> dict[str, Json]:
-    """The data file fitted to this evidence; what it does not show stays as before."""
+    """Return the data file fitted to this evidence. Numbers without enough evidence stay unchanged."""
     each = list(found)
     results = [result for one in each for result in one.results]
     cold = [pair for one in each for pair in one.cold]
@@ -191,7 +190,7 @@ def fitted(found: Iterable[Evidence], before: Expectations) -> dict[str, Json]:
 
 
 def _by_age(results: Sequence[Seen], group: Group, before: Expectations) -> list[float]:
-    """The part of a kind's results that was quoted at each age or later. It never rises with age."""
+    """Return the share of a group's results that was quoted at each age or later. The share never rises with age."""
     found: list[float] = []
     for age, known in zip(before.ages, before.quoted[group], strict=True):
         shown = [result for result in results if result.group == group and result.is_live(age)]
@@ -203,7 +202,7 @@ def _by_age(results: Sequence[Seen], group: Group, before: Expectations) -> list
 def _sizes(
     results: Sequence[Seen], table: Mapping[Group, Sequence[float]], before: Expectations
 ) -> list[list[float]]:
-    """For each size how many of its results were quoted, of those that kind and age let expect."""
+    """Return for each size the ratio of quoted results to those expected from kind and age."""
     found: list[list[float]] = []
     above = float("inf")
     for least, known in before.sizes:
@@ -223,7 +222,7 @@ def _sizes(
 
 
 def _replaced(results: Sequence[Seen], before: Expectations) -> float:
-    """The part of replaced results that was quoted after something had replaced them."""
+    """Return the share of replaced results that was quoted after they had been replaced."""
     gone = [one for one in results if one.replaced >= 0 and one.last >= max(one.replaced, before.min_age)]
     if len(gone) < FEWEST:
         return before.superseded
@@ -231,7 +230,7 @@ def _replaced(results: Sequence[Seen], before: Expectations) -> float:
 
 
 def _bounds(cold: Sequence[tuple[int, int]]) -> tuple[int, int]:
-    """The bounds with which as many requests as so far are nearest to those that followed."""
+    """Return the bounds that bring "as many as so far" closest to the actual number of further requests."""
     pairs = [(least, most) for least in _LEAST for most in _MOST]
 
     def off(bounds: tuple[int, int]) -> float:
@@ -241,7 +240,7 @@ def _bounds(cold: Sequence[tuple[int, int]]) -> tuple[int, int]:
 
 
 def _caps(found: Evidence, before: Caps, missed: int) -> dict[Kind, int]:
-    """The cap for each kind that is worth most."""
+    """Return the most valuable cap for each kind."""
     usd = missed * found.bill / max(1, found.requests)
 
     def worth(kind: Kind, cap: int) -> float:

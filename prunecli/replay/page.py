@@ -1,7 +1,7 @@
-"""The page of `prunecli replay --html`: one file with its figures, style and script, which loads nothing else.
+"""The page of `prunecli replay --html`: one file with figures, style and script that loads nothing else.
 
-Figures are embedded as JSON and drawn as SVG. All text from sessions is escaped, and the page's policy runs only the
-script with this hash.
+Figures are embedded as JSON and drawn as SVG. All text from sessions is escaped, and the page's content security
+policy allows only the script with this hash.
 """
 
 import json
@@ -18,7 +18,7 @@ from prunecli.replay.table import Report, answer, checked
 from prunecli.sanitize import one_line
 
 MOST_SESSIONS = 40
-"""The number of sessions with plots, the most expensive ones."""
+"""Maximum sessions with plots; the most expensive ones are chosen."""
 _NAMES = {
     "fixed": "system and tools",
     "user": "your words",
@@ -33,12 +33,13 @@ _HEAD = ("strategy", "cost", "+ edits", "+ any", "tokens", "peak", "breaks", "pr
 
 
 def page(report: Report, courses: Sequence[tuple[str, Sequence[Series]]]) -> str:
-    """The page. `courses` are the plays of each session, in the order of the report's rows."""
+    """Return the page. `courses` has the plays of each session, in the order of the report's rows."""
     return "\n".join(_page(report, courses)) + "\n"
 
 
 def head(title: str, script: str = "", style: str = "") -> Iterator[str]:
-    """A page's beginning, up to its body. Its policy runs nothing but this script; `style` is added to the style."""
+    """Yield a page's beginning, up to its body. Its content security policy allows only this script; `style` is added
+    to the style."""
     allowed = f"'sha256-{b64encode(sha256(script.encode()).digest()).decode()}'" if script else "'none'"
     policy = (
         f"default-src 'none'; style-src 'unsafe-inline'; script-src {allowed}; "
@@ -93,7 +94,7 @@ def _table(rows: Sequence[Row]) -> Iterator[str]:
 
 
 def _data(courses: Sequence[tuple[str, Sequence[Series]]]) -> str:
-    """The plays as JSON that no text of a session can break out of."""
+    """Return the plays as JSON, escaped so that no text of a session can end the script element."""
     dearest = sorted(courses, key=lambda one: -(one[1][0].cost[-1] if one[1] and one[1][0].cost else 0))
     data = {
         "kinds": [_NAMES[kind] for kind in CONTENTS],

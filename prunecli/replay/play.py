@@ -1,6 +1,7 @@
-"""Plays a script under one policy: the product's fold, policy and spill, the session's clock, and an exact cache.
+"""Plays a script under one policy, with the program's own fold, policy and spill, the session's clock, and an exact
+cache.
 
-The records are those that the program would log, with the same numbers, so that the same texts are sent.
+The records and their numbers are those that the program would log, so the same texts are sent.
 """
 
 from collections.abc import Callable, Mapping
@@ -36,12 +37,12 @@ from prunecli.replay.script import Script, Step, is_answer
 from prunecli.session.completing import next_timestamp
 
 Spill: TypeAlias = Callable[[ToolResult, ToolUse, Step, int], ToolResult]
-"""Holds back a part of the result of a call before it is recorded under this number."""
+"""A function that holds back a part of a call's result before the result is recorded under this number."""
 
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """One model's part in a replay: how its requests are pruned and what a prompt of so many tokens costs."""
+    """One model's terms in a replay: the pruning of its requests, and the prices for a prompt of a given size."""
 
     policy: Policy
     rates: Callable[[int], Rates]
@@ -49,8 +50,8 @@ class Terms:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What a session is played with. `terms` by recorded model; `fixed` are the tokens of `preamble`, which is the
-    value of the setting that records system prompt and tools."""
+    """The inputs for playing a session. `terms` are by recorded model. `fixed` is the tokens of `preamble`, the value
+    of the setting that records system prompt and tools."""
 
     strategy: str
     gate: str
@@ -66,7 +67,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """One request as it was played. `before` are the edits made for it."""
+    """One played request. `before` are the edits made for it."""
 
     at: int
     step: Step
@@ -82,7 +83,7 @@ Watch: TypeAlias = Callable[["Player", Sent], None]
 
 
 class Player:
-    """Plays one script once. `row` holds the figures; `watch` is called after each request, before its response."""
+    """One play of a script. `row` has the figures; `watch` is called after each request, before its response."""
 
     def __init__(self, script: Script, part: Part, watch: Watch | None = None) -> None:
         self.script = script
@@ -100,7 +101,7 @@ class Player:
         self._pruned_results: set[int] = set()
 
     def play(self) -> Row:
-        """Play to the end."""
+        """Play the script to its end."""
         for step in self.script.steps:
             self._take(step)
         self.row.pruned_results = len(self._pruned_results)
@@ -133,7 +134,7 @@ class Player:
                 pass
 
     def _place(self, source: int) -> int:
-        """The number here of a record of the source, or of the next one that was played."""
+        """Return the number in this play of a source record, or of the next record that was played."""
         if source in self.places:
             return self.places[source]
         return min((seq for one, seq in self.places.items() if one > source), default=self._seq)
@@ -146,7 +147,7 @@ class Player:
         if step.touches is not None:
             self._add(ToolStarted(call.id, call.name, call.input, step.touches), step.at)
         else:
-            self._seq += 1  # stands for the record of the call's start, which adds nothing here
+            self._seq += 1  # replaces the record of the call's start, which has no effect here
         if self.part.spill is not None:
             event = self.part.spill(event, call, step, self._seq)
             if event.spilled is not None:
@@ -185,10 +186,10 @@ class Player:
         usage = replace(usage, output_tokens=event.usage.output_tokens)
         self._record(step, replace(event, usage=usage, model=name))
         if not tool_uses(event.content):
-            self._seq += 1  # stands for the record of the run's end
+            self._seq += 1  # replaces the record of the run's end
 
     def _pruned(self, terms: Terms) -> list[PrunApplied]:
-        """The edits before a request, made as the program makes them."""
+        """Return the edits before a request, made by the program's own code."""
         found: list[PrunApplied] = []
         while True:
             policy = terms.policy
@@ -205,7 +206,7 @@ class Player:
         return found
 
     def _hide(self, event: PrunApplied) -> None:
-        """Note what an edit keeps out of the context."""
+        """Record what an edit keeps out of the context."""
         entries = self.context.entries
         for edit in event.edits:
             entry = entries[edit.seq]

@@ -1,9 +1,9 @@
-"""The prompt cache of an endpoint, exact to the block: what a request reads and what it writes.
+"""The prompt cache of an endpoint, exact to the block: computes what a request reads and writes.
 
-A request is its system prompt with the tools, then the items of the context. The longest stored prefix is read. A
-prefix is stored up to the end of the system prompt and to the end of each request, if it has at least 1,024 tokens,
-and for a lifetime behind the last response whose request began with it. An edit changes the items it touches, so
-nothing stored beyond them fits any more.
+A request is its system prompt with the tools, then the items of the context. The longest stored prefix is read.
+Prefixes of at least 1,024 tokens are stored: up to the end of the system prompt, and up to the end of each request. A
+prefix expires a lifetime after the last response whose request began with it. An edit changes the items it touches,
+so no stored prefix that extends beyond them matches any more.
 """
 
 from bisect import bisect_left
@@ -14,19 +14,19 @@ from prunecli.context.token_counts import state_of
 from prunecli.model.messages import Usage
 
 MINIMUM = 1_024
-"""The fewest tokens that endpoints store."""
+"""Minimum tokens that endpoints store."""
 
 
 @dataclass(slots=True)
 class PrefixCache:
     """One endpoint's cache for one session.
 
-    `fixed` are the tokens of system prompt and tools. `totals` are the tokens up to the end of each item of the
-    request laid out last, beginning with `fixed`. `changed`: it does not begin with the request before it.
+    `fixed` is the tokens of system prompt and tools. `totals` are the tokens up to the end of each item of the
+    request laid out last, beginning with `fixed`. `changed`: that request does not begin with the previous one.
 
-    `_chain` identifies each of those prefixes, and `_cuts` are the stored ones among them, as numbers of items: all
-    were part of the last request. `_others` are stored prefixes that the request no longer begins with, with the
-    times of their last responses: a rewind may bring them back.
+    `_chain` identifies each of those prefixes. `_cuts` are the stored ones among them, as numbers of items; all were
+    part of the last request. `_others` are stored prefixes that the request no longer begins with, and the times of
+    their last responses. A rewind may bring them back.
     """
 
     fixed: int
@@ -42,7 +42,7 @@ class PrefixCache:
     _factor: float = 0.0
 
     def lay_out(self, context: Context, model: str) -> None:
-        """Take up what changed in the context since the last request."""
+        """Lay out the request again after changes in the context since the last one."""
         before, counts, start = self._chain, context.counts, hash(model)
         keep = 0
         if before and before[0] == start and self._factor == counts.factor:
@@ -64,20 +64,21 @@ class PrefixCache:
             self._lost = True
 
     def prefix(self, items: int) -> int:
-        """What identifies the prefix with so many items of the request laid out last; -1: all of it."""
+        """Return the identity of the prefix with this many items of the request laid out last; -1 for the whole
+        request."""
         return self._chain[items]
 
     def breaks(self, now: int) -> bool:
-        """Whether something is still cached of the request before that this one does not begin with."""
+        """Return whether a part of the previous request is still cached that this request does not begin with."""
         return self._lost and self._is_warm(now, self._answered)
 
     @property
     def tokens(self) -> int:
-        """Tokens of the request laid out last."""
+        """The tokens of the request laid out last."""
         return round(self.totals[-1])
 
     def read(self, now: int) -> tuple[int, int]:
-        """How much of the request is cached: how many items, and their tokens with the system prompt."""
+        """Return the cached part of the request: its number of items, and its tokens including the system prompt."""
         place = self._cuts[-1] if self._cuts and self._is_warm(now, self._answered) else -1
         if self._others:
             backwards = range(len(self._chain) - 1, place, -1)
@@ -89,7 +90,7 @@ class PrefixCache:
         return answered is not None and now - answered <= self.ttl_ms
 
     def sent(self, now: int, answered: int) -> Usage:
-        """The usage of the request, sent `now`; it is stored from its response on."""
+        """Return the usage of the request sent `now`. Its prefix is stored from its response on."""
         place, read = self.read(now)
         self._answered = answered
         for cut in (0, place, len(self._chain) - 1):
@@ -101,8 +102,8 @@ class PrefixCache:
 
 
 def _unchanged(context: Context) -> int:
-    """How many items in front are as in the last request."""
+    """Return the number of leading items that are the same as in the last request."""
     same, items = context.wire.item_at(context.wire.unchanged), context.items
     while same and (exchange := items[same - 1].exchange) and context.dropped(exchange):
-        same -= 1  # it shows nothing, so no message tells whether it did before
+        same -= 1  # it shows nothing now, so messages can't tell whether it did before
     return same

@@ -1,7 +1,7 @@
-"""Which responses quote which earlier texts: at least 40 consecutive characters, white space folded.
+"""Finds the earlier texts that responses quote: at least 40 consecutive characters, with white space folded.
 
-Any 40 characters contain a whole block of 20 that begins at a multiple of 20, so the index holds only those blocks of
-each source. A response is looked up at each of its characters, and a hit is extended to both sides.
+Any 40 characters contain a whole block of 20 that begins at a multiple of 20, so the index contains only those blocks
+of each source. A response is looked up at each of its characters, and a hit is extended to both sides.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -12,16 +12,16 @@ from prunecli.model.events import AssistantMessage, CompactionApplied, Event, To
 from prunecli.model.messages import Json, Text, ToolUse, plain_text
 
 LENGTH = 40
-"""The fewest characters of a quote."""
+"""Minimum characters of a quote."""
 _BLOCK = LENGTH // 2
 _OLD = ("old_string", "oldText", "old_text", "old_str", "search")
 _PATCH, _PATCH_END = "*** Begin Patch", "*** End Patch"
 _MOST_SOURCES = 64
-"""Of one block only so many of the newest places are kept: a text that common is no quote."""
+"""Maximum places stored for one block, newest first. A text that is more common is not a quote."""
 
 
 class Match(NamedTuple):
-    """A source's part that a text of a response repeats: its characters from `start` to `end`, folded."""
+    """The part of a source that a text of a response repeats: its folded characters from `start` to `end`."""
 
     source: int
     start: int
@@ -30,7 +30,7 @@ class Match(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """A text of a response, folded. `edits`: an edit has to match it."""
+    """A folded text of a response. `edits`: an edit has to match the text."""
 
     text: str
     edits: bool
@@ -38,18 +38,18 @@ class Said:
 
 @dataclass(frozen=True, slots=True)
 class Quoting:
-    """The texts of one response that repeat something, each with what it repeats, the newest source first."""
+    """The texts of one response that repeat something, each with the repeated parts, newest source first."""
 
     said: tuple[tuple[Said, tuple[Match, ...], frozenset[int]], ...]
     sources: frozenset[int]
 
 
 Quotes = Mapping[int, Quoting]
-"""By response; responses and sources are places in the log."""
+"""The quotes by response. Responses and sources are places in the log."""
 
 
 def folded(text: str) -> str:
-    """The text with each run of white space as one blank."""
+    """Return the text with each run of white space as one space."""
     return " ".join(text.split())
 
 
@@ -68,7 +68,7 @@ def find_quotes(events: Iterable[tuple[int, Event]]) -> Quotes:
             case ToolResult(content=content) | UserMessage(content=content):
                 index.add(seq, folded(plain_text(content)))
             case CompactionApplied(summary=summary):
-                index = _Index()  # what was compacted is gone with or without pruning
+                index = _Index()  # compacted content is gone with or without pruning
                 index.add(seq, folded(summary))
             case _:
                 pass
@@ -119,7 +119,7 @@ class _Index:
 
 
 def _extended(text: str, its: str, at: int, place: int) -> tuple[int, int]:
-    """The longest common part around a common block, as characters of `text`."""
+    """Return the longest common part around a common block, as characters of `text`."""
     start, shift = at, place - at
     while start and start + shift and text[start - 1] == its[start + shift - 1]:
         start -= 1
@@ -144,7 +144,8 @@ def _said(event: AssistantMessage) -> Iterator[Said]:
 
 
 def old_texts(call: ToolUse) -> Iterator[str]:
-    """The texts that a call has to know exactly to change a file: what it replaces, and the old lines of a patch."""
+    """Yield the texts that a call must know exactly to change a file: the replaced text, and the old lines of a
+    patch."""
     if call.name == "edit":
         yield from _replaced(call.input)
     for text in strings(call.input):
@@ -153,7 +154,7 @@ def old_texts(call: ToolUse) -> Iterator[str]:
 
 
 def _replaced(value: Json) -> Iterator[str]:
-    """The values of the keys of old texts, also in a list of edits."""
+    """Yield the values of keys that hold old texts, including those in a list of edits."""
     if isinstance(value, list | tuple):
         for one in value:
             yield from _replaced(one)
@@ -166,7 +167,7 @@ def _replaced(value: Json) -> Iterator[str]:
 
 
 def _old_lines(patch: str) -> Iterator[str]:
-    """The unchanged and removed lines of each hunk. In a program's source, a patch may be one quoted line."""
+    """Yield the unchanged and removed lines of each hunk. In a program's source, a patch may be one quoted line."""
     if "\n" not in patch.strip() and "\\n" in patch:
         patch = patch.replace("\\n", "\n").replace('\\"', '"').replace("\\t", "\t").replace("\\\\", "\\")
     hunk: list[str] = []
@@ -181,7 +182,7 @@ def _old_lines(patch: str) -> Iterator[str]:
 
 
 def strings(value: Json) -> Iterator[str]:
-    """The strings inside a JSON value."""
+    """Yield the strings inside a JSON value."""
     waiting = [value]
     while waiting:
         one = waiting.pop()

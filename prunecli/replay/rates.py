@@ -1,4 +1,4 @@
-"""The prices of a replay: what a token costs that is read, written or sent uncached, and one of output."""
+"""The prices of a replay: for tokens read from the cache, written to it and sent uncached, and for output."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -8,12 +8,12 @@ from prunecli.model.requests import CacheTtl
 from prunecli.providers.models import ModelInfo, Prices
 
 RELATIVE_OUTPUT = 5.0
-"""The price of output where it is not known: five times that of input, as of most models."""
+"""The price of output relative to input if it is unknown: five times, as for most models."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rates:
-    """USD for a million tokens."""
+    """USD per million tokens."""
 
     input: float
     read: float
@@ -21,13 +21,14 @@ class Rates:
     output: float
 
     def cost(self, usage: Usage) -> float:
-        """USD of a prompt; output is left out."""
+        """Return the USD of a prompt, without output."""
         read, written = usage.cache_read_input_tokens or 0, usage.cache_creation_input_tokens or 0
         return (usage.input_tokens * self.input + read * self.read + written * self.write) / 1e6
 
 
 def rates_of(prices: Prices, ttl: CacheTtl) -> Rates:
-    """The rates of a model's prices. Where an endpoint has no price for cached tokens, they cost what input costs."""
+    """Return the rates for a model's prices. If an endpoint has no price for cached tokens, they cost the same as
+    input."""
     known = prices.input or 0.0
     write = prices.cache_write_1h if ttl == "1h" else prices.cache_write_5m
     return Rates(
@@ -40,10 +41,10 @@ def rates_of(prices: Prices, ttl: CacheTtl) -> Rates:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """The models of a replay, with what the command line says in place of the table.
+    """The models of a replay, with values from the command line that override the table.
 
-    `model` replaces the recorded models. `read` and `write` are relative to input. A model without prices costs what
-    `stand_in` costs; its own window and rules stay.
+    `model` replaces the recorded models. `read` and `write` are relative to input. A model without prices gets those
+    of `stand_in`, but keeps its own window and rules.
     """
 
     info_of: Callable[[str], ModelInfo]
@@ -54,15 +55,15 @@ class Table:
     window: int | None = None
 
     def name(self, recorded: str) -> str:
-        """The model that stands for a recorded one."""
+        """Return the model that stands for a recorded one."""
         return self.info_of(self.model or recorded or self.stand_in).name
 
     def has_price(self, recorded: str) -> bool:
-        """Whether the table knows what the model costs."""
+        """Return whether the table has prices for the model."""
         return self.info_of(self.name(recorded)).prices.input is not None
 
     def info(self, recorded: str, window: int = 0) -> ModelInfo:
-        """A model with its prices, and with at least this window unless one is given."""
+        """Return a model with its prices, and with at least this window unless one is given."""
         own = self.info_of(self.name(recorded))
         if own.prices.input is None:
             other = self.info_of(self.stand_in)

@@ -1,10 +1,10 @@
-"""Regret: what a response quotes although it was pruned or held back, and what fetching it again would cost.
+"""Regret: quotes of content that was pruned or held back, and the cost of fetching it again.
 
 A quote of hidden text is a regret if no newer source of the same text is in the context, so that the text must be
-fetched again. That costs one more request with the whole context, at the read price, or at the write price if none of
-it was cached; the text, at the write price and then at the read price in each later request; and the output tokens of
-the call. A result is fetched at most once. There are two charges: for quotes by an edit, and for any quote; the
-second includes the first.
+fetched again. The cost has three parts. One more request carries the whole context, at the read price, or at the
+write price if none of it was cached. The text costs the write price, and then the read price in each later request.
+The call costs its output tokens. A result is fetched at most once. There are two charges: for quotes by an edit, and
+for any quote, which includes the first.
 """
 
 from collections.abc import Container, Iterator, Mapping
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from prunecli.replay.script import Script, Step
 
 Span = tuple[int, int]
-"""First and last place at which a quote of `LENGTH` characters begins."""
+"""The first and the last place where a quote of `LENGTH` characters begins."""
 
 
 class Played(Protocol):
-    """What is asked of the player: the context, and where it holds a record of the source."""
+    """The part of the player that is used here: the context, and the place of a source record in it."""
 
     context: Context
     places: dict[int, int]
@@ -35,7 +35,7 @@ class Played(Protocol):
 
 @dataclass(slots=True)
 class _Charge:
-    """One way of charging: what was fetched so far, with the USD it cost."""
+    """One way of charging: the results fetched so far, with their cost in USD."""
 
     costs: dict[int, float] = field(default_factory=dict)
 
@@ -48,8 +48,8 @@ class _Charge:
 class Regrets:
     """The regrets of one play.
 
-    `hidden` are the places in the source's log of what was edited or held back. `reply_tokens` are the output tokens
-    of the call that fetches something again.
+    `hidden` are the places in the source's log of edited or held-back content. `reply_tokens` is the output tokens of
+    a call that fetches something again.
     """
 
     script: "Script"
@@ -62,7 +62,8 @@ class Regrets:
     _shown: dict[tuple[int, str], str] = field(default_factory=dict)
 
     def answered(self, step: "Step", usage: Usage, rates: Rates) -> None:
-        """Charge what a response quotes; its request had this usage. `new` are the results it had to fetch."""
+        """Charge the quotes of a response whose request had this usage. `new` are the results that had to be
+        fetched."""
         self.new = set()
         quoting = self.script.quotes.get(step.source) if self.hidden else None
         if quoting is None or self.hidden.isdisjoint(quoting.sources):
@@ -76,14 +77,14 @@ class Regrets:
         self.new = by_any
 
     def settle(self, row: "Row") -> None:
-        """Put the regrets into a row whose costs are complete."""
+        """Store the regrets in a row whose costs are complete."""
         row.regret, row.edit_regret = len(self._any.costs), len(self._edit.costs)
         row.cost_with_any_rereads = row.cost + self._any.total
         row.cost_with_rereads = row.cost + self._edit.total
 
     @property
     def costs(self) -> Mapping[int, float]:
-        """What fetching each result again cost that anything quoted, in USD."""
+        """The cost in USD of fetching each quoted result again."""
         return self._any.costs
 
     @property
@@ -98,7 +99,7 @@ class Regrets:
         return (once + tokens * rates.read * further) / 1e6
 
     def _tokens(self, source: int) -> float:
-        """Tokens that fetching brings back: the whole of what was pruned, or the part that was held back."""
+        """Return the tokens that fetching brings back: the whole pruned content, or the part that was held back."""
         context = self.played.context
         entry = context.entries[self.played.places[source]]
         spilled = entry.event.spilled if isinstance(entry.event, ToolResult) else None
@@ -107,7 +108,8 @@ class Regrets:
         return context.counts.factor * (held + (context.counts.tokens(entry) if gone else 0))
 
     def _missing(self, quoting: Quoting, fetched: Container[int], *, edits_only: bool) -> Iterator[int]:
-        """The sources of quotes for which nothing newer is in the context, or what has been fetched."""
+        """Yield the sources of quotes whose text is neither in the context from a newer source nor already
+        fetched."""
         for said, matches, sources in quoting.said:
             if (edits_only and not said.edits) or self.hidden.isdisjoint(sources):
                 continue
@@ -127,7 +129,7 @@ class Regrets:
                         seen.append(span)
 
     def _visible(self, match: Match, text: str) -> Iterator[Span]:
-        """The places of a quote that are still shown of an edited or shortened source."""
+        """Yield the places of a quote that an edited or shortened source still shows."""
         shown = self._text_of(match.source)
         if shown is None:
             yield match.start, match.end - LENGTH
@@ -144,7 +146,7 @@ class Regrets:
             at = end - LENGTH + 1
 
     def _text_of(self, source: int) -> str | None:
-        """What is shown of a source, folded; None for all of it."""
+        """Return the shown text of a source, folded; None if all of it is shown."""
         context = self.played.context
         entry = context.entries.get(self.played.places.get(source, -1))
         if entry is None or _is_dropped(context, entry):
@@ -166,7 +168,7 @@ def _is_dropped(context: Context, entry: Entry) -> bool:
 
 
 def needed(quoting: Quoting) -> set[int]:
-    """The sources that a response quotes and of which no newer one has the same text."""
+    """Return the sources that a response quotes, except those whose text is also in a newer source."""
     found: set[int] = set()
     for _, matches, _ in quoting.said:
         seen: list[Span] = []
@@ -179,7 +181,7 @@ def needed(quoting: Quoting) -> set[int]:
 
 
 def covered(span: Span, seen: list[Span]) -> bool:
-    """Whether the spans together cover this one."""
+    """Return whether the spans together cover this one."""
     at, last = span
     if any(start <= at and end >= last for start, end in seen):
         return True

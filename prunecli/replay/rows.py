@@ -7,18 +7,19 @@ from typing import Any
 from prunecli.model.messages import Json, Usage
 
 _MOST = ("peak",)
-"""Figures of which a total is the largest, not the sum."""
+"""Figures whose total is the maximum, not the sum."""
 _KEPT = ("session", "agent")
 
 
 @dataclass(slots=True)
 class Row:
-    """What a strategy did to a session. Costs are USD of prompts; tokens are those of the model.
+    """The effect of a strategy on a session. Costs are USD of prompts; tokens are those of the model.
 
-    `cost_with_rereads` charges results that an edit quotes after they were pruned or held back,
-    `cost_with_any_rereads` those that anything quotes. `regret` counts the latter, `edit_regret` the former.
-    `cache_breaks` are requests that edits made write again what was cached; `thinking_breaks` requests with edits on
-    a part that had been sent, cached or not; `edits_in_round` those of them inside an open tool round.
+    `cost_with_rereads` adds fetching results that an edit quotes after they were pruned or held back;
+    `cost_with_any_rereads` adds those that any text quotes. `edit_regret` counts the former, `regret` the latter.
+    `cache_breaks` are requests in which edits caused cached content to be written again. `thinking_breaks` are
+    requests with edits in a part that had been sent, cached or not; `edits_in_round` are those inside an open tool
+    round.
     """
 
     session: str
@@ -53,7 +54,7 @@ class Row:
 
     @property
     def setting(self) -> tuple[str, str, bool]:
-        """What distinguishes the rows of one session: strategy, gate and whether results are spilled."""
+        """The key that distinguishes the rows of one session: strategy, gate and whether results are spilled."""
         return self.strategy, self.gate, self.spill
 
     @property
@@ -62,16 +63,16 @@ class Row:
         return f"{self.strategy} + spill" if self.spill and self.strategy != "auto" else self.strategy
 
     def to_json(self) -> dict[str, Json]:
-        """The row of a session."""
+        """Return the row of a session."""
         return {item.name: getattr(self, item.name) for item in fields(self)}
 
     def total_to_json(self) -> dict[str, Json]:
-        """The row of a total: no session, no agent."""
+        """Return the row of a total: no session, no agent."""
         return {key: value for key, value in self.to_json().items() if key not in _KEPT}
 
 
 def totals(rows: Iterable[Row]) -> list[Row]:
-    """One row for each setting, in order of appearance."""
+    """Return one row for each setting, in order of appearance."""
     found: dict[tuple[str, str, bool], Row] = {}
     for row in rows:
         whole = found.setdefault(row.setting, Row("", "", *row.setting))
@@ -84,10 +85,10 @@ def totals(rows: Iterable[Row]) -> list[Row]:
 
 
 def ratio(value: float, base: float) -> float:
-    """A part of the base; 1 if the base is nothing."""
+    """Return a value relative to the base; 1 if the base is 0."""
     return value / base if base else 1.0
 
 
 def base_of(rows: Sequence[Row]) -> Row:
-    """The row of no pruning, the base of every ratio."""
+    """Return the row without pruning, the base of every ratio."""
     return next(row for row in rows if row.strategy == "no_pruning" and not row.spill)

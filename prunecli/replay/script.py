@@ -1,4 +1,4 @@
-"""A recorded session made ready to be played: its events without anybody's edits, counted once for all strategies."""
+"""A recorded session prepared for playing: its events without any edits, counted once for all strategies."""
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -28,7 +28,7 @@ from prunecli.replay.quotes import Quotes, find_quotes
 _PLAN = "prun"
 """The key, in a result's details, of a prune the model asked for; its seqs belong to another log."""
 _NOT_A_REQUEST = "<synthetic>"
-"""The model that Claude Code names in messages it wrote itself."""
+"""The model name in messages that Claude Code itself wrote."""
 
 
 class Counted:
@@ -40,7 +40,7 @@ class Counted:
         self._known: dict[str, int] = {}
 
     def count(self, text: str) -> int:
-        """Tokens of the text."""
+        """Return the tokens of the text."""
         found = self._known.get(text)
         if found is None:
             found = self._known[text] = self._counter.count(text)
@@ -49,7 +49,7 @@ class Counted:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """An event to play: its time, its place in the log it comes from, and what its call declared to touch."""
+    """An event to play: its time, its place in the original log, and the touches that its call declared."""
 
     at: int
     source: int
@@ -61,9 +61,9 @@ class Step:
 class Script:
     """A session to play.
 
-    `name` is shown, `agent` is the program that recorded it, `cwd` its directory. `preamble` is the recorded system
-    prompt with the tools, None if the recording has none. `cuts` holds the cut of each result, by the caps and the
-    wording it was made with.
+    `name` is for display, `agent` is the program that recorded the session, and `cwd` its directory. `preamble` is
+    the recorded system prompt with the tools, None if the recording has none. `cuts` has the cut of each result, by
+    caps and wording.
     """
 
     name: str
@@ -76,7 +76,7 @@ class Script:
 
     @cached_property
     def quotes(self) -> Quotes:
-        """Which responses quote which earlier texts."""
+        """The quotes of earlier texts in responses."""
         return find_quotes((step.source, step.event) for step in self.steps)
 
     @cached_property
@@ -86,7 +86,7 @@ class Script:
 
     @cached_property
     def further(self) -> Mapping[int, int]:
-        """For each response, how many requests follow until the session ends or is compacted."""
+        """For each response, the number of requests until the session ends or is compacted."""
         found: dict[int, int] = {}
         count = 0
         for step in reversed(self.steps):
@@ -99,7 +99,7 @@ class Script:
 
     @property
     def models(self) -> tuple[str, ...]:
-        """The models that answered, in order of appearance; the one of the session if none is named."""
+        """The models that answered, in order of appearance; the session's model if none is named."""
         named = [step.event.model for step in self.requests if isinstance(step.event, AssistantMessage)]
         started = next((one.event.model for one in self.steps if isinstance(one.event, SessionStarted)), "")
         return tuple(dict.fromkeys(filter(None, named))) or ((started,) if started else ())
@@ -114,12 +114,12 @@ class Script:
 
 
 def is_answer(event: Event) -> bool:
-    """Whether the event answers a request."""
+    """Return whether the event answers a request."""
     return isinstance(event, AssistantMessage) and event.model != _NOT_A_REQUEST
 
 
 def script_of(records: Sequence[Record], counter: TokenCounter, *, name: str = "", agent: str = "") -> Script:
-    """Make a script of a session's records. Edits, requests and settings are left out: replay makes its own."""
+    """Make a script of a session's records. Edits, requests and settings are left out, since replay makes its own."""
     counted = Counted(counter)
     steps = tuple(_in_call_order(list(_steps(records, counted))))
     events = [record.event for record in records]
@@ -161,7 +161,7 @@ def _says(block: Block) -> bool:
 
 
 def _in_call_order(steps: list[Step]) -> Iterator[Step]:
-    """The steps with the results of each response in the order of its calls, as the program records them."""
+    """Yield the steps with the results of each response in the order of its calls, as the program records them."""
     place: dict[str, int] = {}
     waiting: list[Step] = []
     for step in steps:

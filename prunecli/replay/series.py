@@ -1,4 +1,4 @@
-"""The course of a play, request by request, for plots: the context by kind of content, the cost, the events."""
+"""The course of a play, request by request, for plots: the context by kind of content, the cost and the events."""
 
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
@@ -10,17 +10,18 @@ from prunecli.replay.play import Player, Sent
 
 Content: TypeAlias = Literal["fixed", "user", "model", "read", "command", "search", "other"]
 CONTENTS: tuple[Content, ...] = ("fixed", "user", "model", "read", "command", "search", "other")
-"""The kinds of content, from the bottom of a plot to its top: system prompt and tools, words, answers, results."""
+"""The kinds of content, from the bottom of a plot to its top: system prompt and tools, user messages, answers,
+results."""
 _OF_RESULTS: dict[str, Content] = {"bash": "command", "print": "read", "read": "read", "search": "search"}
 MOST_POINTS = 400
 
 
 @dataclass(slots=True)
 class Series:
-    """One play. `layers` has the tokens of each kind for each request, `cost` the USD up to and with it.
+    """One play. For each request, `layers` has the tokens of each kind, and `cost` the USD up to and including it.
 
-    The rest are requests by number: those whose edits broke the cache, those whose edits changed sent content, and
-    those whose responses quoted removed content.
+    The other fields are numbers of requests: those whose edits broke the cache, those whose edits changed sent
+    content, and those whose responses quoted removed content.
     """
 
     name: str = ""
@@ -32,7 +33,7 @@ class Series:
     _kinds: dict[int, Content] = field(default_factory=dict)
 
     def watch(self, player: Player, sent: Sent) -> None:
-        """Take a request: what `Player` calls."""
+        """Record a request. `Player` calls this."""
         number = len(self.cost)
         self.layers.append(self._layers(player))
         self.cost.append((self.cost[-1] if self.cost else 0.0) + sent.cost)
@@ -70,7 +71,7 @@ class Series:
         return self._kinds[result.seq]
 
     def to_json(self) -> dict[str, Json]:
-        """For the page; of long sessions only some of the requests, with the events at those."""
+        """Return the data for the page. Of a long session, only some requests are included, with their events."""
         count = len(self.cost)
         step = max(1, -(-count // MOST_POINTS))
         kept = [*range(0, count, step)]

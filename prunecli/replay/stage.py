@@ -1,4 +1,4 @@
-"""What sessions are replayed with: configuration, models, prices and settings; and replaying one of them."""
+"""The setup of a replay (configuration, models, prices and settings), and replaying one session with it."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -33,7 +33,7 @@ from prunecli.tools.tool import definition
 
 NO_PRUNING = "no_pruning"
 _LARGE_WINDOW = 1_000_000
-"""The window of a session whose prompts are larger than the known one."""
+"""The window assumed for a session whose prompts are larger than the known window."""
 _TTL_MS: Mapping[CacheTtl, int] = {"5m": 300_000, "1h": 3_600_000}
 
 
@@ -53,7 +53,7 @@ class Setting:
 
 @dataclass(frozen=True, slots=True)
 class Replayed:
-    """A session under each setting; the first row is that without pruning."""
+    """A session under each setting. The first row is without pruning."""
 
     rows: tuple[Row, ...]
     validation: Validation
@@ -63,10 +63,10 @@ class Replayed:
 
 @dataclass(frozen=True)
 class Stage:
-    """What sessions are replayed with.
+    """The setup of a replay.
 
-    `fixed` replaces the tokens of system prompt and tools. `compactions`: also play those that an importer leaves out
-    because the file still has what they replaced. `plots`: keep the course of each play.
+    `fixed` replaces the tokens of system prompt and tools. `compactions`: also play compactions that an importer
+    leaves out because the file still has the content they replaced. `plots`: keep the course of each play.
     """
 
     config: Config
@@ -137,7 +137,8 @@ class Stage:
         return [f"{name}: no known price, using that of {stand_in}" for name in unknown]
 
     def part(self, script: Script, setting: Setting, peak: int = 0) -> Part:
-        """What a script is played with under a setting; `peak` are the most tokens of a prompt without pruning."""
+        """Return the inputs for playing a script under a setting. `peak` is the largest prompt without pruning, in
+        tokens."""
         window = self._window(script, peak)
         model = self.table.name(next(iter(script.models), ""))
         preamble = script.preamble or self._preamble(script, window)
@@ -159,7 +160,7 @@ class Stage:
         )
 
     def _caps(self, setting: Setting) -> Caps:
-        """How much of a result is sent, as configured."""
+        """Return the configured caps on results."""
         config = self._config_of(setting)
         return Choices(config, {}, self.table.info_of, expectations=self.expectations).caps
 
@@ -177,7 +178,7 @@ class Stage:
         return self._terms[key]
 
     def _here(self, policy: Policy, setting: Setting) -> Policy:
-        """The policy without what a recording cannot show: compactions, whose summaries were never written."""
+        """Return the policy without compactions, since a recording does not have their summaries."""
         return replace(
             policy,
             enabled=setting.strategy != NO_PRUNING,
@@ -196,16 +197,16 @@ class Stage:
         )
 
     def _window(self, script: Script, peak: int) -> int:
-        """The window of the recording's models, or a large one if prompts do not fit.
+        """Return the window of the recording's models, or a large one if prompts do not fit.
 
-        They do not where the models have a larger window than is known, or where a compaction is not played.
+        They do not fit if the models have a larger window than is known, or if a compaction is not played.
         """
         known = max((self.table.info_of(name).context_window for name in script.models), default=0)
         known = known or self.config.pruning.context_tokens
         return known if max(script.largest_prompt, peak) <= known else _LARGE_WINDOW
 
     def _preamble(self, script: Script, window: int) -> dict[str, Json]:
-        """The product's own system prompt and tools, as for a new session in the recording's directory."""
+        """Return prunecli's own system prompt and tools, as for a new session in the recording's directory."""
         tools = [definition(tool) for tool in load_tools(self.config.tools.enabled).values()]
         can_prune = any(tool["name"] == "prun" for tool in tools)
         begun = script.steps[0].at if script.steps else 0
@@ -215,18 +216,19 @@ class Stage:
 
 
 def _damaged(path: Path, notices: Sequence[str]) -> list[str]:
-    """What was damaged in a file, in one line."""
+    """Return the damage to a file as one line, or nothing."""
     more = f", and {len(notices) - 1:,} more" if len(notices) > 1 else ""
     return [f"{path.name}: {notices[0]}{more}"] if notices else []
 
 
 def _name(path: Path) -> str:
-    """What a session's file is called, without what says its kind."""
+    """Return the name of a session's file without the suffixes of its format."""
     return path.name.removesuffix(".gz").removesuffix(".jsonl").removesuffix(".json")
 
 
 def _spill(caps: Caps, preamble: Mapping[str, Json], script: Script) -> Spill:
-    """Holds results back in the same way as the program. Each is cut once for all strategies with the same caps."""
+    """Return a function that holds results back like the program. Each is cut once for all strategies with the same
+    caps."""
     recall, lines = "recall" in tool_names(preamble), takes(preamble, "recall", "lines")
     cuts = script.cuts.setdefault((caps, recall, lines), {})
 

@@ -1,4 +1,4 @@
-"""The terminal's table: which setting is cheapest, what it would have saved and what it risks; then the figures."""
+"""The table for the terminal: the cheapest setting with its savings and risk, followed by the figures."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ _HEAD = ("strategy", "cost", "+ edits", "+ any", "tokens", "peak", "breaks", "pr
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """All rows of a replay, session by session, each beginning with that of no pruning."""
+    """All rows of a replay, session by session. The first row of each session is without pruning."""
 
     sessions: Sequence[Sequence[Row]]
     validation: Validation
@@ -21,12 +21,12 @@ class Report:
 
     @property
     def totals(self) -> list[Row]:
-        """One row for each setting; the first is that of no pruning."""
+        """One row for each setting. The first row is without pruning."""
         return totals(row for rows in self.sessions for row in rows)
 
 
 def lines(report: Report) -> Iterator[str]:
-    """The table in lines."""
+    """Yield the lines of the table."""
     whole = report.totals
     yield from answer(report)
     yield ""
@@ -42,7 +42,7 @@ def lines(report: Report) -> Iterator[str]:
 
 
 def answer(report: Report) -> Iterator[str]:
-    """Three lines: the cheapest setting, what it would have saved, and what it risks."""
+    """Yield three lines: the cheapest setting, its savings, and its risk."""
     whole = report.totals
     base = whole[0]
     best = min(whole, key=lambda row: (row.cost_with_any_rereads, row is not base))
@@ -94,7 +94,8 @@ def _table(rows: Sequence[Row]) -> Iterator[str]:
 def _ratios(
     title: str, groups: Iterable[tuple[str, Sequence[Sequence[Row]]]], whole: Sequence[Row]
 ) -> Iterator[str]:
-    """Cost including repeated fetches, relative to no pruning, for each setting and group of sessions."""
+    """Yield a table of costs for each setting and group of sessions, relative to no pruning and including repeated
+    fetches."""
     columns = [[title, *(row.name for row in whole[1:])]]
     for name, sessions in groups:
         if sessions:
@@ -117,7 +118,7 @@ def _of_length(sessions: Sequence[Sequence[Row]], above: int, most: int) -> list
 
 
 def checked(found: Validation) -> Iterator[str]:
-    """How far the prediction is off what the recordings report."""
+    """Yield lines on the error of the prediction against the recordings' reports."""
     median, most = found.at(0.5), found.at(0.95)
     if median is None or most is None:
         yield "Not checked: the recordings report no usage"

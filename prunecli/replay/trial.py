@@ -1,4 +1,4 @@
-"""Try another strategy on a session that is open: what it would have sent so far, and what that would have cost."""
+"""Tries another strategy on an open session: computes what it would have sent and cost so far."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -12,7 +12,7 @@ from prunecli.replay.script import is_answer, script_of
 from prunecli.replay.stage import Setting, Stage
 
 MOST_REQUESTS = 2_000
-"""A longer session is tried up to here, so that it takes seconds."""
+"""Maximum requests to try of a long session, so that a trial takes only seconds."""
 MOST_SECONDS = 60.0
 
 
@@ -21,9 +21,9 @@ class TrialStopped(UsageError):
 
 
 class Trial:
-    """Plays a session as it would be without pruning, with its present setting, and with another.
+    """A trial that plays a session without pruning, with its current setting, and with another setting.
 
-    `stop` ends it from another thread.
+    `stop` ends the trial from another thread.
     """
 
     def __init__(self, stage: Stage, records: Sequence[Record], settings: Sequence[Setting]) -> None:
@@ -37,12 +37,12 @@ class Trial:
         self._stopped = True
 
     def rows(self) -> tuple[Row, ...]:
-        """One row for each setting, the first without pruning. Raises TrialStopped."""
+        """Return one row for each setting, the first without pruning. Raises TrialStopped."""
         self._until = monotonic() + MOST_SECONDS
         script = script_of(self._records, self._stage.counter)
         return self._stage.play(script, self._watch)
 
-    def _watch(self, player: Player, sent: Sent) -> None:  # noqa: ARG002  # what a play calls
+    def _watch(self, player: Player, sent: Sent) -> None:  # noqa: ARG002  # the signature of `Watch`
         if self._stopped:
             raise TrialStopped("stopped")
         if monotonic() > self._until:
@@ -52,7 +52,7 @@ class Trial:
 
 
 def _bounded(records: Sequence[Record]) -> tuple[Sequence[Record], bool]:
-    """The records of the first requests, and whether these are all."""
+    """Return the records of the first requests, and whether those are all records."""
     count = 0
     for at, record in enumerate(records):
         count += is_answer(record.event)

@@ -1,9 +1,9 @@
-"""Compare the predicted size and cache reads of each prompt with those a recording reports.
+"""Compares the predicted size and cache reads of each prompt with those that a recording reports.
 
-The recording is folded as it was, with its edits and reports. Each prompt is estimated before its report is known;
-the reports before it anchor the estimate. Cache reads are those of the exact cache (`prefix.py`), with the lifetime
-that fits the recording better, because programs rarely record the one they chose. The first request reads what
-earlier sessions cached; that part counts as cached from then on.
+The recording is folded with its own edits and reports. Each prompt is estimated before its report is known, based on
+the earlier reports. Cache reads are those of the exact cache (`prefix.py`), with the lifetime that fits the recording
+better, because programs rarely record the lifetime they chose. The first request may read content that earlier
+sessions cached, which counts as cached from then on.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -21,18 +21,19 @@ _LIFETIMES = (300_000, 3_600_000)
 
 @dataclass(frozen=True, slots=True)
 class Validation:
-    """Sorted relative errors of anchored prompts, and cache reads in tokens, predicted and reported."""
+    """The sorted relative errors of prompts with earlier reports, and the predicted and reported cache reads in
+    tokens."""
 
     errors: tuple[float, ...] = ()
     predicted: int = 0
     reported: int = 0
 
     def at(self, part: float) -> float | None:
-        """The error that this part of the requests does not exceed; None without reports."""
+        """Return the error that this share of the requests does not exceed; None without reports."""
         return self.errors[max(0, round(part * len(self.errors)) - 1)] if self.errors else None
 
     def to_json(self) -> dict[str, Json]:
-        """The summary figures."""
+        """Return the summary figures."""
         return {
             "requests": len(self.errors),
             "prompt_error_median": self.at(0.5),
@@ -43,7 +44,7 @@ class Validation:
 
 
 def together(found: Iterable[Validation]) -> Validation:
-    """The validation of several sessions."""
+    """Return the combined validation of several sessions."""
     each = list(found)
     errors = sorted(error for one in each for error in one.errors)
     return Validation(tuple(errors), sum(one.predicted for one in each), sum(one.reported for one in each))
@@ -67,7 +68,7 @@ def validated(records: Sequence[Record], counter: TokenCounter) -> Validation:
 def _requests(
     records: Sequence[Record], counter: TokenCounter
 ) -> Iterator[tuple[float | None, tuple[int, ...], int | None]]:
-    """Of each reported prompt its error, the reads predicted with each lifetime, and the reported one."""
+    """Yield for each reported prompt its error, the reads predicted with each lifetime, and the reported reads."""
     context = Context(counter, token_factor)
     caches = [PrefixCache(0, lifetime, minimum=0) for lifetime in _LIFETIMES]
     recorded = any(isinstance(one.event, RequestSent) for one in records)

@@ -1,7 +1,7 @@
-"""Replays many sessions in as many processes as there are cores, one session at a time in each.
+"""Replays many sessions with one process per core. Each process replays one session at a time.
 
-A process holds one session, so memory is bounded by the largest ones. Large files are begun first, so that none is
-left over for one process at the end; results come as they are ready.
+So the largest sessions bound the memory. Large files come first, so that none is left for a single process at the
+end. Results are returned as they become ready.
 """
 
 import os
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 FEWEST = 4
-"""With fewer sessions, starting processes would take longer than they save."""
+"""Minimum sessions for starting processes. With fewer, starting would take longer than it saves."""
 
 
 class Outcome(NamedTuple, Generic[Result]):
@@ -36,7 +36,7 @@ def each_session(
     job: Callable[[Stage, Path], Result],
     processes: int | None = None,
 ) -> Generator[Outcome[Result], None, None]:
-    """Do a job with each session. `make` is called once in each process; both are functions of a module.
+    """Run a job on each session. `make` is called once in each process. Both must be module-level functions.
 
     Closing the iterator, as an interrupt does, stops all processes at once.
     """
@@ -55,7 +55,7 @@ def each_session(
 
 
 def _longest_first(paths: Sequence[Path]) -> list[Path]:
-    """Large files first, so that none of them is left over for one process at the end."""
+    """Return the paths with large files first, so that none is left for a single process at the end."""
     return sorted(paths, key=_size, reverse=True)
 
 

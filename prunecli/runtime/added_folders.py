@@ -29,12 +29,12 @@ _NONE = "none"
 
 
 def folder_of(text: str, setup: Setup) -> Path:
-    """The real path of a folder to add. Raises UsageError if it cannot be added."""
+    """Return the real path of a folder to add. Raises UsageError if it cannot be added."""
     return real_folder(text, setup.cwd, setup.places.home)
 
 
 def real_folder(text: str, cwd: Path, home: Path) -> Path:
-    """The same, for this working directory and home folder."""
+    """Return the real path of a folder to add, given the working directory and the home folder. Raises UsageError."""
     from prunecli.tools.files.secret_paths import looks_secret
 
     given = str(home) + text[1:] if text == "~" or text.startswith("~/") else text
@@ -56,17 +56,17 @@ def real_folder(text: str, cwd: Path, home: Path) -> Path:
 
 
 def in_words(setup: Setup) -> str:
-    """The added folders as text for the system prompt, "" for none."""
+    """Return the added folders as text for the system prompt, "" for none."""
     return ", ".join(one_line(str(path)) for path in setup.added.paths)
 
 
 def fact(setup: Setup) -> tuple[str, ...]:
-    """The line about them in a system prompt; none if there are none."""
+    """Return the line about added folders for a system prompt; () if there are none."""
     return (_FACT + in_words(setup),) if setup.added.paths else ()
 
 
 def recorded(session: Session, setup: Setup) -> tuple[tuple[Path, ...], tuple[str, ...]]:
-    """The recorded folders of a session that are still trusted, and the reasons for omitting the others."""
+    """Return the recorded folders of a session that are still trusted, and a message for each omitted one."""
     found, problems = list[Path](), list[str]()
     kept = session.context.settings.get(ADDED)
     for text in kept if isinstance(kept, list) else ():
@@ -83,7 +83,7 @@ def recorded(session: Session, setup: Setup) -> tuple[tuple[Path, ...], tuple[st
 
 
 class AddedFolders:
-    """The added folders of a host. Those from the command line apply to every session, others to one."""
+    """The added folders of a host. Folders from the command line apply to every session, others to one session."""
 
     def __init__(self, host: "Host") -> None:
         self._host = host
@@ -106,7 +106,7 @@ class AddedFolders:
         session.notices += [*problems, *([f"Also works in {in_words(setup)}."] if found else ())]
 
     def _due(self) -> Sequence[UserMessage]:
-        """The notice of a change that the model has not seen."""
+        """Return the notice of a change that the model has not seen."""
         setup, context = self._host.setup, self._host.session.context
         if not setup.added.paths and ADDED not in context.settings:
             return ()

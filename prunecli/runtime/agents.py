@@ -1,4 +1,4 @@
-"""The subagents that are defined now, and the notice to the model when they are not those it knows."""
+"""The currently defined subagents, and the notice that tells the model of changes."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -17,7 +17,7 @@ GONE = "The only agent now is explore."
 
 
 class Agents:
-    """Reads the definitions; a file again only after it changed."""
+    """A reader of subagent definitions. It reads a file again only after the file changed."""
 
     def __init__(self) -> None:
         self._shelf = Shelf(parse)
@@ -25,14 +25,14 @@ class Agents:
     def definitions(
         self, cwd: Path, config: Path, home: Path, *, trusted: bool
     ) -> tuple[Mapping[str, Definition], tuple[str, ...]]:
-        """The subagents by name, and a line for each file that cannot be used. Those of a project count only if it is
-        trusted."""
+        """Return the subagents by name, and a line for each unusable file. A project's subagents are included only if
+        it is trusted."""
         shelved = self._shelf.look(folders("agents", down_to(cwd) if trusted else (), config, home))
         return chosen(shelved.definitions), shelved.problems
 
 
 def agents_notice(context: Context, now: str) -> Sequence[UserMessage]:
-    """The notice that these are the subagents now, unless the context says so."""
+    """Return the notice with the current subagents, unless the context already has it."""
     said = (one.event for one in reversed(context.items) if one.kind == "command")
     known = told((one for one in said if isinstance(one, UserMessage)), TITLE)
     if known is None:

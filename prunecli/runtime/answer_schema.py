@@ -60,7 +60,7 @@ class AnswerSchema:
         )
 
     def again(self, problems: Sequence[str]) -> str:
-        """The prompt that follows an answer with these problems."""
+        """Return the prompt that follows an answer with these problems."""
         listed = "\n".join(f"- {problem}" for problem in problems)
         return (
             f"Your answer is not valid under the JSON schema:\n{listed}\nAnswer again with only the JSON value that "
@@ -68,7 +68,7 @@ class AnswerSchema:
         )
 
     def value(self, answer: str) -> tuple[Json, list[str]]:
-        """The JSON of an answer and its problems, none if it is valid.
+        """Return the JSON of an answer and its problems; [] if it is valid.
 
         If the text has one code fence, its content is the answer. Raises PrunecliError if the schema cannot be
         evaluated.
@@ -99,7 +99,7 @@ def _problem(error: Any) -> str:
 
 
 def _validator(schema: Json) -> Any:
-    """The validator of a schema. Raises UsageError for an invalid one."""
+    """Return the validator of a schema. Raises UsageError for an invalid one."""
     if not isinstance(schema, dict):
         raise UsageError("the schema is not a JSON object", 'use an object such as {"type": "object"}')
     try:
@@ -138,7 +138,7 @@ def _validator(schema: Json) -> Any:
 
 
 def _parts(value: Json) -> Iterator[dict[str, Json]]:
-    """The subschemas of a schema, itself first, without objects that are data."""
+    """Yield a schema and then its subschemas, without objects that are data."""
     if isinstance(value, dict):
         yield value
         for key, one in value.items():

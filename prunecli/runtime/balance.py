@@ -1,4 +1,4 @@
-"""The running balance of pruning in a session: what it saved, what it paid, and what fetching content back cost."""
+"""The running balance of pruning in a session: savings, costs, and the cost of fetching content again."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 
 
 def payments(session: Session, choices: Choices) -> "list[Paid]":
-    """Every response with a usage, oldest first."""
-    from prunecli.inspector.spending import payments_of  # deferred, as no start needs it
+    """Return all responses with usage, oldest first."""
+    from prunecli.inspector.spending import payments_of  # deferred, since startup does not need it
 
     return payments_of(session.records, session.context, choices.known_price)
 
 
 class Balance:
-    """The balance of the present session, computed when read and when the log has grown."""
+    """The balance of the current session, recomputed when it is read after the log has grown."""
 
     def __init__(self, session: Callable[[], Session], choices: Callable[[], Choices]) -> None:
         self._session, self._choices = session, choices
@@ -29,7 +29,7 @@ class Balance:
 
     @property
     def said(self) -> set[str]:
-        """The notices about strategies already shown in this session; the caller adds to it."""
+        """The notices about strategies already shown in this session. The caller adds to the set."""
         session = self._session()
         if self._said is None or self._said[0] is not session:
             self._said = session, set()
@@ -50,10 +50,10 @@ class Balance:
         return balance(session.records, session.context, choices.known_price, choices.ttl_ms)
 
     def beside(self, ledger: Ledger) -> Ledger:
-        """The ledger with this balance, computed when read."""
+        """Return the ledger with this balance, computed when read."""
         return replace(ledger, balance=lambda: self.now.to_json())
 
     def losing(self) -> bool:
-        """Whether pruning has cost more than it saved."""
+        """Return whether pruning has cost more than it saved."""
         net = self.now.balance
         return net is not None and net < 0

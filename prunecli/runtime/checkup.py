@@ -53,7 +53,7 @@ class Patient:
     """The machine that is checked.
 
     `size` is the terminal's columns and rows, None without one; `provider` makes the provider of a configuration;
-    `free` returns the free bytes of a folder; `sandbox` tries which sandbox works.
+    `free` returns the free bytes of a folder; `sandbox` finds out which sandbox works.
     """
 
     places: Places
@@ -69,7 +69,7 @@ class Patient:
 def patient_of(
     places: Places, cwd: Path, environ: Mapping[str, str], load_config: Callable[[], Config]
 ) -> Patient:
-    """This machine, and the endpoint that a start would use."""
+    """Return this machine, with the endpoint that prunecli would use."""
 
     def provider(config: Config) -> Provider:
         return provider_for(config.model.name, config, environ, places)
@@ -81,9 +81,9 @@ def patient_of(
 
 
 def checkup(patient: Patient, *, offline: bool = False) -> list[Finding]:
-    """Return all findings, in the order of a start. Raises nothing that a user can cause.
+    """Return all findings, in the order of startup. Problems on the user's side never raise.
 
-    With `offline`, no endpoint is asked.
+    With `offline`, no request is sent to the endpoint.
     """
     version = f"{__version__}, Python {sys.version.split()[0]}, {sys.platform}"
     found = [Finding("prunecli", "ok", version), _terminal(patient)]
@@ -160,7 +160,7 @@ def _credentials(key: Credentials, keys: Keys, *, needed: bool) -> Finding:
 
 
 def _model(patient: Patient, config: Config, windows: Mapping[str, int]) -> Finding:
-    """The configured model. `windows` are what the endpoint lists, which a session uses once /model has asked."""
+    """Check the configured model. `windows` are those listed by the endpoint, which a session uses after /model."""
     info = model_of(patient, config)
     if not info.context_window:
         assumed = f"window unknown, {short(config.pruning.context_tokens)} tokens assumed"
@@ -175,17 +175,17 @@ def _model(patient: Patient, config: Config, windows: Mapping[str, int]) -> Find
 
 
 def refusals_of(patient: Patient, config: Config) -> Refusals:
-    """What the configured endpoint is known to reject."""
+    """Return the fields that the configured endpoint is known to reject."""
     return Refusals(patient.places.endpoints_file, system_clock, lambda: config.model.base_url)
 
 
 def model_of(patient: Patient, config: Config) -> ModelInfo:
-    """The configured model."""
+    """Return the configured model."""
     return ModelTable.load(patient.places.shipped_data, config.models).info(config.model.name)
 
 
 def _features(patient: Patient, config: Config) -> Finding:
-    """What is left out of requests, and what it costs to ask the endpoint."""
+    """Return the fields left out of requests, and the cost of probing the endpoint."""
     info = model_of(patient, config)
     refused = sorted(refusals_of(patient, config).of(info.name))
     said = f"requests leave out {', '.join(refused)}" if refused else "no field is known to be rejected"
@@ -204,7 +204,7 @@ def _sandbox(patient: Patient, config: Config) -> Finding:
 
 
 def _servers(config: Config) -> list[Finding]:
-    """The configured MCP servers, by name; none is started. Nothing without any."""
+    """Return a finding on the configured MCP servers, without starting them; [] if there are none."""
     if not config.mcp:
         return []
     said = ", ".join(f"{name}{'' if one.enabled else ' (off)'}" for name, one in config.mcp.items())
@@ -247,7 +247,7 @@ def _folder_problem(folder: Path, there: Path) -> str:
 
 
 def terminal_size() -> tuple[int, int] | None:
-    """Columns and rows of the terminal on standard output, None without one."""
+    """Return columns and rows of the terminal on standard output; None if it is not a terminal."""
     try:
         size = os.get_terminal_size(sys.__stdout__.fileno() if sys.__stdout__ else 1)
     except (OSError, ValueError):

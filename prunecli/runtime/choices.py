@@ -1,4 +1,4 @@
-"""The options in force for a session: its own settings over the configuration."""
+"""The options in effect for a session: the configuration, overridden by the session's own settings."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
@@ -32,18 +32,17 @@ from prunecli.providers.thinking import (
 )
 
 DEFAULT_MAX_TOKENS = 32_000
-"""The limit of an answer in tokens, unless the configuration or model table sets a lower one."""
+"""The limit of an answer in tokens, unless the configuration or the model table sets a lower limit."""
 
 _TTL_MS = {"5m": 300_000, "1h": 3_600_000}
 
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """The options in force. `settings` are recorded in the session's log and take precedence. `now` is in unix ms;
-    `caches` says whether the endpoint reports its cache use. `asked` is the model named on the command line, `kept`
-    the model of a resumed session; "" for none. `refused_by` returns the optional fields that the endpoint rejects
-    for a model. Without `expectations` of results, nothing is held back. `losing()`: pruning has cost more than it
-    saved."""
+    """The options in effect. `settings` are recorded in the session's log and take precedence. `now` is in unix ms;
+    `caches`: the endpoint reports its cache use. `asked` is the model named on the command line, and `kept` the model
+    of a resumed session; "" for none. `refused_by` returns the optional fields that the endpoint rejects for a model.
+    Without `expectations`, results are not held back. `losing()`: pruning has cost more than it saved."""
 
     config: Config
     settings: Mapping[str, Json]
@@ -70,9 +69,9 @@ class Choices:
 
     @property
     def media(self) -> Media:
-        """What the model can be shown. Models of other providers get the text of a PDF.
+        """The media that the model accepts. Models of other providers get the text of a PDF.
 
-        From version 4.7 on, Claude sees larger images; 2,000 pixels are the most where a request has many.
+        Claude 4.7 and later accept larger images. The limit is 2,000 pixels in requests with many images.
         """
         info = self.model
         vision, claude = info.vision is not False, info.provider == "anthropic" or "claude" in info.name
@@ -93,7 +92,7 @@ class Choices:
 
     @property
     def caps(self) -> Caps:
-        """How much of a new result is sent: all of it while pruning or `[pruning.spill]` is off."""
+        """The limits for sending new results; none while pruning or `[pruning.spill]` is off."""
         spill = self.config.pruning.spill
         if self.expectations is None or not (self.pruning and spill.enabled):
             return Caps()
@@ -118,7 +117,7 @@ class Choices:
 
     @property
     def _context_edits(self) -> list[Json]:
-        """The edits that strategies leave to the endpoint; none while pruning is off or if the endpoint rejects
+        """The edits that strategies leave to the endpoint; [] while pruning is off or if the endpoint rejects
         them."""
         if not self.pruning or CONTEXT_MANAGEMENT in self.refused:
             return []
@@ -136,7 +135,7 @@ class Choices:
 
     @property
     def wanted_effort(self) -> str:
-        """The chosen effort, whether the model accepts it or not; "" for the model's default."""
+        """The chosen effort, even if the model does not accept it; "" for the model's default."""
         wanted = str(self.settings.get("model.effort") or self.config.model.effort)
         return "" if wanted == "default" else wanted
 
@@ -145,12 +144,12 @@ class Choices:
 
     @property
     def cache_ttl(self) -> CacheTtl:
-        """How long the endpoint keeps a cached prefix."""
+        """The lifetime of a cached prefix, in the endpoint's terms."""
         return "5m" if CACHE_TTL in self.refused else self.config.model.cache_ttl
 
     @property
     def policy(self) -> Policy:
-        """How the session is pruned."""
+        """The pruning policy of the session."""
         pruning, settings = self.config.pruning, self.model_settings
         return Policy(
             self._chosen(),
@@ -174,7 +173,7 @@ class Choices:
 
     @property
     def ttl_ms(self) -> int:
-        """How long the endpoint keeps a cached prefix, in ms."""
+        """The lifetime of a cached prefix, in ms."""
         return _TTL_MS[self.cache_ttl]
 
     @property
@@ -186,7 +185,7 @@ class Choices:
 
     @property
     def _market(self) -> Market:
-        """The market for the gate; no prices if the endpoint reports no cache use."""
+        """The prices for the gate; no prices if the endpoint reports no cache use."""
         info, ttl = self.model, self.cache_ttl
         read, write = cache_prices(info.prices, ttl) if self.caches else (None, None)
         longer = ((above, *cache_prices(prices, ttl), prices.output) for above, prices in info.bands)
@@ -207,17 +206,17 @@ class Choices:
         )
 
     def answering(self, reported: str, asked: str) -> str:
-        """The model to bill: the one that the endpoint reports, or the one asked for if the reported name says
-        nothing here. llama.cpp reports the path of its file."""
+        """Return the model to bill: the reported one, or the requested one if the reported name is unknown.
+        llama.cpp, for example, reports the path of its file."""
         known = reported and (info := self.info_of(reported)) and (info.context_window or info.prices.input)
         return reported if known else asked
 
     def price(self, model: str, usage: Usage) -> float:
-        """The cost of a usage in USD, 0 without a known price."""
+        """Return the cost of a usage in USD, 0 without a known price."""
         return self.known_price(model, usage) or 0.0
 
     def known_price(self, model: str, usage: Usage) -> float | None:
-        """As `price`, but None without a known price."""
+        """Return the cost of a usage in USD, or None without a known price."""
         info = self.info_of(model) if model else self.model
         return cost(usage, info, self.cache_ttl)
 

@@ -28,7 +28,8 @@ _WINDOWS = (
     "$i = Get-Clipboard -Format Image; if ($i) { $m = New-Object IO.MemoryStream; "
     "$i.Save($m, [Drawing.Imaging.ImageFormat]::Png); [Convert]::ToBase64String($m.ToArray()) }"
 )
-"""For the PowerShell that comes with Windows, from WSL: standard output would change bytes that are no text."""
+"""The script for Windows PowerShell, run from WSL. It prints base64 because standard output would change other
+bytes."""
 _HELPERS = (
     ("wl-paste", ("--no-newline", "--type", "image/png")),
     ("xclip", ("-selection", "clipboard", "-t", "image/png", "-o")),
@@ -37,7 +38,7 @@ _HELPERS = (
     ("powershell.exe", ("-NoProfile", "-NonInteractive", "-STA", "-Command", _WINDOWS)),
 )
 _DISPLAYS = {"wl-paste": "WAYLAND_DISPLAY", "xclip": "DISPLAY", "powershell.exe": "WSL_DISTRO_NAME"}
-"""The variable that tells whether a helper has a clipboard to look at."""
+"""The variable that shows whether a helper can reach a clipboard."""
 _BASE64 = re.compile(rb"\s*(iVBOR[0-9A-Za-z+/]+={0,2})\s*")
 _APPLE = re.compile(rb"\s*\xc2\xabdata PNGf([0-9A-Fa-f]+)\xc2\xbb\s*")
 
@@ -51,7 +52,7 @@ class Clipping(NamedTuple):
 
 
 def helpers(env: Mapping[str, str], cwd: Path) -> list[tuple[str, ...]]:
-    """The commands of installed programs that print the image in the clipboard."""
+    """Return the commands of installed programs that print the image in the clipboard."""
     found: list[tuple[str, ...]] = []
     for name, arguments in _HELPERS:
         if name in _DISPLAYS and not env.get(_DISPLAYS[name]):
@@ -62,9 +63,9 @@ def helpers(env: Mapping[str, str], cwd: Path) -> list[tuple[str, ...]]:
 
 
 async def clipped(env: Mapping[str, str], cwd: Path, folder: Path) -> Clipping | None:
-    """Save the image in the clipboard to this folder; None without an image.
+    """Save the image in the clipboard to this folder; return None without an image.
 
-    Raises PrunecliError without a helper, OSError.
+    Raises PrunecliError if no helper is installed, and OSError.
     """
     commands = await asyncio.to_thread(helpers, env, cwd)
     if not commands:
@@ -85,7 +86,7 @@ async def clipped(env: Mapping[str, str], cwd: Path, folder: Path) -> Clipping |
 
 
 async def _printed(command: tuple[str, ...], env: Mapping[str, str], cwd: Path) -> bytes:
-    """The output of a helper; empty if it fails, hangs or prints too much."""
+    """Return the output of a helper; empty if it fails, hangs or prints too much."""
     pipe, nothing = asyncio.subprocess.PIPE, asyncio.subprocess.DEVNULL
     try:
         process = await asyncio.create_subprocess_exec(

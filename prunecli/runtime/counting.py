@@ -1,4 +1,4 @@
-"""Count tokens in threads, so that neither the screen nor a request waits."""
+"""Counts tokens in threads, so that neither the screen nor a request waits."""
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
@@ -22,25 +22,25 @@ from prunecli.session.session import Session
 from prunecli.tools.tool import Tool
 
 LARGE_CHARS = 50_000
-"""The most characters counted between two key presses; about 4 ms."""
+"""Maximum characters counted between two key presses: about 4 ms of work."""
 
 
 WARM_SECONDS = 1.0
 """Delay after a request is recorded before the tokenizer is loaded, unless it is needed sooner.
 
 Loading blocks the interpreter for about 0.1 s. On a slow machine the client needs most of a second to send its first
-request, and an answer takes longer than that.
+request, and the answer takes longer still.
 """
 
 
 def warm(estimator: str) -> None:
-    """Load the tokenizer in a thread, once, if this estimator needs it."""
+    """Load the tokenizer once, in a thread, if this estimator needs it."""
     if estimator == SHIPPED.name:
         SHIPPED.warm()
 
 
 def soon(work: Callable[..., None], *given: str) -> None:
-    """Do work a little later, from a coroutine: the first request is under way then, and not held up."""
+    """Do work a little later, from a coroutine, so that the first request is not delayed."""
     asyncio.get_running_loop().call_later(WARM_SECONDS, work, *given)
 
 
@@ -54,13 +54,13 @@ def refold(session: Session, context: Context, tell: Sequence[Callable[[Session]
 
 
 def chosen_in(context: Context, choices: Choices, tools: Mapping[str, Tool]) -> Choices:
-    """The choices for a session with this context, which may not be the present one."""
+    """Return the choices for a session with this context, which need not be the current session."""
     recall = "recall" in known_tools(context, tools)
     return replace(choices, settings=context.settings, recall=recall)
 
 
 def teller(context: Context) -> Callable[[int], int | None]:
-    """Return the tokens of an entry by record number; None if unknown or not counted yet."""
+    """Return a function from record numbers to tokens of entries; None if unknown or not counted yet."""
 
     def tokens(seq: int) -> int | None:
         entry = context.entries.get(seq)
@@ -70,14 +70,14 @@ def teller(context: Context) -> Callable[[int], int | None]:
 
 
 def saver(context: Context) -> Callable[[Edit], int]:
-    """Return the tokens that an edit saves."""
+    """Return a function from edits to the tokens that they save."""
     counts = context.counts
     return lambda edit: counts.scale.tokens(*counts.saved_by([edit], context.entries))
 
 
 @dataclass(frozen=True, slots=True)
 class Measuring:
-    """Counts the tool results of a session and decides where they are cut, before they are recorded."""
+    """A measure that counts tool results and decides where to cut them, before they are recorded."""
 
     session: Session
     choices: Callable[[], Choices]
@@ -107,12 +107,12 @@ class Measuring:
         recall = choices.recall
         cut = cut_of(result, call, touches, seq, choices.caps, counter, recall=recall, lines=self._lines)
         if cut or counter.name != SHIPPED.name:
-            return Measured(None, cut)  # its own count, or an estimator that needs no record
+            return Measured(None, cut)  # the result has its own count, or the estimator needs no record
         return Measured(result_tokens(result.content, counter.count))
 
 
 def interrupted(event: Event, seq: int, context: Context, choices: Choices) -> Event:
-    """The result of an interrupted call as it is recorded; other events unchanged."""
+    """Return the result of an interrupted call in the form to record; return other events unchanged."""
     exchange = context.in_progress
     if exchange is None or not isinstance(event, ToolResult):
         return event
@@ -125,7 +125,7 @@ def interrupted(event: Event, seq: int, context: Context, choices: Choices) -> E
 
 
 def to_count(context: Context) -> list[Entry]:
-    """The entries to count in a thread before the context's figures are needed."""
+    """Return the entries to count in a thread before the context's figures are needed."""
     counts = context.counts
     waiting = counts.uncounted
     if not waiting or counts.counter.name == "chars4":

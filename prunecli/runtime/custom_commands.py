@@ -1,8 +1,8 @@
-"""Custom commands of a runtime: which there are, and how one becomes a prompt.
+"""The custom commands of a runtime: finds them and turns a call into a prompt.
 
-A command's shell commands are judged as the model's are, one after the other, before the prompt is sent. Its
-`allowed-tools`, and those of a skill that the user calls, are allow rules until the run of its prompt ends; they
-overrule no deny rule, no ask rule, no plan mode and no missing trust.
+A command's shell commands are judged like the model's, one after the other, before the prompt is sent. Its
+`allowed-tools`, and those of a skill that the user calls, are allow rules until the run of its prompt ends. They do
+not override deny rules, ask rules, plan mode or missing trust.
 """
 
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -25,21 +25,22 @@ from prunecli.sanitize import one_line
 from prunecli.tools.tool import bounded, bounded_output, touches_of
 
 MAX_OUTPUT = 30_000
-"""Bytes that one shell command puts into a prompt."""
+"""Maximum bytes that one shell command adds to a prompt."""
 
 
 class CustomCommands:
-    """The commands of the user, the project and prunecli itself, whose own always win."""
+    """The commands of the user, the project and prunecli. prunecli's own commands always take precedence."""
 
     def __init__(self, host: Host, skill: Callable[[str], Skill | None]) -> None:
         self._host = host
         self._skill = skill
         self._shelf = Shelf(command_of)
         self.mentioning = ""
-        """The part of the last prompt that may mention files: not the output of commands, nor the text of a skill."""
+        """The part of the last prompt that may mention files, without the output of commands and the text of a
+        skill."""
 
     def look(self) -> tuple[dict[str, CustomCommand], tuple[str, ...]]:
-        """The commands by name, and a line for each file that is not used."""
+        """Return the commands by name, and a line for each unused file."""
         setup = self._host.setup
         project = down_to(setup.cwd) if self._host.gatekeeper.trusted else ()
         own = Folder(setup.places.shipped_data / "commands", "prunecli")
@@ -50,13 +51,13 @@ class CustomCommands:
         return by_name, found.problems
 
     def find(self, word: str) -> CustomCommand | None:
-        """The command of this name, if any."""
+        """Return the command of this name, if any."""
         return self.look()[0].get(word)
 
     @asynccontextmanager
     async def called(self, words: str) -> AsyncIterator[str]:
-        """The prompt for a line such as `/git:commit all`, whose grants hold until the context exits; any other text
-        is the prompt itself. Raises PrunecliError, ToolError."""
+        """Yield the prompt for a line such as `/git:commit all`, or any other text unchanged. The command's grants
+        apply until the context exits. Raises PrunecliError, ToolError."""
         word, _, arguments = words.strip().partition(" ")
         self.mentioning = words
         command = self.find(word[1:]) if word.startswith("/") else None
@@ -92,7 +93,7 @@ class CustomCommands:
 
     @contextmanager
     def _model(self, command: CustomCommand) -> Iterator[None]:
-        """Use the command's model, unless that would lose thinking, which is worth more than the file's wish."""
+        """Use the command's model, unless that would lose thinking, which matters more than the file's preference."""
         runtime, before, wanted = self._host, self._host.model_name, command.model
         if wanted in ("", "inherit") or ALIASES.get(wanted.lower(), wanted) == before:
             yield
@@ -127,7 +128,7 @@ class CustomCommands:
         return "".join(parts).strip()
 
     async def _output(self, command: CustomCommand, shell: Shell) -> str:
-        """The output of a shell command of a prompt. Raises UsageError if it may not run."""
+        """Return the output of a shell command in a prompt. Raises UsageError if it may not run."""
         runtime = self._host
         tool = runtime.tools.get("bash")
         if tool is None:

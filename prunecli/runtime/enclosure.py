@@ -1,4 +1,4 @@
-"""The sandbox of a runtime: created when a command may run, tried in the background, described in words."""
+"""The sandbox of a runtime: created when a command may run, tried in the background, and described for the user."""
 
 import threading
 from typing import TYPE_CHECKING
@@ -21,7 +21,7 @@ OFF = "off, commands run with your permissions"
 
 
 class Enclosure:
-    """The sandbox in force, if any. `keeper` has the rules and says whether commands may run at all."""
+    """The sandbox in effect, if any. `keeper` has the rules and decides whether commands may run at all."""
 
     def __init__(self, setup: Setup, config: Config, keeper: SessionGatekeeper) -> None:
         self._make = setup.walls
@@ -38,39 +38,39 @@ class Enclosure:
         return self.wants(self._config)
 
     def wants(self, config: Config) -> bool:
-        """The same for another configuration."""
+        """Return whether this configuration wants a sandbox."""
         return self._make is not None and config.sandbox.mode != "off"
 
     @property
     def walls(self) -> "Walls | None":
-        """The sandbox to try, None if none is wanted."""
+        """The sandbox to try, or None if none is wanted."""
         with self._lock:
             if self._walls is None and self._make is not None and self.wanted:
                 self._walls = self._make(self._config, lambda: self._keeper.in_force)
             return self._walls
 
     def use(self, config: Config) -> None:
-        """Use another configuration; with the same options, what was tried stays."""
+        """Use another configuration. If its sandbox options are the same, the sandbox already tried stays."""
         before, self._config = self._config, config
         if (config.sandbox, config.permissions.deny) != (before.sandbox, before.permissions.deny):
             self.close()
 
     def begin(self) -> None:
-        """Try in the background, once commands may run: before a directory is trusted, nothing is started.
+        """Try the sandbox in the background, once commands may run. Nothing is started before a directory is trusted.
 
-        A first request is under way then, so that trying holds up neither it nor the first call.
+        By then the first request is under way, so this delays neither the request nor the first call.
         """
         if self.wanted and self._keeper.trusted and self.word == "" and not self._tried:
             self._tried = True
             threading.Thread(target=self.line, name="sandbox", daemon=True).start()
 
     def confine(self, *, granted: bool, reads: bool = False) -> Confine:
-        """What puts the next command into the sandbox; the parameters are those of `Walls.confine`."""
+        """Return the function that confines the next command; the parameters are those of `Walls.confine`."""
         walls = self.walls
         return walls.confine(granted=granted, reads=reads) if walls else bare
 
     def inside(self) -> Inside:
-        """What permission rules need to know about it."""
+        """Return the properties of the sandbox that permission rules depend on."""
         walls = self.walls
         if walls is None or walls.chosen().kind is None:
             return Inside()
@@ -79,14 +79,15 @@ class Enclosure:
 
     @property
     def word(self) -> str:
-        """For the status bar; "" while it is not known."""
+        """The sandbox's word in the status bar; "" while unknown."""
         if self._make is None:
             return ""
         known = self._walls.known if self._walls else None
         return "sandbox off" if not self.wanted else known.word if known else ""
 
     def line(self) -> str:
-        """Which sandbox is in force, for the start; waits until it was tried. "" where no command can run yet."""
+        """Return a line for startup that names the sandbox in effect. Waits until it was tried; "" if no command can
+        run yet."""
         if self._make is None or not self._keeper.trusted:
             return ""
         walls = self.walls
@@ -97,7 +98,7 @@ class Enclosure:
         return f"Sandbox: {in_words(walls.chosen())}, {network_in_words(walls.network)}"
 
     def state(self) -> str:
-        """One word for programs: the kind, "none" or "off"; "untrusted" where no command can run yet."""
+        """Return one word for programs: the kind, "none" or "off"; "untrusted" if no command can run yet."""
         if not self.wanted:
             return "off"
         if not self._keeper.trusted or self.walls is None:
@@ -105,9 +106,9 @@ class Enclosure:
         return self.walls.chosen().kind or "none"
 
     def check(self) -> None:
-        """Raises UsageError if the configuration requires a sandbox and none works.
+        """Raise UsageError if the configuration requires a sandbox and none works.
 
-        Before a directory is trusted nothing is tried; without a sandbox, commands are then refused one by one.
+        Nothing is tried before a directory is trusted. Without a sandbox, commands are then refused one by one.
         """
         if self._config.sandbox.mode == "require" and self._keeper.trusted and self.walls:
             chosen = self.walls.chosen()
@@ -116,7 +117,7 @@ class Enclosure:
                 raise UsageError(f"{where}: sandbox.mode is 'require', but {chosen.why}", NO_SANDBOX_HINT)
 
     def close(self, *, keep: bool = False) -> None:
-        """Remove its files, unless detached commands `keep` them."""
+        """Remove the sandbox's files, unless detached commands `keep` them."""
         with self._lock:
             walls, self._walls, self._tried = self._walls, None, False
         if walls and not keep:
@@ -124,7 +125,7 @@ class Enclosure:
 
 
 def in_words(chosen: "Chosen | None") -> str:
-    """The state of the sandbox; None: it is switched off."""
+    """Return the state of the sandbox in words; `chosen` is None if it is off."""
     if chosen is None:
         return OFF
     if chosen.kind is None:
@@ -133,12 +134,13 @@ def in_words(chosen: "Chosen | None") -> str:
 
 
 def network_in_words(network: bool | tuple[str, ...]) -> str:
-    """Whether commands may use the network."""
+    """Return whether commands may use the network."""
     if isinstance(network, bool):
         return f"network {'on' if network else 'off'}"
     return f"network: {', '.join(network)}" if network else "network off"
 
 
 def _enforced(rules: Rules) -> bool:
-    """Whether the walls enforce every deny rule about files: those for reading are, those for editing are not."""
+    """Return whether the sandbox enforces every deny rule about files. It enforces rules for reading, not for
+    editing."""
     return not any(parse_rule(text).tool in ("edit", "write", "*") for text in rules.deny)

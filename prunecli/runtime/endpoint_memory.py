@@ -1,7 +1,7 @@
 """The file with data about endpoints: the fields they reject and the models they list.
 
-A JSON object in the data folder, with a section for each subject. It can be deleted at any time. Failures to read or
-write it are ignored.
+The file is a JSON object in the data folder, with a section for each subject. It can be deleted at any time. Failures
+to read or write it are ignored.
 """
 
 import json
@@ -19,7 +19,7 @@ LASTS_MS = 30 * 24 * 3600 * 1000
 
 
 def recall(path: Path, section: str) -> dict[str, Any]:
-    """The content of a section; {} if there is none."""
+    """Return the content of a section; {} if there is none."""
     value = _whole(path).get(section)
     return dict(value) if isinstance(value, dict) else {}
 
@@ -37,7 +37,7 @@ def remember(path: Path, section: str, value: Mapping[str, Json]) -> None:
 
 
 def bare(address: str) -> str:
-    """The URL of an endpoint without user name and password, as a key; Anthropic's for ""."""
+    """Return the URL of an endpoint without user name and password, for use as a key; Anthropic's URL for ""."""
     parts = urlsplit(address)
     return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl() or "api.anthropic.com"
 

@@ -1,4 +1,4 @@
-"""Manual edits by command: find entries by the numbers that /context shows, restore them, and name the cost."""
+"""Manual edits by command: finds entries by the numbers that /context shows, restores them, and reports the cost."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -14,7 +14,7 @@ _RANGE = re.compile(r"(\d{1,15})-(\d{1,15})")
 
 
 def entries_of(runtime: Runtime, words: Sequence[str], hint: str = NUMBERS) -> tuple[int, ...]:
-    """The entries with these numbers or in ranges such as 12-20. Raises UsageError if there are none."""
+    """Return the entries with these numbers or in ranges such as 12-20. Raises UsageError if there are none."""
     known = runtime.session.context.entries
     seqs: dict[int, None] = {}
     for word in words:
@@ -34,7 +34,7 @@ def entries_of(runtime: Runtime, words: Sequence[str], hint: str = NUMBERS) -> t
 def bring_back(
     runtime: Runtime, seqs: Sequence[int], *, where_they_were: bool = False
 ) -> tuple[Plan, Impact]:
-    """Restore pruned entries at the end of the context, or in place. Returns the plan and its cost.
+    """Restore pruned entries at the end of the context, or in place. Return the plan and its cost.
 
     A plan without events did nothing. Raises StorageFailed, SessionReadOnly.
     """
@@ -58,6 +58,6 @@ def carry_out(runtime: Runtime, events: Iterable[Event]) -> None:
 
 
 def thinking_cost(runtime: Runtime, *events: Event) -> str:
-    """The sentence, with a leading space, that says what the events do to thinking; "" if nothing."""
+    """Return a sentence, with a leading space, on the events' effect on thinking; "" if there is none."""
     words = impact(runtime.session.context, events, runtime.policy.market).thinking
     return f" {words[:1].upper()}{words[1:]}." if words else ""

@@ -1,7 +1,7 @@
-"""What people add to a runtime as files: skills, commands, and instructions below the working directory.
+"""Extensions that people add as files: skills, commands, and instructions below the working directory.
 
-Nothing is imported or looked at before the first prompt or the menu of commands. They never change a
-session's system prompt or tools; notices tell the model of later changes.
+Nothing is imported or read before the first prompt or the menu of commands. They never change a session's system
+prompt or tools; notices tell the model of later changes.
 """
 
 import asyncio
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
 
 _MOST_LINES = 5
 _SLOW = 0.01
-"""Seconds for a look at all folders, which a letter typed may take."""
+"""Maximum seconds for checking all folders while the user types."""
 
 
 class Extensions:
-    """The extensions of a host. `news` gives their notices."""
+    """The extensions of a host. `news` returns their notices."""
 
     def __init__(self, host: "Host") -> None:
         self._host = host
@@ -79,7 +79,7 @@ class Extensions:
         return TodoNotice(lambda: self._host.session)
 
     def _due(self) -> Sequence[UserMessage]:
-        """The notices that are due now."""
+        """Return the notices that are due now."""
         skills = () if self.absent("skills") else self.skills.due()
         exchanges = self._host.session.context.exchanges
         used = "_nested" in vars(self) or any(one.results for one in exchanges)
@@ -88,9 +88,9 @@ class Extensions:
         return (*skills, *nested, *todos)
 
     def absent(self, kind: str) -> bool:
-        """Whether the session began with this prompt and nothing of a kind ("skills", "agents") is there.
+        """Return whether the session is new and has no extensions of a kind ("skills", "agents").
 
-        There is nothing to look at or to tell then: imports for it would be a tenth of the time to the first request.
+        In that case, their imports are skipped, which would take a tenth of the time to the first request.
         """
         session, kinds = self._absent
         return session is self._host.session and kind in kinds
@@ -109,10 +109,11 @@ class Extensions:
 
     @asynccontextmanager
     async def prompt(self, words: str) -> AsyncIterator[str]:
-        """The prompt for what was typed: that of a custom command or skill it calls, else itself.
+        """Yield the prompt for a typed line: the prompt of the custom command or skill that it calls, else the line
+        itself.
 
-        Looks at the folders again, at those of commands only if one may be called: reading them takes a fifth of the
-        time to the first request. What a command grants holds until the context ends.
+        Checks the folders again. Those of commands are checked only if a command may be called, because reading them
+        takes a fifth of the time to the first request. A command's grants apply until the context ends.
         """
         self._look_for_folders()
         self.mentioning = words
@@ -130,12 +131,12 @@ class Extensions:
             yield text
 
     def look(self) -> tuple[str, ...]:
-        """Look at all folders again. Returns a line for each file that is not used."""
+        """Check all folders again. Returns a line for each unused file."""
         self.skills.look()
         return (*self.skills.problems, *self.commands.look()[1])
 
     def _tell(self, problems: Sequence[str]) -> None:
-        """Tell the user of problems that are new."""
+        """Tell the user about new problems."""
         new = [line for line in problems if line not in self._told]
         self._told.update(new)
         more = [f"{len(new) - _MOST_LINES} more files are not used: /skills lists them."] * (
@@ -145,13 +146,13 @@ class Extensions:
             self._host.session.tell(Notice(line, "warning"))
 
     def has(self, word: str) -> bool:
-        """Whether a word is the name of a custom command or of a skill that the user may call."""
+        """Return whether a word is the name of a custom command or of a skill that the user may call."""
         return self.commands.find(word) is not None or self._skill(word) is not None
 
     def offered(self) -> list[tuple[str, str]]:
-        """The names of all custom commands and skills, each with a line of help that ends with its origin.
+        """Return the names of all custom commands and skills, each with a help line that ends with its origin.
 
-        Each letter typed in the menu asks, so where there are very many, an answer holds for a moment.
+        Each letter typed in the menu calls this, so a result that takes long is reused for a moment.
         """
         begun = monotonic()
         if begun < self._offers_until:

@@ -1,4 +1,5 @@
-"""Save the files of the workspace: before the agent's first change after each prompt, and when it is idle again.
+"""Saves the files of the workspace before the agent's first change after each prompt, and when the agent is idle
+again.
 
 The first save of a large directory may take minutes. A change waits a few seconds for it; the save then continues in
 the background for a while, and the next attempt builds on it.
@@ -30,10 +31,10 @@ FIRST_SECONDS = 60.0
 
 
 class FileSaver:
-    """Saves the files of one runtime and records it.
+    """Saves the files of one runtime, and records this in the log.
 
-    A failure is reported once and turns saving off for that session. `root` is the folder, by default the working
-    directory; this one then saves the added folders too.
+    A failure is reported once and turns saving off for that session. `root` is the folder to save. By default it is
+    the working directory, and the added folders are saved as well.
     """
 
     def __init__(
@@ -69,14 +70,14 @@ class FileSaver:
 
     @property
     def all(self) -> tuple["FileSaver", ...]:
-        """This one, and those of the added folders."""
+        """This saver and those of the added folders."""
         for path in self._added():
             self._beside.setdefault(path, self._make(root=path))
         return (self, *(self._beside[path] for path in self._added()))
 
     @property
     def off(self) -> str:
-        """Why files cannot be restored, or ""."""
+        """The reason why files cannot be restored, or ""."""
         if not self._config().tools.snapshots:
             return "tools.snapshots is false"
         if not self._keeps:
@@ -89,11 +90,11 @@ class FileSaver:
 
     @property
     def _failure(self) -> str:
-        """Why saving has stopped in this session, or ""."""
+        """The reason why saving has stopped in this session, or ""."""
         return self._given_up.get(self._session().id, "")
 
     async def before(self, call: ToolUse) -> None:
-        """Save the files before this call changes something."""
+        """Save the files before this call changes any."""
         async with self._one_at_a_time:  # agents that work side by side wait for the same save
             for one in self.all:
                 await one._before_call(call)
@@ -106,7 +107,7 @@ class FileSaver:
             await self._before()
 
     async def _before(self) -> None:
-        """Save the files; after `patience` seconds let the save continue in the background."""
+        """Save the files; after `patience` seconds, let the save continue in the background."""
         self._work = work = asyncio.ensure_future(asyncio.to_thread(self.save, self._first_seconds))
         work.add_done_callback(self._ended)
         await asyncio.wait({work}, timeout=self._patience)
@@ -116,7 +117,7 @@ class FileSaver:
             self.record(work.result(), "before")
 
     def _ended(self, work: "asyncio.Task[Saved]") -> None:
-        """Note that the background save ended or failed."""
+        """Handle the end or failure of the background save."""
         self._work = None
         if not work.cancelled() and isinstance(error := work.exception(), SnapshotFailed):
             self._give_up(error)
@@ -129,7 +130,7 @@ class FileSaver:
         self._say(f"File rewind is off for this session: {why}")
 
     def _watched(self, copies: Copies, call: ToolUse) -> bool:
-        """Without git: save the file named by the call from now on; returns whether it is new."""
+        """Without git, save the file named by the call from now on; return whether the file is new."""
         copies.know(trees_after(self._session().records, -1, str(copies.workspace)))
         path = call.input.get("path")
         if isinstance(path, str) and "\0" not in path:
@@ -138,7 +139,7 @@ class FileSaver:
         return False
 
     async def after(self) -> None:
-        """Save the files now that the agent is idle again."""
+        """Save the files when the agent is idle again."""
         for one in self.all:
             await one._after()
 
@@ -158,7 +159,7 @@ class FileSaver:
             self._session().tell(Notice(text, "warning"))
 
     def save(self, seconds: float | None = None) -> Saved:
-        """Save the files as they are now. May block. Raises SnapshotFailed."""
+        """Save the files in their current state. May block. Raises SnapshotFailed."""
         if isinstance(self.snapshots, Copies):
             root = str(self.snapshots.workspace)
             self.snapshots.know(trees_after(tuple(self._session().records), -1, root))

@@ -1,4 +1,4 @@
-"""The guide of a tour: prompts that Enter on an empty input sends, one after the other."""
+"""The guide of a tour: prompts that Enter sends one after the other while the input is empty."""
 
 from collections.abc import Iterable
 
@@ -7,14 +7,14 @@ from prunecli.model.events import ToolResult
 
 
 class Guide:
-    """Offers its lines in order, and starts over if a call of the last turn failed."""
+    """A guide that offers its lines in order, and starts over if a call of the last turn failed."""
 
     def __init__(self, lines: Iterable[str] = ()) -> None:
         self._lines = tuple(lines)
         self._at = 0
 
     def next(self, context: Context) -> str:
-        """The line that Enter sends next, or ""."""
+        """Return the line that Enter sends next, or ""."""
         if 0 < self._at < len(self._lines) and _stopped(context):
             self._at = 0
         return self._lines[self._at] if self._at < len(self._lines) else ""
@@ -27,7 +27,7 @@ class Guide:
 
 
 def _stopped(context: Context) -> bool:
-    """Whether the last calls since the last prompt were denied, interrupted or failed."""
+    """Return whether the last calls since the last prompt were denied, interrupted or failed."""
     prompt = context.user_turns[-1] if context.user_turns else -1
     last = next((one for one in reversed(context.exchanges) if one.results and one.seq > prompt), None)
     events = [result.event for result in last.results] if last else []

@@ -1,4 +1,4 @@
-"""What hooks do to a run: the moments of `agent.hooks` in terms of Claude Code's events, and PrePrune."""
+"""The effect of hooks on a run: implements `agent.hooks` with Claude Code's events and PrePrune."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -29,7 +29,7 @@ from prunecli.sanitize import one_line
 from prunecli.tools.tool import ToolOutput
 
 MAX_STOPS = 8
-"""How often in a row hooks may keep the agent from stopping."""
+"""Maximum times in a row that hooks may keep the agent from stopping."""
 
 
 class Moments:
@@ -41,12 +41,13 @@ class Moments:
 
     @property
     def stop(self) -> str | None:
-        """Why a hook ended the run; reading it clears it."""
+        """The reason why a hook ended the run. Reading the property clears it."""
         why, self._hooking.stop = self._hooking.stop, None
         return why
 
     async def admits(self, message: UserMessage) -> bool:
-        """UserPromptSubmit for a message that came while the agent worked."""
+        """Run UserPromptSubmit for a message that came while the agent worked; return whether the message is
+        allowed."""
         replies = await self._hooking.fire("UserPromptSubmit", prompt=typed(message))
         if why := blocked(replies):
             self._hooking.say(f"A hook blocked your message, so it was not sent: {why}")
@@ -57,7 +58,7 @@ class Moments:
     # Calls ---------------------------------------------------------------------------------------------------
 
     async def before_call(self, call: ToolUse) -> Ruling:
-        """PreToolUse."""
+        """Run PreToolUse and return its ruling."""
         replies = await self._hooking.fire(
             "PreToolUse", *tool_names(call.name, call.input), **self._call(call)
         )
@@ -77,7 +78,7 @@ class Moments:
         )
 
     async def after_call(self, call: ToolUse, output: ToolOutput, note: str) -> ToolOutput:
-        """PostToolUse, or PostToolUseFailure. What hooks say follows the output."""
+        """Run PostToolUse or PostToolUseFailure. Return the output followed by the hooks' messages."""
         text = plain_text(output.content)
         if output.is_error:
             event, more = "PostToolUseFailure", {"error": text, "is_interrupt": False}
@@ -100,10 +101,10 @@ class Moments:
     # Prunes --------------------------------------------------------------------------------------------------
 
     async def before_prunes(self, prunes: Sequence[PrunApplied]) -> Sequence[Event]:
-        """PrePrune. An entry that a hook keeps is pinned, and the strategies decide again without it.
+        """Run PrePrune. An entry that a hook keeps is pinned, and the strategies decide again without it.
 
-        A veto of everything holds until the next message of the user; a prune that the model asked for is then
-        recorded without edits, so that it is not proposed again.
+        A veto of all entries applies until the next user message. A prune that the model asked for is then recorded
+        without edits, so that it is not proposed again.
         """
         if not self._hooking.has("PrePrune"):
             return prunes
@@ -165,19 +166,19 @@ class Moments:
     # The end -------------------------------------------------------------------------------------------------
 
     async def before_compaction(self, trigger: Literal["auto", "manual"], focus: str) -> bool:
-        """PreCompact."""
+        """Run PreCompact; return whether the compaction may begin."""
         replies = await self._hooking.fire("PreCompact", trigger, trigger=trigger, custom_instructions=focus)
         if why := blocked(replies):
             self._hooking.say(f"A hook blocked the compaction: {why}")
         return not why
 
     async def after_compaction(self) -> None:
-        """SessionStart again, as after any loss of context."""
+        """Run SessionStart again, as after any loss of context."""
         named = {"source": "compact", "model": self._runtime.model_name}
         self._hooking.tell_model(await self._hooking.fire("SessionStart", "compact", **named))
 
     async def before_stop(self) -> UserMessage | None:
-        """Stop, or SubagentStop for a task."""
+        """Run Stop, or SubagentStop for a task. Return the message that continues the run, or None."""
         agent, context = self._hooking.agent, self._runtime.session.context
         event, names = ("SubagentStop", (agent,)) if agent else ("Stop", ())
         before = stops(context)
@@ -198,7 +199,7 @@ class Moments:
 
 
 def stops(context: Context) -> int:
-    """How often hooks kept the agent from stopping since the user's last message."""
+    """Return the number of times that hooks kept the agent from stopping since the user's last message."""
     count = 0
     for item in reversed(context.items):
         if item.opens_turn:
@@ -212,7 +213,7 @@ def _noted(reply: Reply, text: str) -> str:
 
 
 def _without(runtime: Host, prune: PrunApplied, kept: set[int]) -> PrunApplied:
-    """A prune of the model without the edits of some entries; its memos stay only with a drop."""
+    """Return a prune of the model without the edits of some entries. Memos are kept only if a drop remains."""
     edits = tuple(edit for edit in prune.edits if edit.seq not in kept and edit.kind != "strip")
     if not any(edit.kind == "drop" for edit in edits):
         edits = ()

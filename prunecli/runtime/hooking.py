@@ -1,8 +1,8 @@
-"""The hooks of a runtime: where they come from, which are approved, and running them.
+"""The hooks of a runtime: their sources, their approvals, and running them.
 
-Nothing is read before the first prompt, or before a start that has settings with hooks. The hooks of a project, and
+Nothing is read before the first prompt, unless settings with hooks exist at startup. The hooks of a project, and
 those that the user wrote for another program, run only in a trusted directory and after the user approved their exact
-definition. Settings are read once, as in Claude Code: at the start, with /reload and with /trust.
+definition. As in Claude Code, settings are read only at startup, by /reload and by /trust.
 """
 
 import asyncio
@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 PROJECT_FILES = (".prunecli/hooks.json", ".claude/settings.json", ".claude/settings.local.json")
 USER_FILE = ".claude/settings.json"
 IDLE_SECONDS = 60.0
-"""After so long without work the program counts as waiting for the user."""
+"""Seconds without work after which the program counts as waiting for the user."""
 END_SECONDS = 5.0
-"""The longest that a hook may hold up the end of the program."""
+"""Maximum seconds that a hook may delay the end of the program."""
 
 UNAPPROVED = "The hooks in {} do not run until you approve them: start prunecli here and type /hooks approve."
 
@@ -51,8 +51,8 @@ class LastRun:
 class Hooking:
     """The hooks of one runtime.
 
-    `head` is that of the session whose agent started this one as a task, of type `agent`; its sources and approvals
-    hold here too.
+    For a task of type `agent`, `head` are the hooks of the session that started it; their sources and approvals also
+    apply here.
     """
 
     def __init__(self, runtime: Host, head: "Hooking | None" = None, agent: str = "") -> None:
@@ -82,7 +82,7 @@ class Hooking:
 
     @property
     def sources(self) -> "tuple[Source, ...]":
-        """All sources, read at the first use; none in a directory that is not trusted."""
+        """All sources, read at the first use; () in an untrusted directory."""
         if self._head:
             return self._head.sources
         if self._sources is None:
@@ -91,7 +91,7 @@ class Hooking:
         return self._sources
 
     def forget(self) -> None:
-        """Read the settings again at the next use."""
+        """Forget the settings, so that the next use reads them again."""
         self._sources = None
         self._refused.clear()
 
@@ -120,7 +120,7 @@ class Hooking:
         return wanted is None or self._approvals.has(source.owner, "hook", source.label, wanted)
 
     def runs(self, source: "Source") -> bool:
-        """Whether the hooks of a source may run: they are approved, and so are their scripts."""
+        """Return whether the hooks of a source and their scripts are approved, so that they may run."""
         if self._head:
             return self._head.runs(source)
         if source.label in self._approved and source.changed():
@@ -130,22 +130,22 @@ class Hooking:
 
     @property
     def pending(self) -> "Source | None":
-        """The first source that waits for an approval."""
+        """The first source that waits for approval."""
         waiting = (one for one in self.sources if one.hooks and not self.runs(one))
         return next((one for one in waiting if one.label not in self._refused), None)
 
     def approve(self, source: "Source") -> None:
-        """Let the hooks of a source run. Raises ConfigError if that can't be remembered."""
+        """Let the hooks of a source run. Raises ConfigError if the approval can't be stored."""
         self._approved.add(source.label)
         if source.definition is not None:
             self._approvals.approve(source.owner, "hook", source.label, source.definition)
 
     def refuse(self, source: "Source") -> None:
-        """Ask no more about a source while it is as it is."""
+        """Stop asking about a source until it changes."""
         self._refused.add(source.label)
 
     def revoke(self) -> list[str]:
-        """Forget all approvals that hold here; returns the names of their sources. Raises ConfigError."""
+        """Remove all approvals that apply here; return the names of their sources. Raises ConfigError."""
         gone = [
             one.label for one in self.sources if one.definition is not None and one.label in self._approved
         ]
@@ -156,7 +156,8 @@ class Hooking:
         return gone
 
     def notices(self, *, headless: bool) -> list[str]:
-        """What to tell about the settings: what was left out, and, where nobody can be asked, what does not run."""
+        """Return the notices about hook settings: omitted ones, and in a headless run those that do not run without
+        approval."""
         found = [one_line(problem) for one in self.sources for problem in one.problems]
         waiting = [one.label for one in self.sources if headless and one.hooks and not self.runs(one)]
         return [*found, *(UNAPPROVED.format(one_line(label)) for label in waiting)]
@@ -164,13 +165,13 @@ class Hooking:
     # Running -------------------------------------------------------------------------------------------------
 
     def has(self, event: str) -> bool:
-        """Whether a hook of this event could run."""
+        """Return whether any hook for this event could run."""
         return any(hook.event == event and self.runs(one) for one in self.sources for hook in one.hooks)
 
     async def fire(self, event: str, *names: str, **fields: Any) -> "list[Reply]":
-        """Run the hooks of an event side by side and return what they ask for. `names` are what matchers filter.
+        """Run the hooks of an event side by side and return their replies. Matchers filter by `names`.
 
-        Failures and messages are said to the user here.
+        Failures and messages are shown to the user here.
         """
         if not self.sources:
             return []
@@ -238,7 +239,7 @@ class Hooking:
         task.add_done_callback(self._tasks.discard)
 
     def say(self, text: str) -> None:
-        """Tell the user, for a task in the session that started it."""
+        """Tell the user; a task tells it in the session that started the task."""
         who = self.runtime.who
         said = Notice(f"{who}: {text}" if who else text, "warning")
         (self._head or self).runtime.session.tell(said)
@@ -252,7 +253,7 @@ class Hooking:
     # Moments of the runtime ----------------------------------------------------------------------------------
 
     def on(self, run: "Run") -> "Run":
-        """Let the hooks take part in a run; one without hooks stays as it is."""
+        """Return the run with the hooks attached; without hooks, return it unchanged."""
         if self.sources:
             from prunecli.runtime.hook_moments import Moments
 
@@ -260,7 +261,7 @@ class Hooking:
         return run
 
     async def begins(self) -> None:
-        """SessionStart, with the first prompt of a session here."""
+        """Run SessionStart, at the first prompt of a session in this program."""
         self.busy()
         session = self.runtime.session
         if session.id == self._begun != self._ended or self._head or not self.sources:
@@ -271,7 +272,7 @@ class Hooking:
         self.tell_model(await self.fire("SessionStart", source, source=source, model=self.runtime.model_name))
 
     async def prompted(self, words: str) -> None:
-        """UserPromptSubmit. Raises PromptBlocked."""
+        """Run UserPromptSubmit. Raises PromptBlocked."""
         await self.begins()
         if self._head:
             return
@@ -283,7 +284,7 @@ class Hooking:
         self.tell_model(replies)
 
     async def ask(self, asked: Asked) -> Answer:
-        """Notification that the program waits for a permission, beside the question itself."""
+        """Ask for a permission, and run the Notification hooks at the same time."""
         if self.has("Notification"):
             from prunecli.extensions.hook_names import tool_name
 
@@ -292,7 +293,7 @@ class Hooking:
         return await self.runtime.asker(asked)
 
     def waits(self, kind: str, message: str, title: str) -> None:
-        """Notification that the program waits for the user, beside the question itself."""
+        """Run the Notification hooks in the background because the program waits for the user."""
         if self.has("Notification"):
             self._notify(kind, one_line(message), title)
 
@@ -304,13 +305,13 @@ class Hooking:
         await self.fire(event, name, **fields)
 
     def busy(self) -> None:
-        """A run begins: the program is not idle."""
+        """Note that a run began, so the program is not idle."""
         if self._idle is not None:
             self._idle.cancel()
             self._idle = None
 
     def rests(self) -> None:
-        """A run ended: after a while the program counts as idle."""
+        """Note that a run ended. After a while the program counts as idle."""
         self.busy()
         if not self._head and self.has("Notification"):
             message = "prunecli is waiting for your input"
@@ -318,7 +319,7 @@ class Hooking:
             self._idle = wait(self.idle_seconds, self._notify, "idle_prompt", message, "Waiting for you")
 
     def _switched(self, session: "Session") -> None:
-        """SessionEnd of the session before, if it was used, beside what comes next."""
+        """Run SessionEnd of the previous session in the background, if the session was used."""
         if self._begun in ("", self._ended, session.id) or not self.has("SessionEnd"):
             return
         self._ended, reason = self._begun, "resume" if session.records else "clear"
@@ -333,7 +334,7 @@ class Hooking:
         task.add_done_callback(self._ends.discard)
 
     async def end(self) -> None:
-        """SessionEnd, if the session was used; then nothing is left running."""
+        """Run SessionEnd if the session was used, and end all remaining work."""
         self.busy()
         await asyncio.gather(*self._ends)
         for task in tuple(self._tasks):
@@ -344,7 +345,7 @@ class Hooking:
 
 
 async def _in_time(work: Coroutine[Any, Any, object]) -> None:
-    """Wait for hooks at the end of a session, which goes on without them."""
+    """Wait for hooks at the end of a session, up to a time limit."""
     try:
         await asyncio.wait_for(work, END_SECONDS)
     except TimeoutError:
@@ -352,6 +353,6 @@ async def _in_time(work: Coroutine[Any, Any, object]) -> None:
 
 
 def blocked(replies: "Sequence[Reply]") -> str:
-    """Why a hook blocks, with its name; "" if none does."""
+    """Return the name of a blocking hook and its reason; "" if no hook blocks."""
     denials = [one for one in replies if one.decision == "deny"]
     return "; ".join(f"{one_line(one.name)}: {one_line(one.reason)}" for one in denials)

@@ -1,6 +1,6 @@
 """The protocol through which the parts of a runtime use it, and the questions that its tasks share.
 
-The runtime imports its parts, so they cannot import it.
+The runtime imports its parts, so they cannot import the runtime.
 """
 
 import asyncio
@@ -38,11 +38,11 @@ Waits: TypeAlias = Callable[[str, str, str], None]
 
 
 class Inquiries:
-    """The model's questions to the user: one at a time, tasks and permission questions included.
+    """The model's questions to the user, one at a time, including those of tasks and permission questions.
 
-    A front end sets `asker` of the first runtime; without it nobody answers. `within` are the inquiries of the
-    runtime that started this one for a task. `waits` is called when a question is shown, with the kind of the
-    notification, its message and its title.
+    A front end sets `asker` of the first runtime; without it, questions stay unanswered. `within` are the inquiries
+    of the runtime that started this one for a task. When a question is shown, `waits` is called with the kind,
+    message and title of the notification.
     """
 
     def __init__(self, host: "Host", waits: Waits, within: "Inquiries | None" = None) -> None:
@@ -52,7 +52,7 @@ class Inquiries:
         self._first: Inquiries = within._first if within else self
 
     async def ask(self, inquiry: "Inquiry") -> "Reply | None":
-        """Ask when no other question is open. None if nobody is there."""
+        """Ask once no other question is open. Returns None if nobody can answer."""
         async with self._host.questions:
             asker = self._first.asker
             if asker is None:
@@ -62,7 +62,7 @@ class Inquiries:
 
 
 class Host(Protocol):
-    """`prunecli.runtime.Runtime`, as its parts see it."""
+    """The interface of `prunecli.runtime.Runtime` for its parts."""
 
     setup: Setup
     config: Config
@@ -87,7 +87,7 @@ class Host(Protocol):
     questions: asyncio.Lock
     connections: Connections
     who: str
-    """The task that it works on, for permission questions; "" for none."""
+    """The task that the runtime works on, shown in permission questions; "" for none."""
 
     @property
     def running(self) -> bool:
@@ -96,7 +96,7 @@ class Host(Protocol):
 
     @property
     def choices(self) -> Choices:
-        """Model settings and policy in force."""
+        """Model settings and policy in effect."""
         ...
 
     def shorten(self, event: Event, seq: int, context: Context) -> Event:
@@ -105,7 +105,7 @@ class Host(Protocol):
 
     @property
     def policy(self) -> Policy:
-        """How the session is pruned now."""
+        """The current pruning policy of the session."""
         ...
 
     @property
@@ -119,11 +119,12 @@ class Host(Protocol):
         ...
 
     def set_model(self, name: str) -> ModelInfo:
-        """Use another model from the next request on."""
+        """Switch to another model, starting with the next request."""
         ...
 
     def child(self, setup: Setup, who: str, agent: str) -> "Host":
-        """A runtime for a task, with these parts. `who` asks for permission, `agent` names the definition."""
+        """Return a runtime for a task, with these parts. `who` is the name shown in permission questions, and `agent`
+        names the definition."""
         ...
 
     def use_config(self, config: Config) -> None:
@@ -131,13 +132,13 @@ class Host(Protocol):
         ...
 
     def new_context(self) -> Context:
-        """An empty context."""
+        """Return an empty context."""
         ...
 
     def tool_context(
         self, *, approved: bool = False, granted: bool = False, reads: bool = False
     ) -> ToolContext:
-        """The context of the next tool call."""
+        """Return the context of the next tool call."""
         ...
 
     def switch(self, session: Session) -> None:

@@ -19,7 +19,7 @@ from prunecli.runtime.toolbox import summaries
 
 
 class Inspecting:
-    """The map and the tree of the present session. `refresh` follows its log."""
+    """The map and the tree of the current session. `refresh` follows its log."""
 
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
@@ -59,7 +59,7 @@ class Inspecting:
         return self.outline.is_measured
 
     def refresh(self) -> bool:
-        """Catch up with the log; returns whether anything changed."""
+        """Update to the end of the log; return whether anything changed."""
         if self._session is not self._runtime.session or self.outline.context is not self._session.context:
             self._follow()
             return True
@@ -69,22 +69,23 @@ class Inspecting:
         return True
 
     def node(self, key: Key) -> Node | None:
-        """The node of a key; None if it is gone, because the agent may have worked since the rows were laid out."""
+        """Return the node of a key; None if the node is gone. The agent may have worked since the rows were laid
+        out."""
         try:
             return self.outline.node(key)
         except KeyError:
             return None
 
     def why(self, key: Key) -> str:
-        """Why the strategies in force keep a live result; "" if they would prune it, and for other nodes."""
+        """Return why the strategies in effect keep a live result; "" if they would prune it, and for other nodes."""
         return self.ledger.spared.get(key.seq, "") if key.kind in ("result", "turn") else ""
 
     def largest(self) -> Key | None:
-        """The largest result that can be pruned by hand, or None."""
+        """Return the largest result that can be pruned by hand, or None."""
         return largest_result(self._runtime.policy.view(self._session.context))
 
     def above(self, key: Key) -> list[Key]:
-        """The ancestors of a node in the tree."""
+        """Return the ancestors of a node in the tree."""
         place = self.outline.place(key.seq) if key.seq >= 0 else None
         if place is None or key.kind in ("turn", "prompt"):
             return []
@@ -92,13 +93,13 @@ class Inspecting:
         return [Key("turn", turn.seq), *([Key("exchange", head.seq)] if head else [])]
 
     def plan(self, act: Act, key: Key, memo: str = "") -> Plan:
-        """Plan an edit in the present state, or say why it is impossible."""
+        """Plan an edit in the current state; if it is impossible, the plan has the reason."""
         if act != "undo" and self.node(key) is None:
             return refused("this entry is gone")
         return plan(self._runtime.policy.view(self._session.context), self.outline, act, key, memo)
 
     def impact(self, planned: Plan) -> Impact:
-        """The effect of a plan on tokens, cache and cost."""
+        """Return the effect of a plan on tokens, cache and cost."""
         return impact(self._session.context, planned.events, self._runtime.policy.market)
 
     def carry_out(self, act: Act, key: Key, memo: str = "") -> Plan:

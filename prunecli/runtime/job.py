@@ -1,4 +1,4 @@
-"""A background command, as used by tools, commands and notices."""
+"""A background command, used by tools, commands and notices."""
 
 import asyncio
 import re
@@ -28,8 +28,8 @@ _LINES = re.compile(r"(?:lines? )?(\d{1,12})(-(\d{1,12})?)?")
 class Job:
     """A background command. `child` is None if an earlier process started it.
 
-    `who` is its task, "" for the session's own agent. `done` is set once its processes have ended and its sandbox is
-    removed.
+    `who` is the task that started it, "" for the session's own agent. `done` is set once its processes have ended and
+    its sandbox is removed.
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class Job:
         clock: Callable[[], int],
         who: str,
     ) -> "Job":
-        """A command that this process moved to the background. Call it in the event loop."""
+        """Return a command that this process moved to the background. Call it in the event loop."""
         job = Job(number, command, output, began, clock, who)
         loop, descriptor = asyncio.get_running_loop(), moved.control.fileno()
 
@@ -82,14 +82,15 @@ class Job:
     def found(
         folder: Path, number: int, command: str, began: int, clock: Callable[[], int], told: str
     ) -> "Job":
-        """A job of an earlier process: detached, or ended with it. `told` is what that process said of its end."""
+        """Return a job of an earlier process: detached, or ended with it. `told` is that process's description of its
+        end."""
         job = Job(number, command, KeptOutput(folder), began, clock)
         job.is_left, job._told = True, told
         job.look()
         return job
 
     async def ended(self) -> None:
-        """Wait until its processes have ended, then close its sandbox."""
+        """Wait until the job's processes have ended, then close its sandbox."""
         await self._exited.wait()
         ended = self.child.over if self.child and self.child.over else Ended(None)
         if self.box is not None:
@@ -116,26 +117,26 @@ class Job:
 
     @property
     def over(self) -> bool:
-        """Whether it has ended."""
+        """Whether the job has ended."""
         return self.done.is_set()
 
     @property
     def has_exited(self) -> bool:
-        """Whether its processes have ended; its sandbox may still exist."""
+        """Whether the job's processes have ended; its sandbox may still exist."""
         self.look()
         return self.over or bool(self.child and self.child.over)
 
     # Ends ----------------------------------------------------------------------------------------------------
 
     def ask_to_stop(self) -> None:
-        """Ask it to end, without waiting."""
+        """Ask the job to end, without waiting."""
         if self.child is not None:
             self.child.stop()
         else:
             stop_detached(self.output, 0)
 
     async def stop(self, seconds: float) -> None:
-        """End it: ask first, then kill."""
+        """End the job: ask first, then kill."""
         if self.child is None:
             await asyncio.to_thread(stop_detached, self.output, seconds)
             self.look()
@@ -149,7 +150,7 @@ class Job:
                 return
 
     def detach(self) -> str:
-        """Let it outlive the program. Returns instructions for ending it. Raises ToolError if it has ended."""
+        """Let the job outlive the program. Returns instructions for ending it. Raises ToolError if it has ended."""
         self.look()
         pid = self.output.supervisor()
         if self.over or not pid:
@@ -163,7 +164,7 @@ class Job:
 
     @property
     def state(self) -> str:
-        """`running 3m12s`, `detached 3m12s`, `exit code 1 after 3m12s`, `stopped after 4s`."""
+        """The state in words: `running 3m12s`, `detached 3m12s`, `exit code 1 after 3m12s`, `stopped after 4s`."""
         ended = self._ended or (self.child.over if self.child else None)
         if ended is None:
             word = "detached" if self.is_left else "running"
@@ -182,26 +183,26 @@ class Job:
         return "timed out" if ended.timed_out else end_of(ended, 0).strip("[]") or "exit code 0"
 
     def line(self) -> str:
-        """A line that describes the job."""
+        """Return a line that describes the job."""
         last = one_line(self.output.last_line())
         return f"{self.number}  {self.state}  {one_line(self.command)[:100]}" + (
             f"  | {last[:100]}" if last else ""
         )
 
     def last_lines(self) -> str:
-        """Its last lines and a remark about its end."""
+        """Return the last lines of the output and a remark about the job's end."""
         lines = decoded(fitting_end(self.output.tail(LAST_BYTES), LAST_BYTES)).splitlines()[-LAST_LINES:]
         return "\n".join([*lines, *self._notes])
 
     def newest_lines(self) -> tuple[int, list[str]]:
-        """The newest lines, with long ones cut, and the number of the first."""
+        """Return the newest lines, with long ones cut, and the number of the first."""
         part = self.output.part(0)
         rows = _rows(part.data)
         newest = [decoded(row[:SHOWN_BYTES]).rstrip("\r\n") for row in rows[-SHOWN_LINES:]]
         return part.first_line + len(rows) - len(newest), newest
 
     def begun_output(self, printed: str) -> ToolOutput:
-        """The result of the call that started the command."""
+        """Return the result of the call that started the command."""
         self._read = self.output.part(0).end
         end = " It ends with this task." if self.who else ""
         text = printed + ("\n" if printed and not printed.endswith("\n") else "")
@@ -213,7 +214,7 @@ class Job:
     # Output --------------------------------------------------------------------------------------------------
 
     def read(self, lines: str | None, limit: int) -> ToolOutput:
-        """Its output as a result: new output, or a range of lines. Raises ToolError for a range that does not
+        """Return output as a result: new output, or a range of lines. Raises ToolError for a range that does not
         exist."""
         over = self.over
         data, gap, first = self._lines(lines) if lines else self._new(over=over)
@@ -230,7 +231,7 @@ class Job:
         return output if kept.is_text else ToolOutput(output.content, False, output.details, raw=kept.raw)
 
     def _new(self, *, over: bool) -> tuple[bytes, int, int]:
-        """The output since the last call, without a final incomplete character."""
+        """Return the output since the last call, without an incomplete character at its end."""
         before, part = self._read, self.output.part(self._read)
         data = part.data if over else first_bytes(part.data, len(part.data))
         self._read = max(before, part.start + len(data))
@@ -251,7 +252,7 @@ class Job:
 
 
 def _rows(data: bytes) -> list[bytes]:
-    """The lines split at line feeds only, as the counts assume."""
+    """Split the lines at line feeds only, as the line counts do."""
     found = [row + b"\n" for row in data.split(b"\n")]
     found[-1] = found[-1][:-1]
     return found if found[-1] else found[:-1]

@@ -1,4 +1,4 @@
-"""Background commands in the log: their starts, and the ends that the model was told of."""
+"""Background commands in the log: their starts, and the ends reported to the model."""
 
 import re
 from dataclasses import dataclass
@@ -23,14 +23,14 @@ class Began:
 
 
 class JobRecords:
-    """The jobs in one session's log. Reads each record once."""
+    """The jobs in one session's log. Each record is read once."""
 
     def __init__(self, session: Session) -> None:
         self.session = session
         self.began: dict[int, Began] = {}
         self._told: dict[int, int] = {}
         self.ends: dict[int, str] = {}
-        """How jobs ended, as the notices said it."""
+        """The end of each job, as its notice described it."""
         self._read = 0
         self.last = 0
 
@@ -42,7 +42,7 @@ class JobRecords:
 
     @property
     def untold(self) -> tuple[Began, ...]:
-        """The jobs whose end the model was not told of."""
+        """The jobs whose end was not yet reported to the model."""
         return tuple(one for one in self.began.values() if one.number not in self._told)
 
     def _take(self, record: Record) -> None:
@@ -70,5 +70,5 @@ class JobRecords:
 
 
 def title_of(number: int) -> str:
-    """The title of the notice of a job's end."""
+    """Return the title of the notice of a job's end."""
     return _TITLE.format(number)

@@ -1,8 +1,8 @@
 """Background commands. They belong to the program and end with it, unless detached.
 
-Their supervisors record output and end (`tools/processes/background.py`), so a running job does not depend on the
-program. A notice tells the model of each end once, at its next step or prompt. The log records each start: after a
-crash or a resume, jobs without a process are reported as ended.
+Their supervisors record the output and the end (`tools/processes/background.py`), so a running job does not depend on
+the program. A notice tells the model once about each end, at its next step or prompt. The log records each start, so
+after a crash or a resume, jobs without a process are reported as ended.
 """
 
 import asyncio
@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     from prunecli.tools.tool import ToolContext, ToolOutput
 
 MOST = 16
-"""The most jobs that run at a time."""
+"""Maximum jobs that run at a time."""
 FIRST_SECONDS = 1.0
-"""A command that ends sooner is not a job; it has an ordinary result."""
+"""Seconds after which a command becomes a job; a shorter one has an ordinary result."""
 END_SECONDS = 4.0
 LINE_CHARS = 76
 LEFT_DAYS = 7
@@ -88,7 +88,7 @@ class Jobs:
         return moving
 
     def move(self) -> bool:
-        """Move the running command to the background; False if there is none."""
+        """Move the running command to the background; return False if there is none."""
         for moving in reversed(self._moving):
             if self.count < MOST and not moving.asked.done():
                 moving.ask()
@@ -127,7 +127,7 @@ class Jobs:
     # Notices for the model -----------------------------------------------------------------------------------
 
     def due(self) -> Sequence[UserMessage]:
-        """The notices of jobs that ended."""
+        """Return the notices of jobs that ended."""
         untold = self.records.untold
         return tuple(message for one in untold if (message := self._news_of(one.number)) is not None)
 
@@ -138,7 +138,7 @@ class Jobs:
         return notice(title_of(number), f"{job.command}\n[{job.state}]\n{job.last_lines()}".rstrip())
 
     def _known(self, number: int) -> "Job | None":
-        """A job of the session. A job of an earlier process is read from its folder."""
+        """Return a job of the session. A job of an earlier process is read from its folder."""
         began = self.records.began.get(number)
         if began is None:
             return None
@@ -156,11 +156,11 @@ class Jobs:
     # Queries and actions -------------------------------------------------------------------------------------
 
     def of_session(self) -> "list[Job]":
-        """The jobs of the session, oldest first."""
+        """Return the jobs of the session, oldest first."""
         return [job for number in sorted(self.records.began) if (job := self._known(number))]
 
     def shown(self) -> "list[Job]":
-        """The jobs shown to the user: those of the session, and others that are running."""
+        """Return the jobs shown to the user: those of the session, and others that are running."""
         own = self.of_session()
         others = [job for job in self.all if job not in own and not job.over]
         for job in others:
@@ -168,7 +168,7 @@ class Jobs:
         return own + others
 
     def job(self, number: int) -> "Job":
-        """A job shown to the user. Raises ToolError."""
+        """Return a job shown to the user. Raises ToolError."""
         found = [job for job in self.shown() if job.number == number]
         if not found:
             known = ", ".join(str(job.number) for job in self.shown())
@@ -220,7 +220,7 @@ class Jobs:
     # The end -------------------------------------------------------------------------------------------------
 
     async def close(self) -> list[str]:
-        """End the jobs of this runtime that are not detached, and delete their output. Returns a line for each."""
+        """End the jobs of this runtime that are not detached, and delete their output. Return a line for each."""
         mine = [job for job in self.all if job.who == self._host.who and not job.is_left]
         running = [job for job in mine if not job.over]
         await asyncio.gather(*(job.stop(END_SECONDS) for job in running))
@@ -231,12 +231,12 @@ class Jobs:
 
     @property
     def are_left(self) -> bool:
-        """Whether any job outlives the program."""
+        """Whether any job will outlive the program."""
         return any(job.is_left and not job.over for job in self.all)
 
 
 class _Moving:
-    """Moves one command to the background."""
+    """The move of one command to the background."""
 
     def __init__(self, jobs: Jobs, output: "KeptOutput", begun: int) -> None:
         self.asked: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -254,7 +254,7 @@ class _Moving:
             self.asked.set_result(None)
 
     def make_folder(self) -> None:
-        """Make the folder for its output. Raises OSError."""
+        """Make the folder for the command's output. Raises OSError."""
         folder = self.output.folder
         folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         _sweep(folder.parent)
@@ -269,7 +269,7 @@ class _Moving:
         return job.begun_output(printed)
 
     def close(self) -> None:
-        """Forget it."""
+        """Forget the move."""
         self.asked.cancel()
         if not self._has_moved:
             with suppress(OSError):

@@ -19,7 +19,7 @@ _MOST_BYTES = 1_000_000
 def folders(
     asked: Launch, store: TrustStore, cwd: Path, home: Path
 ) -> tuple[tuple[Path, ...], tuple[Path, ...]]:
-    """The folders of `--add-dir`, and those of them that are not trusted and need approval. Raises UsageError."""
+    """Return the folders of `--add-dir`, and those that are untrusted and need approval. Raises UsageError."""
     try:
         found = tuple(dict.fromkeys(real_folder(text, cwd, home) for text in asked.add_dirs))
     except UsageError as error:
@@ -34,7 +34,7 @@ def folders(
 
 
 def appended(asked: Launch) -> str:
-    """The text of `--append-system-prompt` or its file. Raises UsageError."""
+    """Return the text of `--append-system-prompt` or its file. Raises UsageError."""
     if asked.append_prompt_file is None:
         return asked.append_prompt
     name, path = "--append-system-prompt-file", asked.append_prompt_file
@@ -59,7 +59,7 @@ def file_text(flag: str, path: Path) -> str:
 
 
 def watch_prompt(runtime: Runtime) -> None:
-    """Add a notice when an opened session's recorded system prompt lacks the appended text."""
+    """Add a notice if an opened session's recorded system prompt lacks the appended text."""
 
     def opened(session: Session, setup: Setup = runtime.setup) -> None:
         kept = recorded(session.context)

@@ -27,7 +27,7 @@ SECONDS = 1.0
 
 _MOST_BYTES = 1_000_000
 _OLLAMA = (0, 14)
-"""The first version that speaks the Messages API."""
+"""The first version that supports the Messages API."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class _Answer(NamedTuple):
 
 
 def ports(environ: Mapping[str, str]) -> tuple[int, ...]:
-    """The ports to check. Invalid words in the variable are ignored."""
+    """Return the ports to check. Invalid words in the variable are ignored."""
     given = environ.get(PORTS_VARIABLE, "")
     if not given:
         return tuple(one.port for one in KNOWN.values() if one.port)
@@ -64,7 +64,7 @@ def ports(environ: Mapping[str, str]) -> tuple[int, ...]:
 
 
 def find(places: Sequence[int], seconds: float = SECONDS) -> list[LocalServer]:
-    """The servers on these ports, in order. Blocks for a few times `seconds` at most, so call it in a thread."""
+    """Return the servers on these ports, in order. May block for a few times `seconds`, so call it in a thread."""
     if not places:
         return []
     with ThreadPoolExecutor(len(places), thread_name_prefix="local") as pool:
@@ -73,7 +73,7 @@ def find(places: Sequence[int], seconds: float = SECONDS) -> list[LocalServer]:
 
 
 def invitation(found: Sequence[LocalServer]) -> str:
-    """One line that offers the servers, or ""."""
+    """Return one line that offers the servers, or ""."""
     usable = [one for one in found if one.models]
     if not usable:
         return ""
@@ -84,7 +84,7 @@ def invitation(found: Sequence[LocalServer]) -> str:
 
 
 def invitation_within(places: Sequence[int], seconds: float) -> str:
-    """The invitation if it is available within this time, else ""."""
+    """Return the invitation if it is available within this time, else ""."""
     lines = list[str]()
     thread = Thread(target=lambda: lines.append(invitation(find(places))), name="local", daemon=True)
     thread.start()
@@ -121,13 +121,13 @@ def _ollama(address: str, rows: Rows, version: str) -> LocalServer | None:
     if numbers is None:
         return None
     old = (int(numbers[1]), int(numbers[2])) < _OLLAMA
-    problem = f"is too old ({numbers[0]}): 0.14 or newer speaks the Messages API" if old else ""
+    problem = f"is too old ({numbers[0]}): the Messages API needs 0.14 or newer" if old else ""
     problem = problem or ("" if rows else "has no model: ollama pull NAME")
     return LocalServer(KNOWN["ollama"].title, address, () if old else rows, problem)
 
 
 def _of_lm_studio(value: Any) -> Rows:
-    """The language models from LM Studio's own list, with their loaded context windows."""
+    """Return the language models from LM Studio's own list, with their loaded context windows."""
     rows = value.get("data") if isinstance(value, dict) else None
     mine = [row for row in rows if isinstance(row, dict) and "state" in row] if isinstance(rows, list) else []
     speaking = [row for row in mine if row.get("type") in ("llm", "vlm")]
@@ -153,7 +153,7 @@ def _text(value: Any, key: str) -> str:
 
 
 def _get(port: int, path: str, seconds: float) -> _Answer:
-    """The response to a GET request; status 0 for a failure or timeout."""
+    """Return the response to a GET request; status 0 for a failure or timeout."""
     connection = HTTPConnection(HOST, port, timeout=seconds)
     until = time.monotonic() + seconds
     try:

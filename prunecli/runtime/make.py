@@ -1,4 +1,4 @@
-"""Make a runtime from a command line: places, trust, configuration, provider, session."""
+"""Makes a runtime from a command line: places, trust, configuration, provider, session."""
 
 import os
 import sys
@@ -43,7 +43,7 @@ CHANGED_SETTINGS = (
 STAND_IN = "demo"
 """The model used without an API key."""
 NO_KEY = "no API key"
-"""The source of the model's name if nobody chose it."""
+"""The source of the model's name if the user did not choose a model."""
 NO_KEY_HINT = "run `prunecli login`, or try `--model demo`, which needs none"
 
 
@@ -98,7 +98,7 @@ def make_runtime(asked: Launch, environ: Mapping[str, str]) -> Runtime:
     runtime = Runtime(setup, lambda name: provider_for(name, runtime.config, environ, places), table.info)
     runtime.sandbox.check()
     runtime.run_limits = Limits(asked.max_turns, asked.max_cost)
-    untold = asked.headless and store.is_trusted(cwd) and not trusted  # else /trust tells what changed
+    untold = asked.headless and store.is_trusted(cwd) and not trusted  # otherwise /trust shows the changes
     notes = _trust_notes(cwd, trusted, untold), config.notices, [DEMO_NOTICE] if demo else []
     runtime.notices = [*chain(*notes), *_model_notes(config, runtime)]
     runtime.introduction, runtime.guide = asked.introduction, Guide(asked.guide)
@@ -109,7 +109,7 @@ def make_runtime(asked: Launch, environ: Mapping[str, str]) -> Runtime:
 
 
 def _begin(runtime: Runtime, asked: Launch, waiting: Sequence[Path]) -> None:
-    """Open the session that is asked for, and note what to ask when the screen opens."""
+    """Open the requested session, and queue the questions to ask when the screen opens."""
     if asked.headless:
         _warm(runtime.provider)
     launch_flags.watch_prompt(runtime)
@@ -122,29 +122,32 @@ def _begin(runtime: Runtime, asked: Launch, waiting: Sequence[Path]) -> None:
 
 
 def _answering(config: Config, environ: Mapping[str, str], places: Places) -> Config:
-    """The configuration, with the demo model if the model's endpoint needs a key and there is none."""
+    """Return the configuration, with the demo model if the model's endpoint needs a key and there is none."""
     if misses_key(config.model.name, config, environ, places):
         return config.with_value("model.name", STAND_IN, origin=NO_KEY)
     return config
 
 
 def _local_ports(environ: Mapping[str, str]) -> tuple[int, ...]:
-    from prunecli.runtime.local_servers import ports  # deferred: only starts without a key look for servers
+    from prunecli.runtime.local_servers import (
+        ports,
+    )  # deferred: only needed without a key, to look for servers
 
     return ports(environ)
 
 
 def _trust_notes(cwd: Path, trusted: bool, changed: bool) -> list[str]:
-    """What to tell about settings that do not take effect: changed ones, and links out of the project."""
+    """Return the notices about settings that do not take effect: changed ones, and links out of the project."""
     return [*([CHANGED_SETTINGS] if changed else ()), *(refused_links(cwd) if trusted else ())]
 
 
 def _model_notes(config: Config, runtime: Runtime) -> list[str]:
-    """Warn about a thinking budget without effect. Raises ConfigError for an effort the model lacks."""
+    """Return a warning about a thinking budget without effect. Raises ConfigError for an effort that the model
+    lacks."""
     wanted, taken = runtime.choices.wanted_effort, runtime.choices.efforts
     if wanted and wanted not in taken:
         where, name = config.origin("model.effort"), runtime.model_name
-        listed = f"{name} takes {', '.join(taken)}" if taken else f"{name} takes none"
+        listed = f"{name} accepts {', '.join(taken)}" if taken else f"{name} accepts none"
         off = (runtime.choices.model_settings.thinking or {}).get("type") == "disabled"
         more = "; with model.thinking = 1024 or more also xhigh and max" if off else ""
         raise ConfigError(
@@ -157,7 +160,9 @@ def _model_notes(config: Config, runtime: Runtime) -> list[str]:
 
 def _maker(places: Places, cwd: Path, env: Mapping[str, str], added: Added) -> MakeWalls:
     def make(config: Config, rules: Callable[[], Rules]) -> "Walls":
-        from prunecli.runtime.rules_as_walls import make_walls  # deferred: no start waits for it
+        from prunecli.runtime.rules_as_walls import (
+            make_walls,
+        )  # deferred, so that startup does not wait for it
 
         return make_walls(config, places, cwd, env, rules, lambda: added.paths)
 
@@ -165,7 +170,8 @@ def _maker(places: Places, cwd: Path, env: Mapping[str, str], added: Added) -> M
 
 
 def _ask_about_servers(runtime: Runtime, *, headless: bool) -> None:
-    """Tell what is wrong with the definitions of MCP servers, and ask about those that wait; headless, say so."""
+    """Report problems with MCP server definitions, and ask about servers that need approval, or name them if
+    `headless`."""
     setup = runtime.setup
     folders = down_to(setup.cwd) if setup.trusted else ()
     if not runtime.config.mcp and not any(os.path.lexists(folder / PROJECT_FILE) for folder in folders):
@@ -208,8 +214,8 @@ def _open(runtime: Runtime, asked: Launch) -> None:
 
 
 def _file_of(runtime: Runtime, wanted: str, *, headless: bool) -> Path | None:
-    """The file of the session that `--resume` names. One of another agent is imported; None if the user is to choose
-    it on the screen."""
+    """Return the file of the session that `--resume` names, importing another agent's session. Return None if the
+    user will choose the session on the screen."""
     if not is_agent(wanted):
         try:
             return runtime.store.find(wanted)
@@ -232,7 +238,7 @@ def _file_of(runtime: Runtime, wanted: str, *, headless: bool) -> Path | None:
 
 
 def _open_path(runtime: Runtime, asked: Launch, path: Path) -> None:
-    """Resume a session. With a screen, offer a copy of one that another process is writing to."""
+    """Resume a session. If another process is writing to it, offer a copy on the screen."""
     try:
         if asked.session_id:
             runtime.open_session(path, fork=True, fork_id=asked.session_id)
@@ -245,13 +251,13 @@ def _open_path(runtime: Runtime, asked: Launch, path: Path) -> None:
 
 
 def _copied_until(resume: str) -> tuple[str, int | None]:
-    """`ID@17`: the session, and the record up to which it is copied; None for the whole of it."""
+    """Split `ID@17` into the session and the record up to which to copy it; None for the whole session."""
     wanted, mark, at = resume.rpartition("@")
     return (wanted, int(at)) if mark and wanted and at.isdecimal() else (resume, None)
 
 
 def _warm(provider: Provider) -> None:
-    """Prepare the provider in a thread during the start."""
+    """Prepare the provider in a thread during startup."""
     warm: Callable[[], None] | None = getattr(provider, "warm", None)
     if warm is not None:
         threading.Thread(target=warm, name="warm", daemon=True).start()

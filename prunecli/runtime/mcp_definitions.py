@@ -1,8 +1,8 @@
 """The MCP servers of a directory: the user's from config.toml, the project's from `.mcp.json`.
 
-A project's file is read once its directory is trusted, and each of its servers runs after one question more, which is
-bound to its exact definition. The user's server wins over a project's of the same name, so that rules that name it
-hold for it alone.
+A project's file is read once its directory is trusted. Each of its servers needs another approval, which is bound to
+its exact definition. The user's server takes precedence over a project's server of the same name, so rules that name
+it apply to it alone.
 """
 
 import os
@@ -22,9 +22,10 @@ from prunecli.regular import open_regular
 
 
 class Servers(NamedTuple):
-    """The servers by what may happen to them, each sorted by name. `problems` are one line each.
+    """The servers by their approval state, sorted by name. `problems` are one line each.
 
-    `usable` may run, unless they are disabled. `waiting` are a project's that the user has not approved as they are.
+    `usable` servers may run unless they are disabled. `waiting` are a project's servers whose current definition the
+    user has not approved.
     """
 
     usable: tuple[Definition, ...] = ()
@@ -33,7 +34,7 @@ class Servers(NamedTuple):
 
 
 class McpDefinitions:
-    """The servers of one directory, read anew at each call: a file may change at any time."""
+    """The servers of one directory. They are read again at each call, since a file may change at any time."""
 
     def __init__(self, places: Places, cwd: Path) -> None:
         self._places = places
@@ -42,7 +43,7 @@ class McpDefinitions:
         self._approvals = Approvals(places.approvals_file)
 
     def current(self, config: Config, *, trusted: bool) -> Servers:
-        """The servers as the files have them now. Raises nothing."""
+        """Return the servers currently defined in the files. Raises nothing."""
         problems, own = list[str](), dict[str, Definition]()
         for name, options in config.mcp.items():
             try:
@@ -65,18 +66,18 @@ class McpDefinitions:
         return Servers(_sorted(usable), _sorted(waiting), tuple(problems))
 
     def approve(self, definition: Definition) -> None:
-        """Let a project's server run as it is defined here. Raises ConfigError."""
+        """Let a project's server run with this definition. Raises ConfigError."""
         self._approvals.approve(self._root, "mcp", definition.name, definition.to_json())
 
     def revoke(self, name: str) -> bool:
-        """Take an approval back; returns whether there was one. Raises ConfigError."""
+        """Revoke an approval; return whether there was one. Raises ConfigError."""
         return self._approvals.revoke(self._root, "mcp", name)
 
     def _approved(self, definition: Definition) -> bool:
         return self._approvals.has(self._root, "mcp", definition.name, definition.to_json())
 
     def _own(self, name: str, options: McpServer, config: Config, *, trusted: bool) -> Definition:
-        """Raises ConfigError."""
+        """Return the definition of a server in config.toml. Raises ConfigError."""
         key = "command" if options.command else "url"
         login = options.oauth
         made = Definition(
@@ -95,7 +96,7 @@ class McpDefinitions:
         )
         made.check()
         if options.command and not options.cwd and not trusted:
-            # npx, python -m and others find programs in the directory they start in.
+            # npx, python -m and others find programs in the directory that they start in.
             return replace(made, cwd=str(self._places.home))
         return made
 

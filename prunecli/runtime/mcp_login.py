@@ -1,4 +1,4 @@
-"""Log in at MCP servers: the login in a thread of its own, and the browser for it."""
+"""Logs in to MCP servers: runs the login in its own thread and opens the browser."""
 
 import asyncio
 import subprocess
@@ -22,19 +22,20 @@ OPEN_SECONDS = 5.0
 
 
 def login_of(places: Places, definition: Definition) -> Login:
-    """The file of a server's login. `definition` is expanded."""
+    """Return the file of a server's login. `definition` is expanded."""
     return Login(places.mcp_logins, definition.name, definition.url)
 
 
 def auth_of(places: Places, definition: Definition) -> "Auth | None":
-    """The authentication of a connection, from the login that is kept. `definition` is expanded."""
+    """Return the authentication of a connection, from the stored login. `definition` is expanded."""
     from prunecli.mcp.oauth import quiet_auth  # deferred: only servers behind a URL need the SDK for it
 
     return quiet_auth(definition, login_of(places, definition))
 
 
 class LoginAttempt:
-    """One login. `address` and `finish` wait, so call them in a thread; `stop` ends it from any other."""
+    """A login in progress. `address` and `finish` wait, so call them in a thread; `stop` may be called from any
+    thread."""
 
     def __init__(self, places: Places, definition: Definition) -> None:
         self._definition = definition
@@ -60,7 +61,7 @@ class LoginAttempt:
         self._done.result()
 
     def stop(self) -> None:
-        """End the login; nothing is kept."""
+        """End the login without storing anything."""
         self._stopped = True
         if self._loop is not None and self._task is not None and not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._task.cancel)
@@ -77,7 +78,7 @@ class LoginAttempt:
         except asyncio.CancelledError:
             self._done.set_exception(PrunecliError(f"{name}: login stopped"))
         finally:
-            if not self._done.done():  # a defect, which the thread reports
+            if not self._done.done():  # an internal error, which the thread reports
                 self._done.set_exception(PrunecliError(f"{name}: login failed"))
 
     async def _main(self) -> None:
@@ -92,9 +93,9 @@ class LoginAttempt:
 
 
 def open_page(address: str, env: Mapping[str, str], cwd: Path, platform: str = sys.platform) -> bool:
-    """Open an address in the user's browser; returns whether there is an opener. Call it in a thread.
+    """Open an address in the user's browser; return whether there is an opener. Call it in a thread.
 
-    Never a browser that draws on the terminal.
+    Never starts a browser that draws on the terminal.
     """
     graphical = platform == "darwin" or env.get("DISPLAY") or env.get("WAYLAND_DISPLAY")
     opener = program_in(env, "open" if platform == "darwin" else "xdg-open") if graphical else None
@@ -113,7 +114,7 @@ def open_page(address: str, env: Mapping[str, str], cwd: Path, platform: str = s
         )
         process.wait(OPEN_SECONDS)
     except subprocess.TimeoutExpired:
-        return True  # it is the browser itself
+        return True  # still running: this is the browser itself
     except OSError:
         return False
     return process.returncode == 0

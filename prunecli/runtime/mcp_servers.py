@@ -1,8 +1,8 @@
-"""The MCP servers of a runtime: which ones, when they start, and what the model hears of them.
+"""The MCP servers of a runtime: their configuration, their start, and the notices about them to the model.
 
-They start in the background with the first request, or after the first frame of a screen, and only in a trusted
-directory, because elsewhere no call may run. The system prompt and the tools never name them: a notice does, once
-they have started, and again when one is added, lost or back.
+They start in the background with the first request or after the first frame of a screen. They start only in a trusted
+directory, since elsewhere no call may run. The system prompt and the tools never name them. A notice does, once they
+have started, and again when a server is added, lost or restored.
 """
 
 import asyncio
@@ -40,14 +40,14 @@ START_SECONDS = 20.0
 """Seconds after which a server that is still starting no longer holds back the notice about the others."""
 _MENTION = re.compile(r"(?:^|(?<=[\s(\[{\"'`,]))@([^\s@:]+):([^\s@]+)")
 MAX_ATTACHED = 100_000
-"""Bytes of the text of one resource."""
+"""Maximum bytes of the text of one resource."""
 
 
 class RemoteServers:
     """The servers of one runtime. `asker` answers a server's questions; without a screen they are declined.
 
-    `load` returns the configured servers; it is called when they are first needed, and again by `reload`. `waits`
-    hears that a question is shown.
+    `load` returns the configured servers; it is called when they are first needed, and again by `reload`. `waits` is
+    called when a question is shown.
     """
 
     def __init__(self, runtime: Host, waits: Waits) -> None:
@@ -66,16 +66,14 @@ class RemoteServers:
         runtime.mailbox.complete = self.completed
         runtime.gatekeeper.claims = self.claims
 
-    # Their life ----------------------------------------------------------------------------------------------
-
     @property
     def servers(self) -> "tuple[Server, ...]":
-        """All configured servers as they are now; none before `prepare`."""
+        """The current state of all configured servers; () before `prepare`."""
         return self._hub.servers if self._hub else ()
 
     @property
     def in_use(self) -> "RemoteServers | None":
-        """For the context of a call: itself if servers are configured."""
+        """This object if servers are configured, else None. For the context of a call."""
         return self if self._wanted else None
 
     def prepare(self) -> None:
@@ -85,18 +83,18 @@ class RemoteServers:
                 self._use(self.load())
 
     def begin(self) -> None:
-        """Start them in the background, if the directory is trusted. The loop that this is called in, if any, is
-        where their questions are asked."""
+        """Start the servers in the background, if the directory is trusted. Their questions are asked in the event
+        loop of the caller, if it has one."""
         if self._runtime.gatekeeper.trusted:
             self.prepare()
             if self._hub is not None:
-                with suppress(RuntimeError):  # a command of the plain interface runs in none
+                with suppress(RuntimeError):  # a command of the plain interface runs without an event loop
                     self._main = asyncio.get_running_loop()
                 self._begun_at = self._begun_at or time.monotonic()
                 self._hub.begin()
 
     def reload(self) -> None:
-        """Read the configuration again, and start or end what changed."""
+        """Read the configuration again, and start or end the servers that changed."""
         if self._wanted is not None:
             self._use(self.load())
             if self._hub is not None and self._begun_at:
@@ -142,14 +140,14 @@ class RemoteServers:
             await asyncio.to_thread(self._hub.close)
 
     async def settled(self, seconds: float) -> None:
-        """Wait until no server is starting, some seconds at most."""
+        """Wait until no server is starting, for at most this many seconds."""
         if self._hub is not None and self._hub.begun:
             await self._hub.ask(self._hub.settled(seconds))
 
     # Asked by the user ---------------------------------------------------------------------------------------
 
     def named(self, name: str) -> "Server | None":
-        """A server by its name."""
+        """Return a server by its name."""
         return next((one for one in self.servers if one.name == name), None)
 
     def restart(self, name: str) -> None:
@@ -163,7 +161,7 @@ class RemoteServers:
         self.reload()
 
     def prompts(self) -> "list[tuple[str, RemotePrompt]]":
-        """The prompts of the connected servers, as `server:prompt` and what is known of it."""
+        """Return the prompts of the connected servers, as `server:prompt` with its description."""
         return [
             (f"{one.name}:{prompt.name}", prompt)
             for one in self.servers
@@ -172,7 +170,7 @@ class RemoteServers:
         ]
 
     def resources(self) -> list[str]:
-        """The resources of the connected servers, as `server:uri`."""
+        """Return the resources of the connected servers, as `server:uri`."""
         return [
             f"{one.name}:{resource.uri}"
             for one in self.servers
@@ -181,13 +179,13 @@ class RemoteServers:
         ]
 
     def prompt_text(self, word: str, arguments: Mapping[str, str]) -> str:
-        """The text of `server:prompt`; waits for the server, so call it in a thread. Raises ToolError."""
+        """Return the text of `server:prompt`; waits for the server, so call it in a thread. Raises ToolError."""
         server, _, name = word.partition(":")
         hub = self._running()
         return hub.send(hub.prompt(server, name, arguments)).result()
 
     async def attached(self, words: str) -> tuple[Block, ...]:
-        """What `@server:uri` in a prompt names: a text for each, and its images."""
+        """Return the resources that a prompt names as `@server:uri`: a text for each, and its images."""
         known = {one.name for one in self.servers}
         found = dict.fromkeys(
             (match[1], match[2].rstrip(".,;!?)]}\"'`"))
@@ -206,7 +204,7 @@ class RemoteServers:
         return tuple(blocks)
 
     async def completed(self, message: UserMessage) -> UserMessage:
-        """A message that the user sent while the agent worked, with what it names."""
+        """Return a message that the user sent while the agent worked, with the resources that it names."""
         if message.origin == "command" or not self._wanted:
             return message
         return replace(message, content=(*message.content, *await self.attached(plain_text(message.content))))
@@ -214,7 +212,7 @@ class RemoteServers:
     # For the tools -------------------------------------------------------------------------------------------
 
     async def search(self, words: str) -> str:
-        """The tools found by words, with the schemas of the best."""
+        """Return the tools that match these words, with the schemas of the best matches."""
         from prunecli.mcp import catalogue
 
         if self._hub is not None and self._hub.begun:
@@ -226,7 +224,7 @@ class RemoteServers:
             states = f"Not connected: {'; '.join(missing)}" if missing else ""
             return catalogue.in_words(catalogue.search(words, catalogue.listed(servers)), states)
 
-        return await asyncio.to_thread(found)  # seconds, where thousands of tools have long descriptions
+        return await asyncio.to_thread(found)  # takes seconds for thousands of tools with long descriptions
 
     async def call(
         self, server: str, tool: str, arguments: Mapping[str, Json], progress: Callable[[str], None]
@@ -246,16 +244,16 @@ class RemoteServers:
         return self._hub
 
     def claims(self, target: str) -> str:
-        """What a server says of the effects of its tool `server:tool`, or ""."""
+        """Return a server's own statement on the effects of its tool `server:tool`, or ""."""
         server, _, name = target.partition(":")
         found = self.named(server)
         tools = found.offer.tools if found else ()
         return next((one.claims for one in tools if one.name == name), "")
 
-    # What is told --------------------------------------------------------------------------------------------
+    # Notices --------------------------------------------------------------------------------------------
 
     def news(self) -> Sequence[UserMessage]:
-        """The notice about the servers, if the model does not know it yet."""
+        """Return the notice about the servers, unless the model already has it."""
         context = self._runtime.session.context
         known_tools = context.tool_names or ()
         if self._wanted is None or "mcp_call" not in known_tools or "mcp_call" not in self._runtime.tools:
@@ -271,7 +269,7 @@ class RemoteServers:
         return () if text == known else (notice(TITLE, text, kept=True),)
 
     async def _elicit(self, asked: "Elicitation") -> "Reply":
-        """Ask in the loop of the front end; this runs in the hub's thread."""
+        """Ask in the event loop of the front end. Runs in the hub's thread."""
         from prunecli.mcp.asking import decline
 
         main, asker = self._main, self.asker
@@ -288,7 +286,7 @@ class RemoteServers:
         return await asker(asked)
 
     def _tell_declined(self, server: str) -> None:
-        """Say once for each server that its questions are declined."""
+        """Tell the user, once for each server, that its questions are declined."""
         if server not in self._declined:
             self._declined.add(server)
             self._runtime.session.tell(Notice(DECLINED.format(server), "warning"))
@@ -302,11 +300,11 @@ def _line(server: "Server") -> str:
 
 
 def configured(runtime: Host) -> "Sequence[Wanted]":
-    """The servers of the configuration and the project, with what keeps some from being started."""
+    """Return the servers of the configuration and the project, with the reasons why some are not started."""
     setup, trusted = runtime.setup, runtime.gatekeeper.trusted
     project = trusted and any(os.path.lexists(folder / PROJECT_FILE) for folder in down_to(setup.cwd))
     if not runtime.config.mcp and not project:
-        return ()  # without an import: each start comes here
+        return ()  # before the import, because this runs at each startup
     from prunecli.mcp.hub import Wanted
     from prunecli.runtime.mcp_definitions import McpDefinitions
 

@@ -33,11 +33,11 @@ Scope: TypeAlias = Literal["project", "user"]
 _ADDED = "The user added to these instructions:"
 _EDITED = "The user changed these instructions:"
 MOST_CHARS = 2_000
-"""The most characters in an added line."""
+"""Maximum characters of an added line."""
 _MOST_BYTES = 4_000_000
 _AT_ONCE = threading.Event()
 _AT_ONCE.set()
-"""Do not wait for a file's lock: the user is at the keyboard, so a busy file is an error."""
+"""Set so that file locks are not waited for: the user is at the keyboard, so a busy file is an error."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,26 +58,26 @@ class Memories:
     # The files -----------------------------------------------------------------------------------------------
 
     def scopes(self) -> tuple[Scope, ...]:
-        """The files that can be changed: in a read-only directory, only the user's own."""
+        """Return the files that can be changed: in a read-only directory, only the user's own."""
         return ("project", "user") if self._host.gatekeeper.trusted else ("user",)
 
     def path(self, scope: Scope) -> Path:
-        """The loaded file of the project's root or of the user's folder, else AGENTS.md there."""
+        """Return the loaded file of the project's root or of the user's folder, else AGENTS.md there."""
         folder = down_to(self._host.setup.cwd)[0] if scope == "project" else self._host.setup.places.config
         paths = [folder / name for name in INSTRUCTION_FILES]
         return next((path for path in paths if os.path.lexists(path)), paths[0])
 
     def _checked(self, scope: Scope) -> Path:
-        """The file. Raises UsageError for an untrusted project or a link that leads out of it."""
+        """Return the file. Raises UsageError for an untrusted project or a link out of the project."""
         path, cwd = self.path(scope), self._host.setup.cwd
         if scope not in self.scopes():
             raise UsageError("this directory is read-only, so its instructions are not used", "/trust first")
         if scope == "project" and (end := leads_outside(path, cwd)):
-            raise UsageError(f"{path} is a link to {end}, outside of the project", "edit that file yourself")
+            raise UsageError(f"{path} is a link to {end}, outside the project", "edit that file yourself")
         return path
 
     def _opened(self, path: Path) -> AbstractContextManager[Place]:
-        """The file's real path. Raises PrunecliError if its folder can't be created."""
+        """Return the file's real path. Raises PrunecliError if its folder can't be created."""
         real = Path(os.path.realpath(path))
         try:
             real.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -93,7 +93,7 @@ class Memories:
         return _Before(data, self._text(path))
 
     def _text(self, path: Path) -> str | None:
-        """The file's text in the form for the model."""
+        """Return the file's text in the form for the model."""
         places, cwd = self._host.setup.places, self._host.setup.cwd
         found = Instructions(cwd, places.config, places.home, trusted=True).of(path.parent)
         return as_text(*found[0]) if found and found[0][0] == path else None
@@ -128,8 +128,8 @@ class Memories:
             return path
 
     def edited(self, scope: Scope) -> str:
-        """After an edit, keep the trust and tell the model. Returns a message for the user."""
-        from difflib import unified_diff  # deferred, as the menu of commands imports this module
+        """Keep the directory trusted after an edit, and tell the model. Return a message for the user."""
+        from difflib import unified_diff  # deferred, since the menu of commands imports this module
 
         path = self.path(scope)
         before = self._editing.pop(path, None)
@@ -149,7 +149,7 @@ class Memories:
     # Afterwards ----------------------------------------------------------------------------------------------
 
     def _changed(self, path: Path, before: _Before, new: bytes | None, what: str, body: str) -> str:
-        """Keep the trust and tell the model. Returns a message for the user.
+        """Keep the directory trusted and tell the model. Return a message for the user.
 
         Without a description of the change or an earlier text, the model gets the whole text with the next prompt.
         """
@@ -182,7 +182,7 @@ def _is_ours(message: UserMessage) -> bool:
 
 
 def bullet(text: str) -> str:
-    """The line to add for a text. Raises UsageError if it is blank, too long or has several lines."""
+    """Return the line to add for a text. Raises UsageError if it is blank, too long or has several lines."""
     line = text.strip()
     if not line:
         raise UsageError("nothing to remember", "type # followed by a text")
@@ -194,9 +194,10 @@ def bullet(text: str) -> str:
 
 
 def with_line(data: bytes, line: str) -> bytes:
-    """The file's bytes with one line added, in its encoding and line endings. A missing final newline stays missing.
+    """Return the file's bytes with one line added, in the file's encoding and line endings. A missing final newline
+    is not added.
 
-    A blank line precedes it unless the file ends with a list. Raises ToolError if the file is not text.
+    A blank line precedes the new line unless the file ends with a list. Raises ToolError if the file is not text.
     """
     if is_binary(data) or len(data) > _MOST_BYTES:
         raise ToolError("the file is too large or not text; it was not changed.")

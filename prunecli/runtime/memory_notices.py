@@ -20,18 +20,19 @@ _FILE = re.compile(r'^<instructions file="([^"\n]*)">\n(.*?)\n</instructions>$',
 
 
 def files_in(texts: Iterable[str]) -> dict[str, str]:
-    """The instruction files in system texts or a note: their whole texts by path."""
+    """Return the instruction files in system texts or a note: their whole texts by path."""
     return {found[1]: found[0] for text in texts for found in _FILE.finditer(text)}
 
 
 def changed_notice(path: str, what: str, body: str, before: str | None, after: str) -> UserMessage:
-    """The notice of a change. `before` and `after` are the texts in the form for the model, None for no file."""
+    """Return the notice of a change. `before` and `after` are the texts in the form for the model, None for no
+    file."""
     state = f"[{_mark(before)} -> {_mark(after)}]"
     return notice(f"{TITLE}{one_line(path)}", f"{what}\n{body}\n{state}", kept=True)
 
 
 def known(context: Context, recorded: Sequence[str]) -> dict[str, str]:
-    """Fingerprints of the newest texts of instruction files that the model knows, by path.
+    """Return fingerprints of the newest texts of instruction files that the model knows, by path.
 
     `recorded` are the system texts of the session.
     """
@@ -54,7 +55,7 @@ def known(context: Context, recorded: Sequence[str]) -> dict[str, str]:
 
 
 def as_known(marks: Mapping[str, str], now: Sequence[str], before: Mapping[str, str]) -> list[str]:
-    """The current system texts, with the earlier text of each file whose current text the model knows.
+    """Return the current system texts, with the earlier text of each file whose current text the model knows.
 
     `before` are the full texts in the recorded prompt or the newest note.
     """

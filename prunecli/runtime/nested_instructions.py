@@ -1,7 +1,7 @@
-"""Instruction files below the working directory: given once a file there is read or changed.
+"""Instruction files below the working directory, which the model gets once a file there is read or changed.
 
-What was given stands in the context, so nothing else is kept: a file is given again if a rewind or a compaction took
-it out and files there are used again, or if it changed and they are.
+The context shows which files the model has, so no other state is kept. If files there are used again, an instruction
+file is given again if it changed, or if a rewind or a compaction removed it.
 """
 
 import os
@@ -22,7 +22,7 @@ TITLE = "instructions of "
 
 
 class NestedInstructions:
-    """Which folders with instructions a session used, and what its model was given of them."""
+    """The folders with instructions that a session used, and the instructions given to its model."""
 
     def __init__(self, setup: Setup, session: Callable[[], Session], gatekeeper: SessionGatekeeper) -> None:
         self._setup = setup
@@ -34,7 +34,7 @@ class NestedInstructions:
         self._used: dict[Path, int] = {}
 
     def due(self) -> Sequence[UserMessage]:
-        """The notices for folders whose instructions the model does not know as they are."""
+        """Return the notices for folders whose current instructions the model does not know."""
         session = self._session()
         if session is not self._of:
             self._of, self._seen, self._used, self._answered = session, -1, {}, 0
@@ -47,7 +47,7 @@ class NestedInstructions:
         return found
 
     def _note_uses(self, session: Session) -> None:
-        """Note the folders of the files that calls since the last time read or changed."""
+        """Record the folders of files that were read or changed by calls since the last time."""
         seen = self._seen
         for item in reversed(session.context.items):
             results = _results(item)
@@ -59,7 +59,7 @@ class NestedInstructions:
                     self._used[folder] = max(result.seq, self._used.get(folder, -1))
 
     def _folders(self, item: Entry) -> Iterator[Path]:
-        """The folders with instructions between the working directory and a call's file, outermost first."""
+        """Yield the folders with instructions between the working directory and a call's file, outermost first."""
         touched = item.touches
         if touched is None or item.is_error:
             return
@@ -97,5 +97,5 @@ class NestedInstructions:
 
 
 def _results(item: Entry) -> Sequence[Entry]:
-    """The results of an exchange, or an attachment."""
+    """Return the results of an exchange, or an attachment."""
     return item.exchange.results if item.exchange else [item] if item.is_attached else ()

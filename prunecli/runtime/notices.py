@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 
 def opening_notices(runtime: "Runtime") -> list[str]:
-    """The notices before a headless run, about the configuration and the session."""
+    """Return the notices before a headless run, about the configuration and the session."""
     unwalled = runtime.sandbox.wanted and runtime.sandbox.state() == "none"
     sandbox = [runtime.sandbox.line()] if unwalled else []
     return [*runtime.notices, *sandbox, *session_notices(runtime, runtime.session)]
 
 
 def session_notices(runtime: "Runtime", session: Session) -> list[str]:
-    """The notices of an opened session: another directory, unreadable parts, and changed tools."""
+    """Return the notices about an opened session: another directory, unreadable parts, and changed tools."""
     belongs, setup = session.started.cwd, runtime.setup
     elsewhere = belongs and belongs != str(setup.cwd)
     found = [_elsewhere(setup.places.shown(Path(belongs)))] if elsewhere else []
@@ -34,7 +34,7 @@ def _elsewhere(shown: str) -> str:
 
 
 def notice_of(event: SessionEvent, runtime: "Runtime") -> str:
-    """The line for a record or a signal, or ""."""
+    """Return the line for a record or a signal, or ""."""
     match event:
         case Notice(text):
             return text

@@ -13,14 +13,14 @@ from prunecli.runtime.endpoint_memory import LASTS_MS, bare, recall, remember
 from prunecli.runtime.setup import Setup
 
 FRESH_MS = 10 * 60 * 1000
-"""Milliseconds that a list is used before it is requested again."""
+"""Milliseconds after which a list is requested again."""
 
 ASKING_SECONDS = 3.0
-"""Time limit of a request for `/model`: the user is waiting."""
+"""Time limit in seconds of a request for `/model`, since the user is waiting."""
 
 _SECTION = "models"
 _MOST = 2_000
-"""The most models kept for one endpoint."""
+"""Maximum models stored for one endpoint."""
 
 Rows = Sequence[Offer]
 
@@ -35,7 +35,7 @@ class OfferedModels:
         self._offers: dict[str, dict[str, Offer]] = {}
 
     def info(self, name: str) -> ModelInfo:
-        """The model of this name, with the endpoint's context window and prices if no table has them."""
+        """Return the model of this name, with the endpoint's context window and prices if no table has them."""
         info = self._info_of(name)
         if info.context_window and info.prices != Prices():
             return info
@@ -43,7 +43,7 @@ class OfferedModels:
         return offered(info, offer) if offer else info
 
     def kept(self, within_ms: int = FRESH_MS) -> Rows | None:
-        """The list stored within this time; None if there is none."""
+        """Return the list stored within this time; None if there is none."""
         one = recall(self._path, _SECTION).get(bare(self._address()))
         when, rows = (one.get("when"), one.get("rows")) if isinstance(one, dict) else (None, None)
         if type(when) is not int or not self._clock() - within_ms < when <= self._clock():
@@ -75,7 +75,7 @@ class OfferedModels:
 
 
 def offered(info: ModelInfo, offer: Offer) -> ModelInfo:
-    """What is known of a model with what an endpoint lists of it: never instead of a value of the tables."""
+    """Return a model's data, completed with values that an endpoint lists. Values in the tables take precedence."""
     if not info.context_window:
         info = replace(info, context_window=offer.window)
     if info.prices == Prices() and offer.prices != Prices():
@@ -100,18 +100,18 @@ def asked(provider: Provider, seconds: float) -> Rows:
 
 
 def reason(error: PrunecliError | TimeoutError) -> str:
-    """A line with the reason that an endpoint did not list its models."""
+    """Return a line with the reason why an endpoint did not list its models."""
     return error.message if isinstance(error, PrunecliError) else f"no answer in {ASKING_SECONDS:.0f} s"
 
 
 def _row(offer: Offer) -> list[Json]:
-    """A model as it is kept: prices only if there are any."""
+    """Return a model in its stored form, with prices only if there are any."""
     prices: list[Json] = [getattr(offer.prices, item.name) for item in fields(Prices)]
     return [offer.name, offer.window, *([prices] if offer.prices != Prices() else [])]
 
 
 def _offer(row: object) -> Offer | None:
-    """A kept model; None for a damaged one."""
+    """Parse a stored model; return None if it is damaged."""
     match row:
         case [str(name), int(window), *more] if not isinstance(window, bool) and len(more) <= 1:
             given = more[0] if more and isinstance(more[0], list) else []

@@ -1,4 +1,4 @@
-"""Work outside the screen: the user's editor, the repository's branch, files read for a diff."""
+"""Work outside the screen: opens the user's editor, finds the repository's branch, and reads files for a diff."""
 
 import asyncio
 import os
@@ -28,7 +28,8 @@ def editor_words(env: Mapping[str, str]) -> Sequence[str]:
 async def edit_file(path: Path, env: Mapping[str, str], cwd: Path) -> None:
     """Open a file in the user's editor and wait until it closes.
 
-    The editor's environment has no credentials of ours. Raises PrunecliError if the editor cannot start or fails.
+    The editor's environment has none of prunecli's credentials. Raises PrunecliError if the editor cannot start or
+    fails.
     """
     words = [*editor_words(env), str(path)]
     try:
@@ -47,7 +48,7 @@ async def edit_text(text: str, env: Mapping[str, str], cwd: Path) -> str:
         await edit_file(path, env, cwd)
         edited = await asyncio.to_thread(path.read_bytes)
     finally:
-        path.unlink(missing_ok=True)  # immediately, even when canceled
+        path.unlink(missing_ok=True)  # at once, even when canceled
     shown = edited.decode("utf-8", "replace")
     return shown if text.endswith("\n") else shown.removesuffix("\n")
 
@@ -81,7 +82,7 @@ def branch_of(cwd: Path) -> str:
 
 
 def is_missing(path: str, cwd: Path) -> bool:
-    """Whether nothing has this name, not even a broken link. Call it in a thread."""
+    """Return whether the path does not exist, not even as a broken link. Call it in a thread."""
     try:
         return not os.path.lexists(cwd / os.path.expanduser(path))
     except ValueError:

@@ -23,7 +23,7 @@ from prunecli.session.session import Session
 from prunecli.tools.tool import Tool, definition
 
 _LINE = re.compile(r"^(Working directory|Platform|Context window): .*$", re.MULTILINE)
-"""The facts in the first system text that may change; the date is that of the session's start."""
+"""The facts in the first system text that may change. The date stays that of the session's start."""
 
 _FILE = re.compile(r'<instructions file="([^"\n]*)">')
 
@@ -40,10 +40,10 @@ def preamble(
     trusted: bool,
     task: tuple[str, str] | None = None,
 ) -> dict[str, Json]:
-    """The current preamble, as the setting that records it.
+    """Return the current preamble, as the setting that records it.
 
-    `window` is in tokens; `begun` is the start of the session in unix ms, which gives the date. `task` is as in
-    `system_prompt`.
+    `window` is in tokens; `begun` is the start of the session in unix ms, which gives the date. `task` has the same
+    meaning as in `system_prompt`.
     """
     definitions = [definition(tool) for tool in tools]
     place = Surroundings(
@@ -71,8 +71,8 @@ def begin(
 ) -> str:
     """Record the preamble of a session without one, and a model named on the command line.
 
-    `more` gives further system texts, for a session without any yet. Returns a note to the model about changes since
-    the preamble was recorded, or "".
+    `more` returns further system texts; it is called only for a session without a preamble. Returns a note to the
+    model about changes since the preamble was recorded, or "".
     """
     first = session.records[0].timestamp if session.records else setup.clock()
     now = preamble(setup, tools, first, window=window, trusted=trusted)
@@ -89,21 +89,21 @@ def begin(
 
 
 def recorded(context: Context) -> Mapping[str, Json] | None:
-    """The recorded preamble of a session; None for a new or an imported one."""
+    """Return the recorded preamble of a session; None for a new or imported session."""
     value = context.settings.get(PREAMBLE)
     return value if isinstance(value, dict) and (value.get("system") or value.get("tools")) else None
 
 
 def known_tools(context: Context, enabled: Mapping[str, Tool]) -> dict[str, Tool]:
-    """The enabled tools that were enabled when the session started."""
+    """Return the enabled tools that were enabled when the session started."""
     known = enabled if context.tool_names is None else context.tool_names
     return {name: tool for name, tool in enabled.items() if name in known}
 
 
 def change_note(context: Context, now: Mapping[str, Json]) -> str:
-    """The note to the model about differences between the current preamble and the recorded one.
+    """Return the note to the model about differences between the current preamble and the recorded one.
 
-    "" without differences, or if the note is already in the context.
+    Return "" without differences, or if the note is already in the context.
     """
     kept = recorded(context)
     if kept is None:
@@ -123,7 +123,7 @@ def _note(parts: Sequence[str], told: str) -> str:
 
 
 def _differences(before: Sequence[str], now: Sequence[str]) -> list[str]:
-    """The changed facts and instruction files; the agent's own text stays as the session began."""
+    """Return the changed facts and instruction files. The agent's own text never changes within a session."""
     facts = {found[1]: found[0] for found in _LINE.finditer(before[0] if before else "")}
     lines = [one[0] for one in _LINE.finditer(now[0]) if facts.get(one[1], one[0]) != one[0]]
     files = [text for text in now[1:] if text not in before and _FILE.match(text)]
@@ -137,7 +137,7 @@ def _names(texts: Iterable[str]) -> set[str]:
 
 
 def tool_changes(context: Context, enabled: Iterable[str]) -> list[str]:
-    """Notices for the user if the enabled tools differ from those of the session."""
+    """Return notices for the user if the enabled tools differ from those of the session."""
     if recorded(context) is None:
         return []
     kept, enabled = tool_names(context.settings[PREAMBLE]), tuple(enabled)

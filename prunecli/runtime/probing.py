@@ -34,7 +34,7 @@ SECONDS = 60.0
 """Time limit of one request: a local model may be slow to load."""
 
 STREAMING = "streaming"
-"""The first question. If it fails, no other is asked."""
+"""The first question. If it fails, no other question is asked."""
 
 _MAX_SHOWN = 160
 _BUDGET = 1024
@@ -59,7 +59,7 @@ class Question:
 
 
 def questions(info: ModelInfo, ttl: CacheTtl) -> tuple[Question, ...]:
-    """The requests to send for a model, the most important first."""
+    """Return the requests to send for a model, the most important first."""
     plain = _request(info.name, "Say OK.")
     config = thinking_config(info.name, _BUDGET) or {}
     tokens = _BUDGET + 64 if config.get("type") == "enabled" else 64
@@ -84,7 +84,7 @@ def questions(info: ModelInfo, ttl: CacheTtl) -> tuple[Question, ...]:
 
 
 def price(asked: tuple[Question, ...], info: ModelInfo) -> str:
-    """The maximum cost of the questions, as text."""
+    """Return the maximum cost of the questions, as text."""
     sent = sum(len(one.request.body()) // 3 for one in asked)
     got = sum(one.request.max_tokens for one in asked)
     usd = cost(Usage(sent, got), info, "5m")
@@ -151,7 +151,7 @@ async def _finding(question: Question, provider: Provider, model: str, refusals:
 
 
 async def _answer(provider: Provider, request: Request) -> tuple[Response, int]:
-    """The response, and the ms until its first token."""
+    """Return the response, and the ms until its first token."""
     begun, first = time.monotonic(), 0.0
     async for event in provider.stream(request):
         if isinstance(event, TextDelta | ThinkingDelta) and not first:
@@ -162,7 +162,7 @@ async def _answer(provider: Provider, request: Request) -> tuple[Response, int]:
 
 
 async def _count(provider: Provider, request: Request, seconds: float) -> Finding:
-    """Whether the endpoint counts tokens; the request is free."""
+    """Return a finding on whether the endpoint counts tokens. The request is free."""
     count = getattr(provider, "count", None)
     try:
         async with asyncio.timeout(seconds):
@@ -177,12 +177,12 @@ async def _count(provider: Provider, request: Request, seconds: float) -> Findin
 
 
 def _brief(error: PrunecliError) -> str:
-    """The message cut to a line or two, because gateways add irrelevant details."""
+    """Return the error's message, cut to a line or two because gateways add irrelevant details."""
     return error.message if len(error.message) <= _MAX_SHOWN else f"{error.message[: _MAX_SHOWN - 1]}…"
 
 
 def _less(request: Request, field: str) -> Request:
-    """The request without a rejected field."""
+    """Return the request without a rejected field."""
     if field.startswith(THINKING):
         config = without(request.thinking, {field}) or None
         return replace(request, thinking=config, betas=betas_for(config))
@@ -202,7 +202,7 @@ def _request(model: str, words: str, *tools: Json, image: str = "") -> Request:
 
 
 def _red_square(side: int = 32) -> str:
-    """A PNG in base64."""
+    """Return a PNG in base64."""
 
     def chunk(kind: bytes, data: bytes) -> bytes:
         return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))

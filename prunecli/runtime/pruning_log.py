@@ -1,7 +1,8 @@
-"""The pruning log: the data of `/prune-stats` as lines of JSON, for later analysis.
+"""The pruning log: the data of `/prune-stats` as JSON lines, for later analysis.
 
-`$PRUNECLI_HOME/logs/prunecli.log`, mode 0600; it never contains text of the conversation. At `MOST_BYTES` it is
-renamed to `prunecli.log.1` and a new one starts. If the disk cannot be written, only log lines are lost.
+It is the file `$PRUNECLI_HOME/logs/prunecli.log` with mode 0600, and it never contains text of the conversation. At
+`MOST_BYTES` it is renamed to `prunecli.log.1` and a new file starts. If the disk cannot be written, only log lines
+are lost.
 """
 
 import json
@@ -29,15 +30,15 @@ MOST_BYTES = 1_000_000
 
 
 class PruningLog:
-    """Writes a line for each prune and undo, another one when its cache cost is measured or pruned content is read
-    again, and the ledger at the end of each run of a session with prunes."""
+    """The pruning log of a runtime. It gets a line for each prune and undo, and another one when the cache cost is
+    measured or pruned content is read again. At the end of each run of a session with prunes, it gets the ledger."""
 
     def __init__(self, path: Path, runtime: Runtime) -> None:
         self._path: Path | None = path
         self._runtime = runtime
 
     def follow(self) -> None:
-        """Follow the runtime's session and each later one."""
+        """Follow the runtime's current session and each later one."""
         self._watch(self._runtime.session)
         self._runtime.on_session.append(self._watch)
 

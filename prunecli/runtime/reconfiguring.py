@@ -1,4 +1,4 @@
-"""Load the configuration of a running session again: when the user asks, and when a directory becomes trusted."""
+"""Reloads the configuration of a running session: when the user asks, and when a directory becomes trusted."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -11,8 +11,8 @@ if TYPE_CHECKING:
 
 
 def trust(host: "Host") -> Sequence[str]:
-    """Trust the directory and load its configuration; returns notices. Raises ConfigError for an invalid one; the
-    directory then stays untrusted."""
+    """Trust the directory, load its configuration and return notices. Raises ConfigError for an invalid
+    configuration; the directory then stays untrusted."""
     config = _loaded(host, trusted=True)
     host.setup.trust_store.trust(host.setup.cwd)
     host.gatekeeper.trusted = True

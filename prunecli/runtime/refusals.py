@@ -1,4 +1,4 @@
-"""Remember the optional request fields that an endpoint rejects, by address and model.
+"""Stores the optional request fields that an endpoint rejects, by address and model.
 
 They are kept for thirty days, in the file of endpoint_memory.py.
 """
@@ -23,8 +23,8 @@ class Refusals:
         self._known: dict[str, dict[str, int]] | None = None
 
     def of(self, model: str) -> frozenset[str]:
-        """The fields that the endpoint in use rejects for this model."""
-        if not self._all():  # as a rule: each step of a run asks many times
+        """Return the fields that the endpoint in use rejects for this model."""
+        if not self._all():  # the usual case; each step of a run calls this many times
             return frozenset()
         since = self._clock() - LASTS_MS
         return frozenset(
@@ -32,7 +32,7 @@ class Refusals:
         )
 
     def add(self, model: str, field: str) -> bool:
-        """Remember a rejected field. Always True: `of` includes it even if the file cannot be written."""
+        """Store a rejected field. Returns True, since `of` includes the field even if the file cannot be written."""
         self._known = {**self._read(), **self._all()}
         self._known.setdefault(self._key(model), {})[field] = self._clock()
         remember(self._path, _SECTION, self._known)

@@ -1,6 +1,6 @@
-"""Begin a session, or load a long one: its end at once, the rest in steps of a few milliseconds.
+"""Begins a session, or loads a long one: its end at once, the rest in steps of a few milliseconds.
 
-The runtime keeps its present session until all is read, so no code ever sees half a session.
+The runtime keeps its current session until everything is read, so no code ever sees half a session.
 """
 
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Resuming:
-    """Reads one session file. Takes the lock at once, except for a copy (`fork`).
+    """The loading of one session file. Takes the lock at once, except for a copy (`fork`).
 
     Raises SessionLocked, StorageFailed, OSError.
     """
@@ -47,7 +47,7 @@ class Resuming:
         next(self._steps)
 
     def tail(self) -> list[Record]:
-        """The last records, read from the end of the file. Raises OSError."""
+        """Return the last records, read from the end of the file. Raises OSError."""
         return tail(self.path)
 
     def steps(self) -> Iterator[Step]:
@@ -68,13 +68,13 @@ class Resuming:
         return self._session.records if self._session else []
 
     def answered(self) -> list[Record]:
-        """The records that answer calls left open by a crash, once all steps are done."""
+        """Return the records that answer calls left open by a crash, once all steps are done."""
         return self.records[self._read :]
 
     def make_ready(self) -> None:
-        """Make the copy (with `fork`) and compute the first figures, in a thread, once all steps are done.
+        """Make the copy (with `fork`) and compute the first figures. Call it in a thread once all steps are done.
 
-        Without compactions they are sums over the whole session. Raises StorageFailed.
+        Without compactions, the figures are sums over the whole session. Raises StorageFailed.
         """
         if self._session is None:
             return
@@ -100,15 +100,15 @@ class Resuming:
 
 
 def fresh(setup: Setup, model: str, store: Store, context: Context, session_id: str = "") -> Session:
-    """A new session, with this id if given; its file is created with its first record."""
+    """Return a new session, with this id if given. The file is created with the first record."""
     started = SessionStarted(session_id or new_id(setup.clock(), random_bytes()), str(setup.cwd), model)
     path = store.new_path(setup.cwd, started.id) if setup.keep_log else None
     return Session(started, context, path=path, clock=setup.clock)
 
 
 def clear_half_done(session: Session, setup: Setup) -> None:
-    """Remove temporary files and undo half-written ones of calls without a result. Failures become notices of the
-    session. Does nothing for a read-only session."""
+    """Remove temporary and half-written files left by calls without a result. Failures become notices of the session.
+    Does nothing for a read-only session."""
     for given in () if session.read_only else _half_done(session):
         try:
             clear_leftovers(given, setup.cwd, setup.cwd, recorded(session, setup)[0])
@@ -117,7 +117,7 @@ def clear_half_done(session: Session, setup: Setup) -> None:
 
 
 def _half_done(session: Session) -> list[str]:
-    """The paths of edits and writes in the last turn that have no result."""
+    """Return the paths of edits and writes in the last turn that have no result."""
     cut: set[str] = set()
     found: list[str] = []
     for record in reversed(session.records):

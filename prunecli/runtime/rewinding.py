@@ -1,4 +1,4 @@
-"""Rewind a session to an earlier point, or forward again: the conversation, the files, or both."""
+"""Rewinds a session to an earlier point, or forward again: the conversation, the files, or both."""
 
 import asyncio
 
@@ -16,7 +16,7 @@ from prunecli.tools.tool import FilesSeen
 
 
 def outlook_of(runtime: Runtime, seqs: list[int]) -> list[Outlook]:
-    """The file changes that rewinding to each of these points would make. May block. Raises SnapshotFailed."""
+    """Return the file changes that rewinding to each of these points would make. May block. Raises SnapshotFailed."""
     records = tuple(runtime.session.records)
     found = [
         [_named(files, one) for one in outlooks(files.snapshots, records, seqs, files.save())]
@@ -29,20 +29,21 @@ def outlook_of(runtime: Runtime, seqs: list[int]) -> list[Outlook]:
 
 
 def _named(files: FileSaver, outlook: Outlook) -> Outlook:
-    """The outlook with the names of files as the user sees them: whole paths in an added folder."""
+    """Return the outlook with file names as the user sees them: absolute paths in an added folder."""
     root = files.snapshots.workspace
     return outlook if root == files.cwd else outlook.below(root)
 
 
 def points_of(runtime: Runtime) -> list[Point]:
-    """The points of the present session."""
+    """Return the points of the current session."""
     return points(tuple(runtime.session.records))
 
 
 def thinking_lost(runtime: Runtime, seq: int) -> ThinkingSum:
-    """The thinking that the model sees now or saw there, and would no longer see after rewinding to record `seq`.
+    """Return the thinking that a rewind to record `seq` would hide from the model.
 
-    Folds the log anew, so it may take as long as a resume; for models that do not bind thinking it costs nothing.
+    This includes thinking that the model saw at that record. The log is folded again, so this may take as long as a
+    resume; for models that do not bind thinking, it takes no time.
     """
     session = runtime.session
     present = session.context
@@ -57,9 +58,9 @@ def thinking_lost(runtime: Runtime, seq: int) -> ThinkingSum:
 
 
 async def rewind(runtime: Runtime, seq: int, *, conversation: bool, files: bool) -> Restored:
-    """Rewind to the state right after record `seq`. Files are saved first, so that this can be undone too.
+    """Rewind to the state right after record `seq`. Files are saved first, so that the rewind can be undone.
 
-    Raises SnapshotFailed, with the conversation as it was; StorageFailed.
+    Raises SnapshotFailed, with the conversation unchanged, and StorageFailed.
     """
     restored = Restored((), ())
     for one in runtime.files.all if files else ():
@@ -93,9 +94,9 @@ async def _files(runtime: Runtime, files: FileSaver, seq: int) -> Restored:
 
 
 def take_back_cut(runtime: Runtime) -> None:
-    """Rewind past an answer that was interrupted mid-text, so that continuing asks for it again.
+    """Rewind past an answer that was interrupted mid-text, so that continuing requests it again.
 
-    It stays in the log. Does nothing if the user has pruned or restored since.
+    The answer stays in the log. Does nothing if the user has pruned or restored since.
     """
     items = runtime.session.context.items
     last = items[-1] if items else None

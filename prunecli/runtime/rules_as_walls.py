@@ -1,6 +1,6 @@
-"""Make the sandbox of a directory from its configuration and the permission rules in force.
+"""Makes the sandbox of a directory from its configuration and the permission rules in effect.
 
-Imported when a command may run, not at the start.
+Imported when a command may run, not at startup.
 """
 
 import os
@@ -29,9 +29,9 @@ def make_walls(
     rules: Callable[[], Rules],
     added: Callable[[], tuple[Path, ...]] = tuple,
 ) -> Walls:
-    """The sandbox of a directory and of the folders `added` to it. `env` is that of commands.
+    """Return the sandbox of a directory and of the folders `added` to it. `env` is the environment of commands.
 
-    Files that deny rules for reading name are hidden like secrets; allow rules show secrets of the workspace.
+    Files named by deny rules for reading are hidden like secrets. Allow rules make secrets of the workspace visible.
     """
     root, home, sandbox = os.path.realpath(cwd), os.path.realpath(places.home), config.sandbox
     patterns = [rule.pattern or "" for rule in _paths(rules().deny, "read")]
@@ -60,7 +60,8 @@ def make_walls(
     limits = Limits(sandbox.max_processes, sandbox.max_memory_mb)
     return Walls(
         ground,
-        # Landlock lets nothing new be made at the top of the workspace: too strict unless it is asked for.
+        # Landlock lets nothing be created at the top of the workspace, which is too strict unless the user asked for
+        # it.
         lambda: choose(root, env, only="" if sandbox.mode == "require" else "bubblewrap"),
         network=sandbox.network,
         limits=limits,
@@ -74,7 +75,7 @@ def _paths(texts: tuple[str, ...], *tools: str) -> list[Rule]:
 
 
 def _may_read(path: str, rules: Rules, roots: tuple[str, ...], home: str) -> bool:
-    """Whether a rule allows reading a secret of the workspace, and none denies it."""
+    """Return whether a rule allows reading a secret of the workspace and no rule denies it."""
     place, user = resolve(path, Path(roots[0]), Path(home)), Path(home)
     allowed, denied = (
         [(rule.pattern or "", Path(root)) for rule in _paths(texts, "read") for root in roots]
@@ -86,7 +87,7 @@ def _may_read(path: str, rules: Rules, roots: tuple[str, ...], home: str) -> boo
 
 
 def _denied_paths(rules: Rules, root: str, home: str) -> list[str]:
-    """The fixed paths outside the workspace that deny rules for reading name."""
+    """Return the fixed paths outside the workspace that deny rules for reading name."""
     patterns = (rule.pattern or "" for rule in _paths(rules.deny, "read"))
     found = (path_patterns.fixed_path(pattern, Path(root), Path(home)) for pattern in patterns)
     return [path for path in found if path and os.path.lexists(path)]

@@ -1,4 +1,4 @@
-"""Make a run of the agent, and the context of its calls, from the parts of a runtime."""
+"""Makes a run of the agent, and the context of its calls, from the parts of a runtime."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def run_of(host: Host) -> Run:
-    """A run of the host's present session."""
+    """Return a run of the host's current session."""
     executor = Executor(
         host.session,
         known_tools(host.session.context, host.tools),
@@ -57,10 +57,11 @@ def run_of(host: Host) -> Run:
 async def mentioned(
     run: Run, words: str, given: Sequence[Block] = (), *, strict: bool = True
 ) -> Sequence["Attachment"]:
-    """What a prompt attaches: what it mentions, and the blocks `given` with it. Raises PromptBlocked if `strict`."""
+    """Return a prompt's attachments: the files it mentions and the blocks `given` with it. Raises PromptBlocked if
+    `strict`."""
     if run.executor.who or not (given or "@" in words):
         return ()
-    from prunecli.agent.attaching import attach, pictured  # deferred, as most prompts attach nothing
+    from prunecli.agent.attaching import attach, pictured  # deferred, since most prompts attach nothing
 
     return [*await pictured(run.executor, given), *await attach(run.executor, words, strict=strict)]
 
@@ -68,7 +69,7 @@ async def mentioned(
 def context_of(
     host: Host, tasks: "Subagents", servers: Servers | None, *, approved: bool, granted: bool, reads: bool
 ) -> ToolContext:
-    """The context of the next tool call by the model; the last three are those of `Executor.context`."""
+    """Return the context of the next tool call by the model; the last three are those of `Executor.context`."""
     return toolbox.tool_context(
         host.setup,
         host.session,

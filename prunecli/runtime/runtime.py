@@ -1,7 +1,7 @@
 """The agent of one directory: the interface for front ends.
 
 Front ends read the session's stream and call the methods here, nothing below. This module keeps the state that
-changes during a session; `choices` computes the options in force.
+changes during a session; `choices` computes the options in effect.
 """
 
 import asyncio
@@ -68,9 +68,9 @@ if TYPE_CHECKING:
 class Runtime:
     """The agent of one directory. `provider_for` returns the provider of a model name.
 
-    `within` started this one for a task, which `who` names; both share permissions, sandbox and saved files.
-    `notices` are shown when a screen opens; `opening` commands run then, before any prompt, after `introduction` is
-    shown. `guide` holds the prompts that Enter on an empty input sends. `on_task` hear of each task.
+    For a task named `who`, `within` is the runtime that started it; both share permissions, sandbox and saved files.
+    When a screen opens, it shows `notices` and `introduction`, then runs the `opening` commands before any prompt.
+    `guide` holds the prompts that Enter on an empty input sends. The functions in `on_task` are called for each task.
     """
 
     def __init__(
@@ -123,7 +123,7 @@ class Runtime:
     # Sessions ------------------------------------------------------------------------------------------------
 
     def new_session(self, session_id: str = "") -> Session:
-        """Start a new session, with this id if given; the present one does not change."""
+        """Start a new session, with this id if given. The current session does not change."""
         self.switch(fresh(self.setup, self.config.model.name, self.store, self.new_context(), session_id))
         return self.session
 
@@ -137,7 +137,7 @@ class Runtime:
         fork_id: str = "",
     ) -> Session:
         """Resume the session of a file, or a copy of it (up to record `at`, with the id `fork_id` if given). Raises
-        SessionError, OSError; the present session then stays."""
+        SessionError, OSError; the current session then stays."""
         clock = self.setup.clock
         context, shorten, writes = self.new_context(), self.shorten, writable and not fork
         session = Session.load(path, context, writable=writes, clock=clock, shorten=shorten)
@@ -150,7 +150,7 @@ class Runtime:
         return session
 
     def resume(self, path: Path, *, writable: bool = True, fork: bool = False) -> None:
-        """As `open_session`, but leaves loading a long session to the front end, through `resuming`. Raises
+        """Resume like `open_session`, but let the front end load a long session through `resuming`. Raises
         SessionError, OSError."""
         self.drop_resuming()
         if path.stat().st_size <= LONG_BYTES:
@@ -193,7 +193,7 @@ class Runtime:
                 soon(self.sandbox.begin)
 
     def billed(self, bill: Bill, records: Sequence[Record]) -> Bill:
-        """The bill after these records."""
+        """Return the bill after these records."""
         price = Choices(self.config, {}, self.connections.info_of).price
         return reduce(lambda before, record: before.after(record, price), records, bill)
 
@@ -205,9 +205,9 @@ class Runtime:
         return self._task is not None
 
     async def submit(self, words: str, origin: Origin = "prompt", given: tuple[Block, ...] = ()) -> Done:
-        """Send a prompt, or what a custom command makes one, to the idle agent and run until it is idle again.
+        """Send a prompt or a custom command to the idle agent and run until the agent is idle again.
 
-        What it mentions is attached, and so are the blocks `given` with it. Raises UsageError for blank words,
+        Files that it mentions are attached, and so are the blocks `given` with it. Raises UsageError for blank words,
         PromptTooLarge, PromptBlocked, ProviderError, StorageFailed.
         """
         if not words.strip() and not given:
@@ -265,7 +265,7 @@ class Runtime:
         self.mailbox.follow_ups.append(UserMessage((Text(checked(words, self.choices.window)),), "follow_up"))
 
     async def compact(self, focus: str = "") -> bool:
-        """`/compact`: summarize the older part now. Returns whether it did."""
+        """Summarize the older part now (`/compact`). Return whether that succeeded."""
         plan = self.policy.plan_compaction(self.session.context, focus)
         if plan is None:
             return False
@@ -279,7 +279,7 @@ class Runtime:
         return self.session.context.boundary != before
 
     def prepare(self) -> str:
-        """Record the preamble before a run. Returns a note to the model about changes since, or ""."""
+        """Record the preamble before a run. Return a note to the model about changes since then, or ""."""
         self.session.mend()
         parts = self.session, self.setup, self.tools.values(), self.session_model
         window, trusted = self.choices.window, self.gatekeeper.trusted
@@ -296,7 +296,7 @@ class Runtime:
     def tool_context(
         self, *, approved: bool = False, granted: bool = False, reads: bool = False
     ) -> ToolContext:
-        """The context of the next tool call by the model; the parameters are those of `Executor.context`."""
+        """Return the context of the next tool call by the model; the parameters are those of `Executor.context`."""
         how = {"approved": approved, "granted": granted, "reads": reads}
         return context_of(self, self.subagents, self.servers.in_use, **how)
 
@@ -308,7 +308,7 @@ class Runtime:
 
     @property
     def choices(self) -> Choices:
-        """Model settings and policy in force."""
+        """Model settings and policy in effect."""
         context = self.session.context
         now, model = self.setup.clock(), self.session_model
         endpoint = context.caches, model.asked, model.kept, self.refusals.of
@@ -318,12 +318,12 @@ class Runtime:
 
     @property
     def policy(self) -> Policy:
-        """How this session is pruned now."""
+        """The current pruning policy of this session."""
         return self.choices.policy
 
     @property
     def model_name(self) -> str:
-        """The model of this session, aliases resolved."""
+        """The model of this session, with aliases resolved."""
         return self.choices.model.name
 
     @property
@@ -339,11 +339,11 @@ class Runtime:
         return Subagents(self, self.on_task)
 
     def child(self, setup: Setup, who: str, agent: str) -> "Runtime":
-        """A runtime for a task of the definition `agent`, which `who` names in questions."""
+        """Return a runtime for a task of the definition `agent`, which `who` names in questions."""
         return Runtime(setup, self.connections.provider_for, self.connections.info_of, self, who, agent)
 
     def status(self) -> Status:
-        """The current figures."""
+        """Return the current figures."""
         parts = self.session, self.mailbox, self.choices, self.gatekeeper, self.balance, self.bill
         return standing.status(*parts, self.running, self.sandbox.word, self.jobs.count)
 
@@ -357,7 +357,7 @@ class Runtime:
         return self.session.emit(event)
 
     def set_model(self, name: str) -> ModelInfo:
-        """Use another model from the next request on. Raises PrunecliError if it has no provider."""
+        """Switch to another model, starting with the next request. Raises PrunecliError if it has no provider."""
         self.connections.check(name)
         self.session_model.asked = ""
         self.emit(SettingChanged("model.name", name))

@@ -22,10 +22,10 @@ class SessionModel:
         self._info_of = info_of
 
     def resumed(self, session: Session, config: Config) -> None:
-        """Take the model of a resumed session. A notice names a model that cannot be kept.
+        """Use the model of a resumed session. A notice names a model that cannot be kept.
 
-        The demo model is not kept, because it only replaces a model without a key. Neither is an unknown model,
-        unless the endpoint is the user's own and the session is not imported from another agent.
+        The demo model is not kept, because it only replaces a model without a key. An unknown model is not kept
+        either, unless the endpoint is the user's own and the session is not imported from another agent.
         """
         context, self.kept = session.context, ""
         name = (context.started.model if context.started else "") or context.last_model
@@ -41,7 +41,7 @@ class SessionModel:
             )
 
     def unrecorded(self, session: Session) -> str:
-        """The model of the command line if the log names another one, else ""."""
+        """Return the model of the command line if the log names another one, else ""."""
         recorded = str(session.context.settings.get("model.name") or session.started.model)
         same = not self.asked or self._info_of(self.asked).name == self._info_of(recorded).name
         return "" if same else self.asked
@@ -57,17 +57,17 @@ class Connections:
         self._retired: list[Provider] = []
 
     def of(self, model: str) -> Provider:
-        """The provider of a model. Raises PrunecliError if it has none."""
+        """Return the provider of a model. Raises PrunecliError if it has none."""
         if model not in self._made:
             self._made[model] = self.provider_for(model)
         return self._made[model]
 
     def check(self, name: str) -> None:
-        """Raises PrunecliError if a model has no provider."""
+        """Raise PrunecliError if a model has no provider."""
         self.provider_for(self.info_of(name).name)
 
     def renew(self) -> None:
-        """Make new providers from now on: address and key may have changed."""
+        """Discard the providers, so that new ones use the current address and key."""
         self._retired += self._made.values()
         self._made = {}
 

@@ -24,7 +24,7 @@ def status(
     sandbox: str = "",
     jobs: int = 0,
 ) -> Status:
-    """The current figures."""
+    """Return the current figures."""
     waiting = [*mailbox.steering, *mailbox.follow_ups]
     context, policy = session.context, choices.policy
     return Status(
@@ -46,7 +46,7 @@ def status(
 
 
 def unfinished(context: Context) -> bool:
-    """Whether the session was interrupted."""
+    """Return whether the session was interrupted."""
     last = next((item for item in reversed(context.items) if item.kind != "command"), None)
     if last is None:
         return False
@@ -55,7 +55,7 @@ def unfinished(context: Context) -> bool:
 
 
 def original(context: Context, seq: int) -> tuple[Block, ...]:
-    """The original content of an entry. Raises ToolError for user messages and unknown entries."""
+    """Return the original content of an entry. Raises ToolError for user messages and unknown entries."""
     entry = context.entries.get(seq)
     if entry is None or entry.kind not in ("result", "command", "assistant"):
         raise ToolError(f"There is no tool result or answer numbered {seq}")

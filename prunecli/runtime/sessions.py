@@ -1,4 +1,4 @@
-"""Sessions for lists, with their costs by the model table."""
+"""Sessions formatted for lists, with costs from the model table."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -16,7 +16,7 @@ from prunecli.session.store import Listed
 
 @dataclass(frozen=True, slots=True)
 class Costs:
-    """Prices sums of usage, as if the cache was written for five minutes."""
+    """Prices for sums of usage, assuming five-minute cache writes."""
 
     table: ModelTable
 
@@ -26,7 +26,7 @@ class Costs:
         return Costs(ModelTable.load(places.shipped_data))
 
     def of_session(self, digest: Digest) -> float:
-        """The cost of a session in USD; models without a known price count as 0."""
+        """Return the cost of a session in USD; models without a known price count as 0."""
         long = digest.usage_long()
         return sum(
             self._price(model, _difference(usage, long.get(model, Usage())), 0)
@@ -49,7 +49,7 @@ def _difference(whole: Usage, part: Usage) -> Usage:
 
 
 def totals(digest: Digest) -> Usage:
-    """All tokens of a session."""
+    """Return all tokens of a session."""
     used = list(digest.usage().values())
     return Usage(
         sum(one.input_tokens for one in used),
@@ -61,7 +61,7 @@ def totals(digest: Digest) -> Usage:
 
 
 def row_of(one: Listed, costs: Costs) -> dict[str, Any]:
-    """A session as `sessions list --json` prints it: times in unix ms, cost in USD."""
+    """Return a session as `sessions list --json` prints it: times in unix ms, cost in USD."""
     digest, usage = one.digest, totals(one.digest)
     return {
         "id": one.id,
@@ -88,7 +88,7 @@ def row_of(one: Listed, costs: Costs) -> dict[str, Any]:
 
 
 def line_of(one: Listed, costs: Costs, mark: str = "") -> str:
-    """A session as one line: its context and cost, as /resume shows them. `mark` precedes its label."""
+    """Return a session as one line with its context and cost, as /resume shows them. `mark` precedes the label."""
     when = datetime.fromtimestamp(one.changed / 1000).astimezone().strftime("%Y-%m-%d %H:%M")
     context, spent = short(one.digest.context), money(costs.of_session(one.digest))
     label, cwd = one_line(one.label), one_line(one.cwd)
@@ -96,7 +96,7 @@ def line_of(one: Listed, costs: Costs, mark: str = "") -> str:
 
 
 def hit_row(hit: Hit) -> dict[str, Any]:
-    """A hit as `sessions search --json` prints it."""
+    """Return a hit as `sessions search --json` prints it."""
     return {
         "session": hit.path.stem,
         "seq": hit.seq,

@@ -1,4 +1,4 @@
-"""Two values: the parts of a runtime, and the status it shows."""
+"""Two values: the parts of a runtime, and the status that it shows."""
 
 import os
 from collections.abc import Awaitable, Callable, Mapping
@@ -28,26 +28,26 @@ ADDED = "workspace.added"
 
 @dataclass(slots=True)
 class Added:
-    """The real paths of folders in which the agent works too; they change during a session."""
+    """The real paths of the added folders, which may change during a session."""
 
     paths: tuple[Path, ...] = ()
 
 
 MakeWalls: TypeAlias = Callable[[Config, Callable[[], Rules]], "Walls"]
-"""(configuration, the rules in force) -> the sandbox that it asks for."""
+"""(configuration, the rules in effect) -> the configured sandbox."""
 
 
 @dataclass(frozen=True, slots=True)
 class Setup:
     """The parts of a runtime.
 
-    `child_env` is the environment of commands that run without a question, `approved_env` of those the user has
-    approved (git's hooks run in it); neither contains a key. `load_config` reads the configuration again, for a
-    trusted directory or not. `zone` is the time zone for display, None for the machine's. `environ` is the original
-    environment with keys; no child process gets it. `walls` makes the sandbox; without it there is none.
-    `append_prompt` is a text at the end of the system prompt of each session that begins; tasks do not get it.
-    `naming` holds the name that the session of the next prompt gets, if any. On `local_ports` a screen looks for a
-    model server once it is there: without a key, to offer one.
+    `child_env` is the environment of commands that run without a question. `approved_env` is that of commands the
+    user has approved, where git's hooks also run. Neither contains a key. `load_config` reads the configuration
+    again; its argument tells whether the directory is trusted. `zone` is the time zone for display, None for the
+    machine's. `environ` is the original environment with keys; no child process gets it. `walls` makes the sandbox;
+    without it there is none. `append_prompt` is appended to the system prompt of each new session, but not of tasks.
+    `naming` holds the name for the session of the next prompt, if any. A screen without a key looks for model servers
+    on `local_ports`, to offer one.
     """
 
     places: Places
@@ -71,7 +71,7 @@ class Setup:
 
 
 def rules_of(config: Config) -> Rules:
-    """The configured permission rules."""
+    """Return the configured permission rules."""
     permissions = config.permissions
     return Rules(permissions.allow, permissions.ask, permissions.deny)
 
@@ -82,12 +82,13 @@ def keeper_of(
     rules: ProjectRules,
     warn: Callable[[str], None],
 ) -> SessionGatekeeper:
-    """The gatekeeper of a runtime with these parts. `rules` are those kept for directories; `warn` tells the user."""
+    """Return the gatekeeper of a runtime with these parts. `rules` are those stored for directories; `warn` tells the
+    user."""
 
     def keep(rule: str) -> None:
         try:
             rules.keep(setup.cwd, rule)
-        except ConfigError as error:  # it holds for the session all the same
+        except ConfigError as error:  # the rule still applies to this session
             warn(f"{error.message}; {error.hint}")
 
     return SessionGatekeeper(
@@ -110,9 +111,10 @@ def keeper_of(
 class Status:
     """The figures of the status bar, from one ledger and one bill.
 
-    `held` says why the gate holds a prune back, or is ""; `estimated`: the endpoint has not reported a request yet;
-    `rough`: it has reported too few results to show how it counts them; `waiting` are the queued messages; `sandbox`
-    is the word for it, "" while it is tried; `jobs` counts the commands in the background.
+    `held` is the reason why the gate holds a prune back, or "". `estimated`: the endpoint has not reported a request
+    yet. `rough`: it has reported too few results to show how it counts them. `waiting` is the number of queued
+    messages. `sandbox` describes the sandbox in a word, "" while it is being tried. `jobs` is the number of
+    background commands.
     """
 
     ledger: Ledger

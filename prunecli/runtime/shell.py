@@ -23,8 +23,9 @@ async def shell(
 ) -> str:
     """Run the user's own command, outside the sandbox; the model sees it and its output unless `!!` was typed.
 
-    Returns the output; `progress` gets its last lines while it runs, `so_far` all of it if it is interrupted. A
-    canceled command is recorded with its output so far. Raises ToolError if it cannot run, StorageFailed.
+    Returns the output. While the command runs, `progress` gets the last lines; if it is interrupted, `so_far` gets
+    the whole output. A canceled command is recorded with its output so far. Raises ToolError if it cannot run,
+    StorageFailed.
     """
     tool = runtime.tools.get("bash") or load_tools(("bash",))["bash"]
     session, key = runtime.session, f"!{command}"
@@ -45,7 +46,7 @@ async def shell(
         await asyncio.to_thread(session.commit)
         raise
     except ToolError:
-        session.running.forget()  # it never ran
+        session.running.forget()  # the command never ran
         raise
     output = bounded_output(output, runtime.config.tools.max_output_bytes)
     text = "\n".join(block.text for block in output.content if isinstance(block, Text))

@@ -1,4 +1,4 @@
-"""The skills of a runtime, and what its sessions' models know of them."""
+"""The skills of a runtime, and the notices about them to the model."""
 
 from collections.abc import Callable, Sequence
 
@@ -17,7 +17,7 @@ TITLE = "skills"
 
 
 class Skills:
-    """The skills that are there. `looked` is false until their folders were looked at, which no start needs."""
+    """The available skills. `looked` is False until their folders have been read, which startup does not need."""
 
     def __init__(self, setup: Setup, session: Callable[[], Session], gatekeeper: SessionGatekeeper) -> None:
         self._setup = setup
@@ -31,7 +31,7 @@ class Skills:
         self.problems: tuple[str, ...] = ()
 
     def look(self) -> None:
-        """Look at the folders again. Files are read only if they are new or changed."""
+        """Check the folders again. Files are read only if they are new or changed."""
         cwd, places = self._setup.cwd, self._setup.places
         project = down_to(cwd) if self._gatekeeper.trusted else ()
         shelved = self._shelf.look(folders("skills", project, places.config, places.home))
@@ -50,17 +50,17 @@ class Skills:
         self._gatekeeper.readable = tuple(str(skill.folder.resolve()) for skill in by_name.values())
 
     def listing(self) -> str:
-        """What a session's system prompt says about them, "" if there are none."""
+        """Return the text about skills for a session's system prompt, "" if there are none."""
         if not self.looked:
             self.look()
         return listing(list(self.by_name.values()), self.count)
 
     def count(self, text: str) -> int:
-        """The tokens of a text."""
+        """Return the tokens of a text."""
         return self._session().context.counts.counter.count(text)
 
     def due(self) -> Sequence[UserMessage]:
-        """The notice of what changed since the model was told, if anything did."""
+        """Return the notice of changes since the last notice, if there are any."""
         session = self._session()
         state = session, len(session.records), self._shelved
         if not self.looked or self._answered == state:

@@ -1,4 +1,4 @@
-"""What the log of a session says of its tasks: their numbers, their sessions, and what they cost."""
+"""Reads a session's tasks from its log: their numbers, their sessions and their costs."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -18,8 +18,8 @@ from prunecli.session.session import Session
 
 
 def number_of(records: Sequence[Record], call_id: str) -> tuple[int, int]:
-    """The number of a task in its session, from 1, and the seq of the message that called it: the newest call with
-    this id."""
+    """Return the number of a task in its session, from 1, and the seq of the message with its call (the newest with
+    this id)."""
     number, found = 0, (0, 0)
     for record in records:
         if isinstance(record.event, AssistantMessage):
@@ -31,7 +31,7 @@ def number_of(records: Sequence[Record], call_id: str) -> tuple[int, int]:
 
 
 def child_of(records: Sequence[Record], number: int) -> str:
-    """The id of the session of a task, as its result says; "" without one."""
+    """Return the id of a task's session from the task's result; "" without one."""
     for record in reversed(records):
         task = task_of(record.event)
         if task.get("number") == number:
@@ -40,7 +40,7 @@ def child_of(records: Sequence[Record], number: int) -> str:
 
 
 def task_of(event: Event) -> Mapping[str, Json]:
-    """What a result says about its task; empty for other results and events."""
+    """Return the facts about a task in its result; {} for other results and events."""
     found = event.details.get("task") if isinstance(event, ToolResult) and event.tool_name == TASK else None
     return found if isinstance(found, Mapping) else {}
 
@@ -58,7 +58,7 @@ def bill(parent: Session, session: Session, event: object) -> None:
 
 
 def bill_rest(parent: Session, session: Session) -> None:
-    """Bill what the parent's log does not know of a task because of a crash."""
+    """Bill the records of a task that are missing from the parent's log because of a crash."""
     places = (one.event.child for one in parent.records if isinstance(one.event, AttemptBilled))
     seqs = (place["seq"] for place in places if place and place.get("id") == session.id)
     known = max((seq for seq in seqs if isinstance(seq, int)), default=-1)

@@ -1,4 +1,4 @@
-"""Words about tasks: what a running one does now, what it answered, and its entries for recall."""
+"""Texts about tasks: the current activity of a running task, its answer, and its entries for recall."""
 
 from collections.abc import Mapping, Sequence
 
@@ -13,18 +13,18 @@ from prunecli.session.session import Session
 from prunecli.tools.tool import Tool
 
 LINES = 6
-"""The most lines below the line of a running task."""
+"""Maximum lines below the line of a running task."""
 MOST_LISTED = 400
 _LINE_CHARS = 160
 
 
 def say(parent: Session, call_id: str, now: str, lines: Sequence[str] = ()) -> None:
-    """Tell the parent's readers what a task does now."""
+    """Tell the parent's readers the current activity of a task."""
     parent.tell(ToolProgress(call_id, "\n".join(lines), now))
 
 
 class View:
-    """Follows a task and tells the readers of its parent what it does."""
+    """A follower of a task that tells the readers of its parent about its activity."""
 
     def __init__(self, parent: Session, call_id: str, tools: Mapping[str, Tool]) -> None:
         self._parent, self._call_id, self._tools = parent, call_id, tools
@@ -61,7 +61,7 @@ class View:
 
 
 def facts(session: Session, bill: Bill, duration_ms: int) -> dict[str, Json]:
-    """The figures of a task: those of the bill are of this program's run and all before."""
+    """Return the figures of a task. Those of the bill include earlier runs of the program."""
     events = [record.event for record in session.records]
     prunes = [event for event in events if isinstance(event, PrunApplied) and event.source != "user"]
     return {
@@ -77,7 +77,7 @@ def facts(session: Session, bill: Bill, duration_ms: int) -> dict[str, Json]:
 
 
 def in_words(task: Mapping[str, Json], state: str) -> str:
-    """A task in one line, from its facts."""
+    """Return a task in one line, from its facts."""
     prunes = f", {task['prunes']} prunes of ~{short(task['pruned_tokens'])}" if task.get("prunes") else ""
     return (
         f"Task {task['number']} ({task['agent'] or 'no agent'}, {task['model'] or 'no answer yet'}): {state}, "
@@ -86,7 +86,8 @@ def in_words(task: Mapping[str, Json], state: str) -> str:
 
 
 def answer(records: Sequence[Record], ended: str, problem: str, number: int) -> str:
-    """The answer of a task for the model: its last words, how it ended if not well, and its handle for recall."""
+    """Return the answer of a task for the model: its last message, any problem at its end, and its handle for
+    recall."""
     said = (
         plain_text(one.event.content) for one in reversed(records) if isinstance(one.event, AssistantMessage)
     )
@@ -106,7 +107,7 @@ def answer(records: Sequence[Record], ended: str, problem: str, number: int) -> 
 
 
 def original(session: Session, number: int, seq: int) -> tuple[Block, ...]:
-    """The original content of an entry; seq 0 lists the entries. Raises ToolError."""
+    """Return the original content of an entry; seq 0 lists the entries. Raises ToolError."""
     if seq:
         return original_of(session.context, seq)
     lines = [f"[task {number}: {session.id}]"]

@@ -1,4 +1,4 @@
-"""Sends the to-do list again, once, after a compaction or an edit removed the call that contains it."""
+"""Sends the to-do list once more after a compaction or an edit removed the call that contains it."""
 
 from collections.abc import Callable, Sequence
 
@@ -19,7 +19,7 @@ class TodoNotice:
         self._answered: tuple[object, ...] = ()
 
     def due(self) -> Sequence[UserMessage]:
-        """The notice, if the context has the list neither in a call nor in an earlier notice."""
+        """Return the notice, if the context has the list neither in a call nor in an earlier notice."""
         session = self._session()
         state = session, len(session.records)
         if self._answered == state:

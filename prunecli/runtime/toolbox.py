@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
 
 def web_of(config: Config, environ: Mapping[str, str]) -> "Web":
-    """How web_fetch reaches pages: the user's private hosts, and the proxy and certificates of the provider."""
-    from prunecli.tools.web.access import Web  # deferred, as no start needs it
+    """Return the settings of web_fetch: the user's private hosts, and the provider's proxy and certificates."""
+    from prunecli.tools.web.access import Web  # deferred, since startup does not need it
 
     def route(url: str) -> tuple[str, str]:
         from prunecli.providers.network import route  # deferred: only a fetch needs it
@@ -42,7 +42,7 @@ def web_of(config: Config, environ: Mapping[str, str]) -> "Web":
 
 
 def load_tools(enabled: Iterable[str], sandboxed: bool = False) -> dict[str, Tool]:
-    """Load tools by name, in the order given. `sandboxed`: bash can ask to run outside. With the tool jobs, its
+    """Load tools by name, in the order given. `sandboxed`: bash can ask to run outside. With the tool `jobs`, its
     commands can move to the background. Raises ConfigError for an unknown name."""
     tools: dict[str, Tool] = {}
     names = tuple(enabled)
@@ -63,8 +63,8 @@ def _bash(sandboxed: bool, movable: bool) -> Bash:
 
 
 def summaries(tools: Mapping[str, Tool], cwd: Path) -> Callable[[str, Mapping[str, Json]], str]:
-    """A function that summarizes a call by tool name and input; "" for an unknown tool. Paths below the working
-    directory are shown relative to it."""
+    """Return a function that summarizes a call by tool name and input; "" for an unknown tool. Paths below the
+    working directory are shown relative to it."""
 
     def summary(name: str, given: Mapping[str, Json]) -> str:
         tool = tools.get(name)
@@ -79,7 +79,7 @@ def summaries(tools: Mapping[str, Tool], cwd: Path) -> Callable[[str, Mapping[st
 
 
 def _paths(tool: Tool, given: Mapping[str, Json]) -> tuple[str, ...]:
-    """The paths that a call touches, including calls imported from other agents."""
+    """Return the paths that a call touches, including calls imported from other agents."""
     try:
         touches = touches_of(tool, parse(tool.Input, given))
     except ToolError:
@@ -88,7 +88,7 @@ def _paths(tool: Tool, given: Mapping[str, Json]) -> tuple[str, ...]:
 
 
 def _pages(session: Session, choices: Choices) -> Pages | None:
-    """The pages of recall; None in a session whose model was told of a recall without lines."""
+    """Return the pages of recall; None in a session whose tool schema for recall has no lines."""
     if choices.expectations is None or not takes(session.context.settings.get(PREAMBLE), "recall", "lines"):
         return None
     return Pages(session.context.counts.counter.count, choices.expectations.page)
@@ -108,7 +108,7 @@ def tool_context(
     jobs: Jobs | None = None,
     ask: "AskUser | None" = None,
 ) -> ToolContext:
-    """The context of the next tool call: the user `approved` this very call; it only `reads`.
+    """Return the context of the next tool call. `approved`: the user approved this call; `reads`: it only reads.
 
     In a small window, one output takes a quarter of it at most (a byte for each token); otherwise a single result
     might never fit into a request.

@@ -1,7 +1,7 @@
 """The usage of one session by day, model and origin: tokens, cost, cache, prunes and savings.
 
-The figures are those of `/cost`: the same payments, at the same prices. Only sessions with prunes or shortened
-results are folded, because others saved nothing.
+The figures match `/cost`: the same payments, at the same prices. Only sessions with prunes or shortened results are
+folded, because others saved nothing.
 """
 
 import json
@@ -31,9 +31,9 @@ Origin: TypeAlias = Literal["own", "copied", "imported"]
 
 @dataclass(slots=True)
 class Sums:
-    """Totals of requests. `input` are uncached tokens, `cost` is in USD for requests with a known price, `unpriced`
-    counts the others. `withheld` are the tokens that pruning kept out of requests, `saved` is its net effect in USD,
-    and `pruned` are the tokens of pruned results."""
+    """Totals of requests. `input` is uncached tokens. `cost` is in USD, for requests with a known price; `unpriced`
+    counts the others. `withheld` is the tokens that pruning kept out of requests, and `saved` its net effect in USD.
+    `pruned` is the tokens of pruned results."""
 
     requests: int = 0
     input: int = 0
@@ -63,7 +63,7 @@ class Sums:
         return self.cache_read / self.prompt if self.prompt else 0.0
 
     def to_json(self) -> dict[str, Any]:
-        """The figures as JSON, with the cache share."""
+        """Return the figures as JSON, with the cache share."""
         return {**asdict(self), "cache_hit": round(self.hit, 4)}
 
 
@@ -103,7 +103,7 @@ class SessionUsage:
     rows: list[UsageRow] = field(default_factory=list)
 
     def to_text(self) -> str:
-        """All of it as one line of JSON."""
+        """Return all of it as one line of JSON."""
         return json.dumps(asdict(self), separators=(",", ":"))
 
     @staticmethod
@@ -120,8 +120,8 @@ class SessionUsage:
 
 @dataclass(frozen=True, slots=True)
 class Pricing:
-    """The pricing of usage: `price(model, usage)` in USD, the cache's lifetime, an empty context to fold a session
-    into, and the time zone of days (None for the machine's)."""
+    """The pricing of usage: `price(model, usage)` in USD, the lifetime of the cache, a function that makes an empty
+    context, and the time zone of days (None for the machine's)."""
 
     price: Callable[[str, Usage], float | None]
     ttl_ms: int
@@ -132,7 +132,7 @@ class Pricing:
 def usage_of(
     records: Sequence[Record], pricing: Pricing, whole: Callable[[Record], Record] = lambda record: record
 ) -> SessionUsage:
-    """The usage of a session with these records. `whole` loads content that is stored beside the log."""
+    """Return the usage of a session with these records. `whole` loads content that is stored beside the log."""
     started = next((one.event for one in records if isinstance(one.event, SessionStarted)), None)
     model = started.model if started else ""
     parent = started.parent if started and isinstance(started.parent, dict) else {}
@@ -185,7 +185,7 @@ def _payments(
     price: Callable[[str, Usage], float | None],
     whole: Callable[[Record], Record],
 ) -> list[Paid]:
-    """All responses with usage. Folds the session only if something was kept out of a request."""
+    """Return all responses with usage. Folds the session only if something was kept out of a request."""
     if not any(map(_keeps_out, records)):
         return paid(records, price)
     context = pricing.context()
@@ -210,7 +210,7 @@ def _keeps_out(record: Record) -> bool:
 
 
 def _foreign(records: Sequence[Record]) -> set[int]:
-    """The responses to other programs' requests: no request of ours precedes them."""
+    """Return the responses to other programs' requests, which no request of prunecli's precedes."""
     found, sent = set[int](), False
     for record in records:
         event = record.event

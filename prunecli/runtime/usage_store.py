@@ -30,7 +30,7 @@ _PUT = "insert or replace into usage values (?, ?, ?)"
 
 
 class UsageStore:
-    """The usage of the sessions at these paths. `key` names the prices and settings the figures depend on."""
+    """The usage of the sessions at these paths. `key` names the prices and settings that the figures depend on."""
 
     def __init__(self, folder: Path, pricing: Pricing, key: str) -> None:
         self._file = folder / NAME
@@ -38,7 +38,7 @@ class UsageStore:
         self._key = sha256(f"{SCHEMA} {key}".encode()).hexdigest()[:16]
 
     def each(self, paths: Iterable[Path]) -> Iterator[tuple[Path, SessionUsage | None]]:
-        """The usage of each session, None for a file that holds no readable record."""
+        """Yield the usage of each session, None for a file that holds no readable record."""
         database, fresh = self._open(), list[tuple[bytes, str, str]]()
         try:
             for path in paths:
@@ -65,7 +65,7 @@ class UsageStore:
         return found
 
     def _known(self, database: "sqlite3.Connection | None", path: Path) -> tuple[str, SessionUsage | None]:
-        """The identity of a file, "" if it is gone, and its figures if they are still valid."""
+        """Return the identity of a file, "" if it is gone, and its figures if they are still valid."""
         try:
             state = path.stat()
         except OSError:
@@ -116,8 +116,8 @@ class UsageStore:
 
 @dataclass(slots=True)
 class UsageReport:
-    """The sums. `imported` is the usage by other programs at our prices, which no other figure includes. `damaged`
-    has sessions with the number of their unreadable lines, None if nothing could be read."""
+    """The sums. `imported` is the usage by other programs at prunecli's prices, which no other figure includes.
+    `damaged` has sessions with the number of their unreadable lines, None if nothing could be read."""
 
     sessions: list[SessionUsage] = field(default_factory=list)
     rows: list[tuple[SessionUsage, UsageRow]] = field(default_factory=list)
@@ -126,7 +126,7 @@ class UsageReport:
     damaged: list[tuple[str, int | None]] = field(default_factory=list)
 
     def by(self, key: Callable[[SessionUsage, UsageRow], str]) -> dict[str, Sums]:
-        """The sums under each key, in order of first appearance."""
+        """Return the sums under each key, in order of first appearance."""
         found: dict[str, Sums] = {}
         for session, row in self.rows:
             found.setdefault(key(session, row), Sums()).add(row.sums)
@@ -163,7 +163,7 @@ class UsageReport:
         return total(row.sums for _, row in self.foreign)
 
     def to_json(self) -> dict[str, Any]:
-        """The report as `sessions stats --json` prints it; a session's figures are those of its /cost."""
+        """Return the report as `sessions stats --json` prints it; a session's figures are those of its /cost."""
 
         def parts(sums: dict[str, Sums]) -> list[dict[str, Any]]:
             return [{"name": name, **one.to_json()} for name, one in sums.items()]
@@ -187,10 +187,10 @@ class UsageReport:
 def report_of(
     found: Iterable[tuple[Path, SessionUsage | None]], *, since: str = "", cwd: str = ""
 ) -> UsageReport:
-    """The report of these sessions, since a day, in one directory.
+    """Return the report of these sessions, since a day, in one directory.
 
-    The copied part of a session counts only if the original is gone. A task is billed to its session, so it counts
-    only if that session is gone.
+    The copied part of a session is counted only if the original is gone. A task is billed to its session, so it is
+    counted only if that session is gone.
     """
     report, known = UsageReport(), list[SessionUsage]()
     for path, one in found:

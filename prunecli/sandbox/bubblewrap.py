@@ -1,4 +1,5 @@
-"""Run a command in bubblewrap: namespaces, bind mounts, a seccomp filter. Linux only; needs `bwrap` 0.4 or newer."""
+"""Runs a command in bubblewrap: namespaces, bind mounts and a seccomp filter. Linux only; needs `bwrap` 0.4 or
+newer."""
 
 import os
 from collections.abc import Sequence
@@ -9,7 +10,7 @@ from prunecli.sandbox.layout import Layout
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """Our own folders and files, mounted over others.
+    """prunecli's own folders and files, which are mounted over others.
 
     `tmp` is the private /tmp of the run. `folder` and `file` are empty and have mode 0000; `bare` and `empty` are an
     empty folder and file that can be read.
@@ -32,10 +33,10 @@ def words(
     network: bool,
     seccomp: str,
 ) -> list[str]:
-    """The command in bubblewrap. `seccomp` is the number of the descriptor with the filter.
+    """Return the command in bubblewrap. `seccomp` is the descriptor with the filter.
 
-    The order matters: later mounts cover earlier ones. Without --die-with-parent, the supervisor can list leftover
-    processes before it kills them, which it always does.
+    The order matters: later mounts cover earlier ones. --die-with-parent is not used, so that the supervisor can list
+    leftover processes before it kills them, which it always does.
     """
     said = [
         program,

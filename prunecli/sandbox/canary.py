@@ -1,6 +1,6 @@
-"""Choose the sandbox by trying each: a command inside must work, and must fail to do three forbidden things.
+"""Chooses the sandbox by trying each: a command inside must work, and must fail to do three forbidden things.
 
-A version says little: containers and kernels forbid what bubblewrap needs in many ways.
+Checking versions is not enough, because containers and kernels can prevent bubblewrap in many ways.
 """
 
 import os
@@ -38,7 +38,7 @@ _FAILED = {
 def choose(
     workspace: str, env: Mapping[str, str], *, only: str = "", platform_name: str = sys.platform
 ) -> Chosen:
-    """The first working sandbox, or the reason that none works. Starts no program from the workspace."""
+    """Return the first working sandbox, or the reason that none works. Starts no program from the workspace."""
     if platform_name == "darwin":
         found = Chosen("seatbelt", seatbelt.PROGRAM)
         why = _why_not(found, env) if os.access(seatbelt.PROGRAM, os.X_OK) else "it is not there"
@@ -65,7 +65,7 @@ def choose(
 
 
 def program_outside(env: Mapping[str, str], name: str, workspace: str) -> str | None:
-    """The program's real path; one that lies in the workspace, or in a relative folder of PATH, does not count."""
+    """Return the program's real path. Programs in the workspace or in a relative folder of PATH are ignored."""
     for folder in env.get("PATH", os.defpath).split(os.pathsep):
         path = os.path.join(folder, name)
         end = os.path.realpath(path)
@@ -76,7 +76,7 @@ def program_outside(env: Mapping[str, str], name: str, workspace: str) -> str | 
 
 
 def _why_not(chosen: Chosen, env: Mapping[str, str]) -> str:
-    """Why this sandbox does not work, or ""."""
+    """Return why this sandbox does not work, or ""."""
     shell = "/bin/bash" if os.access("/bin/bash", os.X_OK) else shutil.which("bash", path=env.get("PATH"))
     if shell is None:
         return "bash was not found"
@@ -107,7 +107,7 @@ def _tried(trial: Walls, chosen: Chosen, command: Sequence[str], root: str, env:
             timeout=SECONDS,
             check=False,
         )
-    if os.path.lexists(os.path.join(root, "..", "out.txt")):  # a file in the private /tmp is not this one
+    if os.path.lexists(os.path.join(root, "..", "out.txt")):  # not a file in the private /tmp
         return "it lets commands write outside"
     if done.returncode == 42 and os.path.exists(os.path.join(root, "sub", "in.txt")):
         return ""

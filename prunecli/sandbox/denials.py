@@ -1,7 +1,7 @@
-"""Explain in one line what the sandbox blocked, judging by a failed command's output. Pure.
+"""Explains in one line what the sandbox blocked, judging by a failed command's output. Pure.
 
-Only the system's own error messages count, so that the model does not ask to leave the sandbox for a command that
-fails anyway.
+Only the system's own error messages are recognized, so that the model does not ask to leave the sandbox for a command
+that fails anyway.
 """
 
 import re
@@ -12,7 +12,7 @@ from prunecli.sanitize import one_line
 _ASK = "to run it outside, set outside=true and give a reason"
 _READ_ONLY = re.compile(r"read-only file ?system|\bEROFS\b|errno 30\b", re.IGNORECASE)
 _KEPT = re.compile(rf"{_READ_ONLY.pattern}|device or resource busy|\bEBUSY\b", re.IGNORECASE)
-"""A file that is kept can't be replaced either, because something is mounted there."""
+"""The errors for a read-only file, including attempts to replace it, which fail because of the mount."""
 _NO_NETWORK = re.compile(
     r"network is unreachable|temporary failure in name resolution|could not resolve (?:host|proxy)"
     r"|name or service not known|\bE(?:NETUNREACH|AI_AGAIN|NOTFOUND)\b|address family not supported"
@@ -34,19 +34,18 @@ def explain(
     unset: Collection[str] = (),
     landlock: bool = False,
 ) -> str:
-    """What the sandbox blocked, with the way out; "" if nothing points to it.
+    """Return what the sandbox blocked, and how to continue; "" if the output does not point to the sandbox.
 
-    `hidden` are the paths that can't be opened, `obeyed` those kept because other programs obey them. `network`: it
-    is not restricted at all; `refused` are the hosts that the proxy refused, `unset` the variables that the command
-    did not get. `landlock` refuses like any file system.
+    `hidden` are the paths that can't be opened, and `obeyed` the read-only files that control other programs.
+    `network`: the network is not restricted. `refused` are the hosts that the proxy refused, and `unset` the
+    variables that the command did not get. `landlock`: the sandbox is Landlock, whose errors look like those of any
+    file system.
     """
     if refused:
         return f"blocked by the sandbox: the network reaches listed hosts only, not {one_line(refused[-1])}; {_ASK}"
     for path in obeyed:
         if any(_names(_last(path), line) for line in output.splitlines() if _KEPT.search(line)):
-            return (
-                f"blocked by the sandbox: {_last(path)} is read-only, because other programs obey it; {_ASK}"
-            )
+            return f"blocked by the sandbox: {_last(path)} is read-only, because it controls other programs; {_ASK}"
     if line := _line_with(_READ_ONLY, output):
         return f"blocked by the sandbox: {_place(line)}; {_ASK}"
     if not network and _NO_NETWORK.search(output):
@@ -57,7 +56,7 @@ def explain(
             if any(_names(name, line) for line in output.splitlines() if _REFUSED.search(line)):
                 return f"blocked by the sandbox: {name} may contain secrets and is hidden; {_ASK}"
         if landlock:
-            return f"blocked by the sandbox: writing outside of the workspace or in its top folder; {_ASK}"
+            return f"blocked by the sandbox: writing outside the workspace or in its top folder; {_ASK}"
     if name := next((name for name in sorted(unset) if _names(name, output)), ""):
         return f"blocked by the sandbox: only an approved command gets the variable {name}; {_ASK}"
     return ""
@@ -70,9 +69,7 @@ def _line_with(pattern: re.Pattern[str], output: str) -> str:
 def _place(line: str) -> str:
     if _PROTECTED.search(line):
         return ".prunecli is read-only"
-    return (
-        "the git repository is read-only" if _REPOSITORY.search(line) else "writing outside of the workspace"
-    )
+    return "the git repository is read-only" if _REPOSITORY.search(line) else "writing outside the workspace"
 
 
 def _last(path: str) -> str:

@@ -1,10 +1,10 @@
-"""Run a command under Landlock and a seccomp filter, where bubblewrap can't run. Linux 6.12 or newer.
+"""Runs a command under Landlock and a seccomp filter, where bubblewrap can't run. Linux 6.12 or newer.
 
-Landlock only grants: what is granted for a folder is granted for all below it. So a folder with something hidden or
-protected in it is not granted itself, but each of its other entries is. The cost of this sandbox: a command
-can't make files in such a folder (the workspace's own, which has .git), read those made there meanwhile, or use /tmp
-(TMPDIR leads to a private folder). Modes, owners and times can't be changed at all, and no socket can be opened while
-the network is off: Landlock does not know these, so the filter refuses them everywhere. Names of files are visible.
+Landlock only grants rights, and a right on a folder applies to everything below it. So a folder with hidden or
+protected content gets no rights itself, but each of its other entries does. This sandbox has costs. A command can't
+create files in such a folder (the workspace's own, which has .git), read files created there meanwhile, or use /tmp
+(TMPDIR leads to a private folder). Modes, owners and times can't be changed, and no socket can be opened while the
+network is off: Landlock does not cover these, so the filter refuses them everywhere. Names of files are visible.
 """
 
 import ctypes
@@ -30,26 +30,27 @@ _START = "import sys; sys.path.insert(0, sys.argv.pop(1)); import landlock_start
 
 
 def version() -> int:
-    """The kernel's version of Landlock, 0 without it."""
+    """Return the kernel's version of Landlock, 0 without it."""
     if not sys.platform.startswith("linux"):
         return 0
     return max(0, int(ctypes.CDLL(None).syscall(CREATE_RULESET, None, 0, 1)))
 
 
 def words(orders: int, command: Sequence[str]) -> list[str]:
-    """The command under Landlock; `orders` is the number of the descriptor with `orders_for`."""
+    """Return the command under Landlock; `orders` is the descriptor with the content of `orders_for`."""
     return [INTERPRETER, "-I", "-S", "-c", _START, str(Path(__file__).parent), str(orders), *command]
 
 
 def orders_for(layout: Layout, tmp: str, *, network: bool) -> bytes:
-    """The filter and the grants, as the start program reads them: a length, the filter, then NUL-ended grants."""
+    """Return the filter and the grants in the form that the start program reads: a length, the filter, then grants,
+    each ended by NUL."""
     program = filter_program(sockets=_FAMILIES if network else (), metadata=False)
     grants = b"".join(kind + os.fsencode(path) + b"\0" for kind, path in granted(layout, tmp))
     return len(program).to_bytes(4, "little") + program + grants
 
 
 def granted(layout: Layout, tmp: str) -> Iterator[tuple[bytes, str]]:
-    """What may be read and run, and what may be written too."""
+    """Yield the paths that may be read and run, and those that may also be written."""
     hidden = (*layout.hidden, *layout.emptied)
     shown = (*layout.readable, *layout.writable)
     for path in ("/", *shown):
@@ -65,14 +66,14 @@ def granted(layout: Layout, tmp: str) -> Iterator[tuple[bytes, str]]:
 
 
 def inner_environment(env: Mapping[str, str], tmp: str) -> dict[str, str]:
-    """The environment inside, whose temporary files are in `tmp`."""
+    """Return the environment inside, whose temporary files are in `tmp`."""
     moved = {name: f"{tmp}{value[4:]}" for name, value in env.items() if value.startswith("/tmp/")}  # noqa: S108
     drop = {} if "LC_CTYPE" in env else {"PRUNECLI_DROP_LC_CTYPE": "1"}
     return {**env, **{name: moved[name] for name in CACHES if name in moved}, **drop, "TMPDIR": tmp}
 
 
 def _around(path: str, closed: Sequence[str]) -> Iterator[str]:
-    """The path, or where something closed lies in it, its other entries."""
+    """Yield the path, or if it contains something closed, its other entries."""
     if lies_below(path, closed):
         return
     if not any(lies_below(one, (path,)) for one in closed):

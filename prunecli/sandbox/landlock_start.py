@@ -1,4 +1,5 @@
-"""Confine this process by Landlock and seccomp, then become the command. Run by its own interpreter, never imported.
+"""Confines this process by Landlock and seccomp, then becomes the command. Run by its own interpreter, never
+imported.
 
 Arguments: the number of a descriptor with the orders (see `landlock.orders_for`), then the command.
 """
@@ -19,7 +20,8 @@ _SCOPES = 3
 
 
 def main() -> None:
-    """Confine and run. Exits with 126 and a message when that fails: the command never runs unconfined."""
+    """Confine this process and run the command. If that fails, exit with 126 and a message: the command never runs
+    unconfined."""
     descriptor, command = int(sys.argv[1]), sys.argv[2:]
     try:
         with open(descriptor, "rb") as file:
@@ -36,7 +38,8 @@ def main() -> None:
 
 
 def confine(program: bytes, grants: list[bytes]) -> None:
-    """Put both walls around this process and take its capabilities, which pass some walls. Raises OSError."""
+    """Apply Landlock and seccomp to this process, and drop its capabilities, which bypass some restrictions. Raises
+    OSError."""
     library = ctypes.CDLL(None, use_errno=True)
 
     def checked(result: int) -> int:
@@ -49,7 +52,7 @@ def confine(program: bytes, grants: list[bytes]) -> None:
     _grant(library, ruleset, b"/", _READ_DIR)
     for grant in grants:
         _grant(library, ruleset, grant[1:], _ALL if grant[:1] == b"w" else _READ_FILE | _READ_DIR | _EXECUTE)
-    library.prctl(_SET_SECUREBITS, 3, 0, 0, 0)  # root is nobody special; refused to those who are not root
+    library.prctl(_SET_SECUREBITS, 3, 0, 0, 0)  # gives root no special rights; fails for other users
     checked(library.capset(struct.pack("=Ii", _CAPABILITIES, 0), bytes(24)))
     checked(library.prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0))
     checked(library.syscall(_RESTRICT, ruleset, 0))
@@ -60,7 +63,7 @@ def confine(program: bytes, grants: list[bytes]) -> None:
 
 
 def _grant(library: ctypes.CDLL, ruleset: int, path: bytes, rights: int) -> None:
-    """Grant the rights below a path; one that is gone needs none."""
+    """Grant the rights below a path. A path that no longer exists needs none."""
     try:
         descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC | os.O_NOFOLLOW)
     except OSError:

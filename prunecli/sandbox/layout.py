@@ -1,4 +1,4 @@
-"""What a sandboxed command sees of the disk: what is writable, read-only, hidden. Reads the disk, never writes."""
+"""Decides which files a sandboxed command can write, only read, or not see. Reads the disk, never writes."""
 
 import os
 import sys
@@ -13,11 +13,11 @@ from prunecli.tools.processes.command import INTERPRETER
 PROTECTED = (".git", ".prunecli", ".claude", ".mcp.json")
 """Files and folders that can start programs in the workspace: always read-only, and commands cannot create them."""
 GIT_STARTS_PROGRAMS = ("hooks", "config")
-"""The parts of `.git` that stay read-only even for git commands that may write to it."""
+"""The parts of `.git` that stay read-only even for git commands that may write to `.git`."""
 GIT_REDIRECTS = ("commondir", "config.worktree")
-"""Files of a git folder by which git reads more configuration, or another folder's: read-only, and removed if new."""
-PRIVATE = ("/tmp", "/var/tmp", "/run", "/dev")  # noqa: S108  # named, not used
-"""Folders that a private one replaces, which also hides the sockets of services in them."""
+"""Files of a git folder that make git read more configuration, or another folder's: read-only, and removed if new."""
+PRIVATE = ("/tmp", "/var/tmp", "/run", "/dev")  # noqa: S108  # only names
+"""Folders that are replaced by private ones, which also hides the sockets of services in them."""
 
 _HOME = (
     *(
@@ -85,7 +85,7 @@ _SESSION_VARIABLES = frozenset(
 )
 """Variables that lead to sockets of the user's session."""
 CACHES = {"GOCACHE": "/tmp/go-build", "UV_CACHE_DIR": "/tmp/uv"}  # noqa: S108
-"""Caches without which a program does not start; those of the user are read-only."""
+"""Writable places for caches that programs need to start, since the user's caches are read-only."""
 
 
 _NEEDED = tuple(os.path.realpath(path) for path in (sys.prefix, sys.base_prefix, INTERPRETER))
@@ -96,10 +96,10 @@ class Layout:
     """The view of one command; all paths are absolute and real.
 
     `writable`: folders, the workspace first. `readable`: other folders that stay visible, even below `PRIVATE`.
-    `kept`: paths in writable folders that are read-only; `reopened`: folders in those that are writable all the same,
-    and `missing`: paths that must not be created. `obeyed`: what other programs obey, `kept` unless the user allowed
-    the command. `hidden`: folders and files that can't be opened; `emptied`: files that programs read at their start,
-    which read as empty. `complete`: every secret of the workspace was found.
+    `kept`: paths in writable folders that are read-only; `reopened`: folders inside those that stay writable.
+    `missing`: paths that must not be created. `obeyed`: files that control other programs, `kept` unless the user
+    allowed the command. `hidden`: folders and files that can't be opened. `emptied`: files that programs read at
+    startup, which appear empty. `complete`: every secret of the workspace was found.
     """
 
     writable: tuple[str, ...]
@@ -117,9 +117,9 @@ class Layout:
 class Ground:
     """The inputs of a session's layouts: its folders, other paths to hide (`own`), and its secret files.
 
-    `allows` says whether a rule allows reading a secret of the workspace, `denied` lists other paths that rules hide;
-    `unix_sockets(home)` lists the system's. `needed`: what the start programs are read from; nothing hides it.
-    `added` are other folders that are part of the workspace, each with its secret files.
+    `allows` returns whether a rule allows reading a secret of the workspace. `denied` returns other paths that rules
+    hide, and `unix_sockets(home)` the system's sockets. `needed` are the folders of the start programs, which are
+    never hidden. `added` are other folders that belong to the workspace, each with its secret files.
     """
 
     workspace: str
@@ -140,7 +140,7 @@ class Ground:
         return (self.workspace, *(path for path, _ in self.added() if os.path.isdir(path)))
 
     def found(self) -> Found:
-        """The secret files of all of them."""
+        """Return the secret files of the workspace and the added folders."""
         parts = [self.secrets.files(), *(scan.files() for _, scan in self.added())]
         return Found(
             tuple(path for part in parts for path in part.paths),
@@ -150,8 +150,8 @@ class Ground:
 
 
 def layout_for(ground: Ground, *, git: bool, granted: bool = False, reads: bool = False) -> Layout:
-    """The layout of the next command; `git`: it may write to repositories, `granted`: to what programs obey.
-    `reads`: it only reads, so nothing is writable."""
+    """Return the layout of the next command; `git`: it may write to repositories; `granted`: it may write to files
+    that control other programs; `reads`: it only reads, so nothing is writable."""
     roots = ground.roots
     writable = tuple(dict.fromkeys((*roots, *ground.writable)))
     readable = tuple(_visible_again(ground, roots))
@@ -186,7 +186,7 @@ def layout_for(ground: Ground, *, git: bool, granted: bool = False, reads: bool 
 
 
 def inner_environment(env: Mapping[str, str]) -> dict[str, str]:
-    """The environment inside: without the session's sockets, caches that must be writable in /tmp."""
+    """Return the environment inside: without the session's sockets, and with caches that must be writable in /tmp."""
     kept = {name: value for name, value in env.items() if name not in _SESSION_VARIABLES}
     if "TMPDIR" in kept:
         kept["TMPDIR"] = "/tmp"  # noqa: S108  # the sandbox's own
@@ -196,12 +196,12 @@ def inner_environment(env: Mapping[str, str]) -> dict[str, str]:
 
 
 def lies_below(path: str, folders: Iterable[str]) -> bool:
-    """Whether a path is one of the folders or below one."""
+    """Return whether a path is one of the folders or below one."""
     return any(path == folder or path.startswith(folder.rstrip("/") + "/") for folder in folders)
 
 
 def _visible_again(ground: Ground, roots: tuple[str, ...]) -> Iterator[str]:
-    """What is needed below the private folders: the repository, the home folder, tools, name resolution."""
+    """Yield the paths needed below the private folders: the repository, the home folder, tools, name resolution."""
     wanted = [ground.home, *ground.needed]
     wanted += [path for root in roots for path in _repository(root)]
     wanted += ground.environ.get("PATH", "").split(os.pathsep)
@@ -213,7 +213,7 @@ def _visible_again(ground: Ground, roots: tuple[str, ...]) -> Iterator[str]:
 
 
 def _repository(workspace: str) -> Iterator[str]:
-    """The repository around the workspace, and the git folders of a linked worktree."""
+    """Yield the repository around the workspace, and the git folders of a linked worktree."""
     folder = workspace
     while not os.path.lexists(os.path.join(folder, ".git")):
         above = os.path.dirname(folder)
@@ -225,7 +225,7 @@ def _repository(workspace: str) -> Iterator[str]:
 
 
 def linked_git(folder: str) -> Iterator[str]:
-    """The folders that a `.git` file points at: the worktree's own and the shared one."""
+    """Yield the folders that a `.git` file points to: the worktree's own and the shared one."""
     own = _first_line(os.path.join(folder, ".git")).removeprefix("gitdir:").strip()
     if own:
         own = os.path.realpath(os.path.join(folder, own))
@@ -247,7 +247,7 @@ def _first_line(path: str) -> str:
 def _protected(
     roots: tuple[str, ...], writable: tuple[str, ...], git: bool, obeyed: Iterable[str], granted: bool
 ) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
-    """The protected paths of the workspace, whose folders are `roots`: (kept, reopened, missing)."""
+    """Return the protected paths of the workspace, whose folders are `roots`: (kept, reopened, missing)."""
     kept, reopened, missing = list[str](), list[str](), list[str]()
     for path in (os.path.join(root, name) for root in roots for name in PROTECTED):
         (missing if is_free(path) else kept).append(path)
@@ -271,13 +271,13 @@ def _protected(
                 missing.append(path)
     ends = dict.fromkeys(
         map(os.path.realpath, kept)
-    )  # a link may end elsewhere: that is not writable, or hidden
+    )  # a link may lead to a place that is not writable, or hidden
     kept = [end for end in ends if lies_below(end, (*writable, *reopened)) and os.path.lexists(end)]
     return tuple(kept), tuple(dict.fromkeys(reopened)), tuple(dict.fromkeys(missing))
 
 
 def _modules(folder: str) -> Iterator[str]:
-    """The git folders of submodules in a git folder."""
+    """Yield the git folders of submodules in a git folder."""
     above = os.path.join(folder, "modules")
     try:
         yield from (os.path.join(above, name) for name in os.listdir(above))
@@ -286,7 +286,7 @@ def _modules(folder: str) -> Iterator[str]:
 
 
 def is_free(path: str) -> bool:
-    """Whether nothing is there, or only an empty folder, as a killed command leaves one that was mounted over."""
+    """Return whether the path is missing, or an empty folder such as a killed command leaves as a mount point."""
     try:
         return not os.path.islink(path) and not os.listdir(path)
     except OSError:
@@ -301,7 +301,7 @@ def _at_home(ground: Ground) -> Iterator[str]:
 
 
 def _apart_from(path: str, shown: tuple[str, ...]) -> Iterator[str]:
-    """The path, or, if it contains a folder that is shown, its other contents."""
+    """Yield the path, or if it contains a folder that is shown, its other contents."""
     if not os.path.lexists(path):
         return
     if not any(lies_below(one, (path,)) for one in shown):
@@ -320,7 +320,7 @@ def _named_sockets(environ: Mapping[str, str]) -> Iterator[str]:
 
 
 def _outermost(paths: Iterable[str], shown: tuple[str, ...]) -> tuple[str, ...]:
-    """The paths that are visible and not below another of them, sorted."""
+    """Return the paths that are visible and not below another of them, sorted."""
     found = list[str]()
     for path in sorted(set(paths)):
         private = lies_below(path, PRIVATE) and not lies_below(path, shown)
@@ -330,5 +330,5 @@ def _outermost(paths: Iterable[str], shown: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def real(paths: Iterable[str | Path]) -> tuple[str, ...]:
-    """The real paths, in order."""
+    """Return the real paths, in order."""
     return tuple(dict.fromkeys(os.path.realpath(path) for path in paths))

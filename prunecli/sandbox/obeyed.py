@@ -1,8 +1,8 @@
-"""Set aside what a command made for other programs to obey: an `AGENTS.md`, a `.vscode` folder.
+"""Sets aside new files that control other programs, such as an `AGENTS.md` or a `.vscode` folder made by a command.
 
-What exists is read-only while a command runs. A path that does not exist can be closed only by mounting something
-there, which the editor, the watchers and the builds of the workspace would see come and go. So it is looked at again
-after the command, and what is new is renamed: nothing is lost, and no program obeys the new name.
+Existing ones are read-only while a command runs. A missing path can be closed only by mounting something there, which
+editors, watchers and builds in the workspace would see appear and disappear. So these paths are checked after the
+command, and new files are renamed. Nothing is lost, and no program uses the new name.
 """
 
 import os
@@ -17,7 +17,7 @@ _MOST_NAMED = 3
 
 
 def identities(paths: Iterable[str]) -> dict[str, Identity]:
-    """The identity of each path that exists."""
+    """Return the identity of each path that exists."""
     found = dict[str, Identity]()
     for path in paths:
         try:
@@ -29,7 +29,8 @@ def identities(paths: Iterable[str]) -> dict[str, Identity]:
 
 
 def set_aside(before: Mapping[str, Identity], after: Iterable[str]) -> list[str]:
-    """Rename what was made or replaced since `before`, and return the former paths. What was only moved stays."""
+    """Rename files that were made or replaced since `before`, and return their former paths. Files that were only
+    moved stay."""
     known, done = set(before.values()), list[str]()
     for path, identity in identities(after).items():
         was = before.get(path)
@@ -40,25 +41,25 @@ def set_aside(before: Mapping[str, Identity], after: Iterable[str]) -> list[str]
             if isinstance(was, str):
                 os.symlink(was, path)
         except OSError:
-            continue  # a folder above it was set aside, or it is gone
+            continue  # a folder above it was set aside, or the file is gone
         done.append(path)
     return done
 
 
 def in_words(paths: Iterable[str], workspace: str) -> str:
-    """What was set aside, with the way out, in one line; "" for nothing."""
+    """Return a line on the files that were set aside, and how to make them; "" if there are none."""
     names = [one_line(path.removeprefix(workspace.rstrip("/") + "/")) for path in paths]
     if not names:
         return ""
     more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
     return (
-        f"the sandbox renamed {', '.join(names[:_MOST_NAMED])}{more} to *{END}, because other programs obey such"
-        " files; to make them, use the write tool, which asks the user"
+        f"the sandbox renamed {', '.join(names[:_MOST_NAMED])}{more} to *{END}, because such files control"
+        " other programs; to make them, use the write tool, which asks the user"
     )
 
 
 def _free(path: str) -> str:
-    """The path, with the first free number appended if it is taken."""
+    """Return the path, with the first free number appended if it is taken."""
     number, free = 1, path
     while os.path.lexists(free):
         number += 1

@@ -1,11 +1,11 @@
-"""The HTTP proxy of a sandbox with a list of hosts: it connects to these and to nothing else.
+"""The HTTP proxy of a sandbox with a list of hosts. It connects only to these hosts.
 
-The sandbox has a network of its own with nothing but loopback. A small start program inside it opens a listening
-socket there and hands it to this process, which accepts on it: a socket stays in the network it was made in. So no
-program forwards anything inside, and this machine has no listening socket.
+The sandbox has its own network with only a loopback interface. A small start program inside opens a listening socket
+and hands it to this process, which accepts connections on it, because a socket stays in the network where it was
+made. So no program inside forwards anything, and this machine has no listening socket.
 
-Names are resolved here, addresses that are not public are refused, and the connection goes to the address that was
-checked. Both CONNECT and plain HTTP are spoken; each connection carries one request.
+Names are resolved here, addresses that are not public are refused, and the connection goes to the checked address.
+CONNECT and plain HTTP are supported; each connection carries one request.
 """
 
 import asyncio
@@ -59,7 +59,7 @@ Connect: TypeAlias = Callable[[str, int], Awaitable[tuple[asyncio.StreamReader, 
 
 
 def start_words(control: int, argv: Sequence[str], *, keep_locale: bool) -> list[str]:
-    """The command with the start program before it; `control` is the descriptor that it hands the socket to."""
+    """Return the command preceded by the start program, which hands the socket to the descriptor `control`."""
     return [INTERPRETER, "-I", "-S", "-c", LISTEN, str(control), str(int(keep_locale)), *argv]
 
 
@@ -69,12 +69,12 @@ async def _resolve(host: str, port: int) -> Sequence[str]:
 
 
 class _Refused(Exception):
-    """The request is refused; the text says why."""
+    """The request is refused; the text gives the reason."""
 
 
 @dataclass(slots=True)
 class Proxy:
-    """Connects to the listed hosts. `refused` are the requested hosts that are not listed."""
+    """A proxy that connects to the listed hosts. `refused` are requested hosts that are not listed."""
 
     patterns: tuple[str, ...]
     resolve: Resolve = _resolve
@@ -119,7 +119,7 @@ class Proxy:
             writer.write(_FORBIDDEN % len(said) + said)
             await writer.drain()
         except (OSError, TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
-            pass  # the connection is closed; the program inside sees that
+            pass  # the connection is closed, which the program inside sees
         finally:
             writer.close()
 

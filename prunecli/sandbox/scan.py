@@ -1,7 +1,7 @@
-"""Find the workspace's files that hold secrets or that other programs obey, quickly and again for each command.
+"""Finds the workspace's files that contain secrets or control other programs, quickly and again for each command.
 
-A folder is read again only if it changed; a recently changed one is always read again, because file system clocks are
-coarse. Installed packages are skipped: their keys are examples and their certificates are needed.
+A folder is read again only if it changed. A recently changed folder is always read again, because file system clocks
+are coarse. Installed packages are skipped, since their keys are examples and their certificates are needed.
 """
 
 import os
@@ -20,9 +20,9 @@ _INSTALLED = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The real paths of the secret files; not `complete` if there were too many folders to look at.
+    """The real paths of the secret files. `complete` is False if there were too many folders to examine.
 
-    `obeyed` are the paths, as found, that other programs obey.
+    `obeyed` are the paths, as found, of files that control other programs.
     """
 
     paths: tuple[str, ...]
@@ -38,13 +38,13 @@ class _Folder:
     secrets: tuple[str, ...]
     obeyed: tuple[str, ...]
     plain: frozenset[str]
-    """The names that are neither, once the folder has changed: those are not judged again."""
+    """Names that are neither, stored after the first change of the folder, so that they are not judged again."""
 
 
 class SecretScan:
-    """Finds files below a folder. `is_secret` and `is_obeyed` judge a path by its text.
+    """A scan for files below a folder. `is_secret` and `is_obeyed` judge a path by its text.
 
-    What lies in an obeyed folder is obeyed with it, and not listed.
+    Files in a folder that controls other programs are not listed separately.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class SecretScan:
         self._known: dict[str, _Folder] = {}
 
     def files(self) -> Found:
-        """The secret files of this moment, with every other name of the same file."""
+        """Return the current secret files, with every other name of the same files."""
         known, pending, complete = dict[str, _Folder](), [self._root], True
         while pending:
             path = pending.pop()
@@ -108,15 +108,16 @@ class SecretScan:
                         folders.append(entry.path)
             return _Folder(changed, seen, tuple(folders), tuple(secrets), tuple(obeyed), frozenset(plain))
         except OSError:
-            return None  # gone in the meantime, or nothing that a command could read either
+            return None  # gone in the meantime, or unreadable for a command too
 
     def _is_hideable(self, end: str) -> bool:
-        """Whether the target of a link may be hidden: a repository must not be able to hide a system folder."""
+        """Return whether the target of a link may be hidden: a repository must not be able to hide a system
+        folder."""
         inside = end.startswith(self._root.rstrip("/") + "/")
         return inside or self._is_secret(end) or os.path.isfile(end)
 
     def _twins(self, paths: set[str]) -> set[str]:
-        """Other names (hard links) of these files in the workspace."""
+        """Return other names (hard links) of these files in the workspace."""
         inodes = {found for path in paths if (found := _linked(path))}
         twins = set[str]()
         if inodes:
@@ -127,7 +128,7 @@ class SecretScan:
 
 
 def _linked(path: str) -> int:
-    """The inode of a file with several names, else 0."""
+    """Return the inode of a file with several names, else 0."""
     try:
         status = os.lstat(path)
     except OSError:

@@ -1,6 +1,6 @@
-"""The profile for macOS's sandbox-exec. Pure text. The tests compare it; they do not run it.
+"""The profile for macOS's sandbox-exec, as text. The tests compare it but do not run it.
 
-In a profile the last rule that matches decides, so what is hidden and protected comes after what is allowed.
+In a profile the last matching rule decides, so rules that hide and protect come after rules that allow.
 """
 
 from collections.abc import Iterable, Sequence
@@ -17,7 +17,7 @@ _SERVICES = (
 
 
 def profile(layout: Layout, tmp: str, *, network: bool) -> str:
-    """The profile of one command. `tmp` is its private folder for temporary files."""
+    """Return the profile of one command. `tmp` is its private folder for temporary files."""
     lines = [
         "(version 1)",
         "(deny default)",
@@ -43,12 +43,12 @@ def profile(layout: Layout, tmp: str, *, network: bool) -> str:
     if hidden:
         lines.append(f"(deny file-read* file-write* {_all('subpath', hidden)})")
     if network:
-        lines.append("(allow network*)")  # off means loopback too, which is not the sandbox's own here
+        lines.append("(allow network*)")  # "off" includes loopback, which is not the sandbox's own here
     return "\n".join(lines) + "\n"
 
 
 def words(layout: Layout, tmp: str, command: Sequence[str], *, network: bool) -> list[str]:
-    """The command under sandbox-exec."""
+    """Return the command under sandbox-exec."""
     return [PROGRAM, "-p", profile(layout, tmp, network=network), *command]
 
 
@@ -57,6 +57,6 @@ def _all(kind: str, paths: Iterable[str]) -> str:
 
 
 def _quoted(path: str) -> str:
-    """A path as a string of the profile's language."""
+    """Return a path as a string of the profile's language."""
     escaped = path.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'

@@ -1,8 +1,8 @@
 """A seccomp filter, assembled by hand: the system calls that a sandboxed command may not make.
 
-It closes what namespaces leave open: keyrings, AF_VSOCK and other sockets that know no network namespace, io_uring
-(which makes calls that a filter does not see), new user namespaces, and TIOCSTI (which types into a terminal).
-Calls of another architecture's table are refused, so no number can mean something else.
+It closes gaps that namespaces leave: keyrings, AF_VSOCK and other sockets outside network namespaces, io_uring (which
+makes calls that a filter does not see), new user namespaces, and TIOCSTI (which types into a terminal). Calls from
+another architecture's table are refused, so each number has only one meaning.
 """
 
 import os
@@ -138,11 +138,11 @@ _METADATA = frozenset(
         *("setxattr", "lsetxattr", "fsetxattr", "removexattr", "lremovexattr", "fremovexattr"),
     }
 )
-"""Calls that change a file's mode, owner, times or attributes: a read-only mount refuses them, Landlock does not."""
+"""Calls that change a file's mode, owner, times or attributes. A read-only mount refuses them; Landlock does not."""
 _ABSENT = frozenset({"clone3", "io_uring_setup", "io_uring_enter", "io_uring_register"})
-"""Refused as unknown to the kernel, so that programs use the older calls."""
+"""Calls that are reported as unknown to the kernel, so that programs use older ones."""
 _JUDGED = frozenset({"ioctl", "socket", "clone", "unshare"})
-"""Refused for some arguments only."""
+"""Calls that are refused only for some arguments."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,14 +157,14 @@ MACHINES: Mapping[str, Machine] = {
     "x86_64": Machine(0xC000003E, {**_SHARED, **_X86_64}),
     "aarch64": Machine(0xC00000B7, {**_SHARED, **_AARCH64}),
 }
-"""The architectures with a filter, by the name that uname gives. The sandbox needs one."""
+"""The architectures with a filter, by their names in uname. The sandbox needs a filter."""
 
 
 @cache
 def filter_program(
     *, sockets: tuple[int, ...] = (_AF_UNIX, _AF_INET, _AF_INET6), metadata: bool = True, machine: str = ""
 ) -> bytes:
-    """The filter as struct sock_filter[].
+    """Return the filter as struct sock_filter[].
 
     `sockets` are the allowed families; AF_NETLINK is allowed for routes with AF_INET (libraries list interfaces with
     it). `metadata`: modes, owners, times and attributes may be changed. Raises KeyError for an unknown machine.
@@ -204,7 +204,7 @@ def _argument(index: int) -> bytes:
 
 
 def _when(number: int, body: Sequence[bytes]) -> list[bytes]:
-    """The body for one call; the call passes if the body does not refuse it."""
+    """Return the instructions for one call, which is allowed unless the body refuses it."""
     whole = [*body, _step(_RETURN, _ALLOW)]
     return [_step(_JUMP_EQUAL, number, 0, len(whole)), *whole]
 

@@ -1,7 +1,7 @@
-"""The paths of the system's Unix sockets, which a sandboxed command shall not reach.
+"""The paths of the system's Unix sockets, which a sandboxed command must not reach.
 
-The kernel lists a socket by the path that it was bound to. A relative one says nothing of its folder: the working
-folders of all processes are tried, and the home folder is searched, because a service may have changed its folder
+The kernel lists a socket by the path that it was bound to. A relative path does not show its folder, so the working
+folders of all processes are tried. The home folder is searched too, because a service may have changed its folder
 after it made the socket.
 """
 
@@ -12,12 +12,12 @@ from collections.abc import Iterable, Iterator
 TABLE = "/proc/net/unix"
 MAX_DEPTH = 4
 MAX_ENTRIES = 20_000
-"""How deep, and through how many entries, the home folder is searched: only if a relative path is in the table, so
+"""Limits of depth and entries for searching the home folder. It is searched only if the table has a relative path, so
 most commands do not wait for it."""
 
 
 def unix_sockets(home: str = "", table: str = TABLE) -> Iterator[str]:
-    """The sockets of the system that have a path; those with a relative one as far as they are found."""
+    """Yield the system's sockets that have a path. Sockets with a relative path are included if they are found."""
     relative = set[str]()
     for path in _bound(table):
         if not path.startswith("/"):
@@ -37,7 +37,7 @@ def unix_sockets(home: str = "", table: str = TABLE) -> Iterator[str]:
 
 
 def _bound(table: str) -> Iterator[str]:
-    """The paths in the kernel's table; an abstract name, which begins with @, is none."""
+    """Yield the paths in the kernel's table, without abstract names, which begin with @."""
     try:
         with open(table, encoding="utf-8", errors="surrogateescape") as file:
             next(file, None)
@@ -53,7 +53,7 @@ def _bound(table: str) -> Iterator[str]:
 
 
 def _working_folders() -> set[str]:
-    """The working folders of the processes that may be looked at."""
+    """Return the working folders of the visible processes."""
     found = set[str]()
     try:
         processes = [name for name in os.listdir("/proc") if name.isdigit()]
@@ -63,14 +63,14 @@ def _working_folders() -> set[str]:
         try:
             found.add(os.readlink(f"/proc/{process}/cwd"))
         except OSError:
-            continue  # it has ended, or is somebody else's
+            continue  # the process has ended, or belongs to another user
     return found
 
 
 def _sockets_below(home: str) -> Iterable[str]:
-    """The sockets in the home folder, within bounds, those near its top first."""
+    """Yield the sockets in the home folder, within bounds, those near its top first."""
     folders, left = [(home, 0)], MAX_ENTRIES
-    for folder, depth in folders:  # grows while it is walked
+    for folder, depth in folders:  # grows during the loop
         try:
             with os.scandir(folder) as entries:
                 for entry in entries:

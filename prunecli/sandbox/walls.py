@@ -1,4 +1,4 @@
-"""The sandbox of a run: chosen once, by trying, then put around each command."""
+"""The sandbox of a run: chosen once by trying, then used for each command."""
 
 import asyncio
 import os
@@ -42,7 +42,7 @@ class Chosen:
 
     @property
     def word(self) -> str:
-        """For the status bar."""
+        """The words for the status bar."""
         return {
             "bubblewrap": "sandbox bwrap",
             "landlock": "sandbox landlock",
@@ -59,9 +59,9 @@ class Limits:
 
 
 class Walls:
-    """One sandbox for all commands of a run. `choose` tries which one works; it is called once, in any thread.
+    """One sandbox for all commands of a run. `choose` finds out which one works; it is called once, in any thread.
 
-    `required`: without one, no command runs.
+    `required`: without a sandbox, no command runs.
     """
 
     def __init__(
@@ -85,30 +85,31 @@ class Walls:
 
     @property
     def known(self) -> Chosen | None:
-        """The chosen sandbox, None before the first try."""
+        """The chosen sandbox; None before it has been chosen."""
         return self._chosen
 
     def chosen(self) -> Chosen:
-        """The sandbox in force. The first call tries each, which takes some milliseconds."""
+        """Return the sandbox in effect. The first call tries each one, which takes some milliseconds."""
         with self._lock:
             if self._chosen is None:
                 self._chosen = self._choose()
             return self._chosen
 
     def finds_all(self) -> bool:
-        """Whether every secret of the workspace is found and hidden."""
+        """Return whether every secret of the workspace is found and hidden."""
         return self.ground.found().complete
 
     def begin(self) -> None:
-        """Try in the background."""
+        """Choose the sandbox in the background."""
         if self._chosen is None:
             threading.Thread(target=self.chosen, name="sandbox", daemon=True).start()
 
     def confine(self, *, granted: bool, reads: bool = False) -> Confine:
         """Return the function that puts a command into the sandbox.
 
-        `granted`: a rule, or the user, allowed it, so it may commit, write what other programs obey, and get the
-        credentials of the environment. `reads`: it is known to only read, so it can't change the workspace.
+        `granted`: a rule or the user allowed the command, so it may commit, write files that control other programs,
+        and get the credentials of the environment. `reads`: it is known to only read, so it can't change the
+        workspace.
         """
 
         @asynccontextmanager
@@ -143,7 +144,7 @@ class Walls:
                 async with self._inside(chosen, layout, self._limited(argv), cwd, inner, unset) as box:
                     yield replace(box, afterwards=set_aside)
             finally:
-                set_aside()  # for a command that was cancelled
+                set_aside()  # for a canceled command
 
         return confined
 
@@ -181,7 +182,7 @@ class Walls:
             yield Confined(words, environ, (*descriptors, *more), chosen.program, said)
 
     def environment(self, chosen: Chosen, env: Mapping[str, str]) -> dict[str, str]:
-        """The environment inside."""
+        """Return the environment inside."""
         inner = inner_environment(env)
         if chosen.kind == "bubblewrap":
             return inner
@@ -193,9 +194,9 @@ class Walls:
     def prepared(
         self, chosen: Chosen, layout: Layout, argv: Sequence[str], *, cwd: str
     ) -> Iterator[tuple[list[str], tuple[int, ...]]]:
-        """The words that run a command in the sandbox, and the descriptors that it inherits.
+        """Yield the words that run a command in the sandbox, and the descriptors that it inherits.
 
-        Raises ToolError where our own folder can't be made.
+        Raises ToolError if prunecli's own folder can't be made.
         """
         stage, online = self.stage(), self.network is True
         if chosen.kind == "seatbelt":
@@ -222,7 +223,7 @@ class Walls:
             _remove_redirections(redirections)
 
     def stage(self) -> Stage:
-        """Our files for the mounts, created on first use."""
+        """Return the files for the mounts, created on first use."""
         if self._stage is None:
             try:
                 self._stage = self._make_stage()
@@ -236,7 +237,7 @@ class Walls:
             *(os.path.join(self._folder, name) for name in ("tmp", "folder", "file", "empty", "bare"))
         )
         os.mkdir(stage.tmp)
-        os.chmod(stage.tmp, 0o1777)  # noqa: S103  # as /tmp is; the folder around it is ours alone
+        os.chmod(stage.tmp, 0o1777)  # noqa: S103  # like /tmp; the folder around it is private
         os.mkdir(stage.folder, 0)
         os.mkdir(stage.bare, 0o555)
         for path, mode in ((stage.file, 0), (stage.empty, 0o444)):
@@ -244,7 +245,7 @@ class Walls:
         return stage
 
     def _limited(self, argv: Sequence[str]) -> Sequence[str]:
-        """The command under its limits, set by the shell that runs it."""
+        """Return the command under its limits, set by the shell that runs it."""
         orders = list[str]()
         if self.limits.processes:
             orders.append(
@@ -272,7 +273,7 @@ def _memory_file(data: bytes) -> int:
 
 
 def _redirections(layout: Layout) -> list[str]:
-    """The files by which git would take more configuration, or its hooks from elsewhere."""
+    """Return the files that would make git take more configuration, or its hooks from elsewhere."""
     return [os.path.join(folder, name) for folder in layout.reopened for name in GIT_REDIRECTS]
 
 
@@ -281,11 +282,12 @@ def _remove_redirections(paths: Sequence[str]) -> None:
         try:
             os.unlink(path)
         except OSError:
-            pass  # as it should be: no git command makes one there
+            pass  # the usual case: no git command makes one there
 
 
 def _remove_placeholders(paths: Sequence[str]) -> None:
-    """Remove the empty folders that bubblewrap made to mount over; one that is not empty is somebody else's."""
+    """Remove the empty folders that bubblewrap made as mount points. A folder that is not empty is not one of
+    them."""
     for path in paths:
         try:
             os.rmdir(path)

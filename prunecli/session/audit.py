@@ -1,7 +1,7 @@
 """Audits a session: the estimated and reported size of each request, its cache use and its cost.
 
-Everything is computed from the log: the estimate as the screen showed it, and the part of the request that the
-endpoint had seen before and so should have read from its cache.
+All figures come from the log. They include the estimate that the screen showed, and the part of each request that the
+endpoint should have read from its cache because it had seen it before.
 """
 
 from collections.abc import Callable, Sequence
@@ -29,8 +29,8 @@ class Row:
 
     `pruned`: tokens that prunes withheld; `cleared`: those that the endpoint cleared from its copy. `error` is
     (estimate - report) / report. `proved`: the recorded hash equals the one computed from the log. `estimated` is
-    None for summary requests, for responses (kind "response") whose request another program sent, and for attempts
-    that were billed without an answer (kinds "cut" and "stopped").
+    None for summary requests, for responses to another program's request (kind "response"), and for attempts that
+    were billed without an answer (kinds "cut" and "stopped").
     """
 
     seq: int
@@ -52,7 +52,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Audit:
-    """All requests of a session with summary figures."""
+    """The requests of a session, with summary figures."""
 
     rows: tuple[Row, ...]
 
@@ -62,7 +62,7 @@ class Audit:
         return sorted(abs(row.error) for row in self.rows if row.error is not None)
 
     def summary(self) -> dict[str, Any]:
-        """The figures as a JSON object; errors are None if nothing was reported."""
+        """Return the figures as a JSON object; errors are None if nothing was reported."""
         errors = self.errors
         told = [row for row in self.rows if row.cache_read is not None and row.cache_expected is not None]
         return {
@@ -81,11 +81,11 @@ class Audit:
         }
 
     def to_json(self) -> dict[str, Any]:
-        """A JSON object with `requests` and `summary`."""
+        """Return a JSON object with `requests` and `summary`."""
         return {"requests": [asdict(row) for row in self.rows], "summary": self.summary()}
 
     def lines(self) -> list[str]:
-        """A table for people, followed by the summary figures."""
+        """Return a table for people, followed by the summary figures."""
         head = (
             "record",
             "time",
@@ -116,7 +116,7 @@ class _Caches:
     known: dict[tuple[str, bytes], tuple[int, int]] = field(default_factory=dict)
 
     def expected(self, model: str, chain: Sequence[bytes], now: int) -> int:
-        """The tokens of the longest prefix still cached; extends its lifetime."""
+        """Return the tokens of the longest prefix still cached; extends its lifetime."""
         for digest in reversed(chain):
             tokens, used = self.known.get((model, digest), (0, 0))
             if tokens >= LEAST_CACHED and now - used <= self.ttl_ms:
@@ -197,7 +197,7 @@ def _answered(
     price: Callable[[str, Usage], float],
     caches: _Caches,
 ) -> Row:
-    """The row of a request that was answered or stopped."""
+    """Return the row of a request that was answered or stopped."""
     reported = event.usage.prompt_tokens
     _cached(sent, reported, record.timestamp, caches)
     error = (sent.row["estimated"] - reported) / reported
@@ -208,7 +208,7 @@ def _answered(
 
 
 def _cached(sent: _Sent, reported: int, now: int, caches: _Caches) -> None:
-    """Note what the endpoint has cached now: the tokens up to each breakpoint, by share of bytes."""
+    """Record the tokens that the endpoint now has cached up to each breakpoint, apportioned by bytes."""
     for end in (0, *(mark + 1 for mark in sent.marks if mark + 1 < len(sent.chain))):
         tokens = round(reported * sent.ends[end] / sent.ends[-1]) if sent.ends[-1] else 0
         caches.known[sent.row["model"], sent.chain[end]] = tokens, now
@@ -220,7 +220,7 @@ def _alone(
     kind: str,
     price: Callable[[str, Usage], float],
 ) -> Row:
-    """The row of something billed whose request is not in the log, or is answered by a later attempt."""
+    """Return the row of a billed attempt whose request is not in the log, or was answered by a later attempt."""
     usage = _usage(event.usage, price(event.model, event.usage))
     return Row(record.seq, record.timestamp, event.model, kind, cleared=_cleared(event), **usage)
 
@@ -240,7 +240,7 @@ def _usage(usage: Usage, cost: float) -> dict[str, Any]:
 
 
 def _at(sorted_values: Sequence[float], part: float) -> float | None:
-    """The nearest-rank quantile of sorted values, or None if there are none."""
+    """Return the nearest-rank quantile of sorted values, or None if there are none."""
     if not sorted_values:
         return None
     return sorted_values[max(0, -(-round(part * 1000) * len(sorted_values) // 1000) - 1)]

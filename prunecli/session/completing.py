@@ -1,4 +1,4 @@
-"""Complete new events before they are recorded: valid text, the cost of a prune, and a timestamp."""
+"""Completes new events before they are recorded: valid text, the cost of a prune, and a timestamp."""
 
 import time
 from collections.abc import Callable
@@ -26,7 +26,8 @@ def completed(event: Event, context: Context) -> Event:
 
 
 def _well_formed(event: UserMessage) -> UserMessage:
-    """Replace bytes that are not valid text. Only typed text needs it: text from models and tools comes checked."""
+    """Replace bytes that are not valid text. Only typed text needs this, since text from models and tools is already
+    valid."""
     texts = [block for block in event.content if isinstance(block, Text)]
     if all(well_formed(block.text) is block.text for block in texts):
         return event
@@ -35,10 +36,10 @@ def _well_formed(event: UserMessage) -> UserMessage:
 
 
 def system_clock() -> int:
-    """The machine's time in unix milliseconds. It may go back; record times never do."""
+    """Return the machine's time in unix milliseconds. The clock may be set back; record times only increase."""
     return time.time_ns() // 1_000_000
 
 
 def next_timestamp(now: int, last: int) -> int:
-    """The next strictly increasing timestamp, whatever the clock does: `max(now, last + 1)`."""
+    """Return the next strictly increasing timestamp, even if the clock runs backward: `max(now, last + 1)`."""
     return max(now, last + 1)

@@ -1,7 +1,7 @@
 """Snapshots without git, only of the files that edit and write change.
 
-A snapshot lists the files watched so far with the state of each; about other files it says nothing. Contents and
-lists are stored under their git names, as in `snapshots`.
+A snapshot lists the files watched so far, with the state of each. Contents and lists are stored under their git
+names, as in `snapshots`.
 """
 
 import json
@@ -33,11 +33,11 @@ class Copies:
         self._known: set[str] = set()
 
     def refusal(self) -> str:
-        """Why this directory cannot be saved: always "", since it can."""
+        """Return "": every directory can be saved this way."""
         return ""
 
     def watch(self, path: str) -> bool:
-        """Also save this file of the workspace from now on; returns whether it is new."""
+        """Also save this file of the workspace from now on; return whether it is new."""
         whole = Path(os.path.realpath(self.workspace / path))
         if not whole.is_relative_to(self.workspace):
             return False
@@ -68,23 +68,23 @@ class Copies:
         return Saved(self._listed(states), tuple(skipped), round((self._clock() - begun) * 1000))
 
     def changes(self, pairs: Sequence[tuple[str, str]]) -> list[tuple[FileChange, ...]]:
-        """The differences of each pair of snapshots, old to new, in files that both know."""
+        """Return the differences of each pair of snapshots, old to new, in files that both know."""
         return [tuple(self._differences(self._states(old), self._states(new))) for old, new in pairs]
 
     def first(self, trees: Sequence[str]) -> str:
-        """A snapshot with the oldest known state of each file in these snapshots."""
+        """Return a snapshot with the oldest known state of each file in these snapshots."""
         states: States = {}
         for tree in reversed(trees):
             states.update(self._states(tree))
         return self._listed(states)
 
     def contents(self, blobs: Iterable[str]) -> Iterator[bytes]:
-        """The contents of these versions in order."""
+        """Yield the contents of these versions, in order."""
         for blob in blobs:
             yield self._read(blob)
 
-    def ignored(self, paths: Sequence[str]) -> set[str]:  # noqa: ARG002  # as of `Snapshots`
-        """Always empty: restoring deletes only files that edit and write created."""
+    def ignored(self, paths: Sequence[str]) -> set[str]:  # noqa: ARG002  # same signature as `Snapshots.ignored`
+        """Return an empty set: restoring deletes only files that edit and write created."""
         return set()
 
     # Files ---------------------------------------------------------------------------------------------------

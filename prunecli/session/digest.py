@@ -1,4 +1,4 @@
-"""The facts about a session that lists show, gathered line by line. Decodes only a fourth of the records.
+"""The facts about a session that lists show, gathered line by line. Only a quarter of the records are decoded.
 
 Reading can resume where it stopped, so a session that has grown costs only its new lines.
 """
@@ -41,7 +41,7 @@ def begins_record(line: bytes) -> bool:
 
 
 def whole_record(line: bytes) -> Record | None:
-    """The record on a line, or None if it is damaged or incomplete."""
+    """Return the record on a line, or None if it is damaged or incomplete."""
     try:
         return decode_record(line.strip(b"\r\n\0").removeprefix(b"\xef\xbb\xbf"))
     except ValueError:
@@ -49,12 +49,12 @@ def whole_record(line: bytes) -> Record | None:
 
 
 def is_task(event: Event) -> bool:
-    """Return whether this first event of a session says that it is a task of another one."""
+    """Return whether this event starts a session that is a task of another session."""
     return isinstance(event, SessionStarted) and bool(event.parent and event.parent.get("tool_use_id"))
 
 
 def _large(content: Iterable[Block]) -> str:
-    """Words for a prompt that is stored beside the log, "" for another."""
+    """Return a title for a prompt that is stored beside the log, "" for any other prompt."""
     size = sum(
         block.bytes for block in content if isinstance(block, Blob) and block.media_type == "text/plain"
     )
@@ -67,9 +67,9 @@ class Digest:
 
     `spent` maps each model to [requests, input, output, cache read, cache written] in tokens, and searches if any;
     `spent_long` counts only prompts of more than LONG_PROMPT tokens. `context` is the prompt tokens of the last
-    request; `prompts` and `entries` are counts. `task` is the call of the parent that a task works on, "" for any
-    other session. `id` is empty if the file is not a session or its first record is damaged; the latter still has
-    entries.
+    request; `prompts` and `entries` are counts. `task` is the id of the parent's call that started this task, "" for
+    other sessions. `id` is empty if the file is not a session or its first record is damaged; in the second case,
+    `entries` is not 0.
     """
 
     id: str = ""
@@ -94,15 +94,15 @@ class Digest:
         return self.first.split("\n", 1)[0][:80]
 
     def usage(self) -> Mapping[str, Usage]:
-        """The usage of each model."""
+        """Return the usage of each model."""
         return {model: Usage(*counts[1:]) for model, counts in self.spent.items()}
 
     def usage_long(self) -> Mapping[str, Usage]:
-        """The part of `usage` from prompts of more than LONG_PROMPT tokens."""
+        """Return the part of `usage` from prompts of more than LONG_PROMPT tokens."""
         return {model: Usage(*counts[1:]) for model, counts in self.spent_long.items()}
 
     def take(self, line: bytes) -> bool:
-        """Take the next line of the file. Returns False if it is not a record of a session."""
+        """Process the next line of the file. Return False if it is not a record of a session."""
         head = _HEAD.match(line, 0, 160)
         if head is None:
             return False
@@ -154,7 +154,7 @@ class Digest:
             sums[model] = [old + new for old, new in zip_longest(sums.get(model, []), found, fillvalue=0)]
 
     def to_text(self) -> str:
-        """The digest as one line of JSON."""
+        """Return the digest as one line of JSON."""
         return json.dumps({name: getattr(self, name) for name in self.__slots__}, separators=(",", ":"))
 
     @staticmethod

@@ -13,7 +13,7 @@ UNSUPPORTED = (errno.EINVAL, errno.ENOTSUP)
 
 
 def make_private(folder: Path) -> list[Path]:
-    """Create a folder and its missing parents, private to the user whatever the umask.
+    """Create a folder and its missing parents, private to the user regardless of the umask.
 
     Returns the folders that got a new name, topmost first. Raises OSError.
     """
@@ -26,14 +26,14 @@ def make_private(folder: Path) -> list[Path]:
 
 
 def sync_folder(folder: Path) -> None:
-    """Make new names in a folder durable if the system allows it. May block.
+    """Make new names in a folder durable if the system supports it. May block.
 
     Raises OSError if the disk fails.
     """
     try:
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     except OSError:
-        return  # write-only, or gone; if gone, so is the log, which reports it
+        return  # write-only, or deleted along with the log, which reports that
     try:
         os.fsync(descriptor)
     except OSError as error:

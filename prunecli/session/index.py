@@ -1,8 +1,8 @@
 """The index of sessions: an SQLite cache of the facts that lists show. The session files are the truth.
 
-A row is valid while the file's inode, size and time are unchanged; of a file that has grown, only the new part is
-read. The index can be deleted at any time. A damaged one is rebuilt, and without a writable one lists only take
-longer. It is SQLite because several processes write at once and single rows among 10,000 have to be replaced.
+A row is valid while the file's inode, size and time are unchanged. If a file has grown, only the new part is read.
+The index can be deleted at any time: a damaged one is rebuilt, and if it cannot be written, lists only take longer.
+SQLite lets several processes write at once, and replaces single rows among 10,000.
 """
 
 import os
@@ -42,7 +42,8 @@ class File:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """The known state of a file: how far it was read, the bytes before that position, and its digest."""
+    """The known state of a file: the position up to which it was read, the bytes before that position, and the
+    digest."""
 
     file: File
     read: int
@@ -57,13 +58,13 @@ class Row:
 
 
 class Index:
-    """The index file. All its failures are silent, since it only saves time."""
+    """The index file. All failures are silent, since the index only saves time."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
 
     def digests(self, files: Iterable[File], *, within: str = "") -> Iterator[tuple[File, Digest]]:
-        """The digest of each readable file, in the order of `files`. Saves new digests at the end.
+        """Yield the digest of each readable file, in the order of `files`. Saves new digests at the end.
 
         Drops rows whose path starts with `within` and is not among the files.
         """
@@ -167,7 +168,7 @@ def read(file: File, known: Row | None = None) -> Row | None:
                     return Row(file, 0, b"", Digest())  # not a session file
                 digest.take(line)
                 if not line.endswith(b"\n"):
-                    # What is added next may belong to this line, so all is read then.
+                    # The next addition may belong to this line, so read the whole file then.
                     return Row(file, 0, b"", digest)
                 place += len(line)
                 mark = (mark + line)[-MARK_BYTES:]

@@ -1,4 +1,4 @@
-"""Reads the end of a session file first, for the screen to show while a long session loads."""
+"""Reads the end of a session file, which the screen shows while a long session loads."""
 
 from pathlib import Path
 
@@ -11,11 +11,11 @@ LONG_BYTES = 512 * 1024
 """A file up to this size is read at once, which takes about 30 ms."""
 TAIL_BYTES = 192 * 1024
 MOST_TAIL_BYTES = 8 * 1024 * 1024
-"""How much to read at most when one huge record ends the file."""
+"""Maximum bytes to read if the file ends with a huge record."""
 
 
 def tail(path: Path, most_bytes: int = TAIL_BYTES) -> list[Record]:
-    """The last records of a file that belong to the current branch, from the start of a message on.
+    """Return the last records of a file that belong to the current branch, from the start of a message on.
 
     They equal what a full read gives for these lines. Damaged lines are skipped. After a rewind, only records since
     the rewind are certain. Raises OSError.
@@ -24,13 +24,13 @@ def tail(path: Path, most_bytes: int = TAIL_BYTES) -> list[Record]:
 
 
 def last_record(path: Path) -> Record | None:
-    """The last good record of a file. Raises OSError."""
+    """Return the last good record of a file. Raises OSError."""
     records = _last_records(path, TAIL_BYTES)
     return records[-1] if records else None
 
 
 def _last_records(path: Path, most_bytes: int) -> list[Record]:
-    """The good records in the last `most_bytes` bytes, or in more if there are none."""
+    """Return the good records in the last `most_bytes` bytes, or in more if there are none."""
     size = path.stat().st_size
     while True:
         start = max(0, size - most_bytes)
@@ -58,6 +58,6 @@ def _from_message(records: list[Record], blobs: Blobs) -> list[Record]:
 
 
 def whole(record: Record, blobs: Blobs) -> Record:
-    """The record with what is stored beside the log."""
+    """Return the record with its blobs loaded."""
     event, _ = blobs.resolved(record.event)
     return record if event is record.event else Record(record.seq, record.timestamp, event)

@@ -8,10 +8,10 @@ _TABLE = Path("/proc/locks")
 
 
 def lock_holder(path: Path) -> int | None:
-    """The process that holds the lock on a file, if the system tells (Linux), else None.
+    """Return the process that holds the lock on a file, or None where the system does not tell (outside Linux).
 
-    /proc/locks names the process that took the lock. If it is gone, a child has kept the file open; then search for
-    the child among the visible processes.
+    /proc/locks names the process that took the lock. If that process is gone, a child of it has kept the file open,
+    so search the visible processes for it.
     """
     try:
         state = os.stat(path)
@@ -37,7 +37,7 @@ def _rows(table: str) -> Iterator[list[str]]:
 
 
 def _alive(pid: int) -> bool:
-    """Return whether the process exists and has not ended. A zombie holds nothing."""
+    """Return whether the process exists and has not ended. A zombie holds no lock."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text("ascii", "replace")
     except OSError:
@@ -46,7 +46,7 @@ def _alive(pid: int) -> bool:
 
 
 def _keeper(state: os.stat_result) -> int | None:
-    """A process other than this one that has the file open."""
+    """Return a process other than this one that has the file open."""
     for name in os.listdir("/proc"):
         if not name.isdigit() or int(name) == os.getpid():
             continue
@@ -55,5 +55,5 @@ def _keeper(state: os.stat_result) -> int | None:
                 if os.path.samestat(entry.stat(), state):
                     return int(name)
         except OSError:
-            continue  # it ended, or belongs to another user
+            continue  # the process ended, or belongs to another user
     return None

@@ -1,10 +1,10 @@
 """Reads a session file: keeps every good record and reports every bad line.
 
-Lines end at newline bytes only, each crc is checked, and nothing is ever rewritten. `writer` appends.
+Lines end only at newline bytes, each crc is checked, and nothing is ever rewritten. `writer` appends records.
 
-Where a user message cannot be read or is malformed, or may be among damaged lines, `LOST_WORDS` takes its place, so
-the model knows that something is missing. This record is derived from the damage on each read, with the seq of the
-first missing record, so it is always the same and never written.
+`LOST_WORDS` replaces a user message that is unreadable, malformed, or possibly among damaged lines. It tells the
+model that something is missing. The replacement is derived from the damage on each read, with the seq of the first
+missing record, so it is always the same and never written.
 """
 
 import os
@@ -33,7 +33,7 @@ LOST_WORDS = UserMessage((Text(render.LOST),), "import")
 """Replaces a user message that was lost or may have been lost."""
 
 _AFTER_WORDS = (RequestSent, AssistantMessage, PrunApplied, CompactionApplied)
-"""Events that follow a user message: a request, an event before one, or in an imported session the response."""
+"""Events that follow a user message: a request, an event before a request, or the response in an imported session."""
 
 _TYPE = re.compile(rb'"type":"(\w+)"')
 
@@ -56,11 +56,12 @@ class BadLine:
 
 
 MOST_SAID = 20
-"""How many problems of a file to report one by one."""
+"""Maximum problems of a file to report one by one."""
 
 
 def complaints(path: Path, bad: Sequence[BadLine], more: Sequence[str] = ()) -> list[str]:
-    """The problems of a session file, one line each with its name; only the first ones if there are many."""
+    """Return the problems of a session file, each as a line with the file's name; only the first `MOST_SAID` of
+    them."""
     found = [f"{path.name} {why}" for why in (*map(str, bad), *more)]
     left = len(found) - MOST_SAID
     rest = [f"{path.name}: {left:,} more; run `prunecli sessions verify` to list them"] if left > 0 else []
@@ -87,13 +88,13 @@ class Loaded:
 
 
 def read_log(path: Path) -> Loaded:
-    """Every good record of a file. Raises OSError, and SessionCorrupt if there is none."""
+    """Return every good record of a file. Raises OSError, and SessionCorrupt if there is none."""
     with open_regular(path) as file:
         return read_lines(path, file)
 
 
 def read_lines(path: Path, lines: Iterable[bytes]) -> Loaded:
-    """Every good record in a file's lines. Raises SessionCorrupt if there is none."""
+    """Return every good record in a file's lines. Raises SessionCorrupt if there is none."""
     loaded = Loaded()
     for line in lines:
         take_line(loaded, line)
@@ -102,7 +103,8 @@ def read_lines(path: Path, lines: Iterable[bytes]) -> Loaded:
 
 
 def at_end(path: Path, loaded: Loaded) -> list[Record]:
-    """`LOST_WORDS` if the lines end with an unreadable but complete user message, once all lines are taken.
+    """Return `LOST_WORDS` if the file ends with an unreadable but complete user message. Call this after the last
+    line.
 
     Raises SessionCorrupt if there is no good record.
     """
@@ -115,7 +117,7 @@ def at_end(path: Path, loaded: Loaded) -> list[Record]:
 
 
 def take_line(loaded: Loaded, line: bytes) -> None:
-    """Add the next line of a file, including its newline."""
+    """Process the next line of a file, including its newline."""
     loaded.lines = number = loaded.lines + 1
     loaded.complete = line.endswith(b"\n")
     try:
@@ -176,7 +178,8 @@ def _told(loaded: Loaded, first: int, end: int) -> bool:
 def _words_lost(unread: list[bytes], missing: int, following: Record) -> bool:
     """Return whether a user message is, or may be, among the missing records.
 
-    Damaged lines mostly still show their type. If a single record left no trace, the event after it decides.
+    The type of a damaged line is usually still readable. If a single record left no trace, the event after it
+    decides.
     """
     if not unread and missing == 1:
         by_user = isinstance(following.event, PrunApplied) and following.event.source == "user"
@@ -191,7 +194,7 @@ def _type(line: bytes) -> str:
 
 
 def _decoded(data: bytes) -> tuple[Record, bytes]:
-    """The record of a line, or a good record after a partial one on the same line, and that partial record."""
+    """Return the record of a line, or a good record after a partial one on the same line, and that partial record."""
     try:
         return decode_record(data), b""
     except ValueError as error:
@@ -203,7 +206,8 @@ def _decoded(data: bytes) -> tuple[Record, bytes]:
 
 
 def quarantine(path: Path, bad: list[BadLine]) -> Path | None:
-    """Copy new damaged lines to `<id>.quarantine` beside the log, which stays unchanged. None if there is no copy."""
+    """Copy new damaged lines to `<id>.quarantine` beside the log, which stays unchanged. Return None if nothing could
+    be copied."""
     lines = [line.data if line.data.endswith(b"\n") else line.data + b"\n" for line in bad if line.data]
     if not lines:
         return None

@@ -1,7 +1,7 @@
 """prunecli's own git repository for one directory. It never changes the user's repository.
 
-The repository is stored beside the sessions. Index, objects and configuration are its own, so no filter, hook,
-monitor or setting of the user takes part.
+The repository is stored beside the sessions. It has its own index, objects and configuration, so the user's filters,
+hooks, monitors and settings have no effect.
 """
 
 import contextlib
@@ -46,7 +46,7 @@ _CONFIG = """\
 	recurse = false
 """
 _ATTRIBUTES = "* -text !eol -crlf -ident !filter !working-tree-encoding !diff\n"
-"""Save bytes unchanged, whatever the directory's .gitattributes say."""
+"""Attributes that save bytes unchanged and override the directory's .gitattributes."""
 _EXCLUDES = ".prunecli-*.tmp\n.prunecli-*.journal\n"
 
 
@@ -57,8 +57,8 @@ class OutOfTime(SnapshotFailed):
 class OwnGit:
     """The repository at `place` for the files of `workspace`. Every method may block and may run in any thread.
 
-    git gets PATH and HOME from `environ`, without the programs of the workspace. Times are those of `clock`.
-    Raises SnapshotFailed.
+    git gets PATH and HOME from `environ`, but never runs programs from the workspace. `clock` gives the time. Raises
+    SnapshotFailed.
     """
 
     def __init__(
@@ -178,7 +178,7 @@ class OwnGit:
 
 
 def _environment(environ: Mapping[str, str], workspace: Path) -> dict[str, str]:
-    """The environment for git: none of the user's git settings except their ignore file."""
+    """Return the environment for git: none of the user's git settings except their ignore file."""
     kept = {name: environ[name] for name in ("PATH", "HOME", "XDG_CONFIG_HOME") if name in environ}
     return {
         **kept,
@@ -193,7 +193,7 @@ def _environment(environ: Mapping[str, str], workspace: Path) -> dict[str, str]:
 
 
 def _keep(path: Path, text: str) -> bool:
-    """Write a small file unless it has this content; returns whether it was written. Raises OSError."""
+    """Write a small file unless it already has this content; return whether it was written. Raises OSError."""
     data = os.fsencode(text)
     with contextlib.suppress(FileNotFoundError):
         if read_regular(path) == data:
@@ -204,7 +204,7 @@ def _keep(path: Path, text: str) -> bool:
 
 
 def _own_excludes(root: Path) -> str:
-    """Files that the user's repository ignores in .git/info/exclude."""
+    """Return the ignore rules in .git/info/exclude of the user's repository."""
     path = root / ".git" / "info" / "exclude"
     try:
         state = os.lstat(path)

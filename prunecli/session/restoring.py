@@ -1,7 +1,7 @@
 """Restores files from an earlier snapshot: previews the changes and makes them file by file.
 
-Only files that the agent changed are touched. Links are never followed, ignored or unsaved files are never deleted,
-and a file that changed since it was saved a moment ago is left alone.
+Changes only files that the agent changed. Never follows links, and never deletes ignored or unsaved files. A file
+that changed since the snapshot taken just before is left alone.
 """
 
 import contextlib
@@ -24,7 +24,7 @@ from prunecli.tools.files.atomic_write import create_file, locked, replace_conte
 from prunecli.tools.files.workspace import Place
 
 Kept: TypeAlias = Snapshots | Copies
-"""The snapshots of a workspace: by git, or only of edited files."""
+"""The snapshots of a workspace: made with git, or only of edited files."""
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _LINK = "120000"
 _PROGRAM = "100755"
@@ -35,7 +35,8 @@ _KNOWN = ("100644", _PROGRAM, _LINK)
 class Outlook:
     """The file changes of a rewind, starting from the current state.
 
-    `foreign` are changed paths that others edited since the agent's last work. `unknown` paths cannot be restored.
+    `foreign` are changed paths that someone else edited since the agent's last work. `unknown` paths cannot be
+    restored.
     """
 
     changes: tuple[FileChange, ...] = ()
@@ -53,7 +54,7 @@ class Outlook:
         return sum(max(0, change.added) for change in self.changes)
 
     def below(self, root: Path) -> "Outlook":
-        """The same with whole paths."""
+        """Return the same outlook with absolute paths."""
         return Outlook(
             tuple(replace(change, path=str(root / change.path)) for change in self.changes),
             tuple(str(root / path) for path in self.foreign),
@@ -62,7 +63,7 @@ class Outlook:
 
 
 def joined(parts: Sequence[Outlook], cwd: Path) -> Outlook:
-    """The outlook of several folders together, which may lie in one another; the first starts at `cwd`."""
+    """Return the combined outlook of several folders, which may be nested; the first starts at `cwd`."""
     changes = [change for part in parts for change in part.changes]
     once = {cwd / change.path: change for change in reversed(changes)}
     return Outlook(
@@ -80,12 +81,12 @@ class Restored:
     left: tuple[tuple[str, str], ...]
 
     def joined(self, other: "Restored") -> "Restored":
-        """This one, then another."""
+        """Return this outcome combined with another."""
         return Restored((*self.paths, *other.paths), (*self.left, *other.left))
 
     @property
     def words(self) -> str:
-        """A sentence for the user."""
+        """The outcome as a sentence for the user."""
         count = len(self.paths)
         return (
             f"{count} file{'s' * (count != 1)} restored; /rewind can undo that."
@@ -95,7 +96,7 @@ class Restored:
 
 
 def outlooks(snapshots: Kept, records: Sequence[Record], seqs: Sequence[int], now: Saved) -> list[Outlook]:
-    """The file changes of a rewind to the state after each of these records. Raises SnapshotFailed."""
+    """Return the file changes of a rewind to the state after each of these records. Raises SnapshotFailed."""
     root = str(snapshots.workspace)
     saves = [record for record in records if isinstance(record.event, FilesSaved)]
     firsts = [saved_after(saves, seq, root) for seq in seqs]
@@ -109,7 +110,7 @@ def outlooks(snapshots: Kept, records: Sequence[Record], seqs: Sequence[int], no
     asked = list(dict.fromkeys(pairs))
     found = dict(zip(asked, snapshots.changes(asked), strict=True))
     foreign = {change.path for change in found[last, now.tree]} if last else set[str]()
-    touched = [frozenset[str]()]  # index: how many of the last spans of work to count
+    touched = [frozenset[str]()]  # indexed by the number of latest work spans to include
     for pair in reversed(works):
         touched.append(touched[-1].union(change.path for change in found[pair]))
     return [
@@ -152,7 +153,7 @@ def _is_known(change: FileChange, unsaved: set[str]) -> bool:
 def restore(snapshots: Kept, changes: Sequence[FileChange], stop: threading.Event) -> Restored:
     """Make these changes, each file completely or not at all. Stops between two files if asked to.
 
-    First remove what blocks a folder, then write all files including ignore files, then delete files that the
+    First remove files that block a folder, then write all files, including ignore files. Then delete files that the
     restored rules do not ignore. Raises SnapshotFailed if contents are lost.
     """
     wanted = [change for change in changes if change.new]
@@ -182,7 +183,7 @@ def restore(snapshots: Kept, changes: Sequence[FileChange], stop: threading.Even
 
 
 class _Work:
-    """Restores one file at a time and records the outcome."""
+    """A restore in progress: handles one file at a time and records the outcome."""
 
     def __init__(self, workspace: Path, stop: threading.Event) -> None:
         self._workspace = workspace
@@ -195,7 +196,7 @@ class _Work:
         self._account(change, lambda: self._write(change, data))
 
     def delete(self, change: FileChange) -> None:
-        """Delete a file that did not exist, and the folders that become empty."""
+        """Delete a file that did not exist in the snapshot, and the folders that become empty."""
         self._account(change, lambda: self._delete(change))
 
     def _account(self, change: FileChange, work: Callable[[], None]) -> None:
@@ -281,7 +282,7 @@ def _put_link(place: Place, data: bytes) -> None:
 
 
 def _set_mode(place: Place, *, program: bool) -> None:
-    """Set or clear the execute bits for those who may read the file; all other bits stay."""
+    """Set or clear the execute bits of those who may read the file; all other bits stay."""
     state = place.stat()
     if state is None or not stat.S_ISREG(state.st_mode):
         return
@@ -322,5 +323,5 @@ def _content(place: Place, *, link: bool) -> bytes:
 
 
 def _name_of(data: bytes) -> str:
-    """git's name for a content."""
+    """Return git's name for a content."""
     return sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()

@@ -1,9 +1,9 @@
 """Saves the output of the running call beside the log until the call ends.
 
 A result is recorded when its call ends. Without this module, a crash would lose the output until then. So the running
-tool hands over its output about twice a second, and `<id>.running` holds it: one small file, replaced as a whole and
-never synced. It is never folded or sent. If Esc or a crash interrupts the call, the text becomes part of the recorded
-result; from then on only the log counts.
+tool hands over its output about twice a second, and it is kept in `<id>.running`: one small file, replaced as a whole
+and never synced. The file is never folded or sent. If Esc or a crash interrupts the call, the text becomes part of
+the recorded result; from then on only the log counts.
 """
 
 import json
@@ -41,8 +41,8 @@ def whole(event: Event, _: int, __: Context) -> Event:
 class RunningOutput:
     """The output of the running call. `key` is the call's id, or the user's command with its `!`.
 
-    `since` is the seq of the last record when the call began. `shorten` decides what of an interrupted call's output
-    is sent. The file is best effort: if it cannot be written, the text is kept in memory only.
+    `since` is the seq of the last record when the call began. `shorten` selects the part of an interrupted call's
+    output that is sent. The file is best effort: if it cannot be written, the text is kept in memory only.
     """
 
     def __init__(self, log: Path | None) -> None:
@@ -85,10 +85,10 @@ class RunningOutput:
     def interrupted(
         self, exchange: Exchange | None, records: Sequence[Record], *, continuing: bool = False
     ) -> list[Event]:
-        """The events to record for unfinished work.
+        """Return the events to record for unfinished work.
 
-        These are results for calls in progress, and the user's command unless the records already contain its end.
-        `continuing`: started tasks have a log of their own and go on with the session.
+        These are results for calls in progress, and the user's command unless the records already contain its end. If
+        `continuing`, started tasks are excluded: they have their own logs and go on with the session.
         """
         calls = _ending(exchange) if continuing else exchange.unanswered if exchange else ()
         found: list[Event] = [*self._results(exchange, calls, ours=_is_ours(exchange, records))]
@@ -99,14 +99,15 @@ class RunningOutput:
         return found
 
     def interrupted_calls(self, exchange: Exchange | None) -> list[ToolResult]:
-        """The results of started calls that have none and do not go on."""
+        """Return results for started calls that have none and cannot go on."""
         calls = [call for call in _ending(exchange) if exchange and call.id in exchange.started]
         return self._results(exchange, calls)
 
     def _results(
         self, exchange: Exchange | None, calls: Sequence[ToolUse], *, ours: bool = False
     ) -> list[ToolResult]:
-        """Answer these calls as interrupted. If they are `ours`, those without a start did not run."""
+        """Return results that mark these calls as interrupted. If they are `ours`, calls without a recorded start did
+        not run."""
         found: list[ToolResult] = []
         for call in calls:
             if ours and exchange is not None and call.id not in exchange.started:
@@ -121,7 +122,7 @@ class RunningOutput:
         return found
 
     def recorded(self, event: Event) -> None:
-        """Note a recorded event: once it holds the outcome of the call, discard the output."""
+        """Discard the output once an event with the outcome of the call is recorded."""
         match event:
             case ToolResult(tool_use_id) if tool_use_id == self.key:
                 self.forget()
@@ -139,13 +140,14 @@ class RunningOutput:
 
 
 def _ending(exchange: Exchange | None) -> list[ToolUse]:
-    """The calls without a result that a crash ended: all but started tasks."""
+    """Return the calls that a crash ended without a result: all except started tasks."""
     calls = exchange.unanswered if exchange else ()
     return [call for call in calls if not (call.name == TASK and exchange and call.id in exchange.started)]
 
 
 def _is_ours(exchange: Exchange | None, records: Sequence[Record]) -> bool:
-    """Whether this program asked for the calls, and so recorded each start. Another agent's log has no starts."""
+    """Return whether this program asked for the calls, and so recorded each start. Another agent's log has no
+    starts."""
     for record in reversed(records):
         if exchange is None or record.seq >= exchange.seq:
             continue
@@ -157,7 +159,7 @@ def _is_ours(exchange: Exchange | None, records: Sequence[Record]) -> bool:
 
 
 def _is_said(event: Event) -> bool:
-    """Whether the user said or ran something; a `/restore` may come while a command of theirs runs."""
+    """Return whether the event is a message or command of the user. A `/restore` may come while a command runs."""
     return isinstance(event, UserMessage) and not event.restores
 
 
@@ -176,7 +178,7 @@ def _replace(path: Path, data: bytes) -> None:
 
 
 def _read(path: Path) -> object:
-    """The value in a file; None if there is none or it is unusable."""
+    """Return the value in a file; None if it is missing or unusable."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         with open(descriptor, "rb") as file:

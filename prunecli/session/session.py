@@ -1,6 +1,6 @@
-"""A session, the only writer of its log. `emit` writes a record, folds it, then calls the readers, in this order.
+"""A session, the only writer of its log. `emit` writes a record, then folds it, then calls the readers.
 
-An event that a reader has seen is in the file. Nothing here is asynchronous, so nothing can interrupt it half-way.
+An event that a reader has seen is in the file. Nothing here is asynchronous, so no step can be interrupted halfway.
 """
 
 from collections.abc import Callable, Generator, Mapping
@@ -49,7 +49,7 @@ Steps: TypeAlias = "Generator[Step, None, Session]"
 
 
 class Opening(TypedDict, total=False):
-    """How a session is loaded. `shorten` decides what of the output of a call that a crash left open is sent."""
+    """Options for loading a session. `shorten` selects the output that is sent of a call that a crash interrupted."""
 
     clock: Clock
     open_log: Callable[[Path], LogWriter]
@@ -78,7 +78,7 @@ class Session:
         self.records: list[Record] = []
         self.notices: list[str] = []
         self.read_only = ""
-        """Why nothing can be added, or ""."""
+        """The reason why nothing can be added, or ""."""
         self._too_new = False
         self._owed: list[tuple[int, Event]] = []
         self._started, self._clock, self._open_log = started, clock, open_log
@@ -106,14 +106,14 @@ class Session:
 
     @property
     def next_seq(self) -> int:
-        """The seq of the next record. Owed events come first."""
+        """The seq of the next record. Owed events take the next numbers."""
         return (self.records[-1].seq if self.records else 0) + 1 + len(self._owed)
 
     # Writing -------------------------------------------------------------------------------------------------
 
     def emit(self, event: Event) -> Record:
-        """Append an event to the log, fold it and call the readers. Raises StorageFailed (then nothing has changed)
-        and SessionReadOnly."""
+        """Append an event to the log, fold it and call the readers. Raises StorageFailed, after which nothing has
+        changed, and SessionReadOnly."""
         self._refuse_too_new()
         if self.read_only:
             raise SessionReadOnly(f"{self.id} is {self.read_only}", "use --fork to continue a copy")
@@ -123,7 +123,8 @@ class Session:
         return self._append(completed(event, self.context))
 
     def _refuse_too_new(self) -> None:
-        """Reject records that this version does not understand: it could not continue correctly, even in a copy."""
+        """Raise SessionTooNew for records that this version does not understand: even a copy could not continue
+        correctly."""
         if self._too_new:
             raise SessionTooNew(f"{self.id} is {self.read_only}", "update prunecli to continue it")
 
@@ -140,7 +141,7 @@ class Session:
             raise
 
     def hold(self, key: str, text: str) -> None:
-        """Keep the output so far of a running call, in case it is interrupted. `key` is its id or the typed
+        """Save the output so far of a running call, in case it is interrupted. `key` is the call's id or the typed
         command."""
         if not self.read_only:
             self.running.hold(key, text, self.records)
@@ -152,7 +153,7 @@ class Session:
 
     @property
     def stuck(self) -> bool:
-        """Return whether the last write or sync failed, or an event is owed."""
+        """Whether the last write or sync failed, or an event is owed."""
         return bool(self._owed) or (self._log is not None and self._log.stuck)
 
     def mend(self) -> None:
@@ -207,7 +208,7 @@ class Session:
 
     def _move(self, lost: LogLost) -> None:
         """Continue in a new file with all records, and leave the old path alone. Raises StorageFailed; the next write
-        then tries again."""
+        tries again."""
         if self.path is None:
             raise lost
         path = free_path(self.path)
@@ -251,14 +252,14 @@ class Session:
 
     @staticmethod
     def load(path: Path, context: Context, *, writable: bool, **how: Unpack[Opening]) -> "Session":
-        """Load a session from its file. A writable one takes the lock and answers calls that a crash left open;
-        otherwise nothing is written. Raises SessionCorrupt, SessionLocked and OSError."""
+        """Load a session from its file. If `writable`, take the lock and answer calls that a crash left open;
+        otherwise write nothing. Raises SessionCorrupt, SessionLocked and OSError."""
         return _last(Session.load_steps(path, context, writable=writable, **how))
 
     @staticmethod
     def load_steps(path: Path, context: Context, *, writable: bool, **how: Unpack[Opening]) -> Steps:
-        """Load in steps of a few milliseconds; the first one only takes the lock. Closing the generator releases
-        it."""
+        """Load in steps of a few milliseconds; the first one only takes the lock. Closing the generator releases the
+        lock."""
         clock, open_log = how.get("clock", system_clock), how.get("open_log", LogWriter)
         begun = SessionStarted(path.stem, "", "")
         session = Session(begun, context, path=path, clock=clock, open_log=open_log)
@@ -307,9 +308,9 @@ class Session:
     def forked(
         self, context: Context, store: Store, cwd: Path, *, at: int | None = None, session_id: str = ""
     ) -> "Session":
-        """Create a copy with all records, or those up to record `at`, with this id if given. The seqs stay, so that
-        `verify` can check its requests. The file is created at once, completely or not at all; the copy of a named
-        session gets a name of its own. Raises SessionNotFound, SessionTooNew and StorageFailed."""
+        """Create a copy with all records, or those up to record `at`, with this id if given. The seqs stay the same,
+        so `verify` can check its requests. The file is created completely or not at all. The copy of a named session
+        gets its own name. Raises SessionNotFound, SessionTooNew and StorageFailed."""
         self._refuse_too_new()
         records = [record for record in self.records if at is None or record.seq <= at]
         if at is not None and (not records or records[-1].seq != at):
@@ -348,7 +349,7 @@ class Session:
             self._log.close()
 
     def _take(self, records: list[Record]) -> list[Record]:
-        """Fold records that were read; returns them with their blobs."""
+        """Fold records that were read; return them with their blobs."""
         for at, record in enumerate(records):
             event, missing = self._blobs.resolved(record.event) if self._blobs else (record.event, [])
             if event is not record.event:
@@ -360,8 +361,9 @@ class Session:
         return records
 
     def answer_open_calls(self, *, continuing: bool = False) -> None:
-        """Record every open call, and an unfinished command of the user, as interrupted. Each may have partly run, is
-        never run again, and keeps its output so far. `continuing` spares started tasks, which can go on."""
+        """Record every open call, and an unfinished command of the user, as interrupted. A call may have partly run,
+        is never run again, and keeps its output so far. `continuing` leaves started tasks open, since they can go
+        on."""
         for event in self.running.interrupted(self.context.in_progress, self.records, continuing=continuing):
             self.emit(self.running.shorten(event, self.next_seq, self.context))
 

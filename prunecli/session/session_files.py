@@ -32,7 +32,7 @@ def rename(path: Path, name: str, clock: Clock, open_log: Callable[[Path], LogWr
 
 
 def remove(path: Path, open_log: Callable[[Path], LogWriter] = LogWriter) -> None:
-    """Delete a session's file, those of its tasks, and the saved output of running calls permanently.
+    """Permanently delete a session's file, the files of its tasks, and the saved output of running calls.
 
     Blobs stay, since other sessions may refer to them.
 
@@ -50,14 +50,14 @@ def remove(path: Path, open_log: Callable[[Path], LogWriter] = LogWriter) -> Non
 
 
 def tasks_of(path: Path) -> list[Path]:
-    """The files of a session's tasks, which are removed with it."""
+    """Return the files of a session's tasks, which are removed with it."""
     return sorted(one for one in path.parent.glob(f"{path.stem}-t[0-9]*.jsonl") if one.is_file())
 
 
 def to_trash(
     path: Path, trash: Path, clock: Clock, open_log: Callable[[Path], LogWriter] = LogWriter
 ) -> Path:
-    """Move a session's file to the trash folder with those of its tasks, and return its new path.
+    """Move a session's file and those of its tasks to the trash folder, and return the session's new path.
 
     Its blobs stay, so moving the file back restores the session.
 

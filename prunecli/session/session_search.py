@@ -37,7 +37,7 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """The words of a search. All of them must appear in one message, output or command, in any case."""
+    """The words of a search. All must appear in one message, output or command; case is ignored."""
 
     words: tuple[str, ...]
     needles: tuple[bytes, ...]
@@ -45,7 +45,7 @@ class Query:
 
     @classmethod
     def of(cls, text: str) -> "Query":
-        """The words of this text."""
+        """Return the query for the words of a text."""
         words = tuple(word.lower() for word in text.split())
         return cls(words, tuple(needle for needle in map(_needle, words) if needle))
 
@@ -55,7 +55,7 @@ class Query:
         return all(needle in low for needle in self.needles)
 
     def hit(self, path: Path, record: Record) -> Hit | None:
-        """The hit in a record, if it contains all the words."""
+        """Return the hit in a record, if it contains all the words."""
         who, text = _said(record)
         text = " ".join(text.split())
         low = text.lower()
@@ -74,7 +74,7 @@ class Query:
 
 
 def search(paths: Sequence[Path], query: str) -> Iterator[Hit | int]:
-    """The hits in these files, in order, interleaved with the number of bytes searched so far.
+    """Yield the hits in these files, in order, interleaved with the number of bytes searched so far.
 
     Unreadable files are skipped.
     """
@@ -95,7 +95,7 @@ def search(paths: Sequence[Path], query: str) -> Iterator[Hit | int]:
 
 
 def _needle(word: str) -> bytes:
-    """The longest lower-case part of a word that JSON does not escape, so it appears in the line as it is."""
+    """Return the longest lower-case part of a word that JSON does not escape. It appears unchanged in the line."""
     parts = "".join(
         char if char.isascii() and char.isprintable() and char not in '"\\' else " " for char in word
     )

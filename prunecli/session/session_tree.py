@@ -10,7 +10,7 @@ from prunecli.session.store import Listed
 class Member:
     """A session in the tree. `lines` draws its branch ("" for a root).
 
-    `parent` is the session it was copied from, up to record `at`; "" and None if it was not copied.
+    `parent` is the session it was copied from, up to record `at`; "" and None if the session was not copied.
     """
 
     session: Listed
@@ -20,7 +20,7 @@ class Member:
 
 
 def family(listed: Sequence[Listed]) -> list[Member]:
-    """The sessions in tree order: roots as listed, children below their parent, oldest first.
+    """Return the sessions in tree order: roots as listed, children below their parent, oldest first.
 
     A copy whose parent is not listed is a root.
     """
@@ -47,6 +47,6 @@ def family(listed: Sequence[Listed]) -> list[Member]:
 
 
 def _origin(one: Listed) -> tuple[str, int | None]:
-    """The parent's id ("" for none) and the last copied record."""
+    """Return the parent's id ("" for none) and the seq of the last copied record."""
     digest = one.digest
     return digest.parent, digest.parent_at if digest.parent and digest.parent_at >= 0 else None

@@ -1,7 +1,7 @@
 """Snapshots of a directory's files, stored as trees in prunecli's own git repository (`own_git`).
 
-Files that git ignores are not saved; links are saved as links. The first snapshot of a large directory takes long:
-new files are added in portions, which are kept and not read again even if the snapshot is abandoned.
+Files that git ignores are not saved; links are saved as links. The first snapshot of a large directory takes long, so
+new files are added in portions. These are kept and not read again, even if the snapshot is abandoned.
 """
 
 import os
@@ -25,12 +25,13 @@ SECONDS = 15.0
 """Time limit of a snapshot."""
 _MAX_SKIPPED = 1_000
 PORTION = 1_000
-"""Files added at a time. An abandoned snapshot keeps the portions before."""
+"""Files added at a time. An abandoned snapshot keeps its finished portions."""
 _AT_ONCE = 32
 """Contents read by one git process and held in memory."""
 _MANY = 100
 _PACKED = ("-c", "core.bigFileThreshold=1")
-"""Put many new contents into one pack: six times as fast as single files (5,000 files: 2.5 s instead of 16 s)."""
+"""The option that stores new contents in one pack, six times as fast as single files (2.5 s instead of 16 s for
+5,000)."""
 _ENTRY = re.compile(rb":(\d{6}) (\d{6}) ([0-9a-f]{40}) ([0-9a-f]{40}) ([A-Z])\d*\0([^\0]*)\0")
 _COUNT = re.compile(rb"(\d+|-)\t(\d+|-)\t([^\0]*)\0")
 _HEADER = re.compile(rb"[0-9a-f]{40} [0-9a-f]{40}\n")
@@ -93,7 +94,7 @@ class Snapshots:
         self._clock = clock
 
     def refusal(self) -> str:
-        """Why this directory cannot be saved, or ""."""
+        """Return why this directory cannot be saved, or ""."""
         if self.workspace == self._home or self.workspace in (Path("/"), *self._home.parents):
             return f"{self.workspace} is too large to save: start prunecli in a project folder"
         return ""
@@ -105,7 +106,7 @@ class Snapshots:
     def save(self, seconds: float | None = None) -> Saved:
         """Save the files in their current state, within `seconds` if given.
 
-        Raises OutOfTime if that is too short; files added until then need not be read again.
+        Raises OutOfTime if that is too short; files added so far are not read again.
         """
         if why := self.refusal():
             raise SnapshotFailed(why)
@@ -136,7 +137,7 @@ class Snapshots:
         return self._tree(root, until, prefix), names
 
     def changes(self, pairs: Sequence[tuple[str, str]]) -> list[tuple[FileChange, ...]]:
-        """The differences of each pair of trees, old to new."""
+        """Return the differences of each pair of trees, old to new."""
         if not all(_TREE.fullmatch(tree) for pair in pairs for tree in pair):
             raise SnapshotFailed("not a valid snapshot name")
         wanted = [pair for pair in dict.fromkeys(pairs) if pair[0] != pair[1]]
@@ -144,11 +145,11 @@ class Snapshots:
         return [found[pair] for pair in pairs]
 
     def first(self, trees: Sequence[str]) -> str:
-        """The snapshot with the oldest known state of each file: the first, since each covers all files."""
+        """Return the snapshot with the oldest known state of each file: the first, since each covers all files."""
         return trees[0]
 
     def contents(self, blobs: Iterable[str]) -> Iterator[bytes]:
-        """The contents of these versions in order."""
+        """Yield the contents of these versions, in order."""
         left = list(blobs)
         while left:
             asked, left = left[:_AT_ONCE], left[_AT_ONCE:]
@@ -165,7 +166,7 @@ class Snapshots:
                     raise SnapshotFailed("the snapshots lack a file's content")
 
     def ignored(self, paths: Sequence[str]) -> set[str]:
-        """The paths that the current ignore rules exclude."""
+        """Return the paths that the current ignore rules exclude."""
         if not paths:
             return set()
         until = self._clock() + self._seconds
@@ -207,7 +208,7 @@ class Snapshots:
 
 
 def _chosen(root: Path, seen: bytes) -> tuple[list[bytes], list[bytes], list[bytes]]:
-    """The paths to add, those that are no longer files, and those to skip."""
+    """Return the paths to add, the paths that are no longer files, and the paths to skip."""
     changed, gone, skipped = list[bytes](), list[bytes](), list[bytes]()
     whole = os.fsencode(root)
     for path in dict.fromkeys(seen.split(b"\0")):
@@ -219,8 +220,8 @@ def _chosen(root: Path, seen: bytes) -> tuple[list[bytes], list[bytes], list[byt
 
 
 def _kind(root: bytes, path: bytes) -> str:
-    """Whether to take, remove or skip a path. Skips nested repositories and files that are too large or
-    unreadable."""
+    """Return whether to take, remove or skip a path. Nested repositories and files that are too large or unreadable
+    are skipped."""
     whole = os.path.join(root, path)
     if path.endswith(b"/"):
         return "skip"

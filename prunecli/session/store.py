@@ -25,7 +25,7 @@ _MOST_NAMED = 5
 
 
 def new_id(now_ms: int, random: bytes) -> str:
-    """A new session id: sortable by time, readable, unique."""
+    """Return a new session id: sortable by time, readable, unique."""
     when = datetime.fromtimestamp(now_ms / 1000, UTC)
     return f"{when:%Y%m%d-%H%M%S}-{random.hex()[:6]}"
 
@@ -78,18 +78,19 @@ class Store:
         self.root = root
 
     def new_path(self, cwd: Path, session_id: str) -> Path:
-        """The path for a new session of this directory."""
+        """Return the path for a new session of this directory."""
         return self.root / slug(cwd.resolve()) / f"{session_id}.jsonl"
 
     def list(self, cwd: Path | None = None) -> list[Listed]:
-        """The sessions of one directory or all, most recently changed first.
+        """Return the sessions of one directory or all, most recently changed first.
 
         Skips files that are unreadable or not sessions.
         """
         return sorted(self.listed(cwd), key=lambda one: (one.changed, one.id), reverse=True)
 
     def listed(self, cwd: Path | None = None) -> Iterator[Listed]:
-        """Like `list`, one at a time, newest file first, for a screen that shows results as they come."""
+        """Yield the sessions of `list` one at a time, newest file first, for a screen that shows results as they
+        arrive."""
         within = f"{self.root}{os.sep}" + (f"{slug(cwd.resolve())}{os.sep}" if cwd else "")
         files = sorted(self._files(cwd), key=lambda file: file.time, reverse=True)
         if not files:
@@ -100,18 +101,18 @@ class Store:
                 yield Listed(path.stem, path, file.time // 1_000_000, file.size, digest)
 
     def paths(self) -> Iterator[Path]:
-        """The paths of all sessions, possibly with other files; opens none."""
+        """Return the paths of all sessions, possibly with other files. Opens no file."""
         return (Path(file.path) for file in self._files(None))
 
     def last(self, cwd: Path) -> Path:
-        """The most recently changed session of this directory that is not a task. Raises SessionNotFound."""
+        """Return the most recently changed session of this directory that is not a task. Raises SessionNotFound."""
         for file in sorted(self._files(cwd), key=lambda file: (file.time, file.path), reverse=True):
             if _is_session(path := Path(file.path), task=False):
                 return path
         raise SessionNotFound(f"no sessions in {cwd} yet", "run `prunecli` to start one")
 
     def find(self, wanted: str) -> Path:
-        """The session with this id, unique prefix of an id, or name.
+        """Return the session with this id, unique prefix of an id, or name.
 
         Raises SessionNotFound, also if several sessions match.
         """
@@ -138,11 +139,11 @@ class Store:
         raise SessionNotFound(f"no session named {wanted!r}", "run `prunecli sessions list` to see all")
 
     def is_free(self, session_id: str) -> bool:
-        """Whether no session of any directory has this id, in upper or lower case."""
+        """Return whether no session of any directory has this id, in upper or lower case."""
         return all(path.stem.lower() != session_id.lower() for path in self.paths())
 
     def free_name(self, name: str) -> str:
-        """The name of a copy: `fix (2)`, or with the first free number."""
+        """Return a name for a copy, such as `fix (2)`, with the first free number."""
         taken = {one.name for one in self.listed()}
         plain = _NUMBERED.sub("", name)
         return next(free for number in count(2) if (free := f"{plain} ({number})") not in taken)
@@ -161,14 +162,14 @@ class Store:
 
 
 def free_path(path: Path) -> Path:
-    """The path itself, or the first free one of `ID-2.jsonl`, `ID-3.jsonl` and so on."""
+    """Return the path itself, or the first free one of `ID-2.jsonl`, `ID-3.jsonl` and so on."""
     names = (path.with_name(f"{path.stem}-{number}{path.suffix}") for number in count(2))
     return next(place for place in chain([path], names) if not os.path.lexists(place))
 
 
 def _is_session(path: Path, *, task: bool = True) -> bool:
-    """Return whether the first lines contain a good record; the very first may be damaged. Without `task`, a task of
-    another session does not count."""
+    """Return whether the first lines contain a good record; the very first line may be damaged. Unless `task` is set,
+    tasks of other sessions do not count."""
     try:
         with open_regular(path) as file:
             records = map(whole_record, filter(begins_record, islice(file, 20)))
@@ -187,5 +188,5 @@ def _entries(folder: str) -> list[str]:
 
 
 def random_bytes() -> bytes:
-    """Three bytes that distinguish sessions started in the same second."""
+    """Return three bytes that distinguish sessions started in the same second."""
     return os.urandom(3)

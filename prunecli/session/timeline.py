@@ -1,4 +1,4 @@
-"""The points to which a session can return, and the agent's file changes, derived from the records alone.
+"""Derives the points to which a session can return, and the agent's file changes, from the records alone.
 
 The files at a point of the log are those of the first snapshot after it, since nothing changed in between. The
 agent's changes are the differences between a snapshot `before` and its `after`; hand edits lie outside these spans.
@@ -36,7 +36,7 @@ class Span:
 
 
 def points(records: Sequence[Record]) -> list[Point]:
-    """The current prompts, newest first, then the branches that rewinds left."""
+    """Return the current prompts, newest first, then the branches that rewinds left."""
     present, left = branch(records)
     back = [
         Point(record.seq - 1, typed(record.event), record.timestamp)
@@ -47,7 +47,7 @@ def points(records: Sequence[Record]) -> list[Point]:
 
 
 def _forward(records: Sequence[Record], present: Sequence[Record], seq: int) -> Point | None:
-    """The branch that ends at this record, if it has a prompt that the current one lacks."""
+    """Return the branch that ends at this record, if it has a prompt that the current branch lacks."""
     here = {record.seq for record in present}
     there = branch([record for record in records if record.seq <= seq])[0]
     said = [
@@ -61,7 +61,7 @@ def _forward(records: Sequence[Record], present: Sequence[Record], seq: int) -> 
 
 
 def saved_after(records: Sequence[Record], seq: int, root: str) -> FilesSaved | None:
-    """The snapshot with the files as they were at this point; None if nothing has changed since."""
+    """Return the snapshot with the files as they were at this point; None if nothing has changed since."""
     return next(
         (
             record.event
@@ -73,7 +73,7 @@ def saved_after(records: Sequence[Record], seq: int, root: str) -> FilesSaved | 
 
 
 def trees_after(records: Sequence[Record], seq: int, root: str) -> list[str]:
-    """All snapshots after this point, oldest first."""
+    """Return all snapshots after this point, oldest first."""
     return [
         record.event.tree
         for record in records
@@ -82,7 +82,7 @@ def trees_after(records: Sequence[Record], seq: int, root: str) -> list[str]:
 
 
 def spans(records: Sequence[Record], seq: int, root: str) -> list[Span]:
-    """The spans of work that began after this point, oldest first."""
+    """Return the spans of work that began after this point, oldest first."""
     saved = [
         record.event
         for record in records
@@ -104,7 +104,7 @@ def is_open(records: Sequence[Record], root: str) -> bool:
 
 
 def is_saved(records: Sequence[Record], root: str) -> bool:
-    """Return whether the files were saved since the last user message, so that changes belong to that work."""
+    """Return whether the files were saved since the last user message, so later changes belong to that work."""
     for record in reversed(records):
         if isinstance(record.event, FilesSaved) and record.event.root == root:
             return record.event.moment == "before" and record.event.reason == "tools"

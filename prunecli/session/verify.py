@@ -14,16 +14,17 @@ from prunecli.session.log import Loaded
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """The result as lines for people; `clean` if there was no problem."""
+    """The result as lines of text; `clean` if there was no problem."""
 
     lines: tuple[str, ...]
     clean: bool
 
 
 class EarlierRequests:
-    """The requests as earlier versions of prunecli sent them: without a word where nothing of a message can be sent.
+    """The requests as earlier versions of prunecli sent them: without a placeholder for a message with nothing to
+    send.
 
-    Costs a second fold, only for a log with such a message.
+    This costs a second fold, but only for a log with such a message.
     """
 
     def __init__(self, records: Sequence[Record]) -> None:
@@ -39,7 +40,7 @@ class EarlierRequests:
         self._context.apply(record)
 
     def proves(self, sent: RequestSent) -> bool:
-        """Whether this request was sent by such a version."""
+        """Return whether this request was sent by such a version."""
         return self._context is not None and self._context.sha256() == sent.sha256
 
 
@@ -48,7 +49,7 @@ def _is_lost(record: Record) -> bool:
 
 
 def verify_session(path: Path, loaded: Loaded) -> Report:
-    """Fold the log again and compare every RequestSent. Names the first one that differs."""
+    """Fold the log again and compare every RequestSent. Names the first request that differs."""
     lines = list(map(str, loaded.bad))
     context, earlier = Context(Chars4()), EarlierRequests(loaded.records)
     blobs = Blobs(path.parent / "blobs")

@@ -41,8 +41,9 @@ class LogWriter:
     """The single writer of a session file; holds an advisory lock until closed.
 
     Tests may replace `sync` (os.fdatasync), `sync_names` (the same for a folder) and `write` (os.write). `commit` may
-    run in another thread than the rest. After a failed sync, commits fail until `mend` has rewritten, in place, what
-    was appended since the last good sync: the system may have dropped it and still report success for the next sync.
+    run in another thread than the rest. After a failed sync, the system may have dropped the data and still report
+    success for the next sync. So commits fail until `mend` has rewritten, in place, everything appended since the
+    last good sync.
     """
 
     def __init__(
@@ -95,7 +96,7 @@ class LogWriter:
             self._unsynced.append((size, line))
 
     def commit(self) -> None:
-        """Make appended records durable. Raises StorageFailed; then nothing is accepted until `mend`."""
+        """Make appended records durable. Raises StorageFailed, after which nothing is accepted until `mend`."""
         with self._syncing:
             if self._failed:
                 raise StorageFailed(f"{self.path}: {self._failed}", WAY_OUT)
@@ -115,7 +116,7 @@ class LogWriter:
             raise StorageFailed(f"{path}: {error.strerror}", WAY_OUT) from error
 
     def mend(self) -> None:
-        """After a failure, check whether the file can be written again, and rewrite what may not be on disk.
+        """After a failure, check whether the file can be written again, and rewrite data that may not be on disk.
 
         Does nothing if nothing failed. Raises StorageFailed and LogLost.
         """
@@ -139,12 +140,12 @@ class LogWriter:
 
     @property
     def stuck(self) -> bool:
-        """Return whether the last append or commit failed."""
+        """Whether the last append or commit failed."""
         return bool(self._failed or self._wanted)
 
     @property
     def lost(self) -> bool:
-        """Return whether the file was deleted, replaced or cut while open."""
+        """Whether the file was deleted, replaced or cut while open."""
         try:
             self._size()
         except StorageFailed:
@@ -155,13 +156,14 @@ class LogWriter:
         """Release the lock. Safe to call twice."""
         if self._fd >= 0:
             with suppress(OSError):
-                # Closing alone leaves it to a child being started, which has a copy of the descriptor for a moment.
+                # Closing alone does not release the lock: a child being started has a copy of the descriptor for a
+                # moment.
                 fcntl.flock(self._fd, fcntl.LOCK_UN)
             os.close(self._fd)
             self._fd = -1
 
     def _size(self) -> int:
-        """The file's size. Raises LogLost if it is not the opened file or is shorter than before."""
+        """Return the file's size. Raises LogLost if it is not the opened file or is shorter than before."""
         try:
             there, size = os.stat(self.path, follow_symlinks=False), os.fstat(self._fd).st_size
         except FileNotFoundError:
@@ -172,7 +174,7 @@ class LogWriter:
             other = "a symbolic link" if stat.S_ISLNK(there.st_mode) else "another file"
             raise LogLost(self.path, f"was replaced by {other} while it was open")
         if size < self._end:
-            raise LogLost(self.path, "was cut by another program while it was open")
+            raise LogLost(self.path, "was truncated by another program while it was open")
         return size
 
     def _put(self, data: bytes) -> None:
@@ -218,7 +220,7 @@ class LogWriter:
             os.close(descriptor)
 
     def _try_room(self) -> None:
-        """Check whether a record fits now: append empty lines, which mean nothing, and cut them off again."""
+        """Check whether a record fits now: append empty lines, which have no meaning, and cut them off again."""
         size = os.fstat(self._fd).st_size
         try:
             self._put(b"\n" * self._wanted)

@@ -1,4 +1,4 @@
-"""ask: ask the user a question with a few answers to choose from; they may answer in their own words instead."""
+"""ask: ask the user a question with a few answers to choose from, or to answer in their own words."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ NOBODY = "Nobody is there to answer."
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One answer to choose."""
+    """One answer that the user can choose."""
 
     label: str
     description: str = ""
@@ -48,14 +48,14 @@ class Inquiry:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """The user's answer: the indexes of the chosen options, and their own words. Neither: they declined."""
+    """The user's answer: the indexes of the chosen options, and their own words. If both are empty, they declined."""
 
     chosen: tuple[int, ...] = ()
     words: str = ""
 
 
 AskUser: TypeAlias = Callable[[Inquiry], Awaitable[Reply | None]]
-"""Asks the user; None if nobody is there."""
+"""Asks the user; returns None if nobody is there."""
 
 
 class Ask:
@@ -70,11 +70,11 @@ class Ask:
     Input: ClassVar[type] = AskInput
 
     def summary(self, given: Mapping[str, Json]) -> str:
-        """The question."""
+        """Return the question."""
         return in_one_line(given.get("question"))
 
     def touches(self, _: object) -> Touches:
-        """Nothing."""
+        """Return no touches."""
         return Touches()
 
     async def run(self, given: AskInput, context: ToolContext) -> ToolOutput:
@@ -90,7 +90,9 @@ class Ask:
         if reply is None and default < 0:
             return text_output(f"{NOBODY} Decide yourself, or end with the question.", {"answer": "nobody"})
         if reply is None:
-            return text_output(f"{NOBODY} Your default holds: {labels[default]}", {"answer": labels[default]})
+            return text_output(
+                f"{NOBODY} Your default applies: {labels[default]}", {"answer": labels[default]}
+            )
         chosen = ", ".join(labels[at] for at in reply.chosen)
         lines = [f"The user chose: {chosen}"] if chosen else []
         lines += [f"The user {'added' if chosen else 'answered'}: {reply.words}"] if reply.words else []
@@ -99,7 +101,7 @@ class Ask:
 
 
 def _labels(given: AskInput) -> list[str]:
-    """The labels of a question. Raises ToolError if it cannot be asked."""
+    """Return the labels of a question. Raises ToolError if it cannot be asked."""
     labels = [option.label.strip() for option in given.options]
     if not given.question.strip():
         raise ToolError("question is empty.")

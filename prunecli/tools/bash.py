@@ -1,4 +1,4 @@
-"""bash: run a command; returns its output and exit status."""
+"""bash: run a command and return its output and exit status."""
 
 import asyncio
 import os
@@ -25,7 +25,7 @@ GRACE = 1.0
 PROGRESS_INTERVAL = 0.1
 KEEP_INTERVAL = 0.5
 KEPT_BYTES = 16_384
-"""Bytes of output kept while a command runs: more than a screen, little enough to write often."""
+"""Maximum bytes of output kept while a command runs: more than a screen, but few enough to write often."""
 
 FIXED_ENVIRONMENT = {
     "EDITOR": "false",
@@ -61,20 +61,20 @@ class ConfinedInput(BashInput):
 
 @dataclass(frozen=True, slots=True)
 class MovableInput(BashInput):
-    """The model's input where commands can go on in the background."""
+    """The model's input where commands can continue in the background."""
 
     background: Annotated[bool, _BACKGROUND] = False
 
 
 @dataclass(frozen=True, slots=True)
 class ConfinedMovableInput(ConfinedInput):
-    """The same in a sandbox."""
+    """The model's input where both apply."""
 
     background: Annotated[bool, _BACKGROUND] = False
 
 
 class Bash:
-    """Runs each call in a new shell and leaves no process behind."""
+    """The tool. It runs each call in a new shell and leaves no process behind."""
 
     name: ClassVar[str] = "bash"
     description: ClassVar[str] = (
@@ -85,11 +85,11 @@ class Bash:
     Input: ClassVar[type] = BashInput
 
     def summary(self, given: Mapping[str, Json]) -> str:
-        """The command."""
+        """Return the command."""
         return in_one_line(given.get("command"))
 
     def touches(self, given: BashInput) -> Touches:
-        """The command."""
+        """Return the command."""
         return Touches(runs=(given.command,))
 
     async def run(self, given: BashInput, context: ToolContext) -> ToolOutput:
@@ -142,8 +142,8 @@ async def _run(
     time_limit: float,
     moving: Moving | None,
 ) -> tuple[Ended, list[str]] | ToolOutput:
-    """Run the command in the sandbox, and return with its end lines about what the sandbox blocked; or the result of
-    a command that goes on in the background."""
+    """Run the command in the sandbox. Return its end with lines about what the sandbox blocked, or the result of a
+    command that continues in the background."""
     line = well_formed(given.command)
     outside = context.approved and getattr(given, "outside", False)
     confine = bare if outside else context.confine
@@ -176,7 +176,7 @@ async def _run(
 
 
 def _order(moving: Moving, output: HeadAndTail, seconds: float) -> bytes:
-    """The order to the supervisor to keep the output from now on."""
+    """Return the order to the supervisor to keep the output from now on."""
     try:
         return moving.output.order(output.newest, output.total, output.lines, seconds)
     except OSError as error:
@@ -188,7 +188,7 @@ def _shell(env: Mapping[str, str]) -> str:
 
 
 class _Paced:
-    """Calls `act` when asked, at most once in `interval` seconds."""
+    """A limiter that calls `act` on request, but at most once in `interval` seconds."""
 
     def __init__(self, interval: float, act: Callable[[], None]) -> None:
         self._interval = interval
@@ -233,7 +233,7 @@ def _result(output: HeadAndTail, ended: Ended, notes: list[str], limit: int) -> 
 
 
 def without_sandbox(ended: Ended, program: str) -> Ended:
-    """The same without the processes of the sandbox `program`, "" for none."""
+    """Return the end without the processes of the sandbox `program`, "" for none."""
     theirs = (f"{program} ", f"{os.path.basename(program)} ")
     left = (name for name in ended.left if not program or not f"{name} ".startswith(theirs))
     return replace(ended, left=tuple(left))
@@ -245,7 +245,7 @@ def _notes(ended: Ended, timeout: float) -> list[str]:
 
 
 def left_of(ended: Ended) -> list[str]:
-    """The lines about processes that a command left behind."""
+    """Return the lines about processes that a command left behind."""
     notes = []
     if ended.left:
         count = len(ended.left)
@@ -258,7 +258,7 @@ def left_of(ended: Ended) -> list[str]:
 
 
 def end_of(ended: Ended, timeout: float) -> str:
-    """The line about how a command ended; "" for exit code 0."""
+    """Return the line about how a command ended; "" for exit code 0."""
     if ended.timed_out:
         return f"[timed out after {timeout:g} s]"
     if ended.exit_code is None:
@@ -288,19 +288,19 @@ class ConfinedBash(Bash):
     Input: ClassVar[type] = ConfinedInput
 
     def touches(self, given: BashInput) -> Touches:
-        """The command, and the reason for running it outside, if it shall."""
+        """Return the command, and the reason if it is to run outside the sandbox."""
         outside = getattr(given, "outside", False)
         reason = getattr(given, "reason", None) or "no reason given"
         return Touches(runs=(given.command,), outside=(reason,) if outside else ())
 
 
 class MovableBash(Bash):
-    """bash for a session with the tool jobs: a command can go on in the background."""
+    """bash for a session with the tool jobs: a command can continue in the background."""
 
     Input: ClassVar[type] = MovableInput
 
 
 class ConfinedMovableBash(ConfinedBash):
-    """The same in a sandbox."""
+    """bash for a session with a sandbox and the tool jobs."""
 
     Input: ClassVar[type] = ConfinedMovableInput

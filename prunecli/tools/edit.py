@@ -30,7 +30,7 @@ class EditInput:
 
 
 class Edit:
-    """One exact, unique match, spliced into the file's bytes."""
+    """The tool. It replaces exact matches in the file's bytes."""
 
     name: ClassVar[str] = "edit"
     description: ClassVar[str] = (
@@ -41,11 +41,11 @@ class Edit:
     Input: ClassVar[type] = EditInput
 
     def summary(self, given: Mapping[str, Json]) -> str:
-        """The path."""
+        """Return the path."""
         return in_one_line(given.get("path"))
 
     def touches(self, given: EditInput) -> Touches:
-        """The file, read and changed."""
+        """Return the file, read and changed."""
         return Touches(reads=(given.path,), changes=(given.path,))
 
     async def run(self, given: EditInput, context: ToolContext) -> ToolOutput:

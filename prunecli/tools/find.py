@@ -27,7 +27,8 @@ class FindInput:
 
 
 class Find:
-    """Searches in a separate process, so a huge tree neither blocks the screen nor outlives the call."""
+    """The tool. It searches in a separate process, so that a huge tree neither blocks the screen nor outlives the
+    call."""
 
     name: ClassVar[str] = "find"
     description: ClassVar[str] = "Find files and folders by name, at most 1000. Skips ignored ones."
@@ -35,15 +36,15 @@ class Find:
     Input: ClassVar[type] = FindInput
 
     def summary(self, given: Mapping[str, Json]) -> str:
-        """The pattern and the folder."""
+        """Return the pattern and the folder."""
         return " in ".join(in_one_line(given[key]) for key in ("pattern", "path") if given.get(key))
 
     def touches(self, given: FindInput) -> Touches:
-        """The folder, and folders named in the pattern."""
+        """Return the folder, and folders named in the pattern."""
         return Touches(searches=folders_of(given.path, given.pattern))
 
     async def run(self, given: FindInput, context: ToolContext) -> ToolOutput:
-        """Search. Raises ToolError for a path that can't be searched."""
+        """Run the search. Raises ToolError for a path that can't be searched."""
         if not given.pattern.strip("/"):
             raise ToolError("pattern is empty.")
         scope = scope_of(given.path, context.cwd)
@@ -67,7 +68,7 @@ class Find:
 
 
 class _Names:
-    """Reads paths, each followed by NUL, until there are enough."""
+    """A reader of paths, each followed by NUL, until there are enough."""
 
     def __init__(self) -> None:
         self.kept = list[str]()
@@ -75,7 +76,7 @@ class _Names:
         self._unread = b""
 
     def take(self, data: bytes) -> bool:
-        """Take output of the search; False once there are enough paths."""
+        """Process output of the search; return False once there are enough paths."""
         *paths, self._unread = (self._unread + data).split(b"\0")
         self.kept += map(os.fsdecode, paths)
         self.cut = len(self.kept) > MAX_PATHS

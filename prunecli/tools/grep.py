@@ -37,7 +37,7 @@ class GrepInput:
 
 
 class Grep:
-    """Uses ripgrep if installed, else a search process with the same results."""
+    """The tool. It uses ripgrep if installed, else a search process with the same results."""
 
     name: ClassVar[str] = "grep"
     description: ClassVar[str] = (
@@ -47,17 +47,17 @@ class Grep:
     Input: ClassVar[type] = GrepInput
 
     def summary(self, given: Mapping[str, Json]) -> str:
-        """The pattern and the folder."""
+        """Return the pattern and the folder."""
         return " in ".join(in_one_line(given[key]) for key in ("pattern", "path") if given.get(key))
 
     def touches(self, given: GrepInput) -> Touches:
-        """The folder, and the files selected by the glob."""
+        """Return the folder, and the files selected by the glob."""
         if not given.glob:
             return Touches(reads=(given.path,), searches=(given.path,))
         return Touches((path_in(given.path, given.glob),), searches=folders_of(given.path, given.glob))
 
     async def run(self, given: GrepInput, context: ToolContext) -> ToolOutput:
-        """Search. Raises ToolError for an invalid pattern, path or number."""
+        """Run the search. Raises ToolError for an invalid pattern, path or number."""
         scope = scope_of(given.path, context.cwd)
         if not given.pattern:
             raise ToolError("pattern is empty.")
@@ -66,7 +66,7 @@ class Grep:
         if not 0 <= given.context <= MAX_CONTEXT:
             raise ToolError(f"context must be from 0 to {MAX_CONTEXT}.")
         wanted = PathGlob(given.glob) if given.glob else None
-        named = scope.only or (context.approved and given.glob)  # permissions have asked about these
+        named = scope.only or (context.approved and given.glob)  # the user was asked about these
         secrets = Secrets() if named else await secrets_in(scope, context.env)
         limit = context.limits.max_output_bytes
 

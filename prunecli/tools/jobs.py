@@ -1,4 +1,4 @@
-"""jobs: list the commands in the background, read what they print, wait for one, end one."""
+"""jobs: list background commands, read their output, wait for one, or end one."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ class JobsInput:
 
 
 class Jobs:
-    """The call. It touches nothing: the commands were judged when they began."""
+    """The tool. Its calls touch nothing, since the commands were judged when they began."""
 
     name: ClassVar[str] = JOBS
     description: ClassVar[str] = (
@@ -34,7 +34,7 @@ class Jobs:
     Input: ClassVar[type] = JobsInput
 
     def summary(self, given: Mapping[str, Json]) -> str:
-        """The job and what is wanted of it."""
+        """Return the job and the requested action."""
         if not given.get("job"):
             return "list"
         lines = f"lines {in_one_line(given['lines'])}" if given.get("lines") else ""
@@ -42,11 +42,11 @@ class Jobs:
         return " ".join(filter(None, [str(given["job"]), "stop" if given.get("stop") else "", wait, lines]))
 
     def touches(self, _: object) -> Touches:
-        """Nothing."""
+        """Return no touches."""
         return Touches()
 
     async def run(self, given: JobsInput, context: ToolContext) -> ToolOutput:
-        """List the jobs, or do what is wanted of one. Raises ToolError for an unknown job and unknown lines."""
+        """List the jobs, or carry out the action on one. Raises ToolError for an unknown job or unknown lines."""
         if context.jobs is None:
             raise ToolError("There are no jobs here")
         if given.job is None:

@@ -30,7 +30,7 @@ class LsInput:
 
 
 class Ls:
-    """Lists names only; bash shows sizes and dates."""
+    """The tool. It lists names only; bash shows sizes and dates."""
 
     name: ClassVar[str] = "ls"
     description: ClassVar[str] = "List a folder: sorted, folders with a slash, ignored entries left out."
@@ -38,15 +38,15 @@ class Ls:
     Input: ClassVar[type] = LsInput
 
     def summary(self, given: Mapping[str, Json]) -> str:
-        """The path."""
+        """Return the path."""
         return in_one_line(given.get("path") or ".")
 
     def touches(self, given: LsInput) -> Touches:
-        """The folder."""
+        """Return the folder."""
         return Touches(searches=(given.path,))
 
     async def run(self, given: LsInput, context: ToolContext) -> ToolOutput:
-        """List the folder. Raises ToolError if the path is not one."""
+        """List the folder. Raises ToolError if the path is not a folder."""
         scope = scope_of(given.path, context.cwd)
         if scope.only:
             raise ToolError(f"{well_formed(given.path)} is a file, not a folder.")

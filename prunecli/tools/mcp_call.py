@@ -21,7 +21,7 @@ class McpCallInput:
 
 
 class McpCall:
-    """The call. What a server's tool does is unknown, so each call is asked about unless a rule names it."""
+    """The tool. The effects of a server's tool are unknown, so each call needs approval unless a rule names it."""
 
     name: ClassVar[str] = "mcp_call"
     description: ClassVar[str] = "Call a tool of an MCP server, found with mcp_search."
@@ -29,7 +29,7 @@ class McpCall:
     Input: ClassVar[type] = McpCallInput
 
     def summary(self, given: Mapping[str, Json]) -> str:
-        """`server:tool`, and the arguments."""
+        """Return `server:tool` and the arguments."""
         arguments = given.get("arguments")
         words = (
             " ".join(f"{name}={in_one_line(value)}" for name, value in arguments.items())
@@ -39,11 +39,11 @@ class McpCall:
         return f"{in_one_line(given.get('server'))}:{in_one_line(given.get('tool'))} {words}".rstrip()
 
     def touches(self, given: McpCallInput) -> Touches:
-        """The server's tool."""
+        """Return the server's tool."""
         return Touches(calls=(f"{given.server}:{given.tool}",))
 
     async def run(self, given: McpCallInput, context: ToolContext) -> ToolOutput:
-        """Call it. Raises ToolError if there is no result."""
+        """Call the server's tool. Raises ToolError if there is no result."""
         if context.servers is None:
             raise ToolError(NO_SERVERS)
         return await context.servers.call(given.server, given.tool, given.arguments, context.progress)

@@ -1,4 +1,4 @@
-"""mcp_search: find tools of MCP servers by words; the best come with their schemas."""
+"""mcp_search: find tools of MCP servers by words. The best matches come with their schemas."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ class McpSearchInput:
 
 
 class McpSearch:
-    """The search; the schemas come as its result, so that they cost nothing until they are needed."""
+    """The tool. The schemas are part of its result, so they cost nothing until they are needed."""
 
     name: ClassVar[str] = "mcp_search"
     description: ClassVar[str] = (
@@ -30,15 +30,15 @@ class McpSearch:
     Input: ClassVar[type] = McpSearchInput
 
     def summary(self, given: Mapping[str, Json]) -> str:
-        """The words."""
+        """Return the words."""
         return in_one_line(given.get("words"))
 
     def touches(self, _: object) -> Touches:
-        """Nothing: the servers were asked for their tools before."""
+        """Return no touches: the tools of the servers are already known."""
         return Touches()
 
     async def run(self, given: McpSearchInput, context: ToolContext) -> ToolOutput:
-        """Search. Raises ToolError without servers."""
+        """Run the search. Raises ToolError without servers."""
         if context.servers is None:
             raise ToolError(NO_SERVERS)
         return text_output(await context.servers.search(given.words))

@@ -15,7 +15,7 @@ from prunecli.tools.tool import ToolContext, ToolOutput, text_output
 
 
 class Prun:
-    """The plain call; a memo given to it is ignored, as in the original."""
+    """The tool without a memo. A memo in its input is ignored, as in the original."""
 
     name: ClassVar[str] = "prun"
     description: ClassVar[str] = (
@@ -32,11 +32,11 @@ class Prun:
         tokens: Annotated[int, "tokens to free, at least 1"]
 
     def summary(self, given: Mapping[str, Json]) -> str:
-        """The tokens to free."""
+        """Return the tokens to free."""
         return f"{given.get('tokens', '')} tokens"
 
     def touches(self, _: object) -> Touches:
-        """Nothing: a prun call only changes the context."""
+        """Return no touches: a prun call only changes the context."""
         return Touches()
 
     async def run(self, given: Input, context: ToolContext) -> ToolOutput:
@@ -45,7 +45,7 @@ class Prun:
 
 
 def planned(context: ToolContext, tokens: int, memo: str | None) -> ToolOutput:
-    """The result of a prun call: a text about the entries to remove, with the plan in its details."""
+    """Return the result of a prun call: a text about the entries to remove, with the plan in its details."""
     if tokens < 1:
         raise ToolError(f"Invalid input: tokens must be at least 1, not {tokens}")
     if context.plan_prun is None:

@@ -13,7 +13,7 @@ from prunecli.tools.tool import ToolContext, ToolOutput
 
 
 class PrunWithMemo:
-    """The call with a memo, which is marked as written by the model and never merges into the user's words."""
+    """The tool with a memo. The memo is marked as written by the model and never merged into the user's words."""
 
     name: ClassVar[str] = "prun_with_memo"
     description: ClassVar[str] = (
@@ -29,11 +29,11 @@ class PrunWithMemo:
         memo: Annotated[str, "at most 2000 characters"]
 
     def summary(self, given: Mapping[str, Json]) -> str:
-        """The tokens to free and the start of the memo."""
+        """Return the tokens to free and the start of the memo."""
         return f"{given.get('tokens', '')} tokens, memo: {str(given.get('memo', ''))[:60]}"
 
     def touches(self, _: object) -> Touches:
-        """Nothing: a prun call only changes the context."""
+        """Return no touches: a prun call only changes the context."""
         return Touches()
 
     async def run(self, given: Input, context: ToolContext) -> ToolOutput:

@@ -37,7 +37,7 @@ class ReadInput:
 
 
 class Read:
-    """Returns exact text without line numbers, so that the model can quote it in an edit."""
+    """The tool. It returns exact text without line numbers, so that the model can quote it in an edit."""
 
     name: ClassVar[str] = "read"
     description: ClassVar[str] = (
@@ -47,7 +47,7 @@ class Read:
     Input: ClassVar[type] = ReadInput
 
     def summary(self, given: Mapping[str, Json]) -> str:
-        """The path, and the line range if given."""
+        """Return the path, and the line range if given."""
         path, offset, limit = in_one_line(given.get("path")), given.get("offset"), given.get("limit")
         if type(offset) is not int and type(limit) is not int:
             return path
@@ -55,7 +55,7 @@ class Read:
         return f"{path} {first}-{first + limit - 1}" if type(limit) is int else f"{path} {first}-"
 
     def touches(self, given: ReadInput) -> Touches:
-        """The file."""
+        """Return the file."""
         return Touches(reads=(given.path,))
 
     async def run(self, given: ReadInput, context: ToolContext) -> ToolOutput:
@@ -116,7 +116,7 @@ def _shown(
 
 
 def _media(file: io.FileIO, path: str, context: ToolContext, *, whole: bool) -> ToolOutput | None:
-    """An image, or a PDF in a form that the model accepts (its text unless `whole`); None for other files."""
+    """Return an image, or a PDF in a form that the model accepts (its text unless `whole`); None for other files."""
     state, sample = os.fstat(file.fileno()), file.read(SAMPLE) or b""
     file.seek(0)
     is_image = media_type_of(sample) is not None
@@ -143,7 +143,7 @@ def _media(file: io.FileIO, path: str, context: ToolContext, *, whole: bool) -> 
 def _lines_of(
     output: ToolOutput, path: str, first: int, lines: int, context: ToolContext, stop: threading.Event
 ) -> ToolOutput:
-    """The lines of a PDF's text that were asked for; an image has none."""
+    """Return the requested lines of a PDF's text; an image has none."""
     if not (text := plain_text(output.content)):
         return output
     source, limit = text.encode("utf-8", "replace"), context.limits.max_output_bytes
@@ -152,7 +152,7 @@ def _lines_of(
 
 
 def _page_output(page: Page, path: str, size: int, limit: int) -> ToolOutput:
-    """The page's text, with its line range unless it is the whole file."""
+    """Return the page's text, with its line range unless it is the whole file."""
     shown = fitting_lines(page.data, limit - 200 if limit > 400 else limit // 2)
     cut = len(shown) < len(page.data)
     last = page.first - 1 + shown.count(b"\n") + (not shown.endswith(b"\n") and bool(shown))

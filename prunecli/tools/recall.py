@@ -1,6 +1,6 @@
 """recall: return the original text of an entry that was pruned or too long to send whole, by its number.
 
-The text comes in pages and is an ordinary result: the prune stays, and the result can be pruned again.
+The text comes in pages and is an ordinary result: the prune stays in effect, and the result can be pruned again.
 """
 
 import asyncio
@@ -29,7 +29,7 @@ class RecallInput:
 
 
 class Recall:
-    """The call; thinking is not recalled."""
+    """The tool. Thinking is not recalled."""
 
     name: ClassVar[str] = "recall"
     description: ClassVar[str] = (
@@ -39,17 +39,18 @@ class Recall:
     Input: ClassVar[type] = RecallInput
 
     def summary(self, given: Mapping[str, Json]) -> str:
-        """The entry's number, and the lines if given."""
+        """Return the entry's number, and the lines if given."""
         lines = f" lines {in_one_line(given.get('lines'))}" if given.get("lines") else ""
         task = f"task {given['task']} " if given.get("task") else ""
         return f"{task}entry {given.get('entry', '')}{lines}"
 
     def touches(self, _: object) -> Touches:
-        """Nothing: a recall only reads the log."""
+        """Return no touches: a recall only reads the log."""
         return Touches()
 
     async def run(self, given: RecallInput, context: ToolContext) -> ToolOutput:
-        """Return the original, or a page of it. Raises ToolError for unknown entries, user messages and lines."""
+        """Return the original, or a page of it. Raises ToolError for user messages and for unknown entries and
+        lines."""
         if context.recall is None or (given.task and context.recall_of is None):
             raise ToolError("recall is not available here")
         if given.task and context.recall_of is not None:
@@ -64,7 +65,7 @@ class Recall:
 
 
 def _page(content: tuple[Block, ...], given: RecallInput, pages: Pages, limit: int) -> tuple[Block, ...]:
-    """The wanted lines, at most one page of them, and the name of the next page. Images are on the first page."""
+    """Return the requested lines, at most one page, and the name of the next page. Images are on the first page."""
     text = "\n".join(block.text for block in content if isinstance(block, Text))
     lines = Lines(text)
     try:
@@ -86,7 +87,7 @@ def _page(content: tuple[Block, ...], given: RecallInput, pages: Pages, limit: i
 
 
 def _weight(pages: Pages, limit: int) -> Count:
-    """Count tokens so that a page has at most its tokens and fits the limit of an output in bytes."""
+    """Return a token count for which a page has at most its tokens and also fits an output's limit in bytes."""
     most = max(1, limit - _NOTE_BYTES, limit // 2)
 
     def weight(text: str) -> int:

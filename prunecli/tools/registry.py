@@ -1,4 +1,4 @@
-"""Finds the tools: every module of this package except `tool` and this one, named like its tool.
+"""Finds the tools. Each tool has a module of the same name in this package, beside `tool` and this module.
 
 Listing needs no import; a tool's module is imported on first use.
 """
@@ -26,18 +26,18 @@ _NOT_TOOLS = ("registry", "tool")
 
 
 def canonical(name: str) -> str:
-    """The name of a tool, given its name or alias."""
+    """Return the name of a tool, given its name or alias."""
     return ALIASES.get(name, name)
 
 
 def names() -> tuple[str, ...]:
-    """The names of all tools, sorted."""
+    """Return the names of all tools, sorted."""
     found = {path.stem for path in Path(__file__).parent.glob("[a-z]*.py")}
     return tuple(sorted(found.difference(_NOT_TOOLS)))
 
 
 def load(name: str) -> Tool:
-    """Load a tool by name or alias. Raises ToolError with the nearest name."""
+    """Load a tool by name or alias. Raises a ToolError that suggests the nearest name."""
     return _load(canonical(name))
 
 

@@ -1,4 +1,4 @@
-"""task: run a prompt in a session of its own and return only its answer.
+"""task: run a prompt in a separate session and return only its answer.
 
 The tool itself touches nothing: each call of the task is judged like any other. Calls run in parallel.
 """
@@ -24,7 +24,7 @@ class TaskInput:
 
 
 class Task:
-    """The call."""
+    """The tool."""
 
     name: ClassVar[str] = TASK
     description: ClassVar[str] = (
@@ -35,12 +35,12 @@ class Task:
     Input: ClassVar[type] = TaskInput
 
     def summary(self, given: Mapping[str, Json]) -> str:
-        """The agent and the description."""
+        """Return the agent and the description."""
         parts = (in_one_line(given.get(key)) for key in ("agent", "description"))
         return " · ".join(filter(None, parts))
 
     def touches(self, _: object) -> Touches:
-        """Nothing itself."""
+        """Return no touches: the calls of the task are judged separately."""
         return Touches()
 
     async def run(self, given: TaskInput, context: ToolContext) -> ToolOutput:

@@ -1,4 +1,4 @@
-"""todo: keep a to-do list. The newest call is the list; nothing else holds it (`context/todo_list.py`)."""
+"""todo: keep a to-do list. The newest call is the list, which is stored nowhere else (`context/todo_list.py`)."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -28,7 +28,7 @@ class TodoInput:
 
 
 class Todo:
-    """The call."""
+    """The tool."""
 
     name: ClassVar[str] = TOOL
     description: ClassVar[str] = (
@@ -39,15 +39,15 @@ class Todo:
     Input: ClassVar[type] = TodoInput
 
     def summary(self, given: Mapping[str, Json]) -> str:
-        """The list in one line."""
+        """Return the list in one line."""
         return folded(todos_of(given))
 
     def touches(self, _: object) -> Touches:
-        """Nothing: the call itself is the list."""
+        """Return no touches: the call itself is the list."""
         return Touches()
 
     async def run(self, given: TodoInput, context: ToolContext) -> ToolOutput:  # noqa: ARG002
-        """Accept the list. Raises ToolError for a blank item, and for more items than anyone keeps in mind."""
+        """Accept the list. Raises ToolError for a blank item or too many items."""
         if len(given.todos) > MOST:
             raise ToolError(f"todos has {len(given.todos)} items; {MOST} is the limit. Combine some.")
         for number, item in enumerate(given.todos, 1):

@@ -1,7 +1,7 @@
 """The interface of a tool: name, description, an input class that defines the schema, `touches` and `run`.
 
-The input class is a frozen dataclass; `Annotated[str, "what it is"]` describes a field, and a default makes it
-optional. A tool gets its resources through a `ToolContext` and returns a `ToolOutput`.
+The input class is a frozen dataclass. `Annotated[str, "..."]` describes a field, and a default makes it optional. A
+tool gets its resources through a `ToolContext` and returns a `ToolOutput`.
 """
 
 import types
@@ -47,7 +47,7 @@ SeenState = Literal["seen", "changed", "unseen"]
 
 @dataclass(frozen=True, slots=True)
 class ToolOutput:
-    """The result of a call. `content` is for the model, `details` for the screen and the log, never sent.
+    """The result of a call. `content` is for the model. `details` are for the screen and the log, and are never sent.
 
     `raw` are the original bytes if they are not valid text; the log keeps them as a blob.
     """
@@ -69,9 +69,9 @@ class ToolLimits:
 class FilesSeen:
     """The file contents that the model last saw, for the stale-write check.
 
-    Kept in memory for a session; a file that was never seen may be edited by exact match but not overwritten. Files
-    are identified by real path and by (device, inode), because an editor that saves by renaming changes the inode,
-    and a move changes the path.
+    They are kept in memory for a session. A file that was never seen may be edited by exact match but not
+    overwritten. Files are identified by real path and by (device, inode), because an editor that saves by renaming
+    changes the inode, and a move changes the path.
     """
 
     def __init__(self) -> None:
@@ -79,19 +79,19 @@ class FilesSeen:
         self._by_identity: dict[tuple[int, int], tuple[bytes, str]] = {}
 
     def note(self, identity: tuple[int, int], digest: bytes, path: str = "") -> None:
-        """Note that the model was shown, or wrote, this content of the file with this (device, inode) and real
+        """Record that the model has seen or written this content of the file with this (device, inode) and real
         path."""
         self._by_identity[identity] = (digest, path)
         if path:
             self._by_path[path] = digest
 
     def digest(self, identity: tuple[int, int]) -> bytes | None:
-        """The last noted digest, or None."""
+        """Return the last recorded digest, or None."""
         found = self._by_identity.get(identity)
         return found[0] if found else None
 
     def state(self, identity: tuple[int, int], path: str, digest: bytes) -> SeenState:
-        """Whether the model has seen the file's current content.
+        """Return whether the model has seen the file's current content.
 
         A known (device, inode) at another path counts only as a move, because inode numbers are reused.
         """
@@ -104,7 +104,7 @@ class FilesSeen:
 
 
 PlanPrun = Callable[[int, str | None], PrunPlan]
-"""(tokens, memo) -> the plan, based on the present state and the earlier prun calls of the message."""
+"""(tokens, memo) -> the plan, based on the current state and the earlier prun calls of the message."""
 
 Recall = Callable[[int], tuple[Block, ...]]
 """seq -> the original content of a tool result or assistant message. Raises ToolError for anything else."""
@@ -122,7 +122,7 @@ class Servers(Protocol):
     """The MCP servers of a session, for the tools mcp_search and mcp_call."""
 
     async def search(self, words: str) -> str:
-        """The tools found by words, with the schemas of the best, as text for the model."""
+        """Return the tools that match these words, with the schemas of the best matches, as text for the model."""
         ...
 
     async def call(
@@ -133,10 +133,10 @@ class Servers(Protocol):
 
 
 class RunTask(Protocol):
-    """Runs a task in a session of its own."""
+    """A function that runs a task in a separate session."""
 
     def __call__(self, call_id: str, prompt: str, description: str, agent: str) -> Awaitable[ToolOutput]:
-        """The answer to the prompt; `agent` names the definition, "" for none. Raises ToolError."""
+        """Return the answer to the prompt; `agent` names the definition, "" for none. Raises ToolError."""
         ...
 
 
@@ -150,12 +150,12 @@ class ToolContext:
     """The resources of a call.
 
     Files may be changed inside `workspace` and the `added` folders; relative paths start at `cwd`. `env` is the
-    complete environment of child processes, without keys; `progress` shows the last lines of output, `so_far` keeps
-    all of it in case the call does not finish; `call_id` is the call's own; `run_task` and `recall_of` are None
-    where there are no tasks, `servers` where none are configured; `pages` is None in older sessions, whose `recall`
-    takes no lines; `confine` puts commands into the sandbox, and `approved` means that the user allowed this very
-    call; `jobs` is None where commands cannot go on in the background, `ask` where nobody can be asked; `media` says
-    which files the model can see; `web` says how pages are fetched, None: no private hosts, no proxy.
+    complete environment of child processes, without keys. `progress` shows the last lines of output; `so_far` keeps
+    all of it in case the call does not finish. `confine` puts commands into the sandbox. `approved`: the user allowed
+    this call. `media` describes the files that the model can see. `web` describes how pages are fetched; None means
+    no private hosts and no proxy. Members are None if their feature is unavailable: `run_task` and `recall_of`
+    without tasks, `servers` if none are configured, `jobs` if commands cannot run in the background, `ask` if nobody
+    can be asked, and `pages` in older sessions, whose `recall` takes no lines.
     """
 
     workspace: Path
@@ -182,20 +182,20 @@ class ToolContext:
 
 
 class Tool(Protocol):
-    """One tool. `summary` is the one line the screen shows for a call: its main argument, unescaped.
+    """One tool. `summary` is the line that the screen shows for a call: its main argument, unescaped.
 
-    A tool also declares what its calls touch (`Declares`). Otherwise it may do anything: the user is asked before
+    A tool also declares what its calls touch (`Declares`). Otherwise it may do anything, so the user is asked before
     each call, and its changes are saved like those of a command.
     """
 
     name: ClassVar[str]
     description: ClassVar[str]
     parallel: ClassVar[bool]
-    """Whether calls may run in parallel; such a tool changes nothing itself."""
+    """Whether calls may run in parallel. Such a tool changes nothing itself."""
     Input: ClassVar[type]
 
     def summary(self, given: Mapping[str, Json]) -> str:
-        """The call's main argument in one line, from the raw input (which may be malformed)."""
+        """Return the call's main argument in one line, from the raw input, which may be malformed."""
         ...
 
     async def run(self, given: Any, context: ToolContext) -> ToolOutput:
@@ -208,12 +208,12 @@ class Declares(Protocol):
     """A tool that declares what a call touches, for permissions, snapshots and strategies."""
 
     def touches(self, given: Any, /) -> Touches:
-        """The files and commands of a call with this input. Reads no file."""
+        """Return the files and commands of a call with this input. Reads no file."""
         ...
 
 
 def touches_of(tool: Tool, given: object) -> Touches | None:
-    """The declared touches of a call; None (it may do anything) if the tool declares none or its declaration
+    """Return the declared touches of a call; None (it may do anything) if the tool declares none or its declaration
     fails."""
     try:
         return tool.touches(given) if isinstance(tool, Declares) else None
@@ -224,7 +224,7 @@ def touches_of(tool: Tool, given: object) -> Touches | None:
 def text_output(
     text: str, details: Mapping[str, Json] | None = None, *, is_error: bool = False
 ) -> ToolOutput:
-    """An output of one text; a blank text becomes `(no output)`."""
+    """Return an output of one text; a blank text becomes `(no output)`."""
     return ToolOutput((Text(text if text.strip() else NO_OUTPUT),), is_error, details or {})
 
 
@@ -267,7 +267,7 @@ InputT = TypeVar("InputT", bound="DataclassInstance")
 
 @cache
 def schema(input_class: type) -> dict[str, Json]:
-    """The JSON schema of an input class, kept small because every request contains it."""
+    """Return the JSON schema of an input class, kept small because every request contains it."""
     properties, required = {}, []
     hints = get_type_hints(input_class, include_extras=True)
     for item in fields(input_class):
@@ -278,7 +278,7 @@ def schema(input_class: type) -> dict[str, Json]:
 
 
 def definition(tool: Tool) -> dict[str, Json]:
-    """The tool definition sent to the endpoint; `server` is that of a tool which the endpoint runs itself."""
+    """Return the tool definition sent to the endpoint; A tool that the endpoint runs is defined by its `server`."""
     server: Mapping[str, Json] | None = getattr(tool, "server", None)
     if server is not None:
         return dict(server)
@@ -286,7 +286,7 @@ def definition(tool: Tool) -> dict[str, Json]:
 
 
 def parse(input_class: type[InputT], given: Mapping[str, Json]) -> InputT:
-    """The input as a value; unknown keys are ignored, as in the original programs, and null counts as missing.
+    """Parse an input. Unknown keys are ignored, as in the original programs, and null counts as missing.
 
     Raises ToolError that lists every missing or mistyped key, so that the model can fix its call at once.
     """
@@ -297,7 +297,7 @@ def parse(input_class: type[InputT], given: Mapping[str, Json]) -> InputT:
 
 
 def _values(input_class: type, given: Mapping[str, Json]) -> tuple[dict[str, Any], list[str]]:
-    """The values of an input or of an object in it, and what is wrong with them."""
+    """Return the values of an input or of an object in it, and the problems with them."""
     hints = get_type_hints(input_class)
     values: dict[str, Any] = {}
     wrong: list[str] = []
@@ -315,7 +315,8 @@ def _values(input_class: type, given: Mapping[str, Json]) -> tuple[dict[str, Any
 
 
 def not_read(input_class: type, given: Mapping[str, Json]) -> tuple[str, ...]:
-    """The sorted keys of a raw input that the tool does not know. Models often add a `description`; it is ignored."""
+    """Return the sorted keys of a raw input that the tool does not know. Models often add a `description`; it is
+    ignored."""
     known = {item.name for item in fields(input_class)}
     return tuple(sorted(given.keys() - known - {"description"}))
 
@@ -361,7 +362,7 @@ def _value_of(hint: Any, value: Json) -> Any:
 
 
 def _numbered(hint: Any, number: int, value: Json) -> Any:
-    """An item of a list; an error names its number if it is an object."""
+    """Return an item of a list; an error names its number if it is an object."""
     try:
         return _value_of(hint, value)
     except ValueError as error:

@@ -1,4 +1,4 @@
-"""web_fetch: one web page as Markdown, asked about by host."""
+"""web_fetch: get one web page as Markdown. Permissions apply to its host."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ class WebFetchInput:
 
 
 class WebFetch:
-    """The fetch. The same URL again supersedes the earlier result."""
+    """The tool. Fetching a URL again supersedes the earlier result."""
 
     name: ClassVar[str] = "web_fetch"
     description: ClassVar[str] = (
@@ -33,7 +33,7 @@ class WebFetch:
     Input: ClassVar[type] = WebFetchInput
 
     def summary(self, given: Mapping[str, Json]) -> str:
-        """The URL; look-alike letters in it are shown as they are requested."""
+        """Return the URL in the form that is requested, with look-alike letters in ASCII."""
         url = in_one_line(given.get("url"))
         try:
             return url if url.isascii() else _parsed(url).url
@@ -41,15 +41,15 @@ class WebFetch:
             return url
 
     def touches(self, given: WebFetchInput) -> Touches:
-        """The host; nothing for a URL that will be refused without a request."""
+        """Return the host; nothing for a URL that will be refused without a request."""
         try:
             return Touches(fetches=(_parsed(given.url).site,))
         except ToolError:
             return Touches()
 
     async def run(self, given: WebFetchInput, context: ToolContext) -> ToolOutput:
-        """Fetch it. Raises ToolError for a URL that may not be fetched and for any failure of the server."""
-        from prunecli.tools.web.access import Web  # deferred: every start loads this tool, few sessions fetch
+        """Fetch the page. Raises ToolError for a URL that may not be fetched and for any failure of the server."""
+        from prunecli.tools.web.access import Web  # deferred: loaded at each startup, but few sessions fetch
         from prunecli.tools.web.download import download
         from prunecli.tools.web.page import blocks_of
 

@@ -1,6 +1,6 @@
-"""web_search: a search that the endpoint runs itself, billed there for each search.
+"""web_search: a search that the endpoint runs itself and bills per search.
 
-The model's call never reaches this program: the blocks of a search are part of the answer (`model/searches.py`).
+The model's call never reaches prunecli: the blocks of a search are part of the answer (`model/searches.py`).
 """
 
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ from prunecli.model.touches import Touches
 from prunecli.tools.tool import ToolContext, ToolOutput, in_one_line
 
 MAX_SEARCHES = 8
-"""The most searches of one request."""
+"""Maximum searches of one request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,13 +37,13 @@ class WebSearch:
     }
 
     def summary(self, given: Mapping[str, Json]) -> str:
-        """The query."""
+        """Return the query."""
         return in_one_line(given.get("query"))
 
     def touches(self, _: object) -> Touches:
-        """Nothing here."""
+        """Return no touches, since nothing runs on this machine."""
         return Touches()
 
     async def run(self, given: WebSearchInput, context: ToolContext) -> ToolOutput:  # noqa: ARG002
-        """Raise ToolError: only the endpoint can run it."""
+        """Raise ToolError, because only the endpoint can run a search."""
         raise ToolError("The endpoint runs this tool itself, and this one did not. Search in another way.")

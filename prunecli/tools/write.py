@@ -35,7 +35,7 @@ class WriteInput:
 
 
 class Write:
-    """Never overwrites content that the model has not read."""
+    """The tool. It never overwrites content that the model has not read."""
 
     name: ClassVar[str] = "write"
     description: ClassVar[str] = (
@@ -45,11 +45,11 @@ class Write:
     Input: ClassVar[type] = WriteInput
 
     def summary(self, given: Mapping[str, Json]) -> str:
-        """The path."""
+        """Return the path."""
         return in_one_line(given.get("path"))
 
     def touches(self, given: WriteInput) -> Touches:
-        """The file, changed."""
+        """Return the file, changed."""
         return Touches(changes=(given.path,))
 
     async def run(self, given: WriteInput, context: ToolContext) -> ToolOutput:

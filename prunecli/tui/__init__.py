@@ -1,6 +1,6 @@
 """The terminal interface: shows the session's event stream and passes user input to the runtime.
 
-Before the first frame, import only the modules that it needs; tests/tui/test_start.py has the list.
+Before the first frame, import only the modules that the frame needs; tests/tui/test_start.py has the list.
 """
 
 from collections.abc import Callable, Mapping
@@ -27,8 +27,8 @@ def run_tui(
 ) -> int:
     """Run the terminal interface until the user leaves, and return the exit code.
 
-    `make` creates the runtime. It is called in a thread once the prompt is on the screen; any PrunecliError from it
-    is raised here after the terminal is restored. `environ` is passed to the user's editor, without credentials.
+    `make` creates the runtime. It is called in a thread once the prompt is on the screen; a PrunecliError from it is
+    raised here after the terminal is restored. `environ` is passed to the user's editor, without credentials.
     `prompt` is submitted as soon as possible. `inline`: draw below the shell's prompt and leave the conversation in
     the scrollback. The runtime is always closed and the terminal always restored.
     """
@@ -45,7 +45,7 @@ def run_tui(
 
         check(os.environ)
         os.environ.setdefault("TEXTUAL_FPS", FRAMES_A_SECOND)
-        gc.disable()  # until the first frame: a collection during imports finds nothing
+        gc.disable()  # until the first frame: a garbage collection during imports finds nothing
         from prunecli.tui.app import run
 
         return asyncio.run(run(make, places, cwd, environ, prompt, keys, inline=inline))

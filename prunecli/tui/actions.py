@@ -59,7 +59,7 @@ class Actions:
         }
 
     def do(self, name: str) -> bool:
-        """Run an action; False if there is none of this name."""
+        """Run an action; return False if there is none of this name."""
         deed = self._deeds.get(name)
         if name not in self._pressed:
             self.forget()
@@ -68,11 +68,11 @@ class Actions:
         return deed is not None
 
     def forget(self) -> None:
-        """Forget the last key: after something else, the next press is a first one again."""
+        """Forget the last key, so that the next press does not count as a repetition."""
         self._pressed = {}
 
     def _again(self, name: str) -> bool:
-        """Whether this key was pressed a moment ago too."""
+        """Return whether this key was also pressed a moment ago."""
         now = monotonic()
         again = now - self._pressed.get(name, float("-inf")) < TWICE_SECONDS
         self._pressed = {} if again else {name: now}
@@ -138,7 +138,7 @@ class Actions:
         self._port.hint(_MODE_HELP[mode])
 
     def _ask_for_auto(self) -> None:
-        """Ask before switching to auto mode, so that one key too many does not turn all questions off."""
+        """Ask before switching to auto mode, so that one extra key press does not turn off all questions."""
         from prunecli.tui.widgets.long_question import choice
 
         answers = (("Yes", "until you change the mode"), ("No", f"back to {MODES[0]} mode"))
@@ -190,7 +190,7 @@ class Actions:
         self._port.push_screen(keys_screen(self._frame.keys, ACTIONS))
 
     async def _paste_image(self) -> None:
-        """Attach the image in the clipboard; without one, paste what was last cut or copied in the prompt."""
+        """Attach the image in the clipboard. Without one, paste the text last cut or copied in the prompt."""
         from prunecli.runtime.clipboard import clipped
 
         prompt, setup = self._frame.prompt, self._runtime.setup

@@ -97,11 +97,11 @@ class PrunecliApp(App[int], inherit_bindings=False):
         if self._look is None or (self.has_few_colors and not self._look.theme.ansi):
             self._chosen = _house_theme(places, few_colors=self.has_few_colors)
             self._look = look.Look(self._chosen.to_textual(), mouse=self.mouse)
-        self._wear_first(self._look.theme)
+        self._apply_first(self._look.theme)
 
     @property
     def mouse(self) -> bool:
-        """Whether the mouse is captured at start."""
+        """Whether the mouse is captured at startup."""
         return self._look.mouse if self._look else True
 
     def get_default_screen(self) -> Screen[None]:
@@ -111,7 +111,7 @@ class PrunecliApp(App[int], inherit_bindings=False):
     def _build_driver(
         self, headless: bool, inline: bool, mouse: bool, size: tuple[int, int] | None
     ) -> Driver:
-        """Use our own driver in inline mode too; Textual would use its own."""
+        """Build prunecli's driver in inline mode too, where Textual would use its own."""
         if inline and not headless:
             from prunecli.tui.inline import InlineDriver
 
@@ -128,7 +128,7 @@ class PrunecliApp(App[int], inherit_bindings=False):
     # Startup -----------------------------------------------------------------------------------------------
 
     def on_mount(self) -> None:
-        """Start everything the first frame does not need, after the keys that are waiting."""
+        """Start everything that the first frame does not need, after the waiting keys."""
         self.call_after_refresh(once, self, 0.01, self._opened)
         self.app_resume_signal.subscribe(self, lambda _: self.refresh(layout=True))
 
@@ -180,7 +180,7 @@ class PrunecliApp(App[int], inherit_bindings=False):
             self.frame.keys.use(ui.keys)
 
     def _take_theme(self, theme: "Theme") -> None:
-        """Apply a theme, and save the configured one for the next first frame."""
+        """Apply a theme, and save the configured theme for the first frame of the next start."""
         self._chosen = theme
         config = self.runtime.config.ui if self.runtime else None
         wanted = look.Look(theme.to_textual(), config.mouse if config else True)
@@ -198,7 +198,7 @@ class PrunecliApp(App[int], inherit_bindings=False):
         self.theme = theme.name
         self.refresh_css(animate=False)  # needed even if only the colors of the same theme changed
 
-    def _wear_first(self, theme: TextualTheme) -> None:
+    def _apply_first(self, theme: TextualTheme) -> None:
         """Apply a theme while nothing is on the screen. Setting `theme` would parse the style sheets twice."""
         self.register_theme(theme)
         self.set_reactive(App.theme, theme.name)
@@ -212,9 +212,9 @@ class PrunecliApp(App[int], inherit_bindings=False):
     async def on_event(self, event: events.Event) -> None:
         """Send keys and pastes straight to the focused widget, which handles them completely.
 
-        If a widget left some keys to this application's bindings, those keys could take effect after letters typed
-        later whenever another part of the screen is busy. Until a widget has the focus, the prompt gets every key;
-        keys that arrive before the prompt is mounted wait in its queue.
+        If a widget left some keys to the application's bindings, those keys could take effect after letters typed
+        later whenever another part of the screen is busy. Until a widget has the focus, the prompt gets every key.
+        Keys that arrive before the prompt is mounted wait in its queue.
         """
         typed = isinstance(event, events.Key | events.Paste) and not event.is_forwarded
         if typed and self.focused is None and self.screen_stack[-1:] == [self.frame]:
@@ -280,7 +280,7 @@ class PrunecliApp(App[int], inherit_bindings=False):
             yield
         finally:
             self._lent = False
-            suspended.__exit__(None, None, None)  # with an error it would not take the terminal back
+            suspended.__exit__(None, None, None)  # with an error, it would not take the terminal back
 
     def use_mouse(self, on: bool) -> None:
         """Capture the mouse, or leave it to the terminal."""
@@ -334,7 +334,7 @@ class PrunecliApp(App[int], inherit_bindings=False):
         os._exit(128 + signal.SIGHUP)  # a normal exit would wait for a terminal that does not answer
 
     def leave_behind(self) -> None:
-        """Print on exit how to continue the session, in inline mode after the conversation."""
+        """Print how to continue the session; in inline mode, print the conversation first."""
         if self.runtime is not None and not self._gone:
             from prunecli.tui.inline import leave_behind
 
@@ -348,7 +348,7 @@ class PrunecliApp(App[int], inherit_bindings=False):
         super()._handle_exception(error)
 
     def failed_in_loop(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-        """Treat a callback of the event loop that raised like any other handler; asyncio would only log it."""
+        """Handle an exception in an event loop callback like one in any other handler; asyncio would only log it."""
         error = context.get("exception")
         if isinstance(error, Exception) and "handle" in context:
             self._handle_exception(error)
@@ -356,12 +356,12 @@ class PrunecliApp(App[int], inherit_bindings=False):
             loop.default_exception_handler(context)
 
     def _fatal_error(self) -> None:
-        """Suppress the traceback on the screen: it is written to a file."""
+        """Suppress the traceback on the screen, since it is written to a file."""
         self._close_messages_no_wait()
 
 
 def _house_theme(places: Places, *, few_colors: bool) -> "Theme":
-    """The look before any saved look or theme exists, and whenever the terminal has few colors."""
+    """Return the theme to use when no look or theme is saved, or when the terminal has few colors."""
     from prunecli.tui import themes
 
     return themes.load_theme(places, themes.FEW_COLORS if few_colors else themes.DEFAULT)
@@ -377,7 +377,7 @@ async def run(
     *,
     inline: bool = False,
 ) -> int:
-    """Run the application until the user leaves, and return the exit code. Raises whatever `make` raises."""
+    """Run the application until the user leaves, and return the exit code. Raises what `make` raises."""
     app = PrunecliApp(make, places, cwd, environ, prompt, first_keys, inline=inline)
     loop = asyncio.get_running_loop()
     loop.set_exception_handler(app.failed_in_loop)

@@ -1,5 +1,4 @@
-"""Questions in a panel above the prompt: whether a call may run, whether to carry out a plan, or a choice of a
-command."""
+"""Questions in a panel above the prompt: permissions, plans, and choices offered by commands."""
 
 import asyncio
 from collections import deque
@@ -68,7 +67,7 @@ class Asking:
             self._port.answered(panel)
 
     async def elicit(self, asked: "Elicitation") -> "ServerReply":
-        """Ask what an MCP server wants to know."""
+        """Ask the user an MCP server's question."""
         if self._eliciting is None:
             from prunecli.tui.eliciting import Eliciting
 
@@ -83,7 +82,7 @@ class Asking:
         return await asyncio.to_thread(open_page, address, env, home)
 
     async def inquire(self, inquiry: "Inquiry") -> "Reply":
-        """Ask what the model wants to know."""
+        """Ask the user the model's question."""
         from prunecli.tui.inquiring import inquire
 
         return await inquire(inquiry, self._port, self._program)
@@ -95,7 +94,7 @@ class Asking:
             self._answer.set_result(Answer(kind, message.word))
 
     def choose(self, choose: Choose) -> None:
-        """Ask for a choice that grants a permission, after those asked before. Esc chooses the last one."""
+        """Ask for a choice that grants a permission, after earlier questions. Esc chooses the last option."""
         self._choices.append(choose)
         if len(self._choices) == 1:
             self._show_choice(choose)
@@ -119,8 +118,8 @@ class Asking:
 
 
 class Planning:
-    """The question whether to carry out a plan. It is withdrawn when the user sends a prompt or switches the mode.
-    `submit` sends a prompt."""
+    """Asks whether to carry out a plan. Sending a prompt or switching the mode withdraws it. `submit` sends a
+    prompt."""
 
     def __init__(self, runtime: Runtime, port: Port, program: Program, submit: Callable[[str], None]) -> None:
         self._runtime = runtime

@@ -31,7 +31,7 @@ class Bridge:
         self._leave: Callable[[], object] | None = None
 
     def follow(self, session: Session) -> None:
-        """Listen to this session only, and drop events of the previous one that were not taken."""
+        """Listen to this session only, and drop pending events of the previous one."""
         self.leave()
         self._leave = session.subscribe(self._take)
 

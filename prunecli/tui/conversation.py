@@ -66,7 +66,7 @@ NEED_NO_SESSION = frozenset({"/help", "/quit", "/exit", "/theme"})
 
 
 class Conversation:
-    """Connects one runtime with the frame: makes the parts of the interface and is their `Port`."""
+    """The link between one runtime and the frame. It makes the parts of the interface and serves as their `Port`."""
 
     def __init__(self, runtime: Runtime, frame: Frame, program: Program) -> None:
         self.runtime = runtime
@@ -104,7 +104,7 @@ class Conversation:
         return Effects(self.runtime, self, self._program, *parts)
 
     def begin(self) -> None:
-        """Show the session, and listen to it and to the user."""
+        """Show the session, and start handling its events and the user's input."""
         self.runtime.asker = self._asking.ask
         self.runtime.servers.asker = self._asking.elicit
         self.runtime.on_session.append(self.show_session)
@@ -156,7 +156,7 @@ class Conversation:
             self.runs.load(lambda: self._load(loading, resuming))
 
     async def _load(self, loading: "SessionLoading", resuming: "Resuming") -> None:
-        """Load the session and switch to it. Raises PrunecliError; the runtime then keeps its present session."""
+        """Load the session and switch to it. Raises PrunecliError; the runtime then keeps its current session."""
         try:
             await painted(self.frame)
             self.feed.prepared = await loading.read(self.frame.activity.show)
@@ -182,7 +182,7 @@ class Conversation:
             self.frame.show_transcript()
 
     def _presenter(self, context: Context | None = None, *, figures: bool = True) -> Presenter:
-        """A presenter for a session, by default the present one; without `figures` it shows no tokens."""
+        """Return a presenter of a session, by default the current one; without `figures`, without token counts."""
         tools, fold = self.runtime.tools, context or self.runtime.session.context
         return Presenter(
             summaries(tools, self.runtime.setup.cwd),
@@ -215,7 +215,7 @@ class Conversation:
             self.runs.keep()
 
     def show_status(self) -> None:
-        """Update the figures. If a large text must be counted first, they follow later."""
+        """Update the figures. If a large text must be counted first, the update follows later."""
         self._figures.show()
 
     def show_waiting(self) -> None:
@@ -223,15 +223,15 @@ class Conversation:
         self._figures.show_waiting()
 
     def tick(self) -> None:
-        """Once a second: update the age of the cache, and retry a failed write."""
+        """Update the age of the cache, and retry a failed write. Called once a second."""
         self.runs.tick()
         self._figures.show_cache()
 
     # The user's input ----------------------------------------------------------------------------------------
 
     def hear(self, said: PromptSubmitted, *, waited: bool = False) -> None:
-        """Handle a prompt, a command, a shell command, or Enter on an empty prompt. `waited`: it was queued before.
-        While the session is loading, input that needs the session is queued."""
+        """Handle a prompt, a command, a shell command, or Enter on an empty prompt. `waited`: the input was queued
+        before. While the session is loading, input that needs it is queued."""
         text, follow_up = said.text, said.follow_up
         if not waited:
             self.actions.forget()
@@ -342,7 +342,7 @@ class Conversation:
     def say(self, text: str, level: Level = Level.INFO) -> None:
         """Show a notice in the transcript, below what the session said before.
 
-        While the session is empty, it stands below the welcome if there is room.
+        While the session is empty, the notice appears below the welcome if there is room.
         """
         self.wake()
         self.feed.say(text, level)
@@ -371,7 +371,7 @@ class Conversation:
         self.frame.answered(panel)
 
     def command(self, line: str) -> None:
-        """Run a slash command. The answer to the question about trust at the start releases queued prompts."""
+        """Run a slash command. Answering the trust question at startup releases queued prompts."""
         self.effects.run(line)
         if self.runs.deciding and line.startswith("/trust "):
             self.runs.deciding = False
@@ -388,7 +388,7 @@ class Conversation:
 
 
 def _offered(runtime: Runtime) -> list[tuple[str, str, tuple[str, ...]]]:
-    """The commands for the menu. Deferred, as no start needs them."""
+    """Return the commands for the menu. Imported on demand, since startup does not need them."""
     from prunecli.commands.command import offered
 
     prompts = [(word, prompt.description, ()) for word, prompt in runtime.servers.prompts()]

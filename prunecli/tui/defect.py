@@ -11,7 +11,7 @@ from prunecli.paths import Places
 from prunecli.sanitize import visible
 
 if TYPE_CHECKING:
-    from prunecli.runtime import Runtime  # it may be what is broken
+    from prunecli.runtime import Runtime  # imported late: this may be the broken part
 
 EXIT_DEFECT = 70
 """EX_SOFTWARE from sysexits.h."""

@@ -42,7 +42,7 @@ from prunecli.tui.runs import Runs
 
 
 class Effects:
-    """Runs commands and carries out their effects. `resume` shows the session that is being loaded."""
+    """The runner of commands and their effects. `resume` shows the session that is being loaded."""
 
     def __init__(
         self,
@@ -93,12 +93,12 @@ class Effects:
                 case Quit():
                     self._program.leave()
                 case SwitchSession():
-                    self._resume()  # a short session is shown already, when the runtime switches to it
+                    self._resume()  # a short session is shown when the runtime switches to it
                 case _:
                     assert_never(effect)
 
     def _work(self, effect: GoOn | CompactNow | RewindNow | RunLine) -> None:
-        """Start work that takes time and that Esc stops, or another command."""
+        """Start another command, or work that takes time and that Esc can stop."""
         runs = self._runs
         match effect:
             case GoOn():

@@ -1,4 +1,4 @@
-"""What an MCP server asks the user, in panels above the prompt: one for each field, with a way to decline in each."""
+"""Questions of MCP servers in panels above the prompt: one panel for each field, each with a way to decline."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -18,7 +18,7 @@ _KEYS_TEXT = ("Type an answer, then Enter · Esc to decline", "Type, then Enter 
 
 
 class Eliciting:
-    """Asks the servers' questions one at a time. Canceling a question removes its panel."""
+    """The servers' questions, asked one at a time. Canceling a question removes its panel."""
 
     def __init__(self, port: Port, program: Program, open_page: Callable[[str], Awaitable[bool]]) -> None:
         self._port = port
@@ -54,7 +54,7 @@ class Eliciting:
             return Reply("accept", values)
 
     async def _opened(self, asked: Elicitation) -> bool:
-        """Whether the user opened the page, and did there what the server wants."""
+        """Return whether the user opened the page and completed the task there."""
         rows, problem = [("1o", "Open it in the browser"), ("2y", "Done, go on"), ("3n", NO)], ""
         while True:
             about = "\n".join(filter(None, [problem, asked.message, asked.url]))
@@ -68,7 +68,7 @@ class Eliciting:
         return (await self._panel(f"The MCP server {server} asks", about, rows, for_text=None))[0]
 
     async def _field(self, asked: Elicitation, field: Field, problem: str) -> str | None:
-        """What was chosen or typed for a field: "" to leave it out, None to decline."""
+        """Return the user's choice or text for a field: "" to leave it out, None to decline."""
         rows: list[tuple[str, str]] = []
         texts: list[str | None] = []
         if field.kind in ("choice", "boolean"):
@@ -97,7 +97,7 @@ class Eliciting:
     async def _panel(
         self, title: str, about: str, rows: Sequence[tuple[str, str]], *, for_text: int | None
     ) -> tuple[int, str]:
-        """Show a panel until it is answered; its last row is that for Esc."""
+        """Show a panel until it is answered. Esc selects the last row."""
         from prunecli.tui.widgets.long_question import LongQuestion
         from prunecli.tui.widgets.question import Row
 
@@ -107,7 +107,7 @@ class Eliciting:
             if not answer.done():
                 answer.set_result((row, text))
 
-        typed = for_text is not None  # then a digit or a letter is the beginning of a text
+        typed = for_text is not None  # in that case, a digit or a letter begins a text
         shown = [
             Row(_BULLET if typed else _letters(at, key), (one_line(label),))
             for at, (key, label) in enumerate(rows, 1)
@@ -127,7 +127,7 @@ def _as_choice(default: object) -> str:
 
 
 def _letters(number: int, key: str) -> str:
-    """The keys of a row: its digit, and its own letter."""
+    """Return the keys of a row: its digit, and its own letter."""
     digit = str(number) if number < 10 else _BULLET
     return digit + (key if key.isalpha() else key[1:])
 

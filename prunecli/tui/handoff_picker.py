@@ -1,4 +1,4 @@
-"""The session picker for another agent's sessions: reads them where that agent keeps them, and changes none."""
+"""The session picker for another agent's sessions. Reads them from that agent's folder and never changes them."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -19,7 +19,7 @@ READ_ONLY = "sessions of another agent are read-only"
 
 
 class HandoffPicker(SessionPicker):
-    """Lists the sessions of an agent such as @claude, and goes on with the chosen one."""
+    """A picker that lists the sessions of an agent such as @claude, and continues the chosen one."""
 
     ours = False
 
@@ -30,20 +30,20 @@ class HandoffPicker(SessionPicker):
         self.whose = f"{title_of(agent)} sessions"
 
     def sessions(self, cwd: Path | None) -> Iterable[Listed]:
-        """The sessions of a directory, or all, newest first; called in a thread."""
+        """Return the sessions of a directory, or all, newest first; called in a thread."""
         from prunecli.session.importers.finding import listed  # deferred: the importers take 0.2 s
 
         self._problems = []
         return listed(self._agent, self._runtime.setup.environ, cwd, self._problems)
 
     def hits(self, among: Sequence[Listed], query: str) -> Iterable[Hit | int]:
-        """The hits in these sessions, as they would be imported."""
+        """Return the hits in these sessions, as they would be imported."""
         from prunecli.session.importers.finding import search
 
         return search(among, query)
 
     def note(self) -> str:
-        """The files that could not be read."""
+        """Return a note on the files that could not be read."""
         problems = self._problems
         more = f" and {len(problems) - 1} more" if len(problems) > 1 else ""
         path, _, why = problems[0].partition(": ") if problems else ("", "", "")
@@ -54,9 +54,9 @@ class HandoffPicker(SessionPicker):
             self._port.command(f"/resume {self._agent}:{chosen.id}")
 
     def rename(self, path: Path, name: str) -> str:  # noqa: ARG002  # the base class's signature
-        """Refuse: the file belongs to the other agent."""
+        """Return an error: the file belongs to the other agent."""
         return READ_ONLY
 
     def remove(self, path: Path) -> str:  # noqa: ARG002  # the base class's signature
-        """Refuse: the file belongs to the other agent."""
+        """Return an error: the file belongs to the other agent."""
         return READ_ONLY

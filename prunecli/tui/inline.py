@@ -17,7 +17,7 @@ MOST_ENTRIES = 2_000
 
 
 class InlineDriver(CarefulDriver, LinuxInlineDriver):
-    """The inline driver, with our paste handling and the ability to hand the terminal to an editor."""
+    """The inline driver, with prunecli's paste handling and support for handing the terminal to an editor."""
 
     _lent = False
 
@@ -32,7 +32,7 @@ class InlineDriver(CarefulDriver, LinuxInlineDriver):
 
     @property
     def can_suspend(self) -> bool:
-        """Always true: the terminal can be handed over."""
+        """True: the terminal can be handed over."""
         return True
 
     def suspend_application_mode(self) -> None:
@@ -51,7 +51,7 @@ class InlineDriver(CarefulDriver, LinuxInlineDriver):
 def leave_behind(runtime: Runtime, since: int, *, conversation: bool) -> None:
     """Print how to continue a session that has prompts.
 
-    With `conversation`, print what was said from record `since` on before it, so that it stays in the scrollback.
+    With `conversation`, first print the conversation from record `since` on, so that it stays in the scrollback.
     """
     lines = list(conversation_lines(runtime, since)) if conversation else []
     if runtime.session.path and runtime.session.context.turns:
@@ -62,7 +62,7 @@ def leave_behind(runtime: Runtime, since: int, *, conversation: bool) -> None:
 
 
 def conversation_lines(runtime: Runtime, since: int) -> Iterator[str]:
-    """The conversation as lines, with an empty line before each prompt and answer."""
+    """Yield the conversation as lines, with an empty line before each prompt and answer."""
     tools = runtime.tools
     presenter = Presenter(summaries(tools, runtime.setup.cwd), lambda _: None)
     entries = present_all(presenter, runtime.session.records[since:])

@@ -23,7 +23,8 @@ TYPE_FIRST = "Type your answer, then press Enter"
 
 
 class InquiryPanel(LongQuestion):
-    """Asks one question. With `multiple`, an option is chosen or not until the row "Send" answers."""
+    """A panel that asks one question. With `multiple`, options can be switched on and off until the row "Send"
+    answers."""
 
     def __init__(self, inquiry: Inquiry, answered: Callable[[Reply], object]) -> None:
         self._inquiry = inquiry
@@ -61,11 +62,11 @@ class InquiryPanel(LongQuestion):
 
     @property
     def _chooses(self) -> bool:
-        """Whether the marked row is chosen or not, instead of answering."""
+        """Whether Enter switches the marked row on or off instead of answering."""
         return self._inquiry.multiple and self.answering.marked < len(self._inquiry.options)
 
     def _finish(self, *, with_text: bool, pending: bool) -> None:
-        """Answer with the marked row, or choose it and go on asking."""
+        """Answer with the marked row, or choose it and continue asking."""
         row, typing = self.answering.marked, self._typing
         if self._chooses:
             self._chosen ^= {row}

@@ -11,7 +11,7 @@ UNSEEN = "not shown to the model"
 
 
 class LiveCommand:
-    """Shows one command from its start."""
+    """The live rows of one command."""
 
     def __init__(self, feed: TranscriptFeed, typed: str, *, show_model: bool) -> None:
         self._feed = feed
@@ -39,7 +39,8 @@ class LiveCommand:
         self._feed.put(self._output, replace(command_output(text), argument=self._about))
 
     def failed(self, *, interrupted: bool) -> None:
-        """Show that the command was stopped or could not run. A stopped command the model can see is in the log."""
+        """Show that the command was stopped or could not run. A stopped command that the model can see is in the
+        log."""
         if interrupted and not self._about:
             self.recorded()
             return

@@ -1,7 +1,7 @@
 """The look of the first frame: the last colors used, kept in a small file.
 
-Reading the theme and the configuration takes longer than everything else the first frame needs. They are read right
-after it, and the frame is redrawn if they differ.
+Reading the theme and the configuration takes longer than everything else that the first frame needs. So they are read
+right after it, and the frame is redrawn if the colors differ.
 """
 
 import json
@@ -33,9 +33,9 @@ class Look(NamedTuple):
 
 
 class Colorless(LineFilter):
-    """Shows no colors, as NO_COLOR asks: grays, or for the terminal's own colors its default ones.
+    """Removes colors for NO_COLOR: shows grays, or the default colors for the terminal's own colors.
 
-    Textual's filter turns the latter black on black. What has a background of its own is shown reversed.
+    Textual's filter turns the latter black on black. Text with its own background is shown reversed.
     """
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
@@ -58,7 +58,8 @@ def _colorless(style: Style, ground: RichColor) -> Style:
 
 
 def has_few_colors(environ: Mapping[str, str]) -> bool:
-    """Whether the terminal has at most sixteen colors, by the variables Rich checks; False if none are set."""
+    """Return whether the terminal has at most sixteen colors, by the environment variables that Rich checks; False if
+    none are set."""
     term = environ.get("TERM", "").strip().lower()
     if not term or environ.get("COLORTERM", "").strip().lower() in ("truecolor", "24bit"):
         return False

@@ -1,4 +1,4 @@
-"""The application's interface for the parts of the screen, which it imports."""
+"""The interface of the application for the parts of the screen."""
 
 from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager

@@ -36,7 +36,7 @@ class PromptStore:
         self._failed = False
 
     async def load(self) -> tuple[list[str], drafts.Draft]:
-        """Return the history, oldest first, and the draft left by an earlier run unless something is typed."""
+        """Return the history, oldest first, and the draft of an earlier run unless something was typed."""
         entries = await asyncio.to_thread(history.load, self._history_file)
         if self._draft() == drafts.Draft():
             async with self._order:

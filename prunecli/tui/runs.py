@@ -1,4 +1,4 @@
-"""Runs: prompts and commands start work, one run at a time, which Esc stops."""
+"""Runs: work started by prompts and commands, one run at a time. Esc stops it."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Iterator
@@ -41,7 +41,7 @@ SAY_AGAIN = "Enter to send again"
 
 
 class Front(Port, Protocol):
-    """The conversation as runs see it: the port and four more verbs."""
+    """The part of the conversation that runs use: the port and four more methods."""
 
     def wake(self) -> None:
         """Show all events since the last call."""
@@ -57,7 +57,7 @@ class Front(Port, Protocol):
 
 
 class Runs:
-    """Starts and stops the runs of one runtime. Output that is not in the log goes to `feed`."""
+    """The runs of one runtime. Output that is not in the log goes to `feed`."""
 
     def __init__(
         self, runtime: Runtime, front: Front, feed: TranscriptFeed, planning: Planning, completer: Completer
@@ -68,7 +68,7 @@ class Runs:
         self._planning = planning
         self._completer = completer
         self.deciding = "/trust" in runtime.opening
-        """Whether the question about trust at the start is open; prompts wait for its answer."""
+        """Whether the trust question at startup is open; prompts wait for its answer."""
         self._worker: Worker[None] | None = None
         self.can_go_on = False
         self._stalled = False
@@ -82,8 +82,8 @@ class Runs:
         return self._worker is not None and not self._worker.is_finished
 
     def submit(self, text: str, *, follow_up: bool = False) -> None:
-        """Send a prompt. During a run it steers the agent, or with `follow_up` waits for the end of the run."""
-        if self.deciding:  # the question about trust is still open
+        """Send a prompt. During a run, the prompt steers the agent, or with `follow_up` waits until the run ends."""
+        if self.deciding:  # the trust question is still open
             self.queue(text, follow_up=follow_up)
         elif not self.busy:
             self._begin(self._run("Waiting for the model", None, said=text))
@@ -136,7 +136,7 @@ class Runs:
         async def run() -> Done | None:
             conversation, files = asked.conversation, asked.files
             restored = await rewind(self._runtime, asked.seq, conversation=conversation, files=files)
-            self._front.wake()  # so that the notices below come after what the rewind shows
+            self._front.wake()  # show the rewind before the notices below
             if files:
                 self._front.say(restored.words)
             for path, why in restored.left:
@@ -197,7 +197,7 @@ class Runs:
             if done is not None:
                 interrupted = done.reason == "interrupted"
                 self.can_go_on = failed = done.reason != "finished"
-                if done.note and not self._record_says():
+                if done.note and not self._is_end_shown():
                     self._front.say(done.note, Level.WARNING if done.reason == "limit" else Level.INFO)
         except asyncio.CancelledError:
             interrupted = True
@@ -238,14 +238,14 @@ class Runs:
                 self._front.prompt.give_back(said)
             raise
 
-    def _record_says(self) -> bool:
-        """Whether the last answer itself shows how it ended."""
+    def _is_end_shown(self) -> bool:
+        """Return whether the last recorded answer already shows how the run ended."""
         items = self._runtime.session.context.items
         last = items[-1].event if items else None
         return isinstance(last, AssistantMessage) and last.stop_reason in STOPPED
 
     def keep(self) -> None:
-        """Write decisions made between runs to disk; a run does that itself."""
+        """Write decisions made between runs to disk. During a run, the run does that."""
         if not self.busy:
             self._front.run(self._keep(), "keep")
 
@@ -256,7 +256,7 @@ class Runs:
             self._front.complain(error)
 
     def interrupt(self) -> bool:
-        """Stop the run; False if there is none."""
+        """Stop the run; return False if there is none."""
         if self._worker is None or self._worker.is_finished:
             stalled, self._stalled = self._stalled, False
             if stalled:
@@ -289,7 +289,7 @@ class Runs:
     # Queued messages -----------------------------------------------------------------------------------------
 
     def waiting(self) -> tuple[list[str], list[str]]:
-        """The queued messages: steering, and follow-ups."""
+        """Return the queued messages: steering, and follow-ups."""
         mailbox = self._runtime.mailbox
         return [typed(one) for one in mailbox.steering], [typed(one) for one in mailbox.follow_ups]
 
@@ -301,7 +301,7 @@ class Runs:
         return [(text, False) for text in steering] + [(text, True) for text in follow_ups]
 
     def take_back(self) -> str | None:
-        """Remove the last queued message and return it; None if there is none."""
+        """Remove the last queued message and return it; return None if there is none."""
         mailbox = self._runtime.mailbox
         for queue in (mailbox.follow_ups, mailbox.steering):
             if queue:

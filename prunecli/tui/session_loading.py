@@ -1,6 +1,6 @@
 """Loads a long session onto the screen: its end at once, the rest while the keyboard stays responsive.
 
-It is read, folded and presented in slices of a few milliseconds, with longer pauses while the user types.
+The session is read, folded and presented in slices of a few milliseconds, with longer pauses while the user types.
 """
 
 import asyncio
@@ -20,8 +20,8 @@ AT_A_TIME = 100
 
 
 class SessionLoading:
-    """Shows the session that the runtime is resuming. `presenter` makes a presenter for a context, with or without
-    `figures`; `typed_at` returns the time of the last key."""
+    """The loading of the session that the runtime is resuming. `presenter` makes a presenter for a context, with or
+    without `figures`; `typed_at` returns the time of the last key."""
 
     def __init__(
         self,
@@ -38,8 +38,8 @@ class SessionLoading:
         self._rewound = False
 
     def show_end(self) -> None:
-        """Show the end of the file. Without tokens, because the endpoint's scale is known only once all is read. If
-        the end cannot be read, show nothing: reading the rest will report the error."""
+        """Show the end of the file, without token counts, since their scale is known only after a full read. If the
+        end cannot be read, show nothing: reading the rest will report the error."""
         try:
             records = self._resuming.tail()
         except OSError:

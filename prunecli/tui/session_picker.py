@@ -22,7 +22,7 @@ SHOW_SECONDS = 0.1
 
 
 def picker_of(agent: str, runtime: Runtime, port: Port) -> "SessionPicker":
-    """The picker for sessions of prunecli, or of another agent such as @claude."""
+    """Return the picker for sessions of prunecli, or of another agent such as @claude."""
     if not agent:
         return SessionPicker(runtime, port)
     from prunecli.tui.handoff_picker import HandoffPicker
@@ -31,7 +31,7 @@ def picker_of(agent: str, runtime: Runtime, port: Port) -> "SessionPicker":
 
 
 class SessionPicker:
-    """Opens the list of sessions, and then the chosen session.
+    """The picker: opens the list of sessions, and then the chosen session.
 
     `whose` precedes "in this directory" in the title; `ours`: sessions can be copied, renamed and removed.
     """
@@ -66,8 +66,8 @@ class SessionPicker:
         return self._runtime.session.path
 
     async def list(self, cwd: Path | None, show: Callable[[Sequence[Listed]], None]) -> None:
-        """Pass the sessions of a directory, or all, to `show`, without tasks: those found so far, and at the end
-        all, newest first."""
+        """Pass the sessions of a directory, or all sessions, to `show`: first those found so far, and at the end all
+        of them, newest first. Tasks are left out."""
         found: list[Listed] = []
 
         def read() -> None:
@@ -80,19 +80,19 @@ class SessionPicker:
         try:
             await self._while(asyncio.to_thread(read), lambda: show(list(found)))
         finally:
-            state["stop"] = 1  # the list was closed, or the other directories are wanted
+            state["stop"] = 1  # the list was closed, or switched to other directories
         show(sorted(found, key=lambda one: (one.changed, one.id), reverse=True))
 
     def sessions(self, cwd: Path | None) -> Iterable[Listed]:
-        """The sessions of a directory, or all, newest first; called in a thread."""
+        """Return the sessions of a directory, or all, newest first; called in a thread."""
         return (one for one in self._runtime.store.listed(cwd) if not one.is_task)
 
     def hits(self, among: Sequence[Listed], query: str) -> Iterable[Hit | int]:
-        """The hits in these sessions, and the number of bytes searched so far; called in a thread."""
+        """Return the hits in these sessions, and the number of bytes searched so far; called in a thread."""
         return search([one.path for one in among], query)
 
     def note(self) -> str:
-        """What the list could not read, or ""."""
+        """Return a note on sessions that the list could not read, or ""."""
         return ""
 
     async def search(

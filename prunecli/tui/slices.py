@@ -15,14 +15,14 @@ REST_SECONDS = 0.002
 """Seconds to rest between slices: a key passes through several queues before it is echoed."""
 
 PACE_SECONDS = 0.004
-"""Seconds to hold the event loop at a time: a key takes several turns of the loop to reach the screen."""
+"""Maximum seconds to hold the event loop: a key takes several turns of the loop to reach the screen."""
 TYPING_SECONDS = 0.25
 """Seconds after a key in which the user counts as typing."""
 GIVE_WAY_SECONDS = 0.006
 
 
 def go_on(steps: Iterator[object], seconds: float = SLICE_SECONDS) -> bool:
-    """Run at least one step, then more until the time is used up; return whether the work is finished."""
+    """Run at least one step, then more until the time is used up; return whether all work is done."""
     until = perf_counter() + seconds
     return all(perf_counter() < until for _ in steps)
 
@@ -34,9 +34,9 @@ async def finish(steps: Iterator[object]) -> None:
 
 
 def once(pump: MessagePump, seconds: float, work: Callable[[], object]) -> Timer:
-    """Call `work` after this time, as `set_timer` does, but always.
+    """Call `work` after this time, like a `set_timer` that never fails.
 
-    Textual 8 never calls it if the process was held up for longer than that just as the timer began.
+    Textual 8 never calls `work` if the process was held up for longer than `seconds` just as the timer began.
     """
     timer = pump.set_timer(seconds, work)
     timer._skip = False
@@ -51,7 +51,8 @@ async def painted(widget: Widget) -> None:
 
 
 class Pace:
-    """Decides when to yield to the event loop. `typed_at` returns the time of the last key."""
+    """The pacing of long work: decides when to yield to the event loop. `typed_at` returns the time of the last
+    key."""
 
     def __init__(self, typed_at: Callable[[], float]) -> None:
         self._typed_at = typed_at
@@ -63,10 +64,10 @@ class Pace:
         self._until = monotonic() + PACE_SECONDS
 
     async def breathe(self) -> bool:
-        """Call after each step; yields when it is time, and then returns True."""
+        """Yield to the event loop if it is time, and then return True. Call this after each step."""
         if monotonic() < self._until:
             return False
-        gc.freeze()  # records stay in memory: scanning them all for garbage would delay a key
+        gc.freeze()  # records stay in memory, and scanning all of them for garbage would delay a key
         typing = monotonic() - self._typed_at() < TYPING_SECONDS
         await asyncio.sleep(GIVE_WAY_SECONDS if typing else 0)
         self._until = monotonic() + PACE_SECONDS

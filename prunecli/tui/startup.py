@@ -58,7 +58,7 @@ class Startup:
         from prunecli.tui import conversation, themes
         from prunecli.tui.transcript import transcript_view as view
 
-        del conversation, view  # imported here, where no key waits for it
+        del conversation, view  # imported here, where no key waits
         places, name, few_colors = runtime.setup.places, runtime.config.ui.theme, self._app.has_few_colors
         try:
             return runtime, themes.theme_for(places, name, few_colors=few_colors), []
@@ -73,7 +73,7 @@ class Startup:
         from prunecli.tui.slices import painted
         from prunecli.tui.startup import warm
 
-        await painted(self._app.frame)  # an importing thread would delay the first paint of the session
+        await painted(self._app.frame)  # importing in a thread would delay the first paint of the session
         await self._load_typed(conversation)
         await self._say_sandbox(runtime, conversation)
         await self._say_local(runtime, conversation)
@@ -95,7 +95,7 @@ class Startup:
         self._when_idle(runtime, conversation)
 
     async def _say_sandbox(self, runtime: "Runtime", conversation: "Conversation") -> None:
-        """Try which sandbox works, and say so. Nothing is tried in a directory that is not trusted."""
+        """Find out which sandbox works, and tell the user. Nothing is tried in an untrusted directory."""
         if line := await asyncio.to_thread(runtime.sandbox.line):
             conversation.say(line)
             conversation.show_status()
@@ -119,7 +119,7 @@ class Startup:
             prompt.past.preload(entries)
             prompt.restore(draft)
             conversation.hint("Unsent draft from last time")
-        else:  # the user has typed something: leave the prompt alone
+        else:  # the user has typed something, so leave the prompt alone
             prompt.past.preload([*entries, draft.expanded()])
             conversation.hint(f"{prompt.keys.hint('older')} for the unsent draft from last time")
 

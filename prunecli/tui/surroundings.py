@@ -1,7 +1,7 @@
 """Environment variables of the terminal: rejects those that Textual cannot use, and converts output without UTF-8.
 
-Without UTF-8, each character becomes ASCII of the same width, so that columns stay aligned: two characters for a wide
-one, none for one without width.
+Without UTF-8, each character becomes ASCII of the same width: two characters for a wide one, none for one without
+width. So columns stay aligned.
 """
 
 import re
@@ -64,10 +64,10 @@ def check(environ: Mapping[str, str]) -> None:
 
 
 def is_utf8(environ: Mapping[str, str]) -> bool:
-    """Whether the terminal speaks UTF-8, by the first of LC_ALL, LC_CTYPE and LANG that is set.
+    """Return whether the terminal uses UTF-8, by the first of LC_ALL, LC_CTYPE and LANG that is set.
 
-    Unset counts as UTF-8. The Linux console does not: it lacks most glyphs. With LC_CTYPE=C.UTF-8, which Python sets
-    for the C locale (PEP 538), LANG decides.
+    If none is set, UTF-8 is assumed. The Linux console counts as not using UTF-8, since it lacks most glyphs. With
+    LC_CTYPE=C.UTF-8, which Python sets for the C locale (PEP 538), LANG decides.
     """
     if environ.get("TERM") == "linux":
         return False

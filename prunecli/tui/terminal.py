@@ -1,8 +1,8 @@
 """The terminal driver: fixes to Textual's driver, and sequences that do not draw.
 
-The fixes: a paste of megabytes is read at once instead of character by character (5 MB took 8 s); invalid UTF-8 does
-not end the program, but a lost terminal does; nothing waits for a writer thread that has died; and a process stopped
-without notice (kill -STOP) does not read its keys with two threads after it resumes.
+The fixes: A large paste is read at once instead of character by character (5 MB took 8 s). Invalid UTF-8 does not end
+the program, but a lost terminal does. Nothing waits for a writer thread that has died. After kill -STOP, a resumed
+process does not read its keys with two threads.
 """
 
 import io
@@ -41,7 +41,7 @@ ANSI_SEQUENCES_KEYS.setdefault("\x1b\r", (MoreKeys.ALT_ENTER,))  # type: ignore[
 
 
 class PasteReader:
-    """Extracts bracketed pastes from terminal input. Yields (text, whether it was pasted), in order."""
+    """A parser that extracts bracketed pastes from terminal input. Yields (text, whether it was pasted), in order."""
 
     def __init__(self) -> None:
         self._pasted: list[str] | None = None
@@ -85,12 +85,12 @@ class PasteReader:
 
 
 class CarefulDriver(Driver):
-    """Keyboard, paste and mouse handling shared by both drivers. See the module."""
+    """Keyboard, paste and mouse handling shared by both drivers. The module docstring lists the fixes."""
 
     fileno: int
     exit_event: Event
     attrs_before: list[Any] | None
-    if TYPE_CHECKING:  # each driver has these
+    if TYPE_CHECKING:  # every driver has these
 
         def _enable_mouse_support(self) -> None: ...
 
@@ -106,13 +106,13 @@ class CarefulDriver(Driver):
         self._first: FirstKeys = app.first_keys
 
     def start_application_mode(self) -> None:
-        """Start, so that stopping restores the terminal as it was before early keys were captured."""
+        """Start. Stopping restores the terminal to its state before early keys were captured."""
         super().start_application_mode()  # type: ignore[safe-super]
         if self._first.attributes is not None:
             self.attrs_before, self._first = self._first.attributes, self._first._replace(attributes=None)
 
     def write(self, data: str) -> None:
-        """Write, converted to the terminal's character set."""
+        """Write data, converted to the terminal's character set."""
         super().write(data if self._letters is None else self._letters(data))  # type: ignore[safe-super]
 
     def run_input_thread(self) -> None:
@@ -134,7 +134,7 @@ class CarefulDriver(Driver):
                 self.process_message(event)
 
     def _read(self, wait: float) -> bytes | None:
-        """Return input available within this many seconds, early keys first; None at the end of the terminal."""
+        """Return input that arrives within `wait` seconds, early keys first; None once the terminal is gone."""
         first: bytes = self._first.typed
         self._first = self._first._replace(typed=b"")
         if first:
@@ -147,7 +147,7 @@ class CarefulDriver(Driver):
 
     @property
     def has_unread(self) -> bool:
-        """Whether keys were pressed that have not been read; on a busy machine that takes a while."""
+        """Whether keys were pressed that have not been read, as happens on a busy machine."""
         try:
             return bool(select.select([self.fileno], [], [], 0)[0])
         except (OSError, ValueError):
@@ -179,7 +179,7 @@ class TerminalDriver(CarefulDriver, LinuxDriver):
             super().write(data)
 
     def _sigcont_application(self, *_: Any) -> None:
-        """Resume after a stop. A stop without notice left everything running, so end that first."""
+        """Resume after a stop. If the stop came without notice, the driver is still running, so end it first."""
         if self._auto_restart and not self._must_signal_resume:
             self.suspend_application_mode()
             self._must_signal_resume = True
@@ -187,7 +187,7 @@ class TerminalDriver(CarefulDriver, LinuxDriver):
 
 
 def title(text: str) -> str:
-    """The sequence that sets the window title."""
+    """Return the sequence that sets the window title."""
     return f"\x1b]0;{one_line(text)}\x07"
 
 
@@ -196,5 +196,5 @@ KEEP_TITLE, RESTORE_TITLE = "\x1b[22;0t", "\x1b[23;0t"
 
 
 def notification(text: str) -> str:
-    """The sequence for a desktop notification (OSC 9), with a bell for terminals without notifications."""
+    """Return the sequence for a desktop notification (OSC 9), with a bell for terminals without notifications."""
     return f"\x1b]9;{one_line(text)}\x07\x07"

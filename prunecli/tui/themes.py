@@ -1,7 +1,7 @@
 """Themes: TOML files of named colors, read into one value for Textual and the transcript.
 
 The file name is the theme name. `colors` gives every color, or `base` names a built-in theme for the missing ones. A
-color is "#rrggbb"; with `ansi = true` it is one of the terminal's sixteen, or "default".
+color is "#rrggbb"; with `ansi = true`, it is one of the terminal's sixteen colors, or "default".
 """
 
 import re
@@ -70,7 +70,7 @@ _ANSI_VARIABLES: Mapping[str, str] = {
     "foreground-disabled": "muted",
     "surface-active": "surface",
 }
-"""Variables that Textual's style sheets use but does not define for a theme of terminal colors."""
+"""Variables that Textual's style sheets use, but that Textual does not define for a theme of terminal colors."""
 
 
 Fault = Callable[[Key, str], NoReturn]
@@ -93,7 +93,7 @@ class Theme:
         return Palette(**{name: self.colors[name] for name in _OF_TRANSCRIPT})
 
     def to_textual(self) -> TextualTheme:
-        """The theme for `App.register_theme`. tcss can use every color by name: `$code-background`."""
+        """Return the theme for `App.register_theme`. tcss can use every color by name: `$code-background`."""
         prefix = "ansi_" if self.ansi else ""
         colors = {name: prefix + color for name, color in self.colors.items()}
         named = {name.replace("_", "-"): color for name, color in colors.items()}
@@ -139,7 +139,8 @@ def load_theme(places: Places, name: str) -> Theme:
 
 
 def theme_for(places: Places, name: str, *, few_colors: bool) -> Theme:
-    """Return the configured theme, or the one for few colors instead. Raises ConfigError as `load_theme` does."""
+    """Return the configured theme, or the theme for few colors in its place. Raises ConfigError as `load_theme`
+    does."""
     theme = load_theme(places, name)
     return theme if theme.ansi or not few_colors else load_theme(places, FEW_COLORS)
 
@@ -195,7 +196,7 @@ def _flag(table: Mapping[str, Any], key: str, default: bool, fault: Fault) -> bo
 
 
 def _colors(given: Any, ansi: bool, fault: Fault) -> dict[str, str]:
-    """Return the colors of a file, checked."""
+    """Return the validated colors of a file."""
     if not isinstance(given, dict):
         fault(("colors",), f"expected a table, got {got(given)}")
     for name, color in given.items():

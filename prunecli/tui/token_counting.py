@@ -15,7 +15,8 @@ from prunecli.tui.widgets.status import cache_words
 
 
 class Figures:
-    """Shows the status of one runtime, and the tokens of its entries. `typed_at` returns the time of the last key."""
+    """The status figures of one runtime, and the tokens of its entries. `typed_at` returns the time of the last
+    key."""
 
     def __init__(
         self, runtime: Runtime, frame: Frame, feed: TranscriptFeed, runs: Runs, typed_at: Callable[[], float]
@@ -29,7 +30,8 @@ class Figures:
         self._scale: object = None
 
     def show(self) -> None:
-        """Update all figures. If a large text must be counted first, they follow later; one count runs at a time."""
+        """Update all figures. If a large text must be counted first, the update follows later. Only one count runs at
+        a time."""
         context = self._runtime.session.context
         self._frame.show_todos(shown_todos(context))
         if waiting := to_count(context):

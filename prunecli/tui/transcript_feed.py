@@ -1,7 +1,7 @@
 """Applies the presenter's changes to the transcript: slots become keys of entries.
 
-A long session is shown from its end. Earlier entries are added above in portions; until then their slots have no key,
-and changes to them show up when they are added.
+A long session is shown from its end. Earlier entries are added above in portions. Until then their slots have no key,
+and they are added in their current state.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -15,7 +15,7 @@ from prunecli.presentation.transcript_changes import Add, Anew, Change, Feed, Fi
 from prunecli.tui.transcript.transcript_view import Transcript
 
 PORTION = 300
-"""Entries added above at a time: two or three milliseconds of work."""
+"""Entries added above in one step: two or three milliseconds of work."""
 
 
 class TranscriptFeed:
@@ -46,7 +46,7 @@ class TranscriptFeed:
         return bool(self._keys)
 
     def show_all(self, records: Sequence[Record], *, running: bool = False) -> None:
-        """Replace the contents with a whole session."""
+        """Replace the contents with a complete session."""
         prepared, self.prepared = self.prepared, None
         if prepared is not None:
             self._take_over(prepared)
@@ -57,7 +57,7 @@ class TranscriptFeed:
         self._set_keys(self._transcript.append_many(entries), 0)
 
     def show_end(self, presenter: Presenter, records: Sequence[Record]) -> None:
-        """Show the end of a session. Its beginning follows once it is `prepared`."""
+        """Show the end of a session. Its beginning follows once `prepared` is set."""
         self._presenter = presenter
         entries = present_all(presenter, records)
         self._transcript.clear_below_room()
@@ -66,8 +66,8 @@ class TranscriptFeed:
     def _take_over(self, presenter: Presenter) -> None:
         """Switch to this presenter, whose last entries are on the screen; `put_above` adds the rest.
 
-        Entries that differ from the shown ones (the line of a call whose beginning was missing) are replaced in
-        place, so that the screen does not move.
+        Entries that now differ, such as the line of a call whose beginning was missing, are replaced in place, so the
+        screen does not move.
         """
         shown, entries = self._presenter.board.entries, presenter.board.entries
         self._presenter = presenter
@@ -83,7 +83,7 @@ class TranscriptFeed:
         self._set_keys(self._keys, above)
 
     def put_above(self) -> Iterator[int]:
-        """Add the remaining entries above, some for each step; yields how many are left."""
+        """Add the remaining entries above, in steps; yield the number left after each step."""
         presenter = self._presenter
         while self._above and presenter is self._presenter:
             start = max(0, self._above - PORTION)
@@ -98,7 +98,7 @@ class TranscriptFeed:
         self._slots = {key: slot for slot, key in enumerate(keys, above)}
 
     def take(self, batch: Iterable[SessionEvent]) -> bool:
-        """Show new events; False if the session must be shown again from its records."""
+        """Show new events; return False if the session must be shown again from its records."""
         for event in batch:
             for change in self._presenter.take(event):
                 if isinstance(change, Anew):
@@ -149,19 +149,19 @@ class TranscriptFeed:
         return key
 
     def put(self, key: Key, entry: Entry) -> None:
-        """Replace such an entry."""
+        """Replace an entry that is not in the log."""
         self._transcript.replace(key, entry)
 
     def set_tail(self, key: Key, lines: Sequence[str]) -> None:
-        """Set the last lines of output of such an entry."""
+        """Set the last lines of output of an entry that is not in the log."""
         self._transcript.set_tail(key, lines)
 
     def target(self, key: Key) -> int | None:
-        """The seq of the record that restoring this entry refers to; None if there is none."""
+        """Return the seq of the record that restoring this entry refers to; None if there is none."""
         slot = self._slots.get(key)
         return None if slot is None else self._presenter.target(slot)
 
     def task(self, key: Key) -> str | None:
-        """The id of the call of this entry if it is a task."""
+        """Return the id of the call of this entry if it is a task."""
         slot = self._slots.get(key)
         return None if slot is None else self._presenter.task(slot)

@@ -129,7 +129,8 @@ def test_kept_rules_need_trust_and_give_way_to_deny_rules(work: Path, rules: Pro
         ),
         (
             "bash(npm run *)",
-            "npm run with any arguments, except options that execute or write, secrets and paths outside",
+            "npm run with any arguments, except options that execute or write, secrets, and paths outside the "
+            "workspace",
         ),
         ("edit(src/**)", "every file below src, except secrets and protected files"),
         ("edit(./*)", "every file at the top of this folder, except secrets"),

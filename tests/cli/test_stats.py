@@ -185,7 +185,7 @@ def test_damaged_sessions_are_counted_and_named(home: Home) -> None:
     text = home.run().stdout
     assert "2 damaged sessions:" in text
     assert re.search(r"hurt: \d+ lines? skipped", text)
-    assert "junk: nothing readable" in text
+    assert "junk: no readable line" in text
     names = [one["id"] for one in home.json()["damaged"]]
     assert names == ["hurt", "junk"]
 

@@ -255,7 +255,7 @@ def test_config_opens_the_editor_and_reload_reads_again(tmp_path: Path) -> None:
     runtime.setup.places.config_file.write_text("[pruning.pi]\nprune_protect = 'x'\n")
     wrong = say(list(run_line(runtime, "/reload")))
     assert "prune_protect" in wrong
-    assert wrong.endswith("the previous values stay in force. /config to edit again.")
+    assert wrong.endswith("the previous values stay in effect. /config to edit again.")
     assert runtime.config.strategy_options("pi").prune_protect == 7
 
 

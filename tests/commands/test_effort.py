@@ -77,7 +77,7 @@ def test_a_flag_that_the_model_does_not_take_is_refused_with_those_that_it_does(
     with pytest.raises(ConfigError) as caught:
         made(tmp_path, flags={"--model": "claude-sonnet-4-6", "--effort": "xhigh"})
     assert "--effort" in caught.value.message
-    assert caught.value.hint == "claude-sonnet-4-6 takes low, medium, high, max"
+    assert caught.value.hint == "claude-sonnet-4-6 accepts low, medium, high, max"
 
 
 def test_another_model_that_does_not_take_it_uses_its_own_and_says_so(tmp_path: Path) -> None:
@@ -85,7 +85,8 @@ def test_another_model_that_does_not_take_it_uses_its_own_and_says_so(tmp_path: 
     assert runtime.choices.effort == "max"
     said = say(run_line(runtime, "/model claude-opus-4-5"))
     assert (
-        "claude-opus-4-5 does not support effort max: it takes low, medium, high. Using its default." in said
+        "claude-opus-4-5 does not support effort max: it accepts low, medium, high. Using its default."
+        in said
     )
     assert runtime.choices.effort == ""
 

@@ -267,7 +267,7 @@ async def test_a_login_in_the_browser_connects_the_server_and_a_logout_ends_it(t
             shown, second = await asyncio.to_thread(first.work)
             assert shown.text.startswith("Open in a browser on this machine:\n")
             await server.browse(shown.text.split("\n")[1])
-            assert texts(await asyncio.to_thread(second.work)) == "Logged in at hub. /mcp logout hub to undo."
+            assert texts(await asyncio.to_thread(second.work)) == "Logged in to hub. /mcp logout hub to undo."
             await until(lambda: states(runtime)["hub"] == "connected")
             output = await runtime.servers.call("hub", "notes", {}, lambda _: None)
             assert plain_text(output.content) == "secret notes"
@@ -275,7 +275,7 @@ async def test_a_login_in_the_browser_connects_the_server_and_a_logout_ends_it(t
             assert server.refused == []
             assert texts(run_line(runtime, "/mcp logout hub")) == "Logged out of hub."
             await until(lambda: states(runtime)["hub"] == "needs login")
-            assert texts(run_line(runtime, "/mcp logout hub")) == "There is no login at hub."
+            assert texts(run_line(runtime, "/mcp logout hub")) == "Not logged in to hub."
         finally:
             await runtime.servers.close()
 
@@ -291,5 +291,5 @@ async def test_a_login_that_is_stopped_ends_at_once_and_keeps_nothing(tmp_path):
             await asyncio.to_thread(second.work)
         assert texts(run_line(runtime, "/mcp logout hub")) in (
             "Logged out of hub.",
-            "There is no login at hub.",
+            "Not logged in to hub.",
         )

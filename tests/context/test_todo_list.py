@@ -1,4 +1,4 @@
-"""The to-do list in force, and what pruning does to older ones and to the newest."""
+"""The to-do list in effect, and what pruning does to older ones and to the newest."""
 
 from typing import Any
 

@@ -129,7 +129,7 @@ def test_links_of_a_project_stay_in_it_and_the_users_go_anywhere(tmp_path: Path)
     look = Readings().shelf.look(folders("commands", (root,), tmp_path / "c", tmp_path / "h"))
     assert look.definitions == ("in",)
     assert [line.rpartition("/")[2] for line in look.problems] == [
-        f"{name}: a link that leads outside of the project" for name in ("commands", "out.md", "dir")
+        f"{name}: a link that leads outside the project" for name in ("commands", "out.md", "dir")
     ]
     assert Readings().shelf.look([Folder(commands, "user")]).definitions == ("in", "out", "dir/secret")
 

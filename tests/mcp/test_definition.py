@@ -67,7 +67,7 @@ def test_addresses_that_are_not(url):
         (replace(LOCAL, url="https://a.example"), ".mcp.json: files.url: not both command and url"),
         (
             replace(LOCAL, args=("a\0",)),
-            ".mcp.json: files.args: contains a character that no program can be given",
+            ".mcp.json: files.args: contains a character that cannot be passed to a program",
         ),
         (replace(LOCAL, env={"A=B": "1"}), ".mcp.json: files.env: invalid variable name: 'A=B'"),
         (replace(LOCAL, timeout=0), ".mcp.json: files.timeout: expected seconds above 0, got 0"),

@@ -35,7 +35,7 @@ async def test_a_headless_run_uses_the_default_or_says_that_nobody_answers(tmp_p
     runtime = start(tmp_path, [calls(ask(default="spaces"), ask("a2")), says("Ok.")])
     await run_headless(runtime, ["go"], form="text", out=lambda _: None, err=lambda _: None)
     first, second = results(runtime)
-    assert first.endswith("Your default holds: spaces")
+    assert first.endswith("Your default applies: spaces")
     assert second.startswith("Nobody is there to answer. Decide yourself")
     await runtime.close()
 

@@ -102,7 +102,7 @@ def test_a_port_where_nobody_listens_or_nobody_answers_is_passed_over() -> None:
 @pytest.mark.parametrize(
     ("pages", "problem"),
     [
-        ({**OLLAMA, "/api/version": {"version": "0.12.3"}}, "is too old (0.12): 0.14 or newer"),
+        ({**OLLAMA, "/api/version": {"version": "0.12.3"}}, "is too old (0.12): the Messages API needs 0.14"),
         ({**OLLAMA, "/v1/models": {"data": []}}, "has no model"),
         ({"/health/liveliness": "I'm alive!"}, "needs a key"),
     ],

@@ -112,7 +112,7 @@ def test_a_link_inside_the_project_stays_a_link_and_one_to_the_outside_is_refuse
     (cwd / "AGENTS.md").unlink()
     (tmp_path / "elsewhere.md").write_text("mine\n")
     (cwd / "AGENTS.md").symlink_to(tmp_path / "elsewhere.md")
-    with pytest.raises(UsageError, match="outside of the project"):
+    with pytest.raises(UsageError, match="outside the project"):
         memories(runtime).add("project", "x")
     assert (tmp_path / "elsewhere.md").read_text() == "mine\n"
 

@@ -4,7 +4,7 @@ import pytest
 
 from prunecli.sandbox.denials import explain
 
-WRITING = "blocked by the sandbox: writing outside of the workspace"
+WRITING = "blocked by the sandbox: writing outside the workspace"
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,7 @@ async def test_the_workspace_is_writable_and_nothing_else(box: Box) -> None:
     assert text.startswith("tmp\n")
     assert code
     assert not outside.exists()
-    assert "[blocked by the sandbox: writing outside of the workspace; to run it outside" in text
+    assert "[blocked by the sandbox: writing outside the workspace; to run it outside" in text
 
 
 async def test_tmp_is_private_and_lasts_for_the_run(box: Box) -> None:
@@ -156,7 +156,7 @@ async def test_what_other_programs_obey_is_read_only_unless_the_user_allowed_the
     file.write_text("{}\n")
     text, code = await box.run(f"echo x >> {path}")
     assert code
-    assert "is read-only, because other programs obey it; to run it outside" in text or "git" in path
+    assert "is read-only, because it controls other programs; to run it outside" in text or "git" in path
     assert (await box.run(f"echo x > new && mv new {path}"))[1]
     assert (await box.run(f"rm -rf {path.partition('/')[0]}"))[1]
     assert file.read_text() == "{}\n"
@@ -182,7 +182,7 @@ async def test_what_other_programs_would_obey_is_renamed_after_the_command(box: 
         assert (workspace / path).exists()
 
 
-async def test_a_cancelled_command_leaves_nothing_that_programs_obey(box: Box) -> None:
+async def test_a_cancelled_command_leaves_nothing_that_controls_programs(box: Box) -> None:
     agents = box.context.workspace / "AGENTS.md"
     task = asyncio.ensure_future(box.run("echo x > AGENTS.md; echo y > done; sleep 600"))
     await until((box.context.workspace / "done").exists)

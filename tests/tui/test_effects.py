@@ -338,5 +338,5 @@ async def test_a_guide_says_its_lines_with_enter_alone(tmp_path: Path) -> None:
         await s.until_shown("Nothing to undo", "Ask, or / for commands")
         await s.pilot.press("enter")
         assert [e.text for e in s.entries if isinstance(e, Notice)] == [
-            "Nothing to undo: no prune is in force."
+            "Nothing to undo: no prune is in effect."
         ]

@@ -22,9 +22,9 @@ class Call:
     """One part of a call: all its reads, all its changes, or one command.
 
     `places` are the paths it reads or changes, `searched` the folders it searches for contents. For a command, `text`
-    is the line, `line` its parsed commands (None if the parser is unsure), `readings` what they read (empty unless
-    harmless), `doubt` says why it is not harmless, and `outside` why it asks to leave the sandbox. For a call of a
-    server's tool, `target` is `server:tool`; for a request, `host` is its host.
+    is the line, `line` its parsed commands (None if the parser is unsure), and `readings` are the reads (empty unless
+    harmless). `doubt` is the reason why it is not harmless, and `outside` its reason for leaving the sandbox. For a
+    call of a server's tool, `target` is `server:tool`; for a request, `host` is its host.
     """
 
     effect: Effect
@@ -41,21 +41,21 @@ class Call:
 
     @property
     def is_harmless(self) -> bool:
-        """Whether it is a command that only reads, from places that need no approval."""
+        """Whether the part is a command that only reads, from places that need no approval."""
         return self.line is not None and not self.doubt
 
     @property
     def may_change_files(self) -> bool:
-        """Whether it may change files."""
+        """Whether the part may change files."""
         return self.effect in ("edit", "unknown") or (self.effect == "run" and not self.is_harmless)
 
 
 def parts_of(
     tool_name: str, touches: Touches | None, around: Surroundings, not_read: tuple[str, ...] = ()
 ) -> tuple[Call, ...]:
-    """The parts of a call, at least one. Raises Unresolvable for a path that cannot be resolved.
+    """Return the parts of a call, at least one. Raises Unresolvable for a path that cannot be resolved.
 
-    A command is not harmless if its call has inputs unknown to the tool (`not_read`), such as a directory.
+    A command is not harmless if its call has inputs that the tool does not know (`not_read`), such as a directory.
     """
     if touches is None:
         return (Call("unknown", tool_name, doubt="this tool can change anything"),)

@@ -1,4 +1,4 @@
-"""Whether git commands that only read can run in a folder without starting a program chosen by the repository.
+"""Checks whether read-only git commands can run in a folder without starting a program chosen by the repository.
 
 Two safeguards: `neutral_git_environment` overrides settings with a fixed name (fsmonitor, hooks, pagers). The
 repository chooses the names of filters, textconv and external diffs, and no setting turns all of them off. So
@@ -56,7 +56,8 @@ _DATA = {
 }
 """Keys whose values git never runs, includes or follows in commands that only read, with or without a subsection.
 
-Hooks, git-lfs and credential helpers name programs, as husky and others write them: `git_settings` switches them off.
+Settings for hooks (as written by husky), git-lfs and credential helpers do name programs; `git_settings` switches
+them off.
 """
 _ANY_KEY = frozenset(
     {"branch", "color", "advice", "gui", "gc", "pack", "gitflow", "husky", "vscode-merge-base"}
@@ -88,11 +89,12 @@ _READING = {
     "filter.lfs.required": "false",
     "filter.lfs.smudge": "",
 }
-"""Programs that only a command that writes or reaches a server needs. An empty filter passes content unchanged."""
+"""Settings that turn off programs needed only for writing or reaching a server. An empty filter passes content
+unchanged."""
 
 
 def neutral_git_environment(*, hooks: bool = False) -> dict[str, str]:
-    """Environment variables that keep git from starting programs that a repository names under a fixed key.
+    """Return environment variables that keep git from starting programs that a repository names under a fixed key.
 
     Add them to an environment without other GIT_ variables. `hooks` keeps the repository's hooks, for commands that
     the user has approved.
@@ -107,7 +109,7 @@ def neutral_git_environment(*, hooks: bool = False) -> dict[str, str]:
 
 
 def git_settings(*, hooks: bool = False, reading: bool = False) -> dict[str, str]:
-    """The variables that override settings of a repository. `reading`: for a command that only reads."""
+    """Return the variables that override settings of a repository. `reading`: the command only reads."""
     overrides = {**_OVERRIDES, **(_READING if reading else {})}
     if not hooks:
         overrides["core.hooksPath"] = "/dev/null"
@@ -119,10 +121,10 @@ def git_settings(*, hooks: bool = False, reading: bool = False) -> dict[str, str
 
 
 def repository_doubt(start: Path, *, reads_worktree: bool) -> str:
-    """Why a git command that only reads might start a program of the repository, or "".
+    """Return why a git command that only reads might start a program of the repository, or "".
 
-    `start` is a real path. Every folder above is checked, not only the first repository: git skips those that
-    look damaged. `reads_worktree`: the command also enters submodules, which have their own configuration.
+    `start` is a real path. Every folder above is checked, not only the first repository, since git skips repositories
+    that look damaged. `reads_worktree`: the command also enters submodules, which have their own configuration.
     """
     for folder in (start, *start.parents):
         if folder.name.lower() == ".git":
@@ -135,7 +137,7 @@ def repository_doubt(start: Path, *, reads_worktree: bool) -> str:
 
 
 def config_doubt(text: str) -> str:
-    """The first key of a git configuration that is not known to be plain data, or ""."""
+    """Return the first key of a git configuration that is not known to be plain data, or ""."""
     section = subsection = None
     for number, line in enumerate(text.split("\n"), 1):
         content = line.strip(" \t\r")
@@ -176,7 +178,7 @@ def _git_doubt(git: Path, reads_worktree: bool) -> str:
 
 
 def git_folder(git: Path) -> Path:
-    """The folder that `.git` stands for: itself, or the one named by a file `gitdir: PATH`.
+    """Return the folder that `.git` stands for: the path itself, or the folder named in a file as `gitdir: PATH`.
 
     Raises ValueError, OSError.
     """
@@ -195,7 +197,7 @@ def _folder(path: Path) -> Path:
 
 
 def _exists(path: Path) -> bool:
-    """Whether the path exists, broken links included. Raises OSError if that cannot be determined."""
+    """Return whether the path exists, broken links included. Raises OSError if that cannot be determined."""
     try:
         os.lstat(path)
     except FileNotFoundError:
@@ -204,7 +206,7 @@ def _exists(path: Path) -> bool:
 
 
 def _has_submodules(folder: Path) -> bool:
-    """Whether the index may contain a submodule: the bytes of its mode occur, or the index is split or too large."""
+    """Return whether the index may contain a submodule: it has the bytes of the mode, or is split or too large."""
     if any(name.startswith("sharedindex.") for name in os.listdir(folder)):
         return True
     index = folder / "index"
@@ -216,7 +218,7 @@ def _has_submodules(folder: Path) -> bool:
 
 
 def _read(path: Path) -> str:
-    """The text of a small regular file. Raises ValueError for anything else, OSError as usual."""
+    """Return the text of a small regular file. Raises ValueError for anything else, OSError as usual."""
     status = os.stat(path)
     if not stat.S_ISREG(status.st_mode) or status.st_size > _MAX_CONFIG:
         raise ValueError("not a small regular file")

@@ -15,8 +15,8 @@ _ENTRY = struct.Struct(">10I20sH")
 
 @dataclass(frozen=True, slots=True)
 class Tracked:
-    """One tracked file: its path from the top of the work tree, size and time of change as git last saw them, and
-    the id of its content."""
+    """A tracked file: its path from the top of the work tree, its size and change time as git last saw them, and the
+    id of its content."""
 
     path: str
     blob: str
@@ -25,7 +25,7 @@ class Tracked:
 
 
 def tracked(index: Path) -> tuple[Tracked, ...]:
-    """The entries of an index file; none if there is no index. Raises TooMany if it can't be read in full."""
+    """Return the entries of an index file; none if there is no index. Raises TooMany if it can't be read in full."""
     try:
         status = os.stat(index)
     except OSError:
@@ -69,7 +69,7 @@ def _entries(data: bytes) -> list[Tracked]:
 
 
 def _number(data: bytes, at: int) -> tuple[int, int]:
-    """A variable-length number of version 4, and where it ends."""
+    """Return a variable-length number of version 4, and where it ends."""
     value = data[at] & 0x7F
     while data[at] & 0x80:
         at += 1

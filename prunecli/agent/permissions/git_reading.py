@@ -1,4 +1,5 @@
-"""What a reading git command shows: the paths it names, and tracked files whose contents it prints unnamed."""
+"""Finds what a read-only git command shows: the paths it names, and tracked files that it prints without naming
+them."""
 
 import os
 import re
@@ -46,9 +47,9 @@ _NO_PATCH = frozenset(
 
 
 def read_git(words: Words, around: Surroundings, *, by_rule: bool) -> Reading:
-    """What a git command reads. Raises Doubt if it does more than read.
+    """Return the reads of a git command. Raises Doubt if it does more than read.
 
-    `by_rule`: a rule of the user's allows the command, whatever the repository's configuration says.
+    `by_rule`: a user's rule allows the command, so the repository's configuration does not matter.
     """
     folder, subcommand, rest = split_git(words)
     cwd = around.cwd
@@ -100,7 +101,7 @@ class _Command:
         return ":" not in word and (is_glob(word) or os.path.lexists(self.cwd / word))
 
     def in_repository(self) -> bool:
-        """Whether git takes the nearest `.git` for a repository, by its HEAD."""
+        """Return whether git accepts the nearest `.git` as a repository, judged by its HEAD."""
         try:
             head = read_regular(git_folder(self.top / ".git") / "HEAD") if self.top else b""
         except (OSError, ValueError):
@@ -108,7 +109,7 @@ class _Command:
         return _HEAD.match(head) is not None
 
     def places(self) -> list[Place]:
-        """The paths it names, as a path of the folder and of the repository. Raises Doubt."""
+        """Return the paths that the command names, relative to the folder and to the repository. Raises Doubt."""
         if self.subcommand == "config":
             return []
         self._refuse_magic()
@@ -135,17 +136,19 @@ class _Command:
                 raise Doubt(f"{word!r} selects files that may contain secrets")
 
     def sweep(self) -> Sweep | None:
-        """The files whose contents it prints without naming them, or None."""
+        """Return the files whose contents the command prints without naming them, or None."""
         top = self.top
         if top is None:
             return None
         if not self._shows_contents():
-            # `git show` prints a blob whatever its options say
+            # `git show` prints a blob regardless of its options
             ids = tuple(part[0].lower() for word in self.revisions if (part := _ID.match(word)))
             blobs = partial(_tracked, top, lambda entry: entry.blob.startswith(ids))
             return Sweep(blobs) if ids and self.subcommand == "show" else None
         parts = [word for word in self.revisions if ":" in word]
-        trees = bool(parts) and self.subcommand == "diff"  # folders of a revision: specs are relative to them
+        trees = (
+            bool(parts) and self.subcommand == "diff"
+        )  # folders of a revision, to which specs are relative
         if parts == list(self.revisions) and parts and not self.specs and not trees:
             return None
         inside = os.path.relpath(real_path(self.cwd), top)
@@ -185,7 +188,7 @@ class _Command:
 
 
 def _tracked(top: Path, wanted: Callable[[Tracked], bool]) -> Iterator[str]:
-    """The absolute paths of tracked files. Raises TooMany."""
+    """Return the absolute paths of tracked files. Raises TooMany."""
     try:
         index = git_folder(top / ".git") / "index"
     except (OSError, ValueError):
@@ -194,22 +197,22 @@ def _tracked(top: Path, wanted: Callable[[Tracked], bool]) -> Iterator[str]:
 
 
 def _is_changed(top: Path, entry: Tracked) -> bool:
-    """Whether the file may differ from the index, by what git itself compares first."""
+    """Return whether the file may differ from the index, using the same first checks as git."""
     try:
         status = os.lstat(top / entry.path)
     except OSError:
         return True
-    exact = 1 if entry.changed_ns % 1_000_000_000 else 1_000_000_000  # some systems keep whole seconds
+    exact = 1 if entry.changed_ns % 1_000_000_000 else 1_000_000_000  # some systems store whole seconds
     changed = status.st_mtime_ns // exact != entry.changed_ns // exact
     return changed or status.st_size % (1 << 32) != entry.size
 
 
 def _top(folder: Path) -> Path | None:
-    """The work tree that git would find from a real folder."""
+    """Return the work tree that git would find from a real folder."""
     return next((up for up in (folder, *folder.parents) if os.path.lexists(up / ".git")), None)
 
 
 def _paths_in(operand: str) -> list[str]:
-    """The paths that an operand may name: itself, and what follows each colon in `HEAD:src/x`."""
+    """Return the paths that an operand may name: the operand, and the part after each colon in `HEAD:src/x`."""
     parts = operand.split(":")
     return [path for at in range(len(parts)) if (path := ":".join(parts[at:])).strip("0123:")]

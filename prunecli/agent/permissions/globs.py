@@ -1,7 +1,7 @@
-"""What the unquoted globs and braces of a command line may stand for.
+"""Expands the unquoted globs and braces of a command line.
 
-Every answer is at least what bash would make of it: a bracket ignores case, because its ranges depend on the locale,
-a negated one stands for any character, and `?` and `[` match a leading dot too.
+Every answer includes at least bash's own expansion. A bracket ignores case, because its ranges depend on the locale.
+A negated bracket stands for any character, and `?` and `[` also match a leading dot.
 """
 
 import os
@@ -48,18 +48,18 @@ _OTHER_NAMES = (
 
 
 class TooMany(Exception):
-    """There are more files than are looked at."""
+    """There are more files than this module examines."""
 
 
 def is_glob(text: str) -> bool:
-    """Whether the text has a character that may make it a glob."""
+    """Return whether the text has a character that may make it a glob."""
     return any(character in text for character in "*?[")
 
 
 def expand(pattern: str, cwd: Path, *, dots: bool = False) -> list[str]:
-    """The existing paths that an unquoted glob may stand for, spelled as bash spells them.
+    """Return the existing paths that an unquoted glob may stand for, spelled as bash spells them.
 
-    `dots`: a `*` matches a leading dot too. Raises TooMany.
+    `dots`: a `*` also matches a leading dot. Raises TooMany.
     """
     parts = pattern.split("/")
     found, left = [""], _MAX_ENTRIES
@@ -85,7 +85,8 @@ def expand(pattern: str, cwd: Path, *, dots: bool = False) -> list[str]:
 
 
 def braces(text: str) -> list[str]:
-    """The words that bash makes of `a{b,c}d`, sequences left alone; the text itself where there are too many."""
+    """Return the words that bash makes of `a{b,c}d`, leaving sequences alone; the text itself if there are too many
+    words."""
     found, done = [text], False
     while not done:
         done = True
@@ -101,18 +102,19 @@ def braces(text: str) -> list[str]:
 
 @lru_cache(maxsize=512)
 def component_regex(part: str) -> re.Pattern[str]:
-    """What one component of a glob may match."""
+    """Return a pattern for everything that one component of a glob may match."""
     return re.compile(_regex(part, "[^/]*"), re.DOTALL)
 
 
 @lru_cache(maxsize=512)
 def path_regex(glob: str) -> re.Pattern[str]:
-    """What a glob may match whose stars cross slashes, as git's do, or anything below that."""
+    """Return a pattern for a glob whose stars cross slashes, as git's do; it also matches everything below a
+    match."""
     return re.compile(_regex(glob, ".*") + "(?:/.*)?", re.DOTALL)
 
 
 def chooses_secrets(glob: str) -> bool:
-    """Whether a glob is about secrets: it looks like one, or it matches some and no everyday name."""
+    """Return whether a glob selects secrets: it looks like a secret's name, or matches some and no everyday name."""
     for word in braces(glob.rstrip("/")):
         name = word.rpartition("/")[2]
         regex = path_regex(name)
@@ -140,9 +142,7 @@ def _regex(text: str, star: str) -> str:
             out += "" if out.endswith(star) else star
         elif character in "?[":
             out += "[^/]" if character == "?" else ".*"
-            if (
-                character == "["
-            ):  # a bracket of a form that is not understood: it may match anything from here on
+            if character == "[":  # a bracket in an unknown form may match anything from here on
                 return out
         elif character == "\\" and at + 1 < len(text):
             at += 1

@@ -1,4 +1,4 @@
-"""Find out whether a file is another name of a secret: a hard link, which no path gives away."""
+"""Finds out whether a file is a hard link to a secret, which its path does not show."""
 
 import os
 import stat
@@ -23,9 +23,9 @@ _HOME_FILES = (
 
 
 def may_be_secret(path: str, workspace: Path, home: Path) -> bool:
-    """Whether the file has several names and one of them, in the workspace or the home folder, is a secret's.
+    """Return whether the file has several names and one of them, in the workspace or the home folder, is a secret's.
 
-    Also if there are too many files to tell.
+    Returns True as well if there are too many files to check.
     """
     try:
         status = os.stat(path)
@@ -39,7 +39,7 @@ def may_be_secret(path: str, workspace: Path, home: Path) -> bool:
 
 
 def linked_secrets(workspace: Path, home: Path) -> frozenset[tuple[int, int]]:
-    """The (device, inode) of secret files that have several names. Raises TooMany."""
+    """Return the (device, inode) of secret files that have several names. Raises TooMany."""
     found = set()
     for path in (*_of_home(home), *_of_workspace(workspace)):
         try:
@@ -52,7 +52,7 @@ def linked_secrets(workspace: Path, home: Path) -> frozenset[tuple[int, int]]:
 
 
 def is_one_of(path: str, files: frozenset[tuple[int, int]]) -> bool:
-    """Whether the path is one of these files, which are (device, inode) pairs."""
+    """Return whether the path is one of these files, which are (device, inode) pairs."""
     if not files:
         return False
     try:

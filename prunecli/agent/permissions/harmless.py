@@ -32,21 +32,21 @@ from prunecli.tools.files.secret_paths import folded
 
 _BUILTINS = frozenset({"echo", "pwd", "test", "[", "true", "false", "type", "command", "cd", "printf"})
 _ENTERED = frozenset({".git", ".prunecli"})
-"""Folders that no `cd` enters unasked."""
+"""Folders that no `cd` may enter without asking."""
 _LOOKS_UP = frozenset({"which", "type", "command"})
 _FOLLOWS = frozenset({"-R", "--dereference-recursive"})
 _SELECTS = frozenset({"--include", "-g", "--glob", "--iglob"})
 _MAX_FOLDERS = 4
-"""Folders that a command of a line may run in, where it depends on the success of a `cd`."""
+"""Maximum folders that a command may run in, if that depends on the success of an earlier `cd`."""
 
 
 def read_line(line: Line, around: Surroundings) -> tuple[Reading, ...]:
-    """The reads of a harmless command line. Raises Doubt if the line is not harmless."""
+    """Return the reads of a harmless command line. Raises Doubt if the line is not harmless."""
     return tuple(read_command(words, place) for words, places in located(line, around) for place in places)
 
 
 def located(line: Line, around: Surroundings) -> Iterator[tuple[Words, Sequence[Surroundings]]]:
-    """Each command of a line with the surroundings it may run in; `cd` is left out.
+    """Yield each command of a line with the surroundings that it may run in; `cd` is left out.
 
     Raises Doubt for a `cd` that leaves the workspace or that can't be followed.
     """
@@ -66,7 +66,7 @@ def located(line: Line, around: Surroundings) -> Iterator[tuple[Words, Sequence[
 
 
 def _entered(words: Words, around: Surroundings) -> Path:
-    """The folder that a `cd` leads to, inside the workspace and without links. Raises Doubt."""
+    """Return the folder that a `cd` leads to, inside the workspace and without links. Raises Doubt."""
     text = words[-1]
     if len(words) != 2 or text.startswith("-") or isinstance(text, Glob):
         raise Doubt("it changes the folder")
@@ -85,9 +85,9 @@ def _entered(words: Words, around: Surroundings) -> Path:
 
 
 def read_command(words: Words, around: Surroundings, *, by_rule: bool = False) -> Reading:
-    """What one harmless command reads. Raises Doubt if it is not harmless.
+    """Return the reads of one harmless command. Raises Doubt if it is not harmless.
 
-    `by_rule`: a rule of the user's allows it, so the repository's git configuration does not matter.
+    `by_rule`: a user's rule allows the command, so the repository's git configuration does not matter.
     """
     try:
         if not around.holds(resolve(".", around.cwd, around.home)):
@@ -107,7 +107,7 @@ def read_command(words: Words, around: Surroundings, *, by_rule: bool = False) -
 
 
 def _unlisted(words: Words) -> str:
-    """Why a command needs approval that is in no list of harmless ones."""
+    """Return why a command that is on no list of harmless commands needs approval."""
     program = words[0]
     name = program.rpartition("/")[2]
     if name in CHANGING:
@@ -121,12 +121,12 @@ def _unlisted(words: Words) -> str:
 
 
 def is_listed(program: str) -> bool:
-    """Whether the program can be harmless."""
+    """Return whether the program is on a list of harmless commands."""
     return program in FORMS or program in ("git", "find")
 
 
 def _expanded(words: Words, around: Surroundings) -> Words:
-    """The words with globs replaced by the files they stand for, each of which must be readable."""
+    """Return the words with globs replaced by their matches, each of which must be readable without asking."""
     found: list[str] = []
     for word in words:
         if not isinstance(word, Glob):
@@ -139,7 +139,7 @@ def _expanded(words: Words, around: Surroundings) -> Words:
         if not matches and _is_hidden_choice(word):
             raise Doubt(f"the wildcard {word} matches no file")
         if not matches:
-            matches = [str(word)]  # bash leaves it as it is: `--include=*.py`
+            matches = [str(word)]  # bash leaves it unchanged: `--include=*.py`
             if word.startswith("-"):
                 found += matches
                 continue
@@ -153,12 +153,12 @@ def _expanded(words: Words, around: Surroundings) -> Words:
 
 
 def _is_hidden_choice(glob: str) -> bool:
-    """Whether a glob hides which name it is for, or is for secrets."""
+    """Return whether a glob obscures the name that it matches, or selects secrets."""
     return chooses_secrets(glob) or glob.rpartition("/")[2].startswith(("?", "["))
 
 
 def _check_programs(words: Words, around: Surroundings) -> None:
-    """Raise Doubt if the program, or one whose place is asked for, would be found in the workspace."""
+    """Raise Doubt if the program, or one that the command looks up, would be found in the workspace."""
     if not around.path:
         return
     names = [] if words[0] in _BUILTINS else [words[0]]
@@ -179,7 +179,7 @@ def _listed(name: str, form: Form, given: Given, around: Surroundings) -> Readin
     operands = given.operands[1:] if drop else given.operands
     sweeps = bool(form.sweeps & (given.options | {""})) and not given.options & form.no_contents
     if not operands and name == "rg" and around.piped and not given.options & form.no_contents:
-        return Reading()  # it searches what it is given
+        return Reading()  # it searches its input
     if not operands and (form.reads_cwd or sweeps):
         operands = (".",)
     places = tuple(around.readable(word, names_only=form.names_only) for word in operands if word != "-")
@@ -227,7 +227,7 @@ _FIND_WITH_VALUE = frozenset(
 
 
 def _find(words: Words, around: Surroundings) -> Reading:
-    """Judge `find`: start folders, tests and printing pass; actions that run, write or delete don't."""
+    """Judge `find`: start folders, tests and printing are harmless; actions that run, write or delete are not."""
     at = 1
     while at < len(words) and not words[at].startswith(("-", "(", "!", ",")):
         at += 1

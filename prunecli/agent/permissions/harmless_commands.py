@@ -1,6 +1,6 @@
 """The table of commands that only read, with the options and operands that keep them read-only.
 
-An option that is not listed is not harmless, abbreviations of long options included. `flags` and `values` are
+An option that is not listed is not harmless, and neither is an abbreviated long option. `flags` and `values` are
 letters without and with a value, `optional` letters whose value can only be attached (`-M90%`). Long options end in
 `=` when they need a value and in `?` when one may be attached.
 """
@@ -15,13 +15,13 @@ Words = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """The allowed forms of a command. `operands`: all are paths, the first is a text, or none is a path.
+    """The allowed forms of a command. `operands` tells whether all are paths, the first is a text, or none is a path.
 
-    `least` and `most` count operands; `number` allows `-20`; one of `needs` must be given. `reads_cwd`: without a
-    path, it reads the folder it runs in. `sweeps` are the options with which it shows contents of files below its
-    operands ("" = always), `no_contents` those with which it shows only names. With one of `no_text`, no operand is a
-    text. `names_only`: it shows names, sizes and dates, never contents. `all_text`: no options. `doubt` returns what
-    is not harmless about the operands.
+    `least` and `most` limit the operands; `number` allows `-20`; one of `needs` must be given. `reads_cwd`: without a
+    path, the command reads its working folder. With an option of `sweeps`, it shows contents of files below its
+    operands ("" = always); with one of `no_contents`, it shows only names. With one of `no_text`, no operand is a
+    text. `names_only`: it shows names, sizes and dates, never contents. `all_text`: it has no options. `doubt`
+    returns the reason why the operands are not harmless, or "".
     """
 
     flags: str = ""
@@ -44,26 +44,27 @@ class Form:
 
 
 def _only(pattern: str, what: str) -> Callable[[Words], str]:
-    """A check that every operand matches the pattern."""
+    """Return a check that every operand matches the pattern."""
     form = re.compile(pattern)
     return lambda operands: next((f"{what} {word!r}" for word in operands if not form.fullmatch(word)), "")
 
 
 def _first(pattern: str, what: str) -> Callable[[Words], str]:
-    """A check that the first operand matches the pattern."""
+    """Return a check that the first operand matches the pattern."""
     form = re.compile(pattern)
     return lambda operands: "" if operands and form.fullmatch(operands[0]) else what
 
 
 def _sed_doubt(operands: Words) -> str:
-    """Only printing: line addresses or plain expressions, then p or = (GHSA-7mv8-j34q-vp7q)."""
+    """Reject any sed script but line addresses or plain expressions followed by p or = (GHSA-7mv8-j34q-vp7q)."""
     address = r"(?:\d+|\$|/[^/\\\[\]]*/)"
     command = rf"\s*{address}?(?:\s*,\s*(?:{address}|\+\d+))?\s*[p=]\s*"
     return _first(rf"{command}(?:;{command})*", "its script does more than print lines")(operands)
 
 
 def _awk_doubt(operands: Words) -> str:
-    """Only `{print $1, $2}` for lines of a number or with a text: anything longer may run programs or write files."""
+    """Reject any awk program but `{print $1, $2}`, for all lines or those with a number or a text, since others may
+    run programs or write files."""
     if any("=" in word for word in operands[1:]):
         return "it assigns a variable"
     item = r"\$(?:\d+|NF|0)"
@@ -76,7 +77,7 @@ def _awk_doubt(operands: Words) -> str:
 
 
 def _jq_doubt(operands: Words) -> str:
-    """Selecting only: no modules, other inputs, environment or endless loops."""
+    """Reject jq filters that use modules, other inputs, the environment or endless loops."""
     more = "its filter does more than select"
     if operands and re.search(
         r"(?<![.\w])(import|include|env|input\w*|modulemeta|repeat|recurse|range|def)\b", operands[0]
@@ -251,7 +252,7 @@ FORMS: dict[str, Form] = {
     "node": Form("v", long="version", most=0),
     **dict.fromkeys(("gcc", "g++", "clang", "make", "cmake", "bash", "gdb", "ld", "tar"), _VERSION),
 }
-"""The allowed forms of each command. `git` and `find` are judged elsewhere."""
+"""The allowed forms of each command. `git` and `find` have their own modules."""
 
 CHANGING = frozenset(
     {
@@ -292,7 +293,7 @@ PACKAGE_MANAGERS = frozenset(
         "brew",
     }
 )
-"""Programs whose first argument says what they do."""
+"""Programs whose first argument is a subcommand."""
 INSTALLING = frozenset({"add", "ci", "i", "install", "sync", "update", "upgrade", "up"})
 RUNNING = frozenset(
     {
@@ -300,4 +301,4 @@ RUNNING = frozenset(
         *("sh", "stdbuf", "sudo", "time", "timeout", "uvx", "watch", "xargs", "zsh"),
     }
 )
-"""Programs known to run another one."""
+"""Programs known to run another program."""

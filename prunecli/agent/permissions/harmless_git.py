@@ -1,4 +1,4 @@
-"""Which git commands only read, and the options that keep them so.
+"""The git commands that only read, with the options that keep them read-only.
 
 Deliberately left out: options that start programs (--ext-diff, --textconv, -O, -c, --exec-path, --upload-pack,
 signatures), write (--output), read outside the repository (--no-index, -f FILE) or enter submodules.
@@ -115,7 +115,7 @@ READS_WORKTREE = frozenset({"status", "diff", "describe", "ls-files"})
 
 _SUBCOMMANDS = {"remote": ("get-url",), "stash": ("list",), "worktree": ("list",), "reflog": ("show",)}
 _LISTS = frozenset({"--list", "--contains", "--no-contains", "--merged", "--no-merged", "--points-at"})
-"""Options with which `git branch` and `git tag` list, whatever else is given."""
+"""Options that make `git branch` and `git tag` list, regardless of other arguments."""
 _CONFIG_KEY = re.compile(r"(user\.(name|email)|(remote|branch)\.[\w./-]+|core\.\w+|init\.\w+)", re.IGNORECASE)
 _STARTS_GPG = re.compile(r"%[-+ ]?G|signature")
 _BEFORE_COMMAND = frozenset({"--no-pager", "-P", "--no-optional-locks", "--literal-pathspecs"})
@@ -139,7 +139,7 @@ def split_git(words: Words) -> tuple[str, str, Words]:
 
 
 def git_doubt(subcommand: str, given: Given) -> str:
-    """Why the operands or formats of a git command are not harmless, or "": some change data or start gpg."""
+    """Return why the operands or formats of a git command are not harmless, or "". Some change data or start gpg."""
     for _, value in given.values:
         if _STARTS_GPG.search(value):
             return "its format starts gpg"
@@ -156,6 +156,6 @@ def git_doubt(subcommand: str, given: Given) -> str:
 
 
 def operand_paths(operand: str) -> Words:
-    """The paths that a git operand may name: itself, and the part after the colon in `HEAD:src/x`."""
+    """Return the paths that a git operand may name: the operand, and the part after the colon in `HEAD:src/x`."""
     _, colon, path = operand.partition(":")
     return (operand, path.lstrip("0123:")) if colon and path.lstrip("0123:") else (operand,)

@@ -1,7 +1,7 @@
-"""What a sandbox changes about judging commands: fewer questions inside it, always one before leaving it.
+"""The effect of a sandbox on permission: fewer questions inside it, and always one before leaving it.
 
-Inside, secrets are hidden, nothing outside the workspace can be written and the network is off, so a command's
-effects stay in the workspace. The rules, as `/permissions` shows them, are `RULES`.
+Inside, secrets are hidden, nothing outside the workspace can be written and the network is off. So a command's
+effects stay in the workspace. `RULES` are the texts that `/permissions` shows.
 """
 
 import re
@@ -22,14 +22,14 @@ _INSTALLS = re.compile(
     | uv\s+(?:init|python\s+pin)\b)""",
     re.VERBOSE,
 )
-"""Commands that write files that other programs obey, without naming them."""
+"""Commands that write files that control other programs without naming these files."""
 _BETWEEN = re.compile(r"""[\s"'`=:,;|&<>(){}\[\]@]+""")
 
 RULES = (
     "Commands that only read run without asking, outside the workspace too",
-    "In edits mode, other commands do too, except those that write with git, install packages, name files that other"
-    " programs obey (AGENTS.md, package.json), or may match a deny or ask rule",
-    "Files that other programs obey are read-only unless you allow the command",
+    "In edits mode, other commands do too, except those that write with git, install packages, name files that"
+    " control other programs (AGENTS.md, package.json), or may match a deny or ask rule",
+    "Files that control other programs are read-only unless you allow the command",
     "Commands outside the sandbox always need approval",
 )
 
@@ -38,8 +38,8 @@ RULES = (
 class Inside:
     """The sandbox that a call will run in, by default none.
 
-    `there`: one is in force. `closed`: it has no network, found every secret of the workspace and enforces every deny
-    rule, so its walls replace questions.
+    `there`: a sandbox is in effect. `closed`: it blocks the network, has found every secret of the workspace and
+    enforces every deny rule, so it replaces questions.
     """
 
     there: bool = False
@@ -50,14 +50,14 @@ NO_SANDBOX = Inside()
 
 
 def leaves(call: "Call", inside: Inside) -> str:
-    """Why a command that asks to run outside the sandbox needs approval, or ""."""
+    """Return why a command that asks to run outside the sandbox needs approval, or ""."""
     if not inside.there or call.outside is None:
         return ""
     return f"it would run outside the sandbox: {call.outside}"
 
 
 def stays(call: "Call", mode: str, inside: Inside) -> bool:
-    """Whether the walls make the question about a command unnecessary."""
+    """Return whether the sandbox makes the question about a command unnecessary."""
     if call.effect != "run" or not inside.closed or mode != "edits":
         return False
     if _uses_git(call.line) if call.line else "git" in (call.text or ""):
@@ -70,7 +70,7 @@ def _uses_git(line: "Line") -> bool:
 
 
 def _names_obeyed(text: str) -> bool:
-    """Whether a word names a file that a sandbox keeps read-only, or a file below one."""
+    """Return whether a word of the text names a path that a sandbox keeps read-only, or a file below one."""
     for word in _BETWEEN.split(text):
         parts = word.removeprefix("./").split("/")
         if any(is_kept_inside("/".join(parts[:count])) for count in range(1, len(parts) + 1)):

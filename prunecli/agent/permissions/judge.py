@@ -1,4 +1,4 @@
-"""Judge whether one call may run: allow, ask or deny. Stateless; reads the disk but never writes.
+"""Judges whether one call may run: allow, ask or deny. Stateless; reads the disk but never writes.
 
 The order is the policy: deny rules; an untrusted directory and plan mode, which no rule overrides; ask rules; allow
 rules; the mode. When in doubt, the user is asked; a path that cannot be resolved is denied.
@@ -37,12 +37,13 @@ def judge(
     readable: tuple[str, ...] = (),
     added: tuple[Path, ...] = (),
 ) -> Verdict:
-    """Judge one call by the files, commands and hosts that its tool declares (None: it may do anything).
+    """Judge one call by the files, commands and hosts that its tool declares (None: the tool may do anything).
 
     `workspace` and `cwd` are absolute; `home` stands for `~` (default: the account's); `secrets` are prunecli's own
-    files and folders with credentials. `not_read` are inputs unknown to the tool; a command with any is not harmless.
-    `inside` is the sandbox around commands, `search_path` their PATH (default: this process's). `readable` are real
-    folders outside the workspace that may be read, `added` other folders that are part of it.
+    files and folders with credentials. `not_read` are inputs that the tool does not know; a command with such an
+    input is not harmless. `inside` is the sandbox around commands, `search_path` their PATH (default: this
+    process's). `readable` are real folders outside the workspace that may be read; `added` are other folders that
+    belong to the workspace.
     """
     path = os.environ.get("PATH", os.defpath) if search_path is None else search_path
     user = home or Path(os.path.expanduser("~"))
@@ -58,7 +59,7 @@ def judge(
 
 
 def _strictest(verdicts: Sequence[Verdict]) -> Verdict:
-    """The strictest verdict of a call's parts. If several parts are asked about, no rule is offered."""
+    """Return the strictest verdict of a call's parts. If several parts need a question, no rule is offered."""
     for kind in ("deny", "ask"):
         found = [verdict for verdict in verdicts if verdict.kind == kind]
         if len(found) > 1:
@@ -133,7 +134,7 @@ def _edit_by_mode(call: Call, mode: Mode, rule: str, around: Surroundings) -> Ve
         if not around.holds(place):
             return Verdict("ask", f"{place.real} is outside the workspace", rule)
         if around.protects(place):
-            return Verdict("ask", f"other programs obey {place.real}", rule)
+            return Verdict("ask", f"{place.real} controls other programs", rule)
         if around.keeps_secrets(place):
             return Verdict("ask", f"{place.real} may contain secrets", rule)
         if _has_other_names(place.real):

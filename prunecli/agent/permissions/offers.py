@@ -13,16 +13,16 @@ from prunecli.errors import ConfigError
 from prunecli.model.shell import Line
 
 _MAX_RULE = 200
-"""The longest rule, in characters, that a person can check before saving it."""
+"""Maximum characters of a rule, so that a person can check it before saving it."""
 _NOT_IN_RULES = frozenset("*?[]()\\")
 
 
 def offered_rule(call: Call, rules: Sequence[Rule], around: Surroundings) -> str:
-    """The narrowest useful rule that covers the call together with the allow rules in force, or "".
+    """Return the narrowest useful rule that covers the call together with the allow rules in effect, or "".
 
-    For a command, its exact words, or the first words of a few kinds of commands. For an edit in the workspace or a
-    read outside of it, the folder. For secrets, files that other programs obey, and edits outside the workspace, the
-    single path.
+    For a command, the rule has its exact words, or the first words of a few kinds of commands. For an edit in the
+    workspace or a read outside it, the rule names the folder. For secrets, files that control other programs, and
+    edits outside the workspace, it names the single path.
     """
     text = _text(call, rules, around)
     if not text or len(text) > _MAX_RULE or not text.isprintable():
@@ -74,7 +74,7 @@ def _read_pattern(place: Place, around: Surroundings) -> str:
 
 
 def _plain(path: str) -> str:
-    """The path if a pattern can spell it literally, else ""."""
+    """Return the path if a pattern can spell it literally, else ""."""
     return "" if _NOT_IN_RULES.intersection(path) else path
 
 
@@ -116,7 +116,7 @@ _SUBCOMMANDS = {
 
 
 def _command_rule(call: Call, rules: Sequence[Rule], around: Surroundings) -> str:
-    """A general rule for the one part of the line that needs one, else the line's exact words."""
+    """Return a general rule if only one part of the line needs a rule, else the line's exact words."""
     if call.line is None:
         return ""
     parts = list(dict.fromkeys(uncovered(call, rules, around)))
@@ -135,7 +135,7 @@ def _is_exact(text: str, line: Line) -> bool:
 
 
 def _general(words: tuple[str, ...]) -> str:
-    """What to leave open in a command that is often run with other arguments, or ""."""
+    """Return a rule with open arguments for a command that is often run with other arguments, or ""."""
     program, *rest = words
     if program in _RUNNERS and len(rest) > 1 and rest[0] == "run":
         return f"{program} run *"
@@ -152,7 +152,7 @@ def _general(words: tuple[str, ...]) -> str:
 
 
 def _script(program: str, rest: Sequence[str]) -> str:
-    """`python3 tests/*` for a script in a folder of the workspace."""
+    """Return a rule such as `python3 tests/*` for a script in a folder of the workspace."""
     folder, _, name = rest[0].removeprefix("./").rpartition("/")
     plain = re.fullmatch(r"[\w./-]+", folder) and not folder.startswith("/") and ".." not in folder.split("/")
     if not plain or not name:

@@ -17,7 +17,7 @@ _VALUE = re.compile(r"(?!-)|-\d+$")
 @dataclass(frozen=True, slots=True)
 class Given:
     """The options and operands of a command. `suspects` are options and values after the first operand, which some
-    programs take for paths."""
+    programs treat as paths."""
 
     options: frozenset[str]
     values: tuple[tuple[str, str], ...]
@@ -27,7 +27,7 @@ class Given:
 
 @lru_cache(maxsize=256)
 def _long_options(listed: str) -> dict[str, str]:
-    """Option name -> "" without a value, "=" with one, "?" with one that can only be attached."""
+    """Map each option name to "" (no value), "=" (a value) or "?" (a value that can only be attached)."""
     table = {}
     for item in listed.split():
         kind = item[-1] if item[-1] in "=?" else ""

@@ -16,13 +16,13 @@ from prunecli.agent.permissions.places import Place, Unresolvable, real_path, st
 from prunecli.tools.files.secret_paths import folded, looks_secret
 
 _MAX_SEARCHED = 5000
-"""Directory entries to check for another hard link of a denied file."""
+"""Maximum directory entries to check for another hard link of a denied file."""
 _MAX_BELOW = 20_000
-"""Files to check for a denied one below a folder that is searched."""
+"""Maximum files to check for a denied one below a searched folder."""
 
 
 def flaw(pattern: str) -> str:
-    """The error in a pattern, or ""."""
+    """Return the error in a pattern, or ""."""
     if not pattern.isprintable():
         return "its path contains a control or invisible character"
     if ".." in pattern.split("/"):
@@ -38,7 +38,7 @@ def flaw(pattern: str) -> str:
 
 
 def matches(pattern: str, place: Place, workspace: Path, home: Path) -> bool | None:
-    """Whether a deny or ask rule matches the place under any of its spellings.
+    """Return whether a deny or ask rule matches the place under any of its spellings.
 
     A file with several hard links matches if any of its names does; None if there are too many to check.
     """
@@ -50,19 +50,20 @@ def matches(pattern: str, place: Place, workspace: Path, home: Path) -> bool | N
 
 
 def namer(patterns: Sequence[str], workspace: Path, home: Path) -> Callable[[str], bool]:
-    """Whether deny rules match a path by its text alone, as widely as `matches` does."""
+    """Return a test whether deny rules match a path by its text alone, as widely as `matches` does."""
     regexes = [regex for pattern in patterns for regex in _wide(pattern, workspace, home)]
     return lambda path: any(regex.fullmatch(_folded_path(path)) for regex in regexes)
 
 
 def fixed_path(pattern: str, workspace: Path, home: Path) -> str:
-    """The one path that a pattern names, with or without all below it; "" for one with other wildcards."""
+    """Return the one path that a pattern names, with or without everything below it; "" for patterns with other
+    wildcards."""
     bases = _anchored(pattern, workspace, home)
     return bases[0][0] if bases and bases[0][1] in ([], ["**"]) else ""
 
 
 def allows(pattern: str, place: Place, workspace: Path, home: Path, sensitive: bool) -> bool:
-    """Whether an allow rule covers the place, wherever it leads, exactly as spelled.
+    """Return whether an allow rule, matched exactly as spelled, covers everything that the place leads to.
 
     A sensitive place (a secret, or one from which programs start) needs a rule that names its sensitive part:
     `edit(**)` does not cover `.git/config`, but `edit(.git/**)` and `edit(.git/config)` do.
@@ -77,9 +78,10 @@ def allows(pattern: str, place: Place, workspace: Path, home: Path, sensitive: b
 
 
 def named_below(pattern: str, place: Place, workspace: Path, home: Path) -> bool:
-    """Whether a denied file lies below the place, so that a search there could show it.
+    """Return whether a denied file lies below the place, so that a search there could show it.
 
-    True as well if there are too many files to check. Searching tools leave out files that look secret themselves.
+    Return True as well if there are too many files to check. Search tools leave out files whose own names look
+    secret.
     """
     if looks_secret(pattern) and not _is_wild(pattern):
         return False
@@ -107,7 +109,7 @@ def _is_wild(text: str) -> bool:
 
 
 def _anchored(pattern: str, workspace: Path, home: Path) -> list[tuple[str, list[str]]]:
-    """The pattern as (fixed folder, components from the first wildcard on), both as written and with links
+    """Return the pattern as (fixed folder, components from the first wildcard on), both as written and with links
     followed."""
     written = pattern.rstrip("/")
     if written == "~" or written.startswith("~/"):
@@ -125,7 +127,7 @@ def _anchored(pattern: str, workspace: Path, home: Path) -> list[tuple[str, list
     try:
         bases.add(real_path(Path(base or "/")).rstrip("/"))
     except Unresolvable:
-        pass  # The place itself is followed before any rule is asked; a rule's folder may be unreadable.
+        pass  # The place itself was already resolved before this; a rule's folder may be unreadable.
     return [(text, parts[count:]) for text in sorted(bases)]
 
 
@@ -155,7 +157,7 @@ def _tail(parts: list[str], last: str) -> str:
 
 
 def _component(text: str) -> str:
-    """One component of a pattern as a regular expression; an unclosed bracket is a plain character."""
+    """Return one component of a pattern as a regular expression; an unclosed bracket is a plain character."""
     out, at = "", 0
     while at < len(text):
         character = text[at]

@@ -19,7 +19,7 @@ SYSTEM_READABLE = (
     *("/usr/include", "/usr/local/include", "/usr/lib", "/usr/local/lib"),
     *("/opt/homebrew/include", "/opt/homebrew/lib"),
 )
-"""Readable without asking although outside the workspace: installed packages, without user data."""
+"""Folders outside the workspace that may be read without asking: installed packages, without user data."""
 
 _STARTS_PROGRAMS = frozenset(
     {
@@ -107,9 +107,9 @@ _STARTS_PROGRAMS = frozenset(
         *("node_modules", ".venv", "venv", "site-packages", ".mvn", ".gradle", "pip.conf", ".pypirc"),
     }
 )
-"""Files and folders that other programs obey: git, shells, editors, package managers, build servers, agents.
+"""Files and folders that control other programs: git, shells, editors, package managers, build servers, agents.
 
-`package.json` is one because an install runs its lifecycle scripts.
+`package.json` is included because an install runs its lifecycle scripts.
 """
 _BUILT = frozenset({"node_modules", ".venv", "venv", "site-packages", ".gradle"})
 """Folders that builds and tests write to frequently."""
@@ -132,8 +132,8 @@ class Unresolvable(Exception):
 class Place:
     """The places that a given path may lead to.
 
-    `ends` are the real paths of all its interpretations (usually one), `spellings` all its absolute paths: as
-    written, the links on the way, and the ends. `by_name`: it starts with `~` or `$`.
+    `ends` are the real paths of all its interpretations (usually one). `spellings` are all its absolute paths: as
+    written, the links on the way, and the ends. `by_name`: the path starts with `~` or `$`.
     """
 
     ends: tuple[str, ...]
@@ -147,7 +147,7 @@ class Place:
 
 
 def resolve(text: str, cwd: Path, home: Path) -> Place:
-    """The place of a path that starts in `cwd`. Raises Unresolvable (links in a loop, no access, too long)."""
+    """Return the place of a path that starts in `cwd`. Raises Unresolvable (links in a loop, no access, too long)."""
     readings = [os.path.join(cwd, text)]
     if text == "~" or text.startswith("~/"):
         readings.insert(0, str(home) + text[1:])
@@ -169,23 +169,25 @@ def resolve(text: str, cwd: Path, home: Path) -> Place:
 
 
 def real_path(path: Path) -> str:
-    """The real path of an absolute path. Raises Unresolvable."""
+    """Return the real path of an absolute path. Raises Unresolvable."""
     return _follow(str(path))[0]
 
 
 def lies_in(path: str, folder: str) -> bool:
-    """Whether an absolute normal path is the folder or below it, by whole components."""
+    """Return whether an absolute normal path is the folder or lies below it, comparing whole components."""
     return path == folder or path.startswith(folder.rstrip("/") + "/")
 
 
 def is_inside(place: Place, workspace: Path) -> bool:
-    """Whether every interpretation of the path leads into the workspace; one that starts with ~ or $ never does."""
+    """Return whether every interpretation of the path leads into the workspace; one that starts with ~ or $ never
+    does."""
     root = real_path(workspace)
     return not place.by_name and all(lies_in(end, root) for end in place.ends)
 
 
 def is_secret(place: Place, secrets: tuple[Path, ...] = ()) -> bool:
-    """Whether any spelling is a usual place of credentials; `secrets` adds prunecli's own files and folders."""
+    """Return whether any spelling is a usual location of credentials. `secrets` adds prunecli's own files and
+    folders."""
     own = [real_path(path) for path in secrets]
     return any(
         looks_secret(spelling) or any(lies_in(spelling, path) for path in own) for spelling in place.spellings
@@ -193,7 +195,7 @@ def is_secret(place: Place, secrets: tuple[Path, ...] = ()) -> bool:
 
 
 def is_protected(place: Place, workspace: Path) -> bool:
-    """Whether another program obeys a file there: `.git`, `AGENTS.md` and the like, ignoring case."""
+    """Return whether the place controls other programs: `.git`, `AGENTS.md` and the like, ignoring case."""
     roots = {os.path.normpath(workspace), real_path(workspace)}
     return any(
         starts_programs(spelling[len(root) :])
@@ -204,15 +206,16 @@ def is_protected(place: Place, workspace: Path) -> bool:
 
 
 def starts_programs(path: str) -> bool:
-    """Whether other programs obey the file or a folder above it."""
+    """Return whether the file or a folder above it controls other programs."""
     parts = [folded(part) for part in path.split("/")]
     return not _STARTS_PROGRAMS.isdisjoint(parts) or _OBEYED_PATHS.fullmatch("/".join(parts)) is not None
 
 
 def is_kept_inside(path: str) -> bool:
-    """Whether a sandbox keeps a path of the workspace read-only, unless the user allowed the command.
+    """Return whether a sandbox keeps a path of the workspace read-only unless the user allowed the command.
 
-    `path` is relative. It is true for a file or folder that other programs obey, not for what lies in it.
+    `path` is relative. The result is True for a file or folder that controls other programs, but not for the contents
+    of the folder.
     """
     above, _, name = folded(path).rpartition("/")
     if name in _STARTS_PROGRAMS:
@@ -221,14 +224,14 @@ def is_kept_inside(path: str) -> bool:
 
 
 def is_system(place: Place) -> bool:
-    """Whether it is outside the workspace but may be read without asking."""
+    """Return whether a place outside the workspace may be read without asking."""
     return not place.by_name and all(
         end == "/dev/null" or any(lies_in(end, folder) for folder in SYSTEM_READABLE) for end in place.ends
     )
 
 
 def _follow(path: str) -> tuple[str, list[str]]:
-    """The path with every link followed, and the spellings on the way. Missing parts stay as written."""
+    """Return the path with every link followed, and the spellings on the way. Missing parts stay as written."""
     pending = path.split("/")[::-1]
     done, links = "/", 0
     passed: list[str] = []
@@ -260,7 +263,7 @@ def _follow(path: str) -> tuple[str, list[str]]:
 
 
 def _normal(path: str) -> str:
-    """The path without `.`, `..` and doubled slashes, by text alone."""
+    """Return the path without `.`, `..` and doubled slashes, by text alone."""
     return "/" + os.path.normpath(path).lstrip("/")
 
 

@@ -1,7 +1,8 @@
-"""What a prefix rule leaves open: `bash(git log *)` does not cover `--output=/etc/x`, secrets or paths outside.
+"""Checks the words that a prefix rule leaves open: `bash(git log *)` must not cover `--output=/etc/x`, secrets or
+paths outside.
 
-The words that the rule names itself are the user's decision. The open words must not execute, write, or lead to
-places that need approval; a program that only reads must stay within its harmless options.
+The words in the rule are the user's decision. The other words must not execute, write, or lead to places that need
+approval. A program that only reads must stay within its harmless options.
 """
 
 import os
@@ -16,7 +17,7 @@ from prunecli.agent.permissions.surroundings import Surroundings
 from prunecli.model.shell import Doubt, Glob
 
 _CHANGING_GIT = frozenset({"branch", "tag", "remote", "stash", "worktree", "config"})
-"""Commands of git whose harmless forms list, and whose others a rule allows on purpose."""
+"""git commands whose harmless forms only list; a rule that names one allows the other forms on purpose."""
 _GIT_TO_NAME = frozenset(
     {
         *(
@@ -44,7 +45,7 @@ _GIT_TO_NAME = frozenset(
         *("svn", "var", "web--browse"),
     }
 )
-"""Commands of git that start programs; `bash(git *)` does not cover them."""
+"""git commands that start programs; `bash(git *)` does not cover them."""
 _LONG_NAMES = (
     "exec exec-path execute eval command cmd call init-command to-command hook hooks hookspath plugin "
     "plugins loader require import preload pager editor shell script script-shell info-script "
@@ -58,11 +59,11 @@ _LONG_NAMES = (
     "globalconfig node-options inspect inspect-brk git-dir work-tree unzip-command pre-glob hostname-bin "
     "proxy-command ask-?pass use-askpass"
 )
-"""Long options that execute, or write to a named file; other words may stand before them (`--script-shell`)."""
+"""Long options that execute something or write to a named file; words may precede them (`--script-shell`)."""
 _EXECUTES_OR_WRITES = re.compile(rf"--(?:[\w-]*-)?(?:{_LONG_NAMES.replace(' ', '|')})", re.IGNORECASE)
 _LONG = tuple(_LONG_NAMES.replace("-?", "-").split())
 _ABBREVIATES = frozenset({"git", "npm", "tar", "curl", "wget", "make", "gmake", "man", "rsync", "zip", "gdb"})
-"""Programs that accept the beginning of a long option."""
+"""Programs that accept abbreviated long options."""
 _SHORT = {
     **dict.fromkeys(("python", "python3", "bash", "sh", "zsh", "dash", "ksh", "fish"), "c"),
     **dict.fromkeys(("node", "deno", "bun", "tsx"), "epr"),
@@ -98,31 +99,23 @@ _SHORT = {
     "sed": "i",
     "tee": "",
 }
-"""Letters of short options that execute, or write to a named file."""
+"""Letters of short options that execute something or write to a named file."""
 _STARTS = frozenset({("python", "-m"), ("uv", "run"), ("poetry", "run"), ("pnpm", "exec"), ("npm", "exec")})
-"""Commands whose next word names the program that they start."""
+"""Commands whose next word is the program that they start."""
 _ONLY_FIRST = frozenset({"gcc", "g++", "cc", "c++", "clang", "clang++"})
-"""Programs that do not take several letters in one word."""
+"""Programs that do not accept several option letters in one word."""
 _MORE = re.compile(
     r"\S.* -(?:exec|toolexec|vettool|wrapper|out|ex|cmd|modfile|overlay|fplugin|specs|outputdir|trace|o|\w*profile)"
     r"(?:=.*)?|.*-extld\b.*|g?make --fi.*"
 )
-"""Long options with one dash, and those that mean something else to other programs."""
-_STARTS = frozenset({("python", "-m"), ("uv", "run"), ("poetry", "run"), ("pnpm", "exec"), ("npm", "exec")})
-"""Commands whose next word names the program that they start."""
-_ONLY_FIRST = frozenset({"gcc", "g++", "cc", "c++", "clang", "clang++"})
-"""Programs that do not take several letters in one word."""
-_LONG_WITH_ONE_DASH = re.compile(
-    r"-(?:exec|toolexec|vettool|wrapper|out|ex|cmd|modfile|overlay|fplugin|specs|outputdir|trace|o|\w*profile)"
-    r"|.*-extld\b.*"
-)
+"""Long options with one dash, and options that mean something else to other programs."""
 _PARTS = re.compile(r"[=@<,;]")
-"""What may stand before a path: `--file=x`, `-d @x`, `-F name=<x`, `src=/,dst=/x`."""
+"""Separators before a path: `--file=x`, `-d @x`, `-F name=<x`, `src=/,dst=/x`."""
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*[:?+]?=(?!\d*$)")
 
 
 def open_doubt(words: Words, left_open: Words, around: Surroundings) -> str:
-    """The reason that a prefix rule does not cover the rest of a command, or ""."""
+    """Return the reason why a prefix rule does not cover the rest of a command, or ""."""
     if not left_open:
         return ""
     named = words[: len(words) - len(left_open)]
@@ -145,7 +138,7 @@ def open_doubt(words: Words, left_open: Words, around: Surroundings) -> str:
 
 
 def _only_reads(words: Words) -> bool:
-    """Whether the program only reads, unless an option makes it do more."""
+    """Return whether the program only reads, unless an option makes it do more."""
     if words[0] == "git":
         subcommand = next((word for word in words[1:] if not word.startswith("-")), "")
         return subcommand in GIT_FORMS and subcommand not in _CHANGING_GIT
@@ -154,7 +147,7 @@ def _only_reads(words: Words) -> bool:
 
 
 def _may_be_harmless(begin: Words, around: Surroundings) -> bool:
-    """Whether the words can be the beginning of a harmless command."""
+    """Return whether a harmless command can begin with these words."""
     for rest in ((), ("p",), ("{print}",)):
         try:
             read_command((*begin, *rest), around, by_rule=True)
@@ -165,7 +158,7 @@ def _may_be_harmless(begin: Words, around: Surroundings) -> bool:
 
 
 def _program(words: Words) -> str:
-    """The program whose options a command gives: `pytest` for `python3 -m pytest`, `tsc` for `npx tsc`."""
+    """Return the program whose options a command gives: `pytest` for `python3 -m pytest`, `tsc` for `npx tsc`."""
     first = words[0].rpartition("/")[2]
     second, third = (*words[1:3], "", "")[:2]
     if (first.rstrip("0123456789."), second) in _STARTS and third and not third.startswith("-"):

@@ -19,7 +19,7 @@ from prunecli.agent.permissions.surroundings import Surroundings
 from prunecli.model.shell import Doubt, Line
 
 _MAX_WORDS = 400
-"""Words of a line to check as paths. The user is asked about longer lines."""
+"""Maximum words of a line to check as paths. The user is asked about longer lines."""
 _CHANGES_STATE = frozenset(
     {
         *(
@@ -51,12 +51,12 @@ _CHANGES_STATE = frozenset(
         *("hash", "builtin", "umask", "ulimit", "getopts", "printf", "let", "dirs", "shift", "env", "disown"),
     }
 )
-"""Builtins that change the meaning of later commands in the line. `cd` inside the workspace is followed."""
+"""Builtins that change the meaning of later commands in the line. A `cd` inside the workspace is followed."""
 _MAX_FOLDERS = 8
 
 
 def naming_rule(call: Call, rules: Sequence[Rule], around: Surroundings) -> tuple[Rule | None, bool]:
-    """The first deny or ask rule that matches the call or a part of it, and whether the match is certain.
+    """Return the first deny or ask rule that matches the call or a part of it, and whether the match is certain.
 
     A certain match takes precedence over uncertain ones.
     """
@@ -102,7 +102,7 @@ def _names_target(rule: Rule, call: Call) -> bool:
 
 
 def _matches(pattern: str, place: Place, around: Surroundings) -> bool | None:
-    """Whether a deny or ask rule matches, with its pattern read from each folder of the workspace."""
+    """Return whether a deny or ask rule matches, with its pattern read from each folder of the workspace."""
     answers = [path_patterns.matches(pattern, place, folder, around.home) for folder in around.folders]
     return True if True in answers else None if None in answers else False
 
@@ -114,7 +114,7 @@ def _around_search(pattern: str, call: Call, around: Surroundings) -> bool | Non
 
 
 def _path_in_line(rule: Rule, pattern: str, call: Call, around: Surroundings) -> bool | None:
-    """Whether a shell line reads a path of a read rule, or may change a path of an edit rule."""
+    """Return whether a shell line reads a path of a read rule, or may change a path of an edit rule."""
     if rule.tool not in ("read", "edit", "write"):
         return None if rule.tool == call.tool.lower() else False
     if call.is_harmless:
@@ -129,7 +129,7 @@ def _path_in_line(rule: Rule, pattern: str, call: Call, around: Surroundings) ->
 
 
 def _in_sweeps(pattern: str, call: Call, around: Surroundings) -> bool | None:
-    """None if a harmless line may show a file that the pattern names, without naming it itself."""
+    """Return None if a harmless line may show a file that the pattern names but the line does not, else False."""
     namers = [path_patterns.namer([pattern], folder, around.home) for folder in around.folders]
     try:
         found = any(
@@ -141,11 +141,11 @@ def _in_sweeps(pattern: str, call: Call, around: Surroundings) -> bool | None:
 
 
 def _path_in_words(pattern: str, call: Call, around: Surroundings) -> bool | None:
-    """Whether a word of the line is a path that matches the pattern; None if that is uncertain.
+    """Return whether a word of the line is a path that matches the pattern; None if that is uncertain.
 
-    Globs and braces stand for every file that they could match. The answer is None for a `*` that would match only a
-    leading dot, as in `--include=*`, and for a word without slash and dot, which may mean anything to an unknown
-    program.
+    Globs and braces stand for every file that they could match. The result is None for a `*` that would match only a
+    leading dot, as in `--include=*`. It is also None for a word without slash and dot, which may mean anything to an
+    unknown program.
     """
     commands = call.line.commands if call.line else (tuple(_rough_words(call, around)),)
     words = [(word, is_listed(command[0])) for command in commands for word in command]
@@ -162,7 +162,7 @@ def _path_in_words(pattern: str, call: Call, around: Surroundings) -> bool | Non
                 try:
                     place = resolve(path, folder, around.home)
                 except Unresolvable:
-                    continue  # The command itself cannot resolve it either.
+                    continue  # The command itself cannot resolve this path either.
                 if _matches(pattern, place, around):
                     if _says(text, path) and (reads or "/" in text or "." in text or is_glob(text)):
                         return True
@@ -171,15 +171,16 @@ def _path_in_words(pattern: str, call: Call, around: Surroundings) -> bool | Non
 
 
 def _says(glob: str, path: str) -> bool:
-    """Whether the leading dots of a match are in the glob too: in a shell, `*` matches no hidden file."""
+    """Return whether the glob contains the leading dots of a match, since in a shell `*` matches no hidden file."""
     parts = zip(glob.split("/"), path.split("/"), strict=True)
     return all(part.startswith(".") or not name.startswith(".") for part, name in parts)
 
 
 def _meanings(word: str) -> set[str]:
-    """The paths that a word may hold: itself, what follows `=`, `:` or `@`, and each word its braces make.
+    """Return the paths that a word may contain: the word, the part after `=`, `:` or `@`, and each expansion of its
+    braces.
 
-    What a search leaves out is none.
+    A pattern that a search excludes is not a path.
     """
     if word.startswith(("--exclude=", "--exclude-dir=")):
         return set()
@@ -188,7 +189,8 @@ def _meanings(word: str) -> set[str]:
 
 
 def _folders(commands: Sequence[tuple[str, ...]], around: Surroundings) -> list[Path]:
-    """The folders that words may be relative to: each that a `cd` or an option like `-C` could lead to."""
+    """Return the folders that words may be relative to: each folder that a `cd` or an option like `-C` could lead
+    to."""
     found = [around.cwd]
     for words in commands:
         for before, word in itertools.pairwise(words):
@@ -202,7 +204,7 @@ def _folders(commands: Sequence[tuple[str, ...]], around: Surroundings) -> list[
 
 
 def _rough_words(call: Call, around: Surroundings) -> list[str]:
-    """The likely words of an unparsable line: home expanded, quotes and escapes removed."""
+    """Return the likely words of an unparsable line: home expanded, quotes and escapes removed."""
     text = re.sub(r"\$HOME\b|\$\{HOME\}|(?<![^\s=:'\"])~(?=/)", lambda _: str(around.home), call.text or "")
     return re.split(r"[\s|&;<>()`$]+", re.sub(r"""\\\n|['"\\]""", "", text))
 
@@ -211,7 +213,7 @@ def _rough_words(call: Call, around: Surroundings) -> list[str]:
 
 
 def allowing_rule(call: Call, rules: Sequence[Rule], around: Surroundings) -> str:
-    """The text of the allow rules that together cover the whole call, or ""."""
+    """Return the text of the allow rules that together cover the whole call, or ""."""
     if call.target:
         return next((rule.text for rule in rules if _names_target(rule, call)), "")
     if call.host:
@@ -228,8 +230,8 @@ def allowing_rule(call: Call, rules: Sequence[Rule], around: Surroundings) -> st
 
 
 def _covers(rule: Rule, call: Call, place: Place, around: Surroundings) -> bool:
-    """Whether an allow rule covers a place. A bare rule covers no secrets, no files that other programs obey, and
-    edits only in the workspace: the rest needs a rule that names it, or auto mode."""
+    """Return whether an allow rule covers a place. A bare rule covers edits only in the workspace, and never covers
+    secrets or files that control other programs. These need a rule that names them, or auto mode."""
     secret = around.keeps_secrets(place)
     protected = call.effect == "edit" and around.protects(place)
     if rule.pattern is None:
@@ -242,11 +244,10 @@ def _covers(rule: Rule, call: Call, place: Place, around: Surroundings) -> bool:
 
 
 def _rule_for_line(call: Call, rules: Sequence[Rule], around: Surroundings) -> str:
-    """Every command of the line needs a rule or is harmless.
+    """Return the rules that cover every command of the line that is not harmless, or "".
 
-
-    If one command changes the meaning of the next, each needs a rule. Rules with words apply only in the workspace
-    where they were granted.
+    If one command changes the meaning of the next, every command needs a rule. Rules with words apply only in the
+    workspace where they were granted.
     """
     if bare := next((rule for rule in rules if rule.is_bare), None):
         return bare.text
@@ -261,7 +262,7 @@ def _rule_for_line(call: Call, rules: Sequence[Rule], around: Surroundings) -> s
 
 
 def uncovered(call: Call, rules: Sequence[Rule], around: Surroundings) -> list[tuple[str, ...]]:
-    """The commands of a line that are neither harmless nor covered by a rule."""
+    """Return the commands of a line that are neither harmless nor covered by a rule."""
     if call.line is None:
         return []
     commands = [words for words in call.line.commands if words[0] != "cd"]
@@ -272,7 +273,7 @@ def uncovered(call: Call, rules: Sequence[Rule], around: Surroundings) -> list[t
 
 
 def _rules_for_parts(line: Line, rules: Sequence[Rule], around: Surroundings) -> Iterator[Rule | bool]:
-    """For each command but `cd`: the rule that covers it, True if it is harmless, else False."""
+    """Yield for each command except `cd` the rule that covers it, True if it is harmless, or False."""
     try:
         parts = list(located(line, around))
     except (Doubt, Unresolvable):
@@ -289,7 +290,7 @@ def _rules_for_parts(line: Line, rules: Sequence[Rule], around: Surroundings) ->
 
 
 def _by_rule(words: tuple[str, ...], rules: Sequence[Rule], places: Sequence[Surroundings]) -> Rule | None:
-    """The first rule that names the command and covers what it leaves open."""
+    """Return the first rule that names the command and covers its remaining words."""
     for rule in rules:
         left_open = command_allowed(rule, words)
         if left_open is not None and not any(open_doubt(words, left_open, place) for place in places):

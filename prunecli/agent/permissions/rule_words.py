@@ -1,4 +1,4 @@
-"""What a rule covers, in one line, for the person who is asked whether to keep it."""
+"""Describes in one line what a rule covers, for the user who is asked whether to keep it."""
 
 import os
 from pathlib import Path
@@ -7,11 +7,12 @@ from prunecli.agent.permissions.globs import TooMany, expand
 from prunecli.agent.permissions.rules import FETCH, Rule, parse_rule
 
 _MOST_EXAMPLES = 2
-_EXCEPT = "except options that execute or write, secrets and paths outside"
+_EXCEPT = "except options that execute or write, secrets, and paths outside the workspace"
 
 
 def covers(text: str, workspace: Path) -> str:
-    """What the rule covers in the workspace, with examples of files that exist; "" if its text says it all."""
+    """Return a description of the rule's coverage, with examples of existing files; "" if the rule's text is
+    clear."""
     rule = parse_rule(text)
     if rule.line is not None:
         return _of_command(rule, text, workspace)
@@ -40,7 +41,7 @@ def _of_command(rule: Rule, text: str, workspace: Path) -> str:
 
 
 def _examples(glob: str, workspace: Path) -> list[str]:
-    """The first files that a glob matches, those that look like scripts first."""
+    """Return the first files that a glob matches, starting with those that look like scripts."""
     try:
         found = [path for path in expand(glob, workspace) if os.path.isfile(workspace / path)]
     except (TooMany, OSError):

@@ -75,7 +75,7 @@ _NAME_COMMANDS = frozenset(
 )
 """Programs whose arguments name the command they start."""
 _MAX_BETWEEN = 50
-"""Words to search for the next word of a rule, so that even a line of a megabyte is judged fast."""
+"""Maximum words to search for the next word of a rule, so that even a line of a megabyte is judged fast."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,15 +92,15 @@ class Rule:
 
     @property
     def is_bare(self) -> bool:
-        """Whether it covers every call of its tool."""
+        """Whether the rule covers every call of its tool."""
         return self.line is None and self.pattern is None and not self.target
 
     def names(self, effect: str, tool_name: str) -> bool:
-        """Whether it can apply to a part of a call with this effect, by this tool."""
+        """Return whether the rule can apply to a part of a call with this effect, by this tool."""
         return self.tool in ("*", tool_name.lower(), _SPEAKS_FOR.get(effect))
 
     def names_host(self, host: str) -> bool:
-        """Whether it names this host; one without a port names every port."""
+        """Return whether the rule names this host. A rule without a port names every port."""
         name, _, port = host.rpartition(":") if PORT.search(host) else (host, "", "")
         wanted, _, of_port = (
             self.target.rpartition(":") if PORT.search(self.target) else (self.target, "", "")
@@ -108,14 +108,15 @@ class Rule:
         return of_port in ("", port) and (wanted in ("", "*", name) or is_allowed(name, (wanted,)))
 
     def names_call(self, target: str) -> bool:
-        """Whether it names this `server:tool`; names are compared exactly, `*` stands for any characters."""
+        """Return whether the rule names this `server:tool`. Names are compared exactly; `*` stands for any
+        characters."""
         wanted = map(re.escape, (self.target or "*").split("*"))
         return self.tool == "mcp" and re.fullmatch(".*".join(wanted), target, re.DOTALL) is not None
 
 
 @lru_cache(maxsize=512)
 def parse_rule(text: str) -> Rule:
-    """Parse a rule. Raises ConfigError that quotes the rule and says what is wrong."""
+    """Parse a rule. Raises a ConfigError that quotes the rule and explains the error."""
     found = _FORM.fullmatch(text.strip())
     if not found:
         raise _wrong(text, "it must start with a tool name and close its parenthesis")
@@ -161,7 +162,7 @@ def _bash_rule(text: str, body: str) -> Rule:
 
 
 def _fetch_rule(text: str, body: str) -> Rule:
-    """A rule for a host, also in Claude Code's form: `web_fetch(domain:docs.python.org)`."""
+    """Return a rule for a host, also in Claude Code's form: `web_fetch(domain:docs.python.org)`."""
     host = body.removeprefix("domain:").lower()
     if host == "*":
         return Rule(text, FETCH)
@@ -177,10 +178,11 @@ def _wrong(text: str, why: str, hint: str = _HINT) -> ConfigError:
 
 
 def command_allowed(rule: Rule, words: tuple[str, ...]) -> tuple[str, ...] | None:
-    """The words that an allow rule leaves open in a command that it names, or None if it names another.
+    """Return the words that an allow rule leaves open in a command that it names, or None if it does not name the
+    command.
 
-    A rule names a command by exactly its words, or by a prefix of them. The open words are those that a wildcard of
-    the rule stands for and those that follow the prefix.
+    A rule names a command by exactly its words, or by a prefix of them. The open words are those matched by a
+    wildcard of the rule and those that follow the prefix.
     """
     if rule.line is None or len(rule.line.commands) != 1:
         return None
@@ -206,7 +208,7 @@ def _stands_for(wanted: str, word: str) -> bool:
 
 
 def line_named(rule: Rule, line: Line) -> bool | None:
-    """Whether a deny or ask rule names a command in the line; None if a program hides the commands it starts.
+    """Return whether a deny or ask rule names a command in the line; None if a program hides the commands it starts.
 
     The program's folder and case are ignored, options may stand between the rule's words, and commands started by
     other programs (`sudo`, `find`) are found.
@@ -228,7 +230,7 @@ def line_named(rule: Rule, line: Line) -> bool | None:
 
 
 def text_named(rule: Rule, text: str) -> bool:
-    """Whether the words of a rule seem to occur in an unparsable line, without its quotes and escapes."""
+    """Return whether the words of a rule seem to occur in an unparsable line, without its quotes and escapes."""
     if rule.line is None:
         return True
     tokens = tuple(re.findall(r"[\w./:@%+,=~^-]+", re.sub(r"""\\\n|['"\\]""", "", text)))
@@ -238,7 +240,8 @@ def text_named(rule: Rule, text: str) -> bool:
 
 
 def _stands_at(start: int, words: tuple[str, ...], wanted: tuple[str, ...], prefix: bool) -> bool:
-    """Whether the wanted words occur in order, with only options (and a value each) between them."""
+    """Return whether the wanted words occur in order, with only options (each with at most one value) between
+    them."""
     if _program(words[start]) != _program(wanted[0]):
         return False
     at = start + 1

@@ -1,4 +1,4 @@
-"""The context of a judgment, and the reads of a harmless command there."""
+"""The context of a judgment, and the reads of a harmless command in it."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,10 +23,10 @@ from prunecli.tools.files.secret_paths import looks_secret, may_look_secret
 class Surroundings:
     """The context of a judgment: absolute folders, and prunecli's own files and folders with secrets.
 
-    `path` is the PATH to find programs on; "" leaves programs unchecked. `piped`: a command before it in the line
-    writes its input. `walled`: a sandbox hides secrets and the network, so commands may read outside the workspace.
-    `readable_folders` are real folders outside of it that may be read, such as those of skills. `added` are other
-    folders that are part of the workspace.
+    `path` is the PATH for finding programs; "" leaves programs unchecked. `piped`: an earlier command in the line
+    writes the input. `walled`: a sandbox hides secrets and the network, so commands may read outside the workspace.
+    `readable_folders` are real folders outside the workspace that may be read, such as those of skills. `added` are
+    other folders that belong to the workspace.
     """
 
     workspace: Path
@@ -45,25 +45,25 @@ class Surroundings:
         return (self.workspace, *self.added)
 
     def folder_of(self, place: Place) -> Path | None:
-        """The one of these folders that a place lies in, wherever its links lead; None if it lies outside."""
+        """Return the folder that contains a place with all its links; None if the place lies outside."""
         return next((folder for folder in self.folders if is_inside(place, folder)), None)
 
     def holds(self, place: Place) -> bool:
-        """Whether a place is in one of them."""
+        """Return whether a place is in one of the folders."""
         return self.folder_of(place) is not None
 
     def protects(self, place: Place) -> bool:
-        """Whether other programs obey a file there."""
+        """Return whether a place controls other programs."""
         return any(is_protected(place, folder) for folder in self.folders)
 
     def keeps_secrets(self, place: Place) -> bool:
-        """Whether it is a usual place of credentials, or another name of a file in one."""
+        """Return whether a place is a usual location of credentials, or a hard link to a file in one."""
         return is_secret(place, self.secrets) or any(
             may_be_secret(end, folder, self.home) for end in place.ends for folder in self.folders
         )
 
     def reading_doubt(self, place: Place, *, names_only: bool = False) -> str:
-        """Why reading there needs approval, as a predicate such as "may contain secrets", or "".
+        """Return why reading a place needs approval, as a predicate such as "may contain secrets", or "".
 
         `names_only`: only the name, size or date is shown.
         """
@@ -75,7 +75,7 @@ class Surroundings:
         return "" if known else "is outside the workspace"
 
     def readable(self, text: str, cwd: Path | None = None, *, names_only: bool = False) -> Place:
-        """The place of a path that a harmless command may read. Raises Doubt, Unresolvable."""
+        """Return the place of a path that a harmless command may read. Raises Doubt, Unresolvable."""
         place = resolve(text, cwd or self.cwd, self.home)
         if self.walled and (names_only or not self.keeps_secrets(place)):
             return place
@@ -84,7 +84,7 @@ class Surroundings:
         return place
 
     def check(self, sweep: Sweep) -> None:
-        """Raise Doubt if the sweep may show a secret, or has too many files to tell."""
+        """Raise Doubt if the sweep may show a secret, or has too many files to check."""
         try:
             found = sweep.find(lambda path: may_look_secret(path) and looks_secret(path))
             linked = frozenset[tuple[int, int]]()

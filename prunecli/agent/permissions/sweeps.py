@@ -1,7 +1,7 @@
-"""Which files a recursive search may show without naming them, found as that program would find them.
+"""Finds the files that a recursive search may show without naming them, by the rules of the search program.
 
-An answer may be too many files, never too few: what the program would skip for a reason not known here counts as
-shown, and a bound that is reached raises TooMany, which asks.
+The result may include too many files, never too few: a file that the program would skip for an unknown reason counts
+as shown. Reaching a limit raises TooMany, and the user is asked.
 """
 
 import os
@@ -36,7 +36,7 @@ _TYPES = {
     "cs": (".cs",),
     "sql": (".sql", ".psql"),
 }
-"""Types of ripgrep whose files are known here, by the end of their names."""
+"""The ripgrep file types known here, with the suffixes of their files."""
 _NO_IGNORE = frozenset({"-u", "--unrestricted", "--no-ignore", "--no-ignore-vcs"})
 _HIDDEN = frozenset({"-u", "--unrestricted", "--hidden", "-."})
 _SLASH = re.compile(r"/(?![^\[\]]*\])")
@@ -45,7 +45,7 @@ _PLAIN_GLOB = re.compile(r"[\w.-]+|\*\.\w+|\.\*")
 
 
 class Sweep:
-    """Files whose contents may be shown. `shows` says of a path in `paths` whether the command reaches it."""
+    """Files whose contents may be shown. `shows` returns whether the command reaches a path in `paths`."""
 
     def __init__(
         self, files: Callable[[], Iterable[str]], shows: Callable[[str], bool] = lambda _path: True
@@ -55,16 +55,16 @@ class Sweep:
 
     @cached_property
     def paths(self) -> tuple[str, ...]:
-        """All paths that are looked through. Raises TooMany."""
+        """All paths that are searched. Raises TooMany."""
         return tuple(self._files())
 
     def find(self, wanted: Callable[[str], bool]) -> str:
-        """The first shown file that is wanted, or "". Raises TooMany."""
+        """Return the first shown file for which `wanted` is true, or "". Raises TooMany."""
         return next((path for path in self.paths if wanted(path) and self.shows(path)), "")
 
 
 def files_below(folder: str) -> Iterator[str]:
-    """The absolute paths of the files below a folder, or of the one file. Raises TooMany."""
+    """Yield the absolute paths of the files below a folder, or of the one file. Raises TooMany."""
     left = MAX_ENTRIES
     if os.path.lexists(folder) and not os.path.isdir(folder):
         yield folder
@@ -78,7 +78,7 @@ def files_below(folder: str) -> Iterator[str]:
 
 
 def has_links(roots: Iterable[str]) -> bool:
-    """Whether there is a link below one of the folders, or too many files to tell."""
+    """Return whether there is a link below one of the folders, or too many files to check."""
     left = MAX_ENTRIES
     for root in roots:
         for inside, folders, names in os.walk(root):
@@ -89,7 +89,7 @@ def has_links(roots: Iterable[str]) -> bool:
 
 
 def sweep_of_grep(roots: tuple[str, ...], given: Given) -> Sweep:
-    """What `grep -r` searches: everything, but by --include and --exclude."""
+    """Return the files that `grep -r` searches: all files, filtered by --include and --exclude."""
     ordered = [(option, value) for option, value in given.values if option in ("--include", "--exclude")]
     included = [component_regex(value) for option, value in ordered if option == "--include"]
     excluded = [
@@ -108,12 +108,13 @@ def sweep_of_grep(roots: tuple[str, ...], given: Given) -> Sweep:
 
 
 def sweep_of_rg(roots: tuple[str, ...], given: Given) -> Sweep:
-    """What ripgrep searches: no hidden or ignored files, unless an option, a glob or a type brings them back."""
+    """Return the files that ripgrep searches: no hidden or ignored files, unless an option, glob or type includes
+    them."""
     globs = [value.rstrip() for option, value in given.values if option in ("-g", "--glob", "--iglob")]
     chosen = [
         re.compile(_last_component(word.rstrip("/")), re.IGNORECASE | re.DOTALL)
         for value in globs
-        if value and value[0] not in "!#"  # like a line of .gitignore: the others choose nothing
+        if value and value[0] not in "!#"  # as in .gitignore, other globs include nothing
         for word in braces(value)
     ]
     types = [value for option, value in given.values if option in ("-t", "--type")]
@@ -123,7 +124,7 @@ def sweep_of_rg(roots: tuple[str, ...], given: Given) -> Sweep:
         inside = next((path[len(root) :] for root in roots if path.startswith(root)), path)
         parts = [part for part in inside.split("/") if part]
         if not parts:
-            return True  # the file is named itself
+            return True  # the file itself is named
         if chosen:
             return any(regex.fullmatch(part) for regex in chosen for part in parts)
         if ends:
@@ -137,14 +138,14 @@ def sweep_of_rg(roots: tuple[str, ...], given: Given) -> Sweep:
 
 
 def _last_component(glob: str) -> str:
-    """A pattern for the names that a glob of ripgrep may choose; any, for braces that bash would leave alone."""
+    """Return a pattern for the names that a glob of ripgrep may match; `.*` if braces are left after expansion."""
     if "{" in glob or "}" in glob:
         return ".*"
     return component_regex(_SLASH.split(glob)[-1]).pattern
 
 
 def sweep_of_git_grep(root: str, untracked: bool, tracked: Callable[[], Iterable[str]]) -> Sweep:
-    """What `git grep` searches: tracked files and, with --untracked, those that are not ignored."""
+    """Return the files that `git grep` searches: tracked files and, with --untracked, those that are not ignored."""
     if not untracked:
         return Sweep(tracked)
     known = frozenset(tracked())
@@ -157,14 +158,15 @@ def _below(roots: tuple[str, ...]) -> Iterator[str]:
 
 
 def _folders(path: str) -> Iterator[str]:
-    """The folders above a path, the nearest first."""
+    """Yield the folders above a path, the nearest first."""
     while (above := os.path.dirname(path)) != path:
         yield above
         path = above
 
 
 def _is_ignored(path: str) -> bool:
-    """Whether git ignores the path or a folder on the way; ripgrep obeys .gitignore only inside a repository."""
+    """Return whether git ignores the path or a folder on the way; ripgrep reads .gitignore only inside a
+    repository."""
     folders = list(_folders(path))
     top = next(
         (at for at, folder in enumerate(folders) if os.path.lexists(os.path.join(folder, ".git"))), None
@@ -179,7 +181,7 @@ def _is_ignored(path: str) -> bool:
 
 
 def _brought_back(path: str, parts: list[str]) -> bool:
-    """Whether an ignore file says with `!` that the path is to be searched, however hidden it is."""
+    """Return whether an ignore file includes the path with `!`, even if it is hidden."""
     for folder in _folders(path):
         level = Level(folder)
         for rules in (level.gitignore, level.exclude):

@@ -1,6 +1,6 @@
-"""The values of a judgment: the mode, the rules in force, and the verdict.
+"""The values of a judgment: the mode, the rules in effect, and the verdict.
 
-They are apart from `judge`, which no start needs: it is imported with the first call of a tool.
+They are separate from `judge`, which startup does not need: it is imported with the first tool call.
 """
 
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ MODES: tuple[Mode, ...] = get_args(Mode)
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """The rules in force, as text. Raises ConfigError for the first invalid one."""
+    """The rules in effect, as text. Raises ConfigError for the first invalid one."""
 
     allow: tuple[str, ...] = ()
     ask: tuple[str, ...] = ()
@@ -31,7 +31,8 @@ class Verdict:
 
     `rule` is what "allow for this session" would add to the allow rules, "" if there is no narrow rule to offer.
     `may_change_files`: the call may change files. `granted`: an allow rule or auto mode allows it, not only the
-    sandbox around it. `firm`: a rule of the user's or the sandbox makes it ask, so only the user may allow it.
+    sandbox around it. `firm`: one of the user's rules or the sandbox requires the question, so only the user may
+    allow the call.
     """
 
     kind: Literal["allow", "ask", "deny"]

@@ -1,6 +1,6 @@
 """adaptive (OpenClaw): trim long old results as the context fills, then clear the oldest.
 
-Always counts characters, whatever the estimator; the window is four characters per token. aggressive
+Always counts characters, regardless of the estimator; the window is four characters per token. aggressive
 shares its options and its choice of results.
 """
 
@@ -37,13 +37,13 @@ class HardClear:
 
 @dataclass(frozen=True, slots=True)
 class Tools:
-    """Tools whose results may be pruned. `*` is a wildcard, deny wins, an empty allow means all."""
+    """Tools whose results may be pruned. `*` is a wildcard, `deny` wins, and an empty `allow` means all tools."""
 
     allow: Annotated[tuple[str, ...], "Tools to prune, as names or patterns; empty: all."] = ()
     deny: Annotated[tuple[str, ...], "Tools never to prune, as names or patterns."] = ()
 
     def may(self, name: str) -> bool:
-        """Whether results of this tool may be pruned, ignoring case."""
+        """Return whether results of this tool may be pruned, ignoring case."""
         if any(_matches(name, pattern) for pattern in self.deny):
             return False
         return not self.allow or any(_matches(name, pattern) for pattern in self.allow)
@@ -91,14 +91,16 @@ def propose(view: View, options: Options) -> Proposal:
 
 
 def candidates(view: View, options: Options) -> list[tuple[Entry, tuple[int, int, bool]]]:
-    """Prunable results, oldest first: characters now and after trimming, and whether to trim."""
+    """Return the prunable results, oldest first, with their characters now and after trimming, and whether to
+    trim."""
     sizes = view.measured(("adaptive", options), lambda entry: _size(view, entry, options))
     start = view.exchange_start(options.keep_last_assistants)
     return [(entry, size) for entry in view.uncleared if entry.seq < start and (size := sizes[entry])]
 
 
 def prunable(view: View, entry: Entry, options: Options) -> bool:
-    """Whether a result may be pruned: not locked, without images, of an allowed tool, not before the first prompt."""
+    """Return whether a result may be pruned: it is not locked, has no images, is from an allowed tool, and does not
+    precede the first prompt."""
     return not (
         entry.images
         or not options.tools.may(entry.tool_name)
@@ -108,12 +110,12 @@ def prunable(view: View, entry: Entry, options: Options) -> bool:
 
 
 def cleared(view: View, entry: Entry, options: Options) -> Edit | None:
-    """The edit that clears a result, or None if it saves no tokens."""
+    """Return the edit that clears a result, or None if it saves no tokens."""
     return view.replaced("clear", entry, view.with_handle(entry, options.hard_clear.placeholder))
 
 
 def _size(view: View, entry: Entry, options: Options) -> tuple[int, int, bool] | None:
-    """As in `candidates`; None for a result that can't be pruned."""
+    """Return the values for `candidates`; None for a result that can't be pruned."""
     if not prunable(view, entry, options):
         return None
     text = trimmed(entry, options.soft_trim) if view.text_edit(entry) is None else None
@@ -127,7 +129,7 @@ def _trim(view: View, entry: Entry, options: Options) -> Edit | None:
 
 
 def reason(view: View, options: Options) -> Callable[[Entry], str]:
-    """Why a live result is left alone."""
+    """Return a function that gives the reason why a live result is left alone."""
     start = view.exchange_start(options.keep_last_assistants)
 
     def why(entry: Entry) -> str:
@@ -141,7 +143,7 @@ def reason(view: View, options: Options) -> Callable[[Entry], str]:
 
 
 def trimmed(entry: Entry, options: SoftTrim) -> str | None:
-    """The trimmed text, or None if the result is short enough."""
+    """Return the trimmed text, or None if the result is short enough."""
     text = entry.text
     kept = options.head_chars + options.tail_chars
     if len(text) <= options.max_chars or kept >= len(text):

@@ -1,4 +1,4 @@
-"""aggressive (OpenClaw): clear every old result, whatever the ratios say.
+"""aggressive (OpenClaw): clear every old result, regardless of the ratios.
 
 Options as in adaptive; only keep_last_assistants, hard_clear.placeholder and tools have an effect.
 """

@@ -30,7 +30,8 @@ LOSING = "Pruning cost more than it saved in this session: auto now waits until 
 
 
 class _Fact(NamedTuple):
-    """The edit that clears a result, its raw tokens, those saved, and how likely it is needed again at each age."""
+    """The edit that clears a result, its raw tokens, the tokens saved, and the probability at each age that it is
+    needed again."""
 
     edit: Edit
     raw: int
@@ -44,7 +45,8 @@ class Options:
 
 
 def propose(view: View, options: Options) -> Proposal:
-    """Clear what is worth it, if the cache is cold, the context near its limit, or the user asks for it."""
+    """Clear results that are worth clearing, if the cache is cold, the context is near its limit, or the user asks
+    for it."""
     market, numbers = view.market, view.expectations
     if numbers is None:
         return Proposal((), "the expectations were not loaded")
@@ -70,19 +72,19 @@ def propose(view: View, options: Options) -> Proposal:
 
 
 def _done(view: View) -> bool:
-    """Whether it made its batch since the last response."""
+    """Return whether this strategy has already pruned since the last response."""
     last = view.context.exchanges[-1].seq if view.context.exchanges else -1
     since = (record.event for seq, record in view.context.pruns.items() if seq > last)
     return any(isinstance(event, PrunApplied) and event.strategy == NAME for event in since)
 
 
 def _near(view: View, market: Market) -> bool:
-    """Whether the context is so large, at the start of a user turn, that a warm edit may pay."""
+    """Return whether the context is so large, at the start of a user turn, that a warm edit may pay."""
     return market.near_limit(view.context.counts.context_tokens) and not in_tool_round(view.context)
 
 
 def _worth(view: View, rates: Rates, numbers: Expectations) -> list[Edit]:
-    """The clears whose expected gain is positive."""
+    """Return the clears whose expected gain is positive."""
     counts = view.context.counts
     per_raw = counts.told_raw(_MILLION) / _MILLION
     carried = per_raw * (rates.write + rates.read * numbers.further(view.context.requests))
@@ -106,7 +108,7 @@ def _worth(view: View, rates: Rates, numbers: Expectations) -> list[Edit]:
 
 
 def _fact(view: View, entry: Entry, numbers: Expectations) -> _Fact | None:
-    """What is known of a result; None if it is locked, too small, or its placeholder would not be shorter."""
+    """Return the facts about a result; None if it is locked, too small, or its placeholder would not be shorter."""
     raw = view.tokens(entry)
     if raw < numbers.min_tokens or view.locked(entry):
         return None
@@ -121,14 +123,16 @@ def _fact(view: View, entry: Entry, numbers: Expectations) -> _Fact | None:
 
 
 def _group(entry: Entry) -> Group:
-    """The group of a result; a chosen window of a file is a read, a recall is what it brought back."""
+    """Return the group of a result. A selected part of a file counts as a read, and a recall as the content it
+    brought back."""
     shown = entry.origin or entry
     kind = kind_of(shown.call, shown.touches) if shown.call else "other"
     return GROUPS[kind or "read"]
 
 
 def _ages(view: View, numbers: Expectations) -> list[int]:
-    """The seqs of the newest answers, as many as make a difference; a result's age is the number after it."""
+    """Return the seqs of the newest answers, up to the greatest age that matters. A result's age is the number of
+    answers after it."""
     most = max(numbers.ages[-1], numbers.min_age)
     return [exchange.seq for exchange in view.context.exchanges[-most:]]
 

@@ -34,7 +34,7 @@ class Options:
 
 
 def propose(view: View, options: Options, function: Score | None = None) -> Proposal:
-    """Drop the exchanges with the lowest scores; on ties the older one."""
+    """Drop the exchanges with the lowest scores; on ties, the older one."""
     locked: Mapping[Exchange, str] = view.measured("locked", view.locked)
     shown = [exchange for exchange in view.exchanges if exchange.head.is_sent]
     free = [exchange for exchange in shown if not locked[exchange]]
@@ -68,10 +68,10 @@ class _Asked:
         self._failed: FunctionFailed | None = None
 
     def scores(self, view: View, free: Sequence[Exchange], function: Score) -> Mapping[Exchange, float]:
-        """The scores of these exchanges.
+        """Return the scores of these exchanges.
 
-        The function is called for all of them when a user turn begins, later only for new ones or ones with new
-        results. Raises FunctionFailed, and does so without further calls until the next user turn.
+        The function is called for all of them when a user turn begins, and later only for exchanges that are new or
+        have new results. Raises FunctionFailed; after that, it raises without further calls until the next user turn.
         """
         if view.context.turns != self._turn:
             self._turn, self._failed = view.context.turns, None

@@ -51,7 +51,7 @@ def propose(view: View, options: Options) -> Proposal:
 
 
 def _older(view: View, options: Options, start: int, end: int) -> tuple[list[Edit], int, int]:
-    """The clears beyond the protected budget, newest first, their tokens, and where the kept part begins."""
+    """Return the clears beyond the protected budget, newest first, their tokens, and the start of the kept part."""
     sizes = view.measured(("opencode", options), lambda entry: _size(view, entry, options))
     clears = view.measured("opencode: clears", lambda entry: _cleared(view, entry))
     edits, total, freed, kept_from = list[Edit](), 0, 0, end
@@ -72,7 +72,7 @@ def _older(view: View, options: Options, start: int, end: int) -> tuple[list[Edi
 
 
 def _size(view: View, entry: Entry, options: Options) -> tuple[int | None, bool]:
-    """Tokens for the running total, None if not counted; and whether the result may be cleared."""
+    """Return the tokens for the running total (None if not counted), and whether the result may be cleared."""
     if _always_kept(entry, options):
         return None, False
     return _tokens(view, entry), not view.locked(entry)
@@ -85,7 +85,7 @@ def _always_kept(entry: Entry, options: Options) -> str:
 
 
 def _ours(view: View) -> int:
-    """The seq of the newest result this strategy cleared; -1 if none."""
+    """Return the seq of the newest result that this strategy cleared; -1 if there is none."""
     context, newest = view.context, -1
     clears_of = view.kept("opencode: clears of each prune", dict[int, list[Edit]])
     for record in reversed(context.live_pruns()):

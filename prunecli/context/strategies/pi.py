@@ -70,7 +70,7 @@ def propose(view: View, options: Options) -> Proposal:
 
 
 def _size(view: View, entry: Entry, options: Options) -> tuple[int | None, bool]:
-    """Tokens, None for a tool whose results are always kept; and whether the result may be cleared."""
+    """Return the tokens (None for a tool whose results are always kept), and whether the result may be cleared."""
     if _kept_tool(entry.tool_name, options):
         return None, False
     return _tokens(view, entry), not (entry.is_error or view.locked(entry))

@@ -68,7 +68,7 @@ def propose(view: View, options: Options, embedder: Embedder | None = None) -> P
 class Choice:
     """The choice among the free exchanges in this user turn, by seq.
 
-    `_chosen` are the chosen ones in order, `_left` the others; an exchange in neither came later.
+    `_chosen` are the chosen exchanges in order, `_left` the others. An exchange in neither was added later.
     """
 
     def __init__(self) -> None:
@@ -80,7 +80,7 @@ class Choice:
         self._vectors: dict[Exchange, tuple[int, Dense]] = {}
 
     def keep_to(self, shown: Sequence[Exchange], free: Mapping[int, Exchange]) -> None:
-        """Forget exchanges that are no longer free, and outdated vectors. One that returns counts as new."""
+        """Forget outdated vectors and exchanges that are no longer free. An exchange that returns counts as new."""
         self._free = free
         self._chosen = [seq for seq in self._chosen if seq in free]
         self._left = [seq for seq in self._left if seq in free]
@@ -114,7 +114,8 @@ class Choice:
         self._left = [seq for seq in self._free if seq not in taken]
 
     def beyond(self, excess: int, sizes: Mapping[Exchange, int]) -> list[int]:
-        """The free exchanges to drop: not chosen, then chosen last, then the oldest new ones."""
+        """Return the free exchanges to drop: first those not chosen, then the last chosen ones, then the oldest new
+        ones."""
         gone = list(self._left)
         excess -= sum(sizes[self._free[seq]] for seq in gone)
         decided = {*self._chosen, *gone}
@@ -147,7 +148,7 @@ def _text(exchange: Exchange) -> str:
 
 
 def newest_prompt(view: View) -> Entry | None:
-    """The newest typed user message, commands excluded."""
+    """Return the newest typed user message, excluding commands."""
     return next((item for item in reversed(view.context.items) if item.kind == "user"), None)
 
 
@@ -156,7 +157,7 @@ def _sample(entry: Entry) -> str:
 
 
 def _checked(given: Any, wanted: int, lengths: set[int]) -> list[Dense]:
-    """An embedder's result, checked. Raises FunctionFailed."""
+    """Return an embedder's result after checking it. Raises FunctionFailed."""
     what = f"pruning.semantic.embedder: expected {wanted} vectors of one length"
     try:
         vectors = [unit(vector) for vector in given]

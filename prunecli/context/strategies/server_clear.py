@@ -37,7 +37,7 @@ def propose(view: View, options: Options) -> Proposal:
 
 
 def context_edit(options: Options) -> dict[str, Json]:
-    """The edit requested from the endpoint. Options that are off are omitted."""
+    """Return the edit requested from the endpoint. Options that are off are omitted."""
     edit: dict[str, Json] = {
         "type": "clear_tool_uses_20250919",
         "trigger": {"type": options.trigger_by, "value": options.trigger},

@@ -57,7 +57,7 @@ def _cleared(view: View, entry: Entry, by: int) -> Edit | None:
 
 @dataclass(frozen=True, slots=True)
 class _Fact:
-    """A result that supersedes others or may be superseded: `about` a file or a search."""
+    """A result that supersedes others or may be superseded. `about` is its file or search."""
 
     seq: int
     entry: Entry
@@ -69,8 +69,8 @@ class _Fact:
 class _Group:
     """The facts about one file or search, in log order.
 
-    `open`: the reads that are not superseded. `by`: for a read, the later fact that superseded it, which may itself
-    be superseded since.
+    `open`: the reads that are not superseded. `by` maps a read to the later fact that superseded it, which may itself
+    be superseded by now.
     """
 
     def __init__(self) -> None:
@@ -79,7 +79,7 @@ class _Group:
         self._by: dict[Entry, Entry] = {}
 
     def superseded(self, facts: list[_Fact]) -> Mapping[Entry, Entry]:
-        """For each superseded result, the one that supersedes it.
+        """Map each superseded result to the one that supersedes it.
 
         Only new facts are examined, unless an earlier one was added or removed.
         """
@@ -113,7 +113,7 @@ class _Group:
 
 
 def superseded(view: View) -> list[tuple[Entry, Entry]]:
-    """The superseded results, each with the result that supersedes it."""
+    """Return the superseded results, each with the result that supersedes it."""
     known: Mapping[Exchange, list[_Fact]] = view.measured(
         "superseded: facts", lambda exchange: _facts(view, exchange)
     )
@@ -152,9 +152,9 @@ def _fact(view: View, entry: Entry) -> _Fact | None:
 
 
 def outdated_lists(view: View, edits: Sequence[Edit]) -> list[Edit]:
-    """The drops of replaced lists after the first of these edits.
+    """Return the drops of replaced lists after the first of these edits.
 
-    Only exchanges of nothing but such calls, without words of the model, go.
+    Only exchanges that consist of such calls, without text by the model, are dropped.
     """
     current = view.context.todo.exchange if view.context.todo else None
     if current is None or not edits:

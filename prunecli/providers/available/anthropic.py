@@ -1,4 +1,4 @@
-"""Anthropic's Messages API, at Anthropic or at any server that speaks it (`[model] base_url`)."""
+"""The provider for Anthropic's Messages API, at Anthropic or at any compatible server (`[model] base_url`)."""
 
 from prunecli.providers.provider import Provider
 from prunecli.providers.registry import Connection, Finding, Keys, Listed, check_address
@@ -9,7 +9,7 @@ _ADDRESS = "https://api.anthropic.com"
 
 
 def needs_key(base_url: str) -> bool:
-    """Whether the address needs a key: Anthropic's does; the user's own server may not."""
+    """Return whether the address needs a key. Anthropic's does; the user's own server may not."""
     return not base_url
 
 

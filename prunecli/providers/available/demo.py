@@ -1,7 +1,7 @@
 """The demo model: a script that needs no network and no key and calls the real tools.
 
 The answers come from demo_phrases.py. This module streams them at a natural pace and counts their tokens, so that the
-status line changes. It costs nothing.
+status line changes. Using it costs nothing.
 """
 
 import asyncio
@@ -32,7 +32,7 @@ _IMAGE_TOKENS = 1_600
 
 
 def needs_key(base_url: str) -> bool:
-    """No credential is needed."""
+    """Return False: no credential is needed."""
     return False
 
 
@@ -42,12 +42,12 @@ def make(connection: Connection) -> Provider:
 
 
 def check(connection: Connection, listed: Listed) -> Finding:
-    """Report that there is no endpoint."""
+    """Return a finding that there is no endpoint."""
     return Finding("endpoint", "ok", "the embedded demo model, no network")
 
 
 class DemoProvider:
-    """A `Provider` (provider.py). `pause` takes seconds; it is awaited between deltas, never before the first."""
+    """A `Provider` (provider.py). `pause` takes seconds. It is awaited between deltas, but never before the first."""
 
     def __init__(self, *, pause: Callable[[float], Awaitable[object]] = asyncio.sleep) -> None:
         self._pause = pause
@@ -75,15 +75,15 @@ class DemoProvider:
         )
 
     async def models(self) -> tuple[Offer, ...]:
-        """See `Provider.models`: itself."""
+        """Return only the demo model."""
         return (Offer("demo", CONTEXT_WINDOW),)
 
     async def close(self) -> None:
         """See `Provider.close`; there is nothing to free."""
 
     def _usage(self, request: Request, content: Sequence[Block]) -> Usage:
-        """The usage, with tokens as bytes / 4. The part up to the last breakpoint is read from the cache as far as it
-        equals the previous request, and written otherwise. Nothing expires."""
+        """Return the usage, with tokens as bytes / 4. The part up to the last breakpoint is read from the cache where
+        it equals the previous request, and written otherwise. Nothing expires."""
         pieces, marked = _pieces(request)
         pairs = zip(self._cached, pieces[:marked], strict=False)
         same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
@@ -107,7 +107,7 @@ def _call_deltas(use: ToolUse) -> Iterator[ToolCallDelta]:
 
 
 def _pieces(request: Request) -> tuple[list[bytes], int]:
-    """All pieces of a request in order, and the number of pieces up to the last breakpoint."""
+    """Return all pieces of a request in order, and the number of pieces up to the last breakpoint."""
     pieces = [*request.preamble.tools, *request.preamble.system]
     last = max(request.cache_marks, default=-1)
     marked = len(pieces) + sum(len(message.blocks) for message in request.messages[: last + 1])
@@ -115,7 +115,7 @@ def _pieces(request: Request) -> tuple[list[bytes], int]:
 
 
 def _tokens(pieces: Sequence[bytes]) -> int:
-    """Tokens of the pieces; an image counts as one, not by its base64 text."""
+    """Return the tokens of the pieces; an image counts as one, not by its base64 text."""
     sizes = (
         _IMAGE_TOKENS if b'"base64"' in piece else -(-len(piece) // _BYTES_PER_TOKEN) for piece in pieces
     )

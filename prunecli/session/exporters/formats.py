@@ -34,7 +34,7 @@ class Exported:
 
 
 def format_named(name: str) -> str:
-    """The format for a name or common abbreviation. Raises UsageError for unknown names."""
+    """Return the format for a name or common abbreviation. Raises UsageError for unknown names."""
     found = _NAMES.get(name.lower(), name.lower())
     if found not in ENDINGS:
         raise UsageError(f"no format named {name!r}", f"choose {', '.join(ENDINGS)}")
@@ -46,7 +46,7 @@ def exported(
 ) -> Exported:
     """Export a session, replacing secrets of known shapes unless `keep_secrets` is set.
 
-    `whole` ignores prunes and compactions, and what was held back. Raises UsageError for an unknown format.
+    `whole` ignores prunes, compactions and omissions from long results. Raises UsageError for an unknown format.
     """
     name = format_named(format_)
     kept = [_whole(one) for one in records if not isinstance(one.event, _CHANGES)] if whole else list(records)
@@ -70,7 +70,7 @@ def _whole(record: Record) -> Record:
 def write_new(path: Path, text: str, *, force: bool = False) -> None:
     """Write a new file of mode 0600. `force` replaces an existing file, but never a link.
 
-    Raises UsageError if that fails; no half-written file is left.
+    Raises UsageError if that fails; no partial file is left.
     """
     try:
         if path.is_symlink():

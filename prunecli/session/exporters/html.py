@@ -2,7 +2,7 @@
 prunes.
 
 Responses are rendered as Markdown, prompts as typed text. Everything is escaped. As a second defense, the page's
-policy allows only the script with its hash and loads nothing.
+content security policy allows only its own script, by hash, and blocks all loading.
 """
 
 import re
@@ -24,7 +24,7 @@ from prunecli.session.exporters.report import Reported, Story, placeholder, stor
 _MOST_PAGE = 10_000_000
 """Maximum characters of a page; later entries get one line each."""
 _MOST_PICTURES = 50_000_000
-"""Maximum characters of images on a page; later ones are only named."""
+"""Maximum characters of images on a page; later images appear as their names only."""
 _NAMED_CHARS = 200
 _PICTURES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 _BASE64 = re.compile(r"[A-Za-z0-9+/]+={0,2}")
@@ -159,7 +159,7 @@ class _Entries:
 
 
 def _named(report: Reported) -> Iterator[str]:
-    """An entry in one line."""
+    """Yield an entry as one line."""
     entry = report.entry
     first = " ".join([*entry.typed, entry.text])[:_NAMED_CHARS].strip().partition("\n")[0]
     yield f'<article id="e{entry.seq}" class="{_classes(report, entry.kind)}">#{entry.seq} {_line(first)}</article>'
@@ -172,7 +172,7 @@ def _classes(report: Reported, kind: str) -> str:
 
 
 def _fate(report: Reported) -> Iterator[str]:
-    """How an entry was pruned, and what the model sees instead."""
+    """Yield a note on how an entry was pruned, and the text that the model sees instead."""
     if report.fate:
         yield f'<p class="fate">✂ pruned: {_line(report.fate)}{"; the model sees:" if report.instead else ""}</p>'
         if report.instead:
@@ -183,7 +183,7 @@ def _fate(report: Reported) -> Iterator[str]:
 
 
 def _folded(head: str, inner: str, *, is_open: bool) -> Iterator[str]:
-    """A collapsible section. `head` and `inner` are HTML."""
+    """Yield a collapsible section. `head` and `inner` are HTML."""
     yield f"<details{' open' if is_open else ''}><summary>{head}</summary>{inner}</details>"
 
 

@@ -1,4 +1,4 @@
-"""Formats a call and its result as HTML: the input, a change as a diff, and the size of the output."""
+"""Formats a call and its result as HTML: the input, the diff of a change, and the size of the output."""
 
 import json
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ _LONGEST_HEAD = 120
 
 
 def heading(call: ToolUse, result: Entry | None) -> str:
-    """One line: the tool, its main argument, and the outcome."""
+    """Return one line: the tool, its main argument, and the outcome."""
     first, _, rest = argument(dict(call.input)).strip().replace("\t", " ").partition("\n")
     given = one_line(first + (" …" if rest else ""))
     short = given if len(given) <= _LONGEST_HEAD else given[: _LONGEST_HEAD - 1] + "…"
@@ -28,7 +28,7 @@ def heading(call: ToolUse, result: Entry | None) -> str:
 
 
 def _ended(call: ToolUse, result: Entry | None) -> str:
-    """The size of the change or output, and whether the call failed."""
+    """Return the size of the change or output, and whether the call failed."""
     if result is None:
         return "no result"
     change, lines = _change(call, result).split("\n"), _lines(result.whole)
@@ -42,7 +42,7 @@ def _ended(call: ToolUse, result: Entry | None) -> str:
 
 
 def asked(call: ToolUse, result: Entry | None, colors: Colors) -> tuple[str, bool]:
-    """The input of a call unless its heading shows all of it, and whether to unfold the call."""
+    """Return a call's input ("" if the heading shows all of it), and whether to unfold the call."""
     change = _change(call, result)
     if change:
         return diff(change), _lines(change) <= _OPEN_DIFF
@@ -61,7 +61,7 @@ def asked(call: ToolUse, result: Entry | None, colors: Colors) -> tuple[str, boo
 
 
 def printed(text: str, held: tuple[int, int] = (0, 0)) -> str:
-    """The output of a tool or command; the part that was held back from the model is marked."""
+    """Return the output of a tool or command; the part that was held back from the model is marked."""
     if not text.strip():
         return ""
     start, stop = held
@@ -72,7 +72,7 @@ def printed(text: str, held: tuple[int, int] = (0, 0)) -> str:
 
 
 def _change(call: ToolUse, result: Entry | None) -> str:
-    """The diff of an edit: the recorded one, else one of its texts; "" for other calls."""
+    """Return the diff of an edit: the recorded one, else one of its texts; "" for other calls."""
     made = result.event.details.get("diff") if result and isinstance(result.event, ToolResult) else None
     if isinstance(made, str) and made:
         return made
@@ -86,7 +86,7 @@ def _change(call: ToolUse, result: Entry | None) -> str:
 
 
 def _edited(given: Json) -> str:
-    """The diff between the two texts of an edit."""
+    """Return the diff between the two texts of an edit."""
     from prunecli.tools.files.diff import change
 
     names = (("old_string", "new_string"), ("oldText", "newText"))
@@ -98,7 +98,7 @@ def _edited(given: Json) -> str:
 
 
 def _named(given: Mapping[str, Json]) -> str:
-    """A call's input as text, keeping line ends."""
+    """Return a call's input as text, keeping line ends."""
     if all(isinstance(value, str) for value in given.values()):
         return "\n".join(f"{name}: {value}" for name, value in given.items())
     return json.dumps(given, ensure_ascii=False, indent=1)

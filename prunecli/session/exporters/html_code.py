@@ -40,12 +40,12 @@ _SIGNS = {"+": "ins", "-": "del"}
 
 
 def plain(text: str) -> str:
-    """Format text as HTML: keeps lines, makes invisible characters visible, and shortens very long text."""
+    """Format text as HTML: keep lines, make invisible characters visible, and shorten very long text."""
     return escape(source(shortened(text)))
 
 
 def shortened(text: str) -> str:
-    """The text, or its start and end with a note on what was left out."""
+    """Return the text, or its start and end with a note on what was left out."""
     if len(text) <= MOST_CHARS:
         return text
     head, tail = MOST_CHARS * 4 // 5, MOST_CHARS // 5
@@ -59,7 +59,7 @@ class Colors:
         self._left = chars
 
     def code(self, text: str, language: str) -> str:
-        """A block of code, highlighted if its language is known."""
+        """Return a block of code, highlighted if its language is known."""
         if len(text) > min(self._left, _MOST_COLORED):
             return f"<pre>{plain(text)}</pre>"
         colored = _colored(source(text), language)
@@ -68,7 +68,7 @@ class Colors:
 
 
 def diff(text: str) -> str:
-    """A unified diff with each line colored by its sign."""
+    """Return a unified diff with each line colored by its sign."""
     lines = source(shortened(text)).rstrip("\n").split("\n")
     rows = (_span(kind, line) for kind, line in _signed(lines))
     return '<pre class="diff">' + "\n".join(rows) + "</pre>"
@@ -80,7 +80,7 @@ def is_diff(text: str) -> bool:
 
 
 def _signed(lines: list[str]) -> Iterator[tuple[str, str]]:
-    """Each line with its class. File headers look like removed lines but are outside a hunk."""
+    """Yield each line with its class. File headers look like removed lines but are outside a hunk."""
     inside = False
     for line in lines:
         if line.startswith(("@@", "*** ", "diff ", "index ")):
@@ -93,7 +93,7 @@ def _signed(lines: list[str]) -> Iterator[tuple[str, str]]:
 
 
 def _colored(text: str, language: str) -> str:
-    """The highlighted text; "" if it cannot be lexed or that takes too long."""
+    """Return the highlighted text; "" if the lexer fails or takes too long."""
     found = lexer(language) if is_lexable(text) else None
     if found is None:
         return ""
@@ -115,5 +115,5 @@ def _span(kind: str, text: str) -> str:
 
 @cache
 def _class(kind: Any) -> str:
-    """The class of a token type such as Token.Name.Function."""
+    """Return the class of a token type such as Token.Name.Function."""
     return next((name for prefix, name in _CLASSES if str(kind)[6:].startswith(prefix)), "")

@@ -36,14 +36,14 @@ _TAGS = {
 
 
 def prose(text: str, colors: Colors) -> str:
-    """Render Markdown; text that would take long to parse, or lose content, is shown unrendered."""
+    """Render Markdown. Text that would take long to parse or would lose content is shown unrendered."""
     if len(text) > MOST_CHARS or is_deep(text):
         return f'<div class="text">{plain(text)}</div>'
     return f'<div class="prose">{"".join(_blocks(_tokens(text), colors))}</div>'
 
 
 def _tokens(text: str) -> list["Token"]:
-    """The tokens of a text. A block that would take long to parse becomes plain text."""
+    """Return the tokens of a text. A block that would take long to parse becomes plain text."""
     markdown = parser()
     environment: dict[str, object] = {}
     tokens: list[Token] = []
@@ -80,7 +80,7 @@ def _blocks(tokens: Sequence["Token"], colors: Colors) -> Iterator[str]:
 
 
 def _inline(tokens: Sequence["Token"]) -> Iterator[str]:
-    links: list[tuple[str, list[str]]] = []  # the target of each open link, and the words in it
+    links: list[tuple[str, list[str]]] = []  # the target of each open link, and its text
     for token in tokens:
         name, _, end = token.type.rpartition("_")
         if links and token.content:
@@ -112,7 +112,7 @@ def _inline(tokens: Sequence["Token"]) -> Iterator[str]:
 
 
 def _target(address: str) -> str:
-    """The visible target of a link or image."""
+    """Return the visible target of a link or image."""
     return f' <span class="target">({_words(address)})</span>'
 
 

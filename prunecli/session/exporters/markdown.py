@@ -65,7 +65,7 @@ def _entry(report: Reported) -> Iterator[str]:
 
 
 def _mark(report: Reported) -> Iterator[str]:
-    """How the entry was pruned, and what the model sees instead."""
+    """Yield a note on how the entry was pruned, and the text that the model sees instead."""
     if report.fate:
         yield f"> ✂ pruned: {_heading(report.fate)}" + ("; the model sees:" if report.instead else "")
         yield ""
@@ -132,7 +132,7 @@ def _heading(text: str) -> str:
 
 
 def _code(text: str) -> str:
-    """A code span of one line; "" for empty text."""
+    """Return a code span of one line; "" for empty text."""
     line = one_line(text.replace("\t", " ").strip().split("\n")[0])
     line = line if len(line) <= _LONGEST_HEAD else line[: _LONGEST_HEAD - 1] + "…"
     if not line:
@@ -143,7 +143,7 @@ def _code(text: str) -> str:
 
 
 def _fenced(text: str, language: str = "") -> Iterator[str]:
-    """A fenced block that nothing in the text can close."""
+    """Yield a fenced block that nothing in the text can close."""
     ticks = "`" * max(3, 1 + max((len(run) for run in re.findall(r"`+", text)), default=0))
     yield f"{ticks}{language}"
     yield from source(text).rstrip("\n").split("\n")
@@ -152,7 +152,7 @@ def _fenced(text: str, language: str = "") -> Iterator[str]:
 
 
 def _prose(text: str) -> Iterator[str]:
-    """Markdown from elsewhere, with HTML escaped and the last fence closed."""
+    """Yield Markdown from other sources, with HTML escaped and the last fence closed."""
     fence = ""
     for line in source(text).split("\n"):
         mark = _FENCE.match(line)

@@ -9,7 +9,7 @@ from prunecli.model.events import Record
 
 
 def write(records: Sequence[Record]) -> str:
-    """Write `{"messages": [...]}`, with `system` and `tools` if the log has them. ASCII, ends with a newline."""
+    """Write `{"messages": [...]}`, with `system` and `tools` if the log has them, as ASCII with a final newline."""
     context = Context(Chars4())
     for record in records:
         context.apply(record)

@@ -75,7 +75,7 @@ def _conversation(context: Context) -> Iterator[_Line]:
 
 
 def _notice(entry: Entry) -> dict[str, Json]:
-    """Generated text for the model, under its title."""
+    """Return a notice: generated text for the model, under its title."""
     event = entry.event
     content = event.content[1:] if isinstance(event, UserMessage) else ()
     return {"customType": "\n".join(entry.typed), "content": _blocks(content), "display": True}
@@ -148,7 +148,8 @@ def _usage(usage: Usage) -> dict[str, Json]:
 
 
 def _compaction(context: Context, seq: int, event: CompactionApplied) -> dict[str, Json]:
-    """A pi compaction. pi keeps nothing before it, so user messages that we kept there go into the summary."""
+    """Return a pi compaction. pi keeps nothing before a compaction, so user messages that prunecli kept there go into
+    the summary."""
     kept = [
         "\n".join(entry.typed) or plain_text(entry.event.content)
         for _, entry in sorted(context.entries.items())
@@ -167,7 +168,7 @@ def _compaction(context: Context, seq: int, event: CompactionApplied) -> dict[st
 
 
 def _edits(context: Context, when: int) -> Iterator[_Line]:
-    """Entries that the model no longer sees, or sees replaced."""
+    """Yield the entries that the model no longer sees, or sees replaced."""
     for seq, entry in sorted(context.entries.items()):
         head = entry.exchange.head if entry.exchange else entry
         if not context.is_shown(head.seq):

@@ -1,7 +1,7 @@
 """Replaces secrets of known shapes before a session is exported.
 
-Shapes are the prefixes, lengths and alphabets that issuers document. A secret without a shape is only found by its
-name in an environment file or a header.
+Shapes are the prefixes, lengths and alphabets that issuers document. A secret without a known shape is found only by
+its name in an environment file or a header.
 """
 
 import re
@@ -48,7 +48,7 @@ from prunecli.model.touches import Touches
 from prunecli.session.exporters.secret_shapes import SHAPES, VALUE_HINTS, VALUES
 
 
-@cache  # compile on first use, since it takes too long for a start
+@cache  # compiled on first use, since this would delay startup
 def _patterns() -> tuple[tuple[str, re.Pattern[str], tuple[str, ...]], ...]:
     return tuple((name, re.compile(shape), hints) for name, shape, hints in SHAPES)
 
@@ -59,7 +59,7 @@ def _value_patterns() -> tuple[tuple[str, re.Pattern[str]], ...]:
 
 
 def without_secrets(text: str) -> tuple[str, int]:
-    """Replace each secret with `[redacted: NAME]`; returns the text and the number of secrets."""
+    """Replace each secret with `[redacted: NAME]`; return the text and the number of secrets."""
     found = 0
     for name, pattern, hints in _patterns():
         if any(hint in text for hint in hints):
@@ -79,13 +79,13 @@ class _Redactor:
         self.found = 0
 
     def text(self, text: str) -> str:
-        """The text without secrets."""
+        """Return the text without secrets."""
         clean, count = without_secrets(text)
         self.found += count
         return clean
 
     def json(self, value: Json) -> Json:
-        """A JSON value without secrets; keys stay."""
+        """Return a JSON value without secrets; keys stay."""
         if isinstance(value, str):
             return self.text(value)
         if isinstance(value, dict):
@@ -95,7 +95,7 @@ class _Redactor:
         return value
 
     def block(self, block: Block) -> Block:
-        """A block without secrets. Changed thinking loses its signature, which no longer matches."""
+        """Return a block without secrets. Changed thinking loses its signature, which no longer matches."""
         match block:
             case Text(text, citations):
                 return Text(self.text(text), tuple(self.json(dict(one)) for one in citations))
@@ -112,7 +112,7 @@ class _Redactor:
                 assert_never(block)
 
     def event(self, event: Event) -> Event:
-        """An event without secrets."""
+        """Return an event without secrets."""
         match event:
             case UserMessage(attached=Attached() as attached):
                 spilled = attached.spilled
@@ -171,16 +171,16 @@ class _Redactor:
                 assert_never(event)
 
     def touches(self, touches: Touches) -> Touches:
-        """Paths and commands without secrets."""
+        """Return paths and commands without secrets."""
         return Touches(**{key: tuple(self.json(value)) for key, value in touches.to_json().items()})
 
     def edit(self, edit: Edit) -> Edit:
-        """An edit without secrets."""
+        """Return an edit without secrets."""
         return edit if edit.text is None else replace(edit, text=self.text(edit.text))
 
 
 def redacted(records: Sequence[Record]) -> tuple[list[Record], int]:
-    """The records without secrets of known shapes, and how many were replaced."""
+    """Return the records without secrets of known shapes, and the number of secrets replaced."""
     redactor = _Redactor()
     clean = [Record(one.seq, one.timestamp, redactor.event(one.event)) for one in records]
     return clean, redactor.found

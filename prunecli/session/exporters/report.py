@@ -1,4 +1,4 @@
-"""A session for readers: every entry of the current branch, and its replacement for the model."""
+"""A session prepared for export: each entry of the current branch, with its replacement for the model."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -80,7 +80,7 @@ def _reported(context: Context, entry: Entry) -> Reported:
 
 
 def _by(context: Context, seq: int) -> str:
-    """The source of an entry's last edit."""
+    """Return the source of an entry's last edit."""
     edits = context.edits_of(seq)
     record = context.pruns.get(edits[-1][0]) if edits else None
     if record is None or not isinstance(record.event, PrunApplied):
@@ -122,7 +122,7 @@ def _facts(context: Context, records: Sequence[Record]) -> tuple[tuple[str, str]
 
 
 def argument(given: Json) -> str:
-    """The most informative argument of a call: a path, a command, a pattern; "" if there is none."""
+    """Return the most informative argument of a call: a path, a command, a pattern; "" if there is none."""
     if not isinstance(given, dict):
         return ""
     for key in ("path", "command", "pattern", "query", "url", "description"):
@@ -132,7 +132,7 @@ def argument(given: Json) -> str:
 
 
 def placeholder(block: Block) -> str:
-    """A placeholder for a block that is not text."""
+    """Return a placeholder for a block that is not text."""
     if isinstance(block, Image):
         return f"[image, {block.media_type}]"
     if isinstance(block, Document):
@@ -145,7 +145,7 @@ def placeholder(block: Block) -> str:
 
 
 def task_words(entry: Entry) -> str:
-    """For the result of a task, the session it ran in and what that cost; "" for any other entry."""
+    """Return a task result's session and its cost; "" for any other entry."""
     found = entry.event.details.get("task") if isinstance(entry.event, ToolResult) else None
     if not isinstance(found, dict) or not isinstance(found.get("child"), str):
         return ""

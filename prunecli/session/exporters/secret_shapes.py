@@ -1,6 +1,6 @@
 """The shapes of secrets: prefixes, lengths and alphabets that their issuers document.
 
-A row has a name, a pattern, and texts of which every match contains at least one. Searching for these texts first
+A row has a name, a pattern, and hint texts. Each match contains at least one hint, so searching for the hints first
 makes long sessions fast to search.
 """
 
@@ -165,7 +165,7 @@ _NO_VALUE = (
     r"(?!(?:string|number|boolean|integer|object|undefined|required|optional|disabled|enabled|null|none|true|false"
     r"|unknown|changeme|example|default|process|os\.|env\.|self\.|config\.|settings\.|this\.|args\.)|\[redacted|\*{3})"
 )
-"""Words of types and of code that stand where a value could."""
+"""Type names and code that may appear in place of a value."""
 _QUOTED = r"\"(?!\[redacted)(?:[^\"\\\n]|\\.){4,4000}\"|'(?!\[redacted)[^'\n]{4,4000}'|`[^`\n$\[]{4,4000}`"
 _BARE = r"[^\s\"'$`(){}<>\[\],;|&]"
 
@@ -211,9 +211,10 @@ VALUES: tuple[tuple[str, str], ...] = (
         r"(?!\[redacted)[^\s&#\"'<>]{6,2000}",
     ),
 )
-"""(name, pattern): secrets that only their name or place gives away; what stands before them is `kept`."""
+"""(name, pattern) for secrets recognized only by their name or place. The group `kept` is the text before the
+secret."""
 VALUE_HINTS = re.compile(
     r"secret|token|pass|pwd|key|credential|auth|cookie|connection|webhook|sig|://|login|-u |--user|:\*:|:\d+:",
     re.IGNORECASE,
 )
-"""What a text contains in which one of `VALUES` may match."""
+"""A quick test: only texts that match this can match one of `VALUES`."""

@@ -1,1 +1,2 @@
-"""Readers of other programs' session files, one module per format. They return records as prunecli logs them."""
+"""Readers of other programs' session files, one module per format. They return records in the form that prunecli
+logs."""

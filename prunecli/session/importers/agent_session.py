@@ -45,7 +45,8 @@ def _origin(rows: tuple[Row, ...]) -> Origin:
 
 
 class _Reader:
-    """Turns messages into events. `_summary` collects a compaction's summary, which may span several messages."""
+    """A converter from messages to events. `_summary` collects a compaction's summary, which may span several
+    messages."""
 
     def __init__(self, to: Transcript, compactions: bool) -> None:
         self.to = to

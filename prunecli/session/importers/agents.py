@@ -1,4 +1,4 @@
-"""The agents whose sessions can be read, and where they keep them. Imports little, because starts wait for it."""
+"""The agents whose sessions can be read, and where they keep them. Imports little, because it delays startup."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -8,11 +8,12 @@ from prunecli.errors import UsageError
 from prunecli.paths import Places, absolute
 
 ENDS = (".jsonl", ".json", ".jsonl.gz", ".json.gz")
-"""How the names of session files end."""
+"""The suffixes of session files."""
 
 
 class Agent(NamedTuple):
-    """Where an agent keeps its sessions: `folder` below the home folder, or `inner` below that of a variable."""
+    """Where an agent keeps its sessions: `folder` below the home folder, or `inner` below the folder that an
+    environment variable names."""
 
     title: str
     variable: str
@@ -49,12 +50,12 @@ AGENTS = tuple(f"@{name}" for name in KNOWN)
 
 
 def is_agent(wanted: str) -> bool:
-    """Whether this names an agent, with or without a session: `@claude`, `@codex:last`."""
+    """Return whether this names an agent, with or without a session: `@claude`, `@codex:last`."""
     return wanted.partition(":")[0] in AGENTS
 
 
 def agent_of(agent: str) -> tuple[str, Agent]:
-    """The plain name of an agent such as `@claude`, and its row. Raises UsageError for one that is not known."""
+    """Return the plain name of an agent such as `@claude`, and its row. Raises UsageError for an unknown agent."""
     name = agent.removeprefix("@")
     if name not in KNOWN:
         raise UsageError(f"no agent named {agent!r}", f"use {', '.join(AGENTS)}")
@@ -62,11 +63,11 @@ def agent_of(agent: str) -> tuple[str, Agent]:
 
 
 def title_of(agent: str) -> str:
-    """The name of an agent such as `@claude` for people. Raises UsageError for one that is not known."""
+    """Return the display name of an agent such as `@claude`. Raises UsageError for an unknown agent."""
     return agent_of(agent)[1].title
 
 
 def root_of(agent: Agent, environ: Mapping[str, str]) -> Path:
-    """The folder below which an agent keeps its sessions."""
+    """Return the folder that contains an agent's sessions."""
     moved = absolute(environ.get(agent.variable))
     return moved / agent.inner if moved else Places.of(environ).home / agent.folder

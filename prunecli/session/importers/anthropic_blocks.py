@@ -12,14 +12,15 @@ from prunecli.session.importers.transcript import Transcript, part, picture, wor
 
 
 def said(value: Json, transcript: Transcript) -> tuple[Block, ...]:
-    """The texts, images and documents of a user or tool. Raises ValueError if `value` is neither text nor list."""
+    """Return the texts, images and documents of a user or tool. Raises ValueError if `value` is neither text nor
+    list."""
     if isinstance(value, str):
         return (Text(string(value)),)
     return tuple(one for block in blocks(value) for one in _said(block, transcript))
 
 
 def answered(value: Json, transcript: Transcript) -> tuple[Block, ...]:
-    """A response's content, with calls under our tool names. Raises ValueError if `value` is neither text nor
+    """Return a response's content, with calls under our tool names. Raises ValueError if `value` is neither text nor
     list."""
     if isinstance(value, str):
         return (Text(string(value)),)
@@ -27,7 +28,7 @@ def answered(value: Json, transcript: Transcript) -> tuple[Block, ...]:
 
 
 def blocks(value: Json) -> list[dict[str, Json]]:
-    """The blocks of a content list. Raises ValueError for anything else."""
+    """Return the blocks of a content list. Raises ValueError for anything else."""
     if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
         raise ValueError("content is neither a text nor a list of blocks")
     return value

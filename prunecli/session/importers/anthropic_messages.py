@@ -19,7 +19,7 @@ _NAME = re.compile(r"[a-zA-Z0-9_-]{1,128}")
 
 
 def records_of(messages: Iterable[Mapping[str, Json]]) -> list[Record]:
-    """The records of a list of messages. Raises ValueError that names a malformed message."""
+    """Return the records of a list of messages. Raises ValueError that names a malformed message."""
     events: list[Event] = []
     names: dict[str, str] = {}
     for index, message in enumerate(messages):
@@ -64,7 +64,7 @@ def _events(message: Mapping[str, Json], names: Mapping[str, str], *, first: boo
 
 
 def _answered(content: tuple[Block, ...]) -> tuple[Block, ...]:
-    """Return the content. Raises ValueError for blocks that no response and calls that no request may hold."""
+    """Return the content. Raises ValueError for blocks that a response may not contain, and for invalid calls."""
     calls = tool_uses(content)
     if len({call.id for call in calls}) < len(calls):
         raise ValueError("two calls have the same id")

@@ -35,7 +35,7 @@ def branching(
     """Combine the main line with a branch for each leaf that no earlier line contains.
 
     `leaves` maps each leaf to the line number of its row. `line_to` returns the rows that lead to a leaf, and
-    `transcribed` their transcript, which is built only when the branch is read.
+    `transcribed` their transcript, built only when the branch is read.
     """
     others: list[Line] = []
     covered = set(places)

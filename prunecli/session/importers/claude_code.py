@@ -55,7 +55,7 @@ def read(found: Rows) -> Imported:
 
 
 def subagent_files(path: Path) -> Sequence[Path]:
-    """The files of a session's subagents, in a folder beside the session's file with the same name."""
+    """Return the files of a session's subagents, in a folder beside the session's file with the same name."""
     name = path.name.removesuffix(".gz").removesuffix(".jsonl")
     return sorted(path.parent.joinpath(name, "subagents").glob("*.jsonl*"))
 
@@ -89,7 +89,7 @@ def _node(row: Row) -> Node:
 def _by_response(rows: Iterable[Row]) -> dict[str, list[Row]]:
     """Group the rows of each response with the results of its calls.
 
-    Results of parallel calls link to the row of their own call, so no single line of parents contains them all.
+    Results of parallel calls link to the rows of their own calls, so no single chain of parents contains all of them.
     """
     found: dict[str, list[Row]] = {}
     response_of: dict[str, str] = {}
@@ -113,7 +113,7 @@ def _is_result(message: Json) -> bool:
 
 
 def _whole_line(line: Sequence[Row], by_response: dict[str, list[Row]]) -> list[Row]:
-    """A line with all rows of its responses, in file order."""
+    """Return a line with all rows of its responses, in file order."""
     whole = {row.line: row for row in line}
     for row in line:
         if row.value.get("type") == "assistant":
@@ -126,7 +126,7 @@ def _whole_line(line: Sequence[Row], by_response: dict[str, list[Row]]) -> list[
 
 
 def _transcript(origin: Origin, line: Line) -> tuple[Transcript, Places]:
-    """The events of a line, and the last seq after each of its rows."""
+    """Return the events of a line, and the last seq after each of its rows."""
     transcript = Transcript(origin)
     responses: dict[str, list[Row]] = {}
     for row in line:
@@ -143,7 +143,7 @@ def _response(row: Row) -> str:
 
 
 class Reader:
-    """Turns the rows of one line into events."""
+    """A converter from the rows of one line to events."""
 
     def __init__(self, transcript: Transcript, responses: dict[str, list[Row]]) -> None:
         self._to = transcript
@@ -184,7 +184,7 @@ class Reader:
         self._spoken(value, said(content, self._to), when)
 
     def _spoken(self, row: Json, content: Iterable[Block], when: int | None) -> None:
-        """Add content in the user's role: first what the program wrote, then what the user typed."""
+        """Add content in the user's role: first the program's text, then the user's."""
         typed: list[Block] = []
         for block in content:
             if isinstance(block, Text) and not is_typed(row, block.text):

@@ -1,7 +1,7 @@
 """Tells typed text from generated text in Claude Code's user rows.
 
 A command typed in the prompt (`!ls`, `/context`) is one row and its output the next; together they become one
-command. Other generated text becomes a notice. Newer versions record the author of a row, older ones only mark up the
+command. Other generated text becomes a notice. Newer versions record the author of a row; older ones only mark up the
 text.
 """
 
@@ -34,7 +34,7 @@ def is_typed(row: Json, text: str) -> bool:
 
 
 class Commands:
-    """Adds generated text to a transcript. A command waits for its output, which the next row may hold."""
+    """A writer of generated text to a transcript. A command waits for its output, which the next row may contain."""
 
     def __init__(self, to: Transcript) -> None:
         self._to = to
@@ -67,7 +67,7 @@ class Commands:
 
 
 def _title(row: Json, text: str) -> str:
-    """The title of a notice: its summary, first tag or sender."""
+    """Return the title of a notice: its summary, first tag or sender."""
     summary, tag = _SUMMARY.search(text), _TAG.match(text)
     kind = words(part(row.get("origin")).get("kind"))
     title = summary[1] if summary else (tag[1] if tag else kind) or "notice"

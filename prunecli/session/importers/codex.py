@@ -1,6 +1,6 @@
 """Codex's rollout files: response_item records hold the conversation, event_msg records usage and rollbacks.
 
-Codex writes a response item by item; all items up to the next result or user message form one response.
+Codex writes each response as separate items; all items up to the next result or user message form one response.
 """
 
 import re
@@ -34,7 +34,7 @@ _SHELL = re.compile(
 )
 _NOTICE = re.compile(r"\s*<(turn_aborted|subagent_notification|skill|hook_prompt|user_action|goal_context)\b")
 _AROUND_IMAGE = re.compile(r"<image(?: name=[^>]*)?>|</image>")
-"""Codex puts these around an attached image."""
+"""The tags that Codex puts around an attached image."""
 _DATA_URL = re.compile(r"data:([a-z]+/[a-z.+-]+);base64,(.*)", re.DOTALL)
 
 
@@ -71,7 +71,7 @@ def _origin(rows: Iterable[Row]) -> Origin:
 
 
 class Reader:
-    """Turns records into events. `_content` collects the current response."""
+    """A converter from records to events. `_content` collects the current response."""
 
     def __init__(self, to: Transcript) -> None:
         self.to = to
@@ -219,7 +219,7 @@ class Reader:
 
 
 def _typed(item: Json, pieces: int) -> list[bool | None]:
-    """Whether a person typed each piece of a user message; None if the file does not say."""
+    """Return whether a person typed each piece of a user message; None if the file does not say."""
     told = part(item.get("internal_chat_message_metadata_passthrough")).get("content_item_metadata")
     if not isinstance(told, list) or len(told) != pieces:
         return [None] * pieces
@@ -228,7 +228,7 @@ def _typed(item: Json, pieces: int) -> list[bool | None]:
 
 
 def _title(text: str) -> str:
-    """The title of a notice: its first tag."""
+    """Return the title of a notice: its first tag."""
     tag = re.match(r"\s*<([\w-]{1,80})", text)
     return tag[1] if tag else "notice"
 
@@ -242,7 +242,7 @@ def _reasoning(item: Json) -> str:
 
 
 def _arguments(given: Json) -> Json:
-    """A call's arguments, parsed from JSON text."""
+    """Return a call's arguments, parsed from JSON text."""
     try:
         return strict_loads(given) if isinstance(given, str) else given
     except ValueError:

@@ -1,6 +1,6 @@
-"""Finds and searches the sessions that other agents keep on this machine, in the folders where they keep them.
+"""Finds and searches the sessions of other agents on this machine, in the folders of these agents.
 
-Nothing is written, and no link is followed out of those folders. A variable that moves an agent's folder is honored.
+Writes nothing and follows no link out of those folders. Respects environment variables that move an agent's folder.
 """
 
 import os
@@ -22,15 +22,15 @@ from prunecli.session.session_search import MOST_IN_ONE, Hit, Query
 from prunecli.session.store import Listed
 
 MOST_FILES = 20_000
-"""A folder is searched until so many files are found."""
+"""The search of a folder stops after this many files."""
 _DEEPEST = 8
 _LONGEST_NAME = 4_096
 
 
 def sessions_of(agent: str, environ: Mapping[str, str]) -> list[Path]:
-    """The sessions of an agent such as `@claude`, newest first, of all directories.
+    """Return the sessions of an agent such as `@claude`, newest first, of all directories.
 
-    Each can be read by `read_source`. Raises UsageError for an agent that is not known.
+    `read_source` can read each of them. Raises UsageError for an unknown agent.
     """
     name, known = agent_of(agent)
     if name == "opencode":
@@ -43,10 +43,10 @@ def sessions_of(agent: str, environ: Mapping[str, str]) -> list[Path]:
 def listed(
     agent: str, environ: Mapping[str, str], cwd: Path | None, problems: list[str], named: str = ""
 ) -> Iterator[Listed]:
-    """The sessions of an agent with what a list shows, newest first: those of a directory, or all.
+    """Yield an agent's sessions with the facts for a list, newest first: those of a directory, or all.
 
     Sessions without a prompt and those of subagents are left out. `problems` gets a line for each file that cannot be
-    read. `named` is a part of the file's name. Raises UsageError for an agent that is not known.
+    read. `named` is a part of the file's name. Raises UsageError for an unknown agent.
     """
     name, _ = agent_of(agent)
     folders = same_folders(cwd, environ.get("PWD", "")) if cwd else ()
@@ -78,9 +78,9 @@ def listed(
 
 
 def search(sessions: Sequence[Listed], query: str) -> Iterator[Hit | int]:
-    """The hits in these sessions, in order, interleaved with the number of bytes searched so far.
+    """Yield the hits in these sessions, in order, interleaved with the number of bytes searched so far.
 
-    The numbers of the hits are those that the entries get when they are imported. Unreadable sessions are skipped.
+    The numbers of the hits are those of the entries after an import. Unreadable sessions are skipped.
     """
     wanted = Query.of(query)
     done = 0
@@ -116,7 +116,7 @@ def _in_databases(
 
 
 def files_below(folder: Path, most: int = MOST_FILES) -> Iterator[Path]:
-    """The files below a folder, in order of their paths, a bounded number; links to folders are not followed."""
+    """Yield at most `most` files below a folder, sorted by path. Links to folders are not followed."""
     found = 0
     for where, folders, files in os.walk(folder):
         folders.sort()
@@ -130,12 +130,12 @@ def files_below(folder: Path, most: int = MOST_FILES) -> Iterator[Path]:
 
 
 def session_files(folder: Path) -> list[Path]:
-    """The files below a folder that look like sessions by their names."""
+    """Return the files below a folder whose names look like those of sessions."""
     return [path for path in files_below(folder) if path.name.endswith(ENDS)]
 
 
 def _databases(environ: Mapping[str, str]) -> list[Path]:
-    """OpenCode's databases: one for each release channel, or the one that a variable names."""
+    """Return OpenCode's databases: one for each release channel, or the one that an environment variable names."""
     root = root_of(KNOWN["opencode"], environ)
     if named := environ.get("OPENCODE_DB"):
         return [root / named] if (root / named).is_file() else []
@@ -150,7 +150,7 @@ def _changed(path: Path) -> float:
 
 
 def _gemini_folder(path: Path) -> str:
-    """The directory of a Gemini CLI session, or the digest of its name, by the folder that it is in."""
+    """Return the directory of a Gemini CLI session, or the digest of its name, from the session's folder."""
     project = path.parent.parent
     try:
         with open_regular(project / ".project_root") as file:

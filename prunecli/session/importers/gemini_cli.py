@@ -98,8 +98,8 @@ def _take(message: Json, to: Transcript) -> None:
 def _asked(content: Json, to: Transcript, when: int | None) -> None:
     """Add content in the user's role: results of calls, a shell command with its output, or typed text.
 
-    Parts that follow a result, such as an image, belong to it. The contents of files that were named with @ are a
-    notice, so that they may be pruned.
+    Parts that follow a result, such as an image, belong to it. The contents of files that were named with @ become a
+    notice, which can be pruned.
     """
     results: list[list[Json]] = []
     typed: list[Block] = []
@@ -129,7 +129,7 @@ def _asked(content: Json, to: Transcript, when: int | None) -> None:
 
 
 def _answered(given: Sequence[Json], to: Transcript, when: int | None) -> None:
-    """Add the result of a call, unless the call itself has it, as in files of sessions that were not resumed."""
+    """Add the result of a call, unless the call contains it, as in files of sessions that were not resumed."""
     response = part(given[0]["functionResponse"])
     if not to.has_result(response.get("id")):
         failed = "error" in part(response.get("response"))
@@ -181,13 +181,13 @@ def _response(message: Json, to: Transcript, when: int | None) -> None:
 
 
 def _calls_among(content: Json, known: Container[Json]) -> list[Mapping[str, Json]]:
-    """The calls among a response's parts that are not known yet."""
+    """Return the calls in a response's parts that are not yet known."""
     given = [part(part(one).get("functionCall")) for one in content] if isinstance(content, list) else []
     return [call for call in given if call and call.get("id") not in known]
 
 
 def _output(result: Json, to: Transcript) -> list[Block]:
-    """A tool's output: the text of each function response, and the images in or beside it."""
+    """Return a tool's output: the text of each function response, and the images in or beside it."""
     texts, images = list[str](), list[Block]()
     for one in result if isinstance(result, list) else ():
         response = part(part(one).get("functionResponse"))

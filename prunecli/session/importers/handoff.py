@@ -1,7 +1,7 @@
-"""Goes on with a session of another agent: finds it by what was typed, imports it once, and says what was left out.
+"""Continues another agent's session: finds it by its name or id, imports it once, and reports what was left out.
 
-`@claude` means the sessions of Claude Code in this directory, `@claude:last` the newest, `@claude:ID` one of them by
-its id there, a unique prefix of it, or its name.
+`@claude` means the sessions of Claude Code in this directory, and `@claude:last` the newest one. `@claude:ID` selects
+one by its id, a unique prefix of the id, or its name.
 """
 
 import re
@@ -29,19 +29,19 @@ _CONVERSATION = re.compile(
     r"(subagent|unusable|encrypted|undone|results|context_edit|compactions|branches|file references|texts|error)"
     r"|.*(blocks|parts|items|messages)$"
 )
-"""What was left out of the conversation itself; all other records are bookkeeping of the agent's program."""
+"""Kinds of omitted items that belong to the conversation; all others are bookkeeping of the agent's program."""
 
 
 @dataclass(frozen=True, slots=True)
 class HandedOver:
-    """A session of another agent as one of ours. `note` is one line for the user."""
+    """Another agent's session, imported into the store. `note` is one line for the user."""
 
     path: Path
     note: str
 
 
 def find(wanted: str, environ: Mapping[str, str], cwd: Path) -> Listed:
-    """The session that `@AGENT:ID` names, of any directory, or the only or last one of this directory.
+    """Return the session that `@AGENT:ID` names, in any directory, or else the only or last one in this directory.
 
     Raises SessionNotFound, and UsageError if several match.
     """
@@ -51,7 +51,7 @@ def find(wanted: str, environ: Mapping[str, str], cwd: Path) -> Listed:
         here = listed(agent, environ, cwd, problems)
         found = list(islice(here, 1)) if given else list(here)
     else:
-        # Most agents put the id into the file's name, so that few files have to be read; a name may be anywhere.
+        # Most agents put the id into the file's name, so few files have to be read. A name may be in any file.
         found = _matching(given, listed(agent, environ, None, problems, given[:_IN_NAMES]))
         found = found or _matching(given, listed(agent, environ, None, problems))
     if not found:
@@ -67,7 +67,7 @@ def find(wanted: str, environ: Mapping[str, str], cwd: Path) -> Listed:
 
 
 def _matching(given: str, sessions: Iterable[Listed]) -> list[Listed]:
-    """The sessions with this id, else those whose ids begin with it, else those of this name."""
+    """Return the sessions with this id, else those whose ids begin with it, else those of this name."""
     found = list(sessions)
     exact = [one for one in found if one.id == given]
     return (
@@ -85,7 +85,7 @@ def check_some(agent: str, environ: Mapping[str, str], cwd: Path) -> None:
 
 
 def _none_found(agent: str, cwd: Path, given: str, problems: Sequence[str]) -> SessionNotFound:
-    """The error for no session; it names the first files that could not be read."""
+    """Return an error that no session was found, naming the first files that could not be read."""
     where = f"with id or name {given!r}" if given else f"in {cwd}"
     hint = f"`prunecli sessions import {agent}` lists those of this directory" if given else ""
     unread = [f"cannot read {problem}" for problem in problems[:3]]
@@ -103,14 +103,14 @@ def hand_over(path: Path, agent: str, store: Store, here: Path) -> HandedOver:
 
 
 def facts_of(one: Listed, now_ms: int) -> str:
-    """Prompts, tokens of the context and age, for a list of lines."""
+    """Return a session's prompts, context tokens and age, for a line of a list."""
     prompts = f"{one.digest.prompts} prompt{'s' * (one.digest.prompts != 1)}"
     tokens = f"{short(one.digest.context)} tokens" if one.digest.context else ""
     return " · ".join(filter(None, [prompts, tokens, age(now_ms - one.changed)]))
 
 
 def kept(records: Iterable[Record]) -> dict[str, int]:
-    """How many prompts, responses, results and texts of programs a conversation has."""
+    """Return the numbers of prompts, responses, results and program texts in a conversation."""
     found = list(records)
     kinds = Counter(type(record.event) for record in found)
     others = "command", "attachment"
@@ -124,12 +124,12 @@ def kept(records: Iterable[Record]) -> dict[str, int]:
 
 
 def _counted(number: int, what: str) -> str:
-    """A number with its plural, or singular."""
+    """Return a number with its noun in the plural or singular."""
     return f"{number} {what.replace(' and ', ' or ').replace('s ', ' ').removesuffix('s') if number == 1 else what}"
 
 
 def _note(agent: str, source: Source, saved: Saved) -> str:
-    """One line: where the session comes from, what it holds and what was left out."""
+    """Return one line on the session: its origin, its contents and what was left out."""
     if not saved.made:
         return f"Opened the earlier import of this session; it has not changed in {agent} since"
     counts = ", ".join(_counted(number, what) for what, number in kept(source.records).items() if number)

@@ -1,7 +1,7 @@
-"""What a list shows of a session file of another agent, gathered without importing it.
+"""Reads the facts that a list shows about another agent's session, without importing it.
 
-Decodes only the few lines that tell: the first ones, the prompts, and the last answer. A file of another directory is
-left after its first lines. A line that another process is still writing is passed over.
+Decodes only the lines that matter: the first ones, the prompts, and the last answer. Of a file from another
+directory, only the first lines are read. A line that another process is still writing is skipped.
 """
 
 from collections.abc import Callable, Mapping
@@ -32,7 +32,7 @@ class _Reader(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class _Format:
-    """Recognize the lines of one agent by their bytes, and read them with its importer."""
+    """One agent's format: recognizes its lines by their bytes, and reads them with its importer."""
 
     reader: Callable[[Transcript], _Reader]
     is_prompt: Callable[[bytes], bool]
@@ -46,7 +46,7 @@ class _Facts:
     digest: Digest = field(default_factory=Digest)
 
     def begun(self, row: Mapping[str, Json]) -> None:
-        """Take the id, the directory and the time from one of the first rows."""
+        """Read the id, the directory and the time from one of the first rows."""
         digest, payload = self.digest, part(row.get("payload")) or row
         named = payload.get("sessionId") or (
             payload.get("id") if row.get("type") in ("session", "session_meta") else ""
@@ -58,14 +58,14 @@ class _Facts:
             digest.task = digest.id
 
     def named(self, row: Mapping[str, Json]) -> None:
-        """Take the name of the session, or the model of a turn."""
+        """Read the name of the session, or the model of a turn."""
         keys = ("customTitle", "aiTitle", "name", "title", "summary")
         name = next((found for key in keys if (found := words(row.get(key)))), "")
         self.digest.name = name or self.digest.name
         self.answered(words(part(row.get("payload")).get("model")), 0)
 
     def conversation(self, records: list[Record]) -> None:
-        """Take the prompts and answers of a transcript."""
+        """Read the prompts and answers of a transcript."""
         digest = self.digest
         for record in records:
             match record.event:
@@ -80,15 +80,15 @@ class _Facts:
                     pass
 
     def answered(self, model: str, tokens: int) -> None:
-        """Take the model and the prompt tokens of an answer."""
+        """Record the model and the prompt tokens of an answer."""
         if model and model != "<synthetic>":
             self.digest.spent[model] = [0] * 5
         self.digest.context = tokens or self.digest.context
 
 
 def head_of(path: Path, agent: str, is_here: Callable[[str], bool]) -> Digest | str | None:
-    """The facts about a session, under the agent's own id. None if it is of another directory or empty, and the
-    problem if the file cannot be read."""
+    """Return the facts about a session, under the agent's own id. Return None if it is empty or belongs to another
+    directory, or the problem if the file cannot be read."""
     facts, lines = _Facts(), _FORMATS[agent]
     transcript = Transcript(Origin("messages"))
     reader = lines.reader(transcript)
@@ -121,7 +121,7 @@ def head_of(path: Path, agent: str, is_here: Callable[[str], bool]) -> Digest | 
 
 
 def head_of_whole(path: Path) -> Digest | str | None:
-    """The same for a file that has to be read as a whole, and whose folder tells its directory."""
+    """Return the same for a file that must be read as a whole, and whose folder determines its directory."""
     try:
         source = read_source(path)
     except SessionCorrupt as error:
@@ -153,7 +153,7 @@ def _row(line: bytes) -> Mapping[str, Json]:
 
 
 def _of_message(*kinds: str) -> Callable[[Mapping[str, Json]], tuple[str, int]]:
-    """Reads model and prompt tokens of a row with a message; `kinds` are the keys of its usage that count."""
+    """Return a function that reads the model and prompt tokens of a row; `kinds` are the usage keys to add up."""
 
     def usage(row: Mapping[str, Json]) -> tuple[str, int]:
         message = part(row.get("message"))

@@ -14,7 +14,7 @@ from prunecli.model.messages import Json
 from prunecli.regular import open_regular
 
 MAX_BYTES = 1 << 30
-"""Maximum size of an unpacked file; larger files are rejected, since all of it is held in memory."""
+"""Maximum size of an unpacked file; larger files are rejected, since a file is held in memory as a whole."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ def _unpacked(path: Path, data: bytes, limit: int) -> bytes:
 
 
 def whole(data: bytes) -> Json:
-    """The file as one JSON value, or None if it is not one. Raises ValueError if it is nested too deeply."""
+    """Return the file as one JSON value, or None if it is not one. Raises ValueError if it is nested too deeply."""
     start = data[:64].lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
     if start not in (b"{", b"["):
         return None
@@ -77,7 +77,7 @@ def whole(data: bytes) -> Json:
 
 
 def rows_of(data: bytes) -> Rows:
-    """The JSON objects of a file's lines."""
+    """Return the JSON objects of a file's lines."""
     rows: list[Row] = []
     damaged: list[str] = []
     for number, line in enumerate(data.split(b"\n"), 1):

@@ -1,4 +1,4 @@
-"""Maps the tools and arguments of other agents to ours, so that strategies that name tools apply to them.
+"""Maps the tools and arguments of other agents to prunecli's, so strategies that name tools apply to them.
 
 A call without an equivalent keeps its name. The result's details keep the original name.
 """
@@ -43,7 +43,7 @@ _TOOLS: Mapping[str, tuple[str, Mapping[str, str]]] = {
 
 
 def ours(call: ToolUse) -> ToolUse:
-    """The call under our tool name; unchanged if there is none."""
+    """Return the call under prunecli's tool name; unchanged if no tool matches."""
     found = _TOOLS.get(call.name.lower())
     if found is None:
         return call

@@ -1,6 +1,6 @@
 """OpenCode's export: one JSON object with `info` and `messages`, each with its parts.
 
-Keeps cleared results, summaries and undone messages as such.
+Preserves cleared results, summaries and undone messages.
 """
 
 from collections.abc import Mapping
@@ -32,7 +32,7 @@ def is_opencode(value: Json) -> bool:
 
 
 def name_of(title: str) -> str:
-    """The name of a session with this title, "" for a title that OpenCode gives to any new one."""
+    """Return the name of a session with this title, "" for OpenCode's default title."""
     return "" if title.startswith("New session - ") else title
 
 
@@ -63,7 +63,7 @@ def read(value: Mapping[str, Json]) -> Imported:
 
 
 class _Reader:
-    """Turns messages into events. `cleared` lists calls whose results were hidden from the model."""
+    """A converter from messages to events. `cleared` lists calls whose results were hidden from the model."""
 
     def __init__(self, to: Transcript) -> None:
         self.to = to

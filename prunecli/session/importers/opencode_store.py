@@ -1,6 +1,6 @@
-"""OpenCode's database, opened for reading only: a session in it as the value that `opencode export` prints.
+"""Reads sessions from OpenCode's database, in the form that `opencode export` prints.
 
-A session is named as if the database were a folder: `opencode.db/ses_123`.
+The database is opened read-only. A session's path treats the database as a folder: `opencode.db/ses_123`.
 """
 
 import json
@@ -34,12 +34,12 @@ _ANSWER = """
 
 
 def in_store(path: Path) -> bool:
-    """Whether a path names a session in a database."""
+    """Return whether a path names a session in a database."""
     return path.parent.suffix == ".db" and path.parent.is_file()
 
 
 def sessions_in_store(store: Path) -> list[tuple[int, Path]]:
-    """The sessions of a database with the times of their last changes; () for a file that is none.
+    """Return the sessions of a database with the times of their last changes; () if the file is not a database.
 
     Sessions of subagents are left out.
     """
@@ -52,8 +52,8 @@ def sessions_in_store(store: Path) -> list[tuple[int, Path]]:
 
 
 def digests_in_store(store: Path, is_here: Callable[[str], bool]) -> list[Listed]:
-    """The sessions of the directories that `is_here` accepts, with the data for a list. Raises OSError if the file is
-    not an OpenCode database."""
+    """Return the sessions of the directories that `is_here` accepts, with the facts for a list. Raises OSError if the
+    file is not an OpenCode database."""
     query = "SELECT id, title, directory, time_created, time_updated FROM session WHERE parent_id IS NULL"
     try:
         with closing(_opened(store)) as database:
@@ -85,7 +85,8 @@ def _digest(database: sqlite3.Connection, row: tuple[Any, ...]) -> Digest:
 
 
 def export_of(path: Path) -> Json:
-    """The session that this path names. Raises SessionCorrupt for a database or a session that is not there."""
+    """Return the session that this path names. Raises SessionCorrupt if the database or the session does not
+    exist."""
     store, name = path.parent, path.name
     try:
         with closing(_opened(store)) as database:

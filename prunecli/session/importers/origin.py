@@ -14,8 +14,8 @@ Kind: TypeAlias = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """The session as its own program knew it. `started` is in unix ms, 0 if unknown; `agent` is that program, "" if
-    the kind of file says it."""
+    """The identity of the session in its own program. `started` is in unix ms, 0 if unknown; `agent` is that program,
+    "" if the kind of file implies it."""
 
     kind: Kind
     id: str = ""
@@ -26,7 +26,7 @@ class Origin:
     agent: str = ""
 
     def to_json(self) -> dict[str, Json]:
-        """The origin in the log's form."""
+        """Return the origin in the log's form."""
         return {
             "kind": self.kind,
             "id": self.id,

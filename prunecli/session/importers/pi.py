@@ -88,13 +88,13 @@ def _nodes(rows: Sequence[Row]) -> list[Node]:
 
 
 def _transcript(origin: Origin, line: Line) -> tuple[Transcript, Places]:
-    """The events of a line, and the last seq after each of its rows."""
+    """Return the events of a line, and the last seq after each of its rows."""
     transcript = Transcript(origin)
     return transcript, taken(transcript, line, Reader(transcript).take)
 
 
 class Reader:
-    """Turns the entries of one line into events."""
+    """A converter from the entries of one line to events."""
 
     def __init__(self, transcript: Transcript) -> None:
         self._to = transcript
@@ -220,7 +220,7 @@ class Reader:
         return found
 
     def _edit(self, value: Json, when: int | None) -> None:
-        """Add an edit that hid or replaced an entry. Kept for dropped responses and for tool results."""
+        """Add an edit that hid or replaced an entry. Only edits of responses and tool results are imported."""
         target = words(value.get("targetId"))
         replacement = value.get("replacement")
         if target in self._responses:

@@ -1,7 +1,7 @@
-"""Which folders count as one: the folder itself, however it is reached, and its place in other worktrees.
+"""Finds the folders that share their sessions: a folder under all its paths, and its place in other worktrees.
 
-Another agent may have been started through a link, or in another worktree of the same repository. Reads git's own
-small files instead of running git, so that listing sessions starts no program.
+Another agent may have been started through a link, or in another worktree of the same repository. This module reads
+git's own small files, so listing sessions does not run git.
 """
 
 from collections.abc import Iterator
@@ -14,7 +14,8 @@ _MOST_WORKTREES = 200
 
 
 def same_folders(cwd: Path, shown_as: str = "") -> tuple[Path, ...]:
-    """The folders whose sessions are those of `cwd`, itself first. `shown_as` is the shell's name for it ($PWD)."""
+    """Return the folders that share their sessions with `cwd`, starting with `cwd`. `shown_as` is the shell's
+    $PWD."""
     real = cwd.resolve()
     found = [cwd, real]
     if shown_as.startswith("/") and Path(shown_as).resolve() == real:
@@ -26,7 +27,7 @@ def same_folders(cwd: Path, shown_as: str = "") -> tuple[Path, ...]:
 
 
 def is_one_of(folder: str, folders: tuple[Path, ...]) -> bool:
-    """Whether a recorded directory is one of these, directly or through a link."""
+    """Return whether a recorded directory is one of these folders, directly or through a link."""
     if not folder.startswith("/"):
         return False
     path = Path(folder)
@@ -37,7 +38,7 @@ def is_one_of(folder: str, folders: tuple[Path, ...]) -> bool:
 
 
 def _repository(folder: Path) -> Iterator[tuple[Path, Path]]:
-    """The root of the worktree that a folder is in, and the repository's common git folder; none outside of one."""
+    """Yield the root of a folder's worktree and the repository's common git folder; nothing outside a repository."""
     for root in (folder, *folder.parents):
         git = root / ".git"
         if git.is_dir():
@@ -53,7 +54,7 @@ def _repository(folder: Path) -> Iterator[tuple[Path, Path]]:
 
 
 def _worktrees(common: Path) -> Iterator[Path]:
-    """The roots of all worktrees of a repository."""
+    """Yield the roots of all worktrees of a repository."""
     if common.name == ".git":
         yield common.parent
     for number, link in enumerate(sorted(common.glob("worktrees/*/gitdir"))):

@@ -41,7 +41,7 @@ _BY_LINES: tuple[tuple[Callable[[Row], bool], Callable[[Rows], Imported]], ...] 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A file's conversation. A `native` one is prunecli's own, so its recorded edits apply."""
+    """A file's conversation. If it is `native`, it is prunecli's own, so its recorded edits apply."""
 
     imported: Imported
     notices: tuple[str, ...] = ()
@@ -63,7 +63,7 @@ class Source:
 
     @property
     def native(self) -> bool:
-        """Return whether this is prunecli's own session."""
+        """Whether this is prunecli's own session."""
         return self.kind == "session"
 
 
@@ -94,7 +94,7 @@ def read_source(path: Path, *, compactions: bool = False) -> Source:
 
 
 def _with_messages(path: Path, imported: Imported) -> Source:
-    """The source, if there is a conversation in it. Raises SessionCorrupt otherwise."""
+    """Return the source if it contains a conversation. Raises SessionCorrupt otherwise."""
     if not any(isinstance(one.event, UserMessage | AssistantMessage) for one in imported.records):
         line, _, why = (imported.damaged or ("line 1: no messages",))[0].partition(": ")
         number = line.rpartition(" ")[2]
@@ -115,7 +115,7 @@ def _with_subagents(path: Path, imported: Imported) -> Imported:
 
 
 def _of_one_value(path: Path, value: Json) -> Imported | None:
-    """Read a file that is one JSON value; None if it has to be read line by line."""
+    """Read a file that is one JSON value; return None if it must be read line by line."""
     if isinstance(value, list):
         value = {"messages": value}
     if not isinstance(value.get("messages"), list):
@@ -131,7 +131,7 @@ def _of_one_value(path: Path, value: Json) -> Imported | None:
 
 
 def _of_lines(found: Rows, compactions: bool) -> Imported | None:
-    """Read a JSON Lines file; None if it can only be prunecli's own."""
+    """Read a JSON Lines file; return None if it can only be prunecli's own."""
     if found.rows and agent_session.is_agent_session(found.rows[0]):
         return agent_session.read(found, compactions=compactions)
     for row in found.rows[:_HEAD_ROWS]:
@@ -142,7 +142,7 @@ def _of_lines(found: Rows, compactions: bool) -> Imported | None:
 
 
 def _first_problem(found: Rows) -> tuple[int, str]:
-    """The line and reason that best explain an unknown format."""
+    """Return the line and reason that best explain an unknown format."""
     if found.rows:
         return found.rows[0].line, _UNKNOWN
     line, _, why = (found.damaged or ("line 1: empty file",))[0].partition(": ")

@@ -1,8 +1,8 @@
 """Saves an imported conversation as a session in the store, ready to be resumed.
 
 The session id is derived from the original's, so that a second import finds the first instead of copying it. An
-original that has grown since is imported as a session of its own, whose id depends on its content: the first import
-stays as it is, with all that was done in it.
+original that has grown since is imported as a separate session, whose id depends on its content. The first import
+stays unchanged, with all later work in it.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -101,7 +101,7 @@ def _file_of(store: Store, session_id: str) -> Path | None:
 
 
 def _content_of(records: Iterable[Record]) -> str:
-    """The digest of a conversation as it was read, to tell whether the original has changed."""
+    """Return the digest of a conversation as it was read, to detect changes in the original."""
     digest = sha256()
     for record in records:
         digest.update(encode_record(record))
@@ -109,7 +109,7 @@ def _content_of(records: Iterable[Record]) -> str:
 
 
 def _imported_content(path: Path) -> str:
-    """The digest that an earlier import was saved with; "" if there is none or the file cannot be read."""
+    """Return the digest that an earlier import was saved with; "" if there is none or the file cannot be read."""
     needle = f'"key":"{IMPORTED}"'.encode()
     try:
         with open_regular(path) as file:
@@ -123,7 +123,7 @@ def _imported_content(path: Path) -> str:
 def _with_head(
     started: SessionStarted, records: Sequence[Record], settings: Iterable[Event]
 ) -> Iterator[Record]:
-    """The records with the session's own first record, dense seqs, and the import's settings at the end."""
+    """Yield the records with the session's own first record, dense seqs, and the import's settings at the end."""
     first = records[0].timestamp if records else 0
     yield Record(0, first, started)
     if records and isinstance(records[0].event, SessionStarted):
@@ -137,7 +137,7 @@ def _with_head(
 
 
 def _write(path: Path, records: Sequence[Record]) -> None:
-    """Write a new session file. It gets its name when it is complete; a failure leaves nothing behind.
+    """Write a new session file. The file gets its name when it is complete; a failure leaves nothing behind.
 
     Raises StorageFailed.
     """
@@ -163,7 +163,7 @@ def _write(path: Path, records: Sequence[Record]) -> None:
 
 
 def _fingerprint(source: Source, records: Sequence[Record]) -> bytes:
-    """Three bytes: equal for imports of the same line, almost always different for others."""
+    """Return three bytes: equal for imports of the same line, almost always different for others."""
     origin = source.imported.origin
     digest = sha256(f"{origin.kind}\0{origin.id}\0{origin.started}".encode())
     for record in records[1:]:

@@ -62,7 +62,7 @@ class Transcript:
         self.add(SessionStarted(origin.id or "import", origin.cwd, origin.model), origin.started or None)
 
     def __len__(self) -> int:
-        """The number of events, which is the seq of the next one."""
+        """Return the number of events, which is the seq of the next one."""
         return len(self._events)
 
     def add(self, event: Event, when: int | None = None) -> int:
@@ -76,7 +76,7 @@ class Transcript:
             self.left_out[what] += count
 
     def user(self, content: Iterable[Block], when: int | None = None) -> int:
-        """Add a user message unless it is empty; returns its seq, or that of the next event."""
+        """Add a user message unless it is empty; return its seq, or that of the next event."""
         blocks = tuple(content)
         return self.add(UserMessage(blocks, "import"), when) if blocks else len(self)
 
@@ -86,7 +86,7 @@ class Transcript:
         return self.add(UserMessage((Text(typed), *shown), "command"), when)
 
     def notice(self, title: str, text: str | Iterable[Block], when: int | None = None) -> int:
-        """Add a text that the source's program wrote for the model. Pruning may remove all but its title."""
+        """Add a text that the source program wrote for the model. Pruning may remove everything but its title."""
         return self.command(f"[{title}]", text, when)
 
     def assistant(self, message: AssistantMessage, when: int | None = None) -> int:
@@ -100,7 +100,7 @@ class Transcript:
             self._events[seq] = (when, replace(event, usage=usage))
 
     def call(self, given_id: Json, name: Json, given: Json) -> ToolUse:
-        """A call under our tool name, with a valid and unique id."""
+        """Return a call under our tool name, with a valid and unique id."""
         source_id = given_id if isinstance(given_id, str) and given_id else f"import_{len(self._ids)}"
         plain = _NOT_IN_ID.sub("_", source_id)[:120]
         unique, number = plain, 2
@@ -127,7 +127,7 @@ class Transcript:
         *,
         is_error: bool = False,
     ) -> None:
-        """Add the result of a call. One without a call, or a second one, is left out."""
+        """Add the result of a call. A result without a call and a second result are left out."""
         call = self._calls.get(source_id) if isinstance(source_id, str) else None
         if call is None or call.answered:
             self.skip("results without an open call")
@@ -155,14 +155,14 @@ class Transcript:
     def cleared(
         self, source_ids: Iterable[Json], when: int | None = None, text: str = CLEARED, by: str = "source"
     ) -> None:
-        """Record that the source's program replaced these results with a text."""
+        """Record that the source program replaced these results with a text."""
         seqs = [self._results[one] for one in source_ids if isinstance(one, str) and one in self._results]
         if seqs:
             edits = tuple(Edit("clear", seq, self._use_id(seq), text) for seq in seqs)
             self.add(PrunApplied("strategy", edits, by, messages_removed=len(edits)), when)
 
     def dropped(self, seq: int, when: int | None = None, memo: str = "", by: str = "source") -> None:
-        """Record that the source's program dropped a response and its results. `memo` replaced them."""
+        """Record that the source program dropped a response and its results. `memo` replaced them."""
         if seq < len(self) and isinstance(self._events[seq][1], AssistantMessage):
             noted = (Edit("memo", seq, None, memo),) if memo else ()
             self.add(PrunApplied("strategy", (Edit("drop", seq), *noted), by, messages_removed=1), when)
@@ -172,7 +172,7 @@ class Transcript:
         return event.tool_use_id if isinstance(event, ToolResult) else None
 
     def records(self) -> list[Record]:
-        """All events as records with strictly increasing times."""
+        """Return all events as records with strictly increasing times."""
         records: list[Record] = []
         last = 0
         for seq, (when, event) in enumerate(self._events):
@@ -182,12 +182,12 @@ class Transcript:
 
 
 def summarized(text: str) -> str:
-    """A summary in the form sent to the model, with the same mark as our own."""
+    """Return a summary in the form sent to the model, with the same mark as prunecli's own."""
     return text if text.startswith(SUMMARIZED) else summary(text)
 
 
 def why(error: BaseException) -> str:
-    """The problem with a record, from the exception that it caused."""
+    """Return the problem with a record, from the exception that it caused."""
     if isinstance(error, TypeError | AttributeError | IndexError):
         return "not in the expected form"
     said = f"no {error.args[0]}" if isinstance(error, KeyError) and error.args else str(error)
@@ -195,7 +195,7 @@ def why(error: BaseException) -> str:
 
 
 def milliseconds(value: Json) -> int | None:
-    """Parse a time in ISO 8601 (UTC if it has no zone) or unix milliseconds; None if invalid."""
+    """Parse a time in ISO 8601 (UTC if it has no zone) or unix milliseconds; return None if invalid."""
     found: float
     if isinstance(value, str):
         try:
@@ -218,17 +218,17 @@ def count(value: Json) -> int:
 
 
 def words(value: Json) -> str:
-    """A well-formed text; "" for other values."""
+    """Return a well-formed text; "" for other values."""
     return string(value) if isinstance(value, str) else ""
 
 
 def part(value: Json) -> Mapping[str, Json]:
-    """The value if it is an object, else an empty one."""
+    """Return the value if it is an object, else an empty one."""
     return value if isinstance(value, dict) else {}
 
 
 def picture(media_type: Json, data: Json, transcript: Transcript) -> Block:
-    """An image, or a placeholder if its bytes are missing, damaged or of an unsupported type."""
+    """Return an image, or a placeholder if its bytes are missing, damaged or of an unsupported type."""
     if isinstance(media_type, str) and media_type in _PICTURES and isinstance(data, str) and data:
         try:
             if raw := binascii.a2b_base64(data, strict_mode=True):
@@ -240,7 +240,7 @@ def picture(media_type: Json, data: Json, transcript: Transcript) -> Block:
 
 
 def _size(image: bytes) -> tuple[int, int]:
-    """The width and height of an image in pixels, by which it is counted; 0 if they can't be read."""
+    """Return the width and height of an image in pixels; 0 if they can't be read."""
     try:
         header = header_of(image)
     except ValueError:

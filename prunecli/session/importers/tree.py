@@ -1,6 +1,6 @@
 """Branching conversations: rows that name their parent, and the lines from a root to each leaf.
 
-Does not recurse and does not trust the links: a parent may be missing, come later, or be the row itself.
+The code does not recurse and does not trust the links: a parent may be missing, come later, or be the row itself.
 """
 
 from collections.abc import Mapping, Sequence
@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from prunecli.session.importers.json_rows import Row
 
 MOST_BRANCHES = 50
-"""Maximum branches read from a file; each repeats everything that it shares with the main line."""
+"""Maximum branches read from a file; each one repeats the part that it shares with the main line."""
 
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A row with its id and parent. `spoken` rows are messages; a line ends at one."""
+    """A row with its id and parent. `spoken` rows are messages; each line ends at a message."""
 
     row: Row
     id: str
@@ -37,7 +37,7 @@ class Tree:
             last = node.id
 
     def line(self, leaf: str) -> list[Row]:
-        """The rows from the root to a leaf.
+        """Return the rows from the root to a leaf.
 
         If a parent is missing, perhaps on a damaged line, the previous row in the file takes its place.
         """
@@ -52,7 +52,7 @@ class Tree:
         return [node.row for node in reversed(found)]
 
     def leaves(self) -> list[str]:
-        """The ids of messages that no other message continues, in file order."""
+        """Return the ids of messages that no other message continues, in file order."""
         inner: set[str] = set()
         for node in self._nodes.values():
             if not node.spoken:
@@ -72,7 +72,8 @@ class Tree:
 
 
 def shared(main: Mapping[int, int], branch: Mapping[int, int]) -> int:
-    """The last seq that two lines share. Each maps a row's line number to the last seq made from it, in order."""
+    """Return the last seq that two lines share. Each maps a row's line number to the last seq made from it, in
+    order."""
     common = 0
     for (line, seq), (other, other_seq) in zip(main.items(), branch.items(), strict=False):
         if line != other or seq != other_seq:

@@ -1,4 +1,4 @@
-"""Replace a file's content atomically, keeping its mode, owner, attributes and links.
+"""Replaces a file's content atomically, keeping its mode, owner, attributes and links.
 
 A new file replaces the old one. If that would lose a link, the owner or an attribute, the file is written in place
 instead, with a journal beside it until the write is complete.
@@ -21,7 +21,7 @@ from prunecli.tools.files.read_journal import leftover_name, recover, write_all,
 from prunecli.tools.files.workspace import Place, opened_place, refusal
 
 MAX_BYTES = 64 * 1024 * 1024
-"""The largest file to edit or compare, in bytes; it is held in memory."""
+"""Maximum bytes of a file to edit or compare, which is held in memory."""
 LOCK_PATIENCE = 10.0
 _RETRY = 0.005
 _OLD = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -30,7 +30,7 @@ _NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 @dataclass(frozen=True, slots=True)
 class Current:
-    """A file locked by us: its descriptor, its state and its content."""
+    """A file locked by this process: its descriptor, its state and its content."""
 
     descriptor: int
     state: os.stat_result
@@ -44,7 +44,7 @@ class Current:
 
 
 def digest_of(data: bytes) -> bytes:
-    """The digest of the content."""
+    """Return the digest of the content."""
     return hashlib.sha256(data).digest()
 
 
@@ -73,7 +73,7 @@ def locked(place: Place, stop: threading.Event) -> Iterator[Current]:
 def clear_leftovers(given: str, cwd: Path, workspace: Path, added: tuple[Path, ...] = ()) -> None:
     """Clean up after an edit or write without a result, when a session is resumed after a crash.
 
-    The next edit of the same file would do the same. Raises ToolError if it cannot.
+    The next edit of the same file would do the same. Raises ToolError if that fails.
     """
     with opened_place(given, cwd, workspace, added) as place:
         if place.stat() is not None:
@@ -86,7 +86,7 @@ def clear_leftovers(given: str, cwd: Path, workspace: Path, added: tuple[Path, .
 
 
 def _open_locked(place: Place, stop: threading.Event) -> int:
-    """Open the file that now has the name, and lock it. The caller closes the descriptor."""
+    """Open the file that currently has the name, and lock it. The caller closes the descriptor."""
     for _ in range(int(LOCK_PATIENCE / _RETRY)):
         _check_editable(place)
         try:
@@ -134,7 +134,7 @@ def replace_content(place: Place, current: Current, data: bytes, stop: threading
 def create_file(place: Place, data: bytes, stop: threading.Event) -> tuple[int, int]:
     """Create a file that must not exist yet. Returns its (device, inode).
 
-    Raises ToolError if the file exists by now or cannot be created; then nothing is left behind.
+    Raises ToolError, leaving nothing behind, if the file exists by now or cannot be created.
     """
     try:
         descriptor = _temporary(place, 0o666, stop)
@@ -155,7 +155,7 @@ def create_file(place: Place, data: bytes, stop: threading.Event) -> tuple[int, 
 
 
 def _temporary(place: Place, mode: int, stop: threading.Event) -> int:
-    """A new, empty, locked file beside the place. Removes one left by a dead process. Raises OSError."""
+    """Return a new, empty, locked file beside the place. Removes one left by a dead process. Raises OSError."""
     name = leftover_name(place, "tmp")
     for _ in range(int(LOCK_PATIENCE / _RETRY)):
         created = True
@@ -179,7 +179,7 @@ def _temporary(place: Place, mode: int, stop: threading.Event) -> int:
 
 
 def _twin(place: Place, current: Current, data: bytes, stop: threading.Event) -> int | None:
-    """A temporary file with the new content and the file's mode, owner and attributes; None if they cannot be
+    """Return a temporary file with the new content and the file's mode, owner and attributes; None if they cannot be
     copied."""
     try:
         descriptor = _temporary(place, 0o600, stop)
@@ -203,7 +203,7 @@ def _twin(place: Place, current: Current, data: bytes, stop: threading.Event) ->
 
 
 def _carry_over(current: Current, descriptor: int) -> bool:
-    """Copy owner, attributes (access lists too) and mode to a new file; False if that fails."""
+    """Copy owner, attributes (including access lists) and mode to a new file; return False if that fails."""
     state = current.state
     try:
         if (os.geteuid(), os.fstat(descriptor).st_gid) != (state.st_uid, state.st_gid):
@@ -236,7 +236,8 @@ def _carry_attributes(source: int, target: int) -> None:
 
 
 def _moved_into_place(place: Place, current: Current, descriptor: int) -> tuple[int, int]:
-    """Rename the new file into place. Its lock stays held: waiters for the old file's lock wait for this one."""
+    """Rename the new file into place. Its lock stays held, so processes waiting for the old file's lock then wait for
+    this one."""
     current.held.callback(os.close, descriptor)
     try:
         _check_unchanged(place, current)
@@ -291,7 +292,7 @@ def _sync_folder(place: Place) -> None:
 
 
 def _try_lock(descriptor: int) -> bool:
-    """Lock the file; returns whether it is locked by us now. Always True on a file system without locks."""
+    """Lock the file; return whether this process now holds the lock. Always True on a file system without locks."""
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

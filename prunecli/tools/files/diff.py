@@ -1,4 +1,4 @@
-"""The change of an edit as a unified diff of bounded length."""
+"""The change made by an edit, as a unified diff of bounded length."""
 
 import io
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ class Change:
     diff: str
 
     def details(self, path: str) -> dict[str, Json]:
-        """The change as the details of a result."""
+        """Return the change as the details of a result."""
         return {
             "path": well_formed(path),
             "added": self.added,
@@ -33,7 +33,7 @@ class Change:
 
 
 def change(old: str, new: str) -> Change:
-    """The change from one text to another; equal starts and ends are not compared line by line."""
+    """Return the change from one text to another; equal starts and ends are not compared line by line."""
     from difflib import SequenceMatcher  # takes 2 ms, and only a change needs it
 
     before, after = list(io.StringIO(old)), list(io.StringIO(new))
@@ -57,7 +57,7 @@ _Opcodes = list[tuple[str, int, int, int, int]]
 
 
 def _whole(lead: int, old: int, new: int, trail: int) -> _Opcodes:
-    """One hunk that replaces everything between the equal lines."""
+    """Return one hunk that replaces everything between the equal lines."""
     return [
         ("equal", 0, lead, 0, lead),
         ("replace", lead, old - trail, lead, new - trail),
@@ -83,7 +83,7 @@ def _text(a: list[str], b: list[str], groups: list[_Opcodes], window: int) -> st
 
 
 def _range(start: int, length: int) -> str:
-    """A hunk's position as diff writes it: an empty hunk names the line before it."""
+    """Return a hunk's position in diff's notation: an empty hunk names the line before it."""
     return f"{start + 1 if length else start},{length}"
 
 

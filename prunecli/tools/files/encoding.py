@@ -19,7 +19,7 @@ class Encoding:
     unit: int = 1
 
     def encode(self, text: str) -> bytes:
-        """The text's bytes, without the mark. Raises ToolError for a character that the encoding lacks."""
+        """Return the text's bytes, without the mark. Raises ToolError for a character that the encoding lacks."""
         try:
             return text.encode(self.codec)
         except UnicodeEncodeError as error:
@@ -28,7 +28,7 @@ class Encoding:
             ) from error
 
     def decode(self, data: bytes) -> str:
-        """The text of a whole file; undecodable bytes become U+FFFD."""
+        """Return the text of a whole file; undecodable bytes become U+FFFD."""
         return data[len(self.mark) :].decode(self.codec, "replace")
 
 
@@ -42,7 +42,7 @@ _MARKED = (
 
 
 def encoding_of(data: bytes) -> Encoding:
-    """The encoding of a file's content: by its mark, else UTF-8, else Latin-1.
+    """Return the encoding of a file's content: by its mark, else UTF-8, else Latin-1.
 
     A file that is not UTF-8 but holds characters of more than one byte is read as damaged UTF-8.
     """
@@ -57,17 +57,18 @@ def encoding_of(data: bytes) -> Encoding:
 
 
 def is_binary(sample: bytes) -> bool:
-    """Whether the first bytes of a file show a binary: a NUL, unless marked as UTF-16."""
+    """Return whether a file is binary, judging by its first bytes: they contain a NUL and are not marked as
+    UTF-16."""
     marked = sample.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
     return b"\0" in sample[:SAMPLE] and (not marked or sample.startswith(codecs.BOM_UTF32_LE))
 
 
 def has_only_crlf(text: str) -> bool:
-    """Whether every line end of the text is CR LF, and there is one."""
+    """Return whether the text has line ends and all of them are CR LF."""
     ends = text.count("\n")
     return ends > 0 and ends == text.count("\r\n")
 
 
 def with_crlf(text: str) -> str:
-    """The text with every line end as CR LF."""
+    """Return the text with every line end as CR LF."""
     return text.replace("\r\n", "\n").replace("\n", "\r\n")

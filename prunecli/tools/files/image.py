@@ -1,4 +1,4 @@
-"""Identify an image by its bytes: media type, size in pixels, completeness."""
+"""Identifies an image by its bytes: media type, size in pixels, completeness."""
 
 import struct
 import zlib
@@ -22,7 +22,7 @@ class ImageHeader:
 
 
 def media_type_of(sample: bytes) -> str | None:
-    """The media type of a supported image, by the file's first bytes."""
+    """Return the media type of a supported image, by the file's first bytes."""
     if sample.startswith(b"\x89PNG\r\n\x1a\n"):
         return "image/png"
     if sample.startswith(b"\xff\xd8\xff"):
@@ -35,7 +35,7 @@ def media_type_of(sample: bytes) -> str | None:
 
 
 def mended(data: bytes) -> bytes:
-    """A PNG without damaged chunks that no viewer needs, such as a color profile; anything else as it is."""
+    """Return a PNG without damaged chunks that no viewer needs, such as a color profile; other data unchanged."""
     if media_type_of(data) != "image/png":
         return data
     try:
@@ -68,7 +68,7 @@ def _png(data: bytes) -> tuple[int, int]:
 
 
 def _chunks(data: bytes) -> Iterator[tuple[bytes, bytes, bool]]:
-    """The chunks of a PNG: name, bytes, and whether the checksum is right. Raises struct.error if it is cut short."""
+    """Yield the chunks of a PNG: name, bytes, and whether the checksum is right. Raises struct.error if cut short."""
     at, kind = 8, b""
     while kind != b"IEND":
         length, kind = struct.unpack_from(">I4s", data, at)

@@ -1,4 +1,4 @@
-"""Run file work in a thread that learns when its call is canceled."""
+"""Runs file work in a thread that is notified when its call is canceled."""
 
 import asyncio
 import threading
@@ -9,10 +9,10 @@ Result = TypeVar("Result")
 
 
 async def in_thread(work: Callable[[threading.Event], Result]) -> Result:
-    """Run `work` in a thread; its argument is set when the call is canceled.
+    """Run `work` in a thread. Its argument is an event that is set when the call is canceled.
 
     A canceled call waits until the work has ended, so that nothing is written after it returns; a second cancellation
-    does not wait.
+    returns at once.
     """
     stop = threading.Event()
     task = asyncio.ensure_future(asyncio.to_thread(work, stop))

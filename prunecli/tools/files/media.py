@@ -17,15 +17,14 @@ if TYPE_CHECKING:
     from PIL.Image import Image as Picture
 
 MAX_SOURCE = 64 * 1024 * 1024
-"""Larger files, in bytes, are not read."""
+"""Maximum bytes of a file to read."""
 MAX_DECODED = 100_000_000
-"""Images with more pixels are not decoded, because they would fill the memory."""
+"""Maximum pixels of an image to decode; a larger image would fill the memory."""
 MAX_PAGES = 100
 MAX_DOCUMENT = 20 * 1024 * 1024
-"""Larger PDFs, in bytes, are not sent unchanged: a request with one in base64 must stay below the endpoint's 32
-MB."""
+"""Maximum bytes of a PDF to send unchanged: a request with it in base64 must stay below the endpoint's 32 MB."""
 MAX_EXTRACTED = 4_000_000
-"""Characters of text taken from one PDF."""
+"""Maximum characters of text taken from one PDF."""
 
 _SUFFIXES = frozenset((".png", ".jpg", ".jpeg", ".gif", ".webp", ".pdf"))
 _EXIF = b"Exif\0\0"
@@ -36,12 +35,13 @@ _PAGE = re.compile(rb"/Type\s*/Page(?![a-zA-Z])")
 
 
 def is_media_name(path: str) -> bool:
-    """Whether this file name is that of an image or a PDF."""
+    """Return whether this file name is that of an image or a PDF."""
     return os.path.splitext(path)[1].lower() in _SUFFIXES
 
 
 def image_of(data: bytes, media: Media) -> Image:
-    """The image for a request: upright, and no larger than the model can see. Raises ValueError with the reason."""
+    """Return the image for a request: upright, and no larger than the model can see. Raises ValueError with the
+    reason."""
     if not media.vision:
         raise ValueError(f"{media.model} can't see images")
     data = mended(data)
@@ -58,7 +58,7 @@ def image_of(data: bytes, media: Media) -> Image:
 
 
 def _fitted(data: bytes, header: ImageHeader, media: Media) -> tuple[bytes, ImageHeader]:
-    """The image upright and in the model's size; returned without decoding if it is already."""
+    """Return the image upright and in the model's size, without decoding it if it already is."""
     scale = min(
         1.0,
         media.edge / max(header.width, header.height),
@@ -73,7 +73,7 @@ def _fitted(data: bytes, header: ImageHeader, media: Media) -> tuple[bytes, Imag
         from PIL import ImageOps
     except ImportError:
         if too_large or max(header.width, header.height) > MAX_PIXELS:
-            raise ValueError(f"it is too large to send; {_NEEDS_PILLOW} to have it scaled") from None
+            raise ValueError(f"it is too large to send; {_NEEDS_PILLOW} to scale it") from None
         return data, header
     import warnings
 
@@ -96,7 +96,7 @@ def _fitted(data: bytes, header: ImageHeader, media: Media) -> tuple[bytes, Imag
 
 
 def _plain(picture: "Picture") -> "Picture":
-    """The picture in a mode that PNG and JPEG support."""
+    """Return the picture in a mode that PNG and JPEG support."""
     if picture.mode in ("L", "RGB", "RGBA"):
         return picture
     plain = picture.convert("RGBA" if "transparency" in picture.info or "A" in picture.mode else "RGB")
@@ -105,7 +105,7 @@ def _plain(picture: "Picture") -> "Picture":
 
 
 def _encoded(picture: "Picture") -> bytes:
-    """The picture as PNG, or as JPEG if it was one or would be too large."""
+    """Return the picture as PNG, or as JPEG if it was one or would be too large."""
     found = b""
     for form, options in _FORMS[_is_photo(picture) :]:
         out = io.BytesIO()
@@ -128,9 +128,10 @@ def _is_photo(picture: "Picture") -> bool:
 
 
 def document_of(data: bytes, media: Media) -> Document | None:
-    """The PDF as a block; None if the model takes only its text, as of one that is encrypted with an empty password.
+    """Return the PDF as a block; None if the model accepts only its text, and for a PDF that is encrypted with an
+    empty password.
 
-    Raises ValueError for a damaged one.
+    Raises ValueError for a damaged PDF.
     """
     if not data.startswith(b"%PDF-") or b"%%EOF" not in data[-2048:]:
         raise ValueError("damaged or cut short")
@@ -145,7 +146,7 @@ def document_of(data: bytes, media: Media) -> Document | None:
 
 
 def text_of_pdf(data: bytes) -> str:
-    """The text of a PDF, each page under its number. Raises ValueError."""
+    """Return the text of a PDF, each page under its number. Raises ValueError."""
     try:
         reader = _reader(data)
     except ImportError:
@@ -165,7 +166,7 @@ def text_of_pdf(data: bytes) -> str:
 
 
 def _reader(data: bytes) -> Any:
-    """A pypdf reader. Raises ImportError without pypdf, ValueError for a file that it can't open."""
+    """Return a pypdf reader. Raises ImportError without pypdf, ValueError for a file that it can't open."""
     import logging
 
     from pypdf import PdfReader
@@ -187,5 +188,5 @@ def _reader(data: bytes) -> Any:
 
 
 def as_tool_error(path: str, what: str, error: ValueError) -> ToolError:
-    """The error message for a file, for the model and the user."""
+    """Return the error message for a file, for the model and the user."""
     return ToolError(f"{path}: {what} can't be shown: {error}.")

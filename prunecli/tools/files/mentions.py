@@ -5,7 +5,7 @@ import re
 from typing import NamedTuple
 
 MAX_MENTIONS = 50
-"""The most things that one prompt attaches."""
+"""Maximum attachments of one prompt."""
 
 _MENTION = re.compile(
     r"""(?:^|(?<=[\s(\[{"'`,]))@(?:"([^"\n]+)(?:"|$)(#L?\d+(?:-L?\d+)?)?|([^\s@"][^\s"]*))""", re.MULTILINE
@@ -15,7 +15,7 @@ _AFTER = ".,;:!?)]}'`"
 
 
 class Mention(NamedTuple):
-    """An existing path as it is written, and the lines asked for: 0 and 0 for all of it."""
+    """An existing path as written, and the requested lines; 0 and 0 for all of it."""
 
     path: str
     first: int = 0
@@ -28,7 +28,7 @@ class Mention(NamedTuple):
 
 
 def mentions(text: str, cwd: str) -> list[Mention]:
-    """What a prompt mentions of what exists, each once, in order. Anything else is plain text."""
+    """Return the existing paths that a prompt mentions, each once, in order. Other mentions are plain text."""
     if "@" not in text:
         return []
     found = (_existing(match[1] or match[3], match[2] or "", cwd) for match in _MENTION.finditer(text))
@@ -36,7 +36,7 @@ def mentions(text: str, cwd: str) -> list[Mention]:
 
 
 def _existing(written: str, suffix: str, cwd: str) -> Mention | None:
-    """The mention if its path exists: as it is written, without lines, or without punctuation after it."""
+    """Return the mention if its path exists as written, without the lines, or without punctuation after it."""
     forms = dict.fromkeys((written, written.rstrip(_AFTER))) if not suffix else (f"{written}{suffix}",)
     for form in forms:
         if form.strip("/") and _is_there(form, cwd):

@@ -1,7 +1,7 @@
-"""Write a file in place so that a crash leaves its old or its new content.
+"""Writes a file in place so that a crash leaves its old or its new content.
 
-A journal beside the file holds both contents until the write is complete. If a journal is left over and the file
-is a mixture of both, the old content is restored.
+A journal beside the file contains both contents until the write is complete. If a journal is left over and the file
+is a mixture of both contents, the old one is restored.
 """
 
 import contextlib
@@ -16,14 +16,14 @@ _WRITE = os.O_WRONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 def leftover_name(place: Place, kind: str) -> str:
-    """The name of the new content ("tmp") or the journal beside a file, the same after a crash."""
+    """Return the name of the new content ("tmp") or the journal beside a file, the same after a crash."""
     return f".prunecli-{hashlib.sha256(os.fsencode(place.name)).hexdigest()[:16]}.{kind}"
 
 
 def written_in_place(place: Place, old: bytes, new: bytes, mode: int) -> None:
-    """Write a file in place. If that fails, restores the old content and raises OSError.
+    """Write a file in place. If that fails, restore the old content and raise OSError.
 
-    In a folder that cannot be written there is no journal; then only a crash could mix the contents.
+    In a read-only folder there is no journal, so a crash could leave a mixture of both contents.
     """
     name = leftover_name(place, "journal")
     kept = _keep(place, name, old, new)
@@ -46,7 +46,7 @@ def written_in_place(place: Place, old: bytes, new: bytes, mode: int) -> None:
 def recover(place: Place) -> None:
     """Remove the leftovers of an interrupted change, and undo a half-written one. Raises OSError.
 
-    Only for a file that is locked, or that nobody changes.
+    Call this only for a file that is locked, or that nobody changes.
     """
     with contextlib.suppress(FileNotFoundError):
         os.unlink(leftover_name(place, "tmp"), dir_fd=place.folder)
@@ -82,7 +82,7 @@ def _overwrite(descriptor: int, data: bytes) -> None:
 
 
 def _keep(place: Place, name: str, old: bytes, new: bytes) -> bool:
-    """Write the journal; False if the folder is not writable."""
+    """Write the journal; return False if the folder is not writable."""
     body = b"%b%d %d\n%b%b" % (_MAGIC, len(old), len(new), old, new)
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     try:
@@ -103,7 +103,7 @@ def _keep(place: Place, name: str, old: bytes, new: bytes) -> bool:
 
 
 def _contents(journal: bytes) -> tuple[bytes, bytes] | None:
-    """The old and the new content, or None for a journal that was not finished: then the file is untouched."""
+    """Return the old and the new content; None for an unfinished journal, in which case the file is unchanged."""
     body, digest = journal[:-32], journal[-32:]
     if not body.startswith(_MAGIC) or hashlib.sha256(body).digest() != digest:
         return None
@@ -113,7 +113,7 @@ def _contents(journal: bytes) -> tuple[bytes, bytes] | None:
 
 
 def _is_mixture(current: bytes, old: bytes, new: bytes) -> bool:
-    """Whether a content is the beginning of `new` followed by what `old` has after it."""
+    """Return whether a content is a beginning of `new` followed by the rest of `old`."""
     if current in (old, new):
         return False
     low, high = 0, min(len(current), len(new))

@@ -1,4 +1,4 @@
-"""Open a file for reading and take one page, without loading more."""
+"""Opens a file for reading and returns one page, without loading more."""
 
 import errno
 import hashlib
@@ -15,7 +15,7 @@ from prunecli.tools.files.workspace import refusal
 
 BLOCK = 1024 * 1024
 MAX_SKIPPED = 256 * 1024 * 1024
-"""Bytes to search for a page's first line: at most a quarter of a second, at a gigabyte per second."""
+"""Maximum bytes to search for a page's first line: a quarter of a second, at a gigabyte per second."""
 
 _KINDS = (
     (b"\x7fELF", "an ELF program"),
@@ -72,14 +72,14 @@ def _check_regular(state: os.stat_result, name: str) -> None:
 
 
 def kind_of(sample: bytes) -> str:
-    """The kind of a binary file, by its first bytes."""
+    """Return the kind of a binary file, by its first bytes."""
     return next((name for mark, name in _KINDS if sample.startswith(mark)), "binary data")
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Some lines of a file as bytes, the number of the first one, and the number of lines and the digest of the whole
-    file; both are None if the file is too large to read to its end."""
+    """Some lines of a file as bytes, and the number of the first line. `total` lines and the digest of the whole file
+    are None if it is too large to read to its end."""
 
     data: bytes
     first: int
@@ -96,7 +96,7 @@ def page_of(
     *,
     whole: bool,
 ) -> Page:
-    """The `lines` lines from line `first` on (from 1), or fewer once they hold more than `max_bytes`.
+    """Return the `lines` lines from line `first` on (from 1), or fewer once they hold more than `max_bytes`.
 
     With `whole`, reads a file that is not too large to its end, for the number of lines and the digest.
 
@@ -145,7 +145,7 @@ def _lines_of(taken: bytearray, lines: int) -> bytes:
 
 
 def _after_newline(data: bytes | bytearray, count: int) -> int:
-    """The offset after the `count`-th newline."""
+    """Return the offset after the `count`-th newline."""
     at = 0
     for _ in range(count):
         at = data.find(b"\n", at) + 1

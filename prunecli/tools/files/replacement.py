@@ -1,4 +1,4 @@
-"""Replace a text in a file's bytes; every other byte stays."""
+"""Replaces a text in a file's bytes; all other bytes stay unchanged."""
 
 from dataclasses import dataclass
 
@@ -20,9 +20,9 @@ class Replacement:
 
 
 def replaced(data: bytes, old: str, new: str, *, everywhere: bool) -> Replacement:
-    """The content with `old` replaced by `new`: its only occurrence, or with `everywhere` each of them.
+    """Return the content with `old` replaced by `new`: its only occurrence, or with `everywhere` all occurrences.
 
-    A text with LF line ends also matches CR LF, and its replacement in a file with only CR LF gets CR LF. Raises
+    A text with LF line ends also matches CR LF, and its replacement in a file with only CR LF gets CR LF. Raises a
     ToolError that names the number of matches, their lines, or the nearest line.
     """
     if not old:
@@ -51,14 +51,14 @@ def replaced(data: bytes, old: str, new: str, *, everywhere: bool) -> Replacemen
 
 
 def _places(data: bytes, encoding: Encoding, old: str, *, everywhere: bool) -> list[int]:
-    """Offsets of the matches, aligned to the encoding's units.
+    """Return the offsets of the matches, aligned to the encoding's units.
 
-    Overlapping matches count too (up to `_COUNTED`), unless all are to be replaced.
+    Overlapping matches are included (up to `_COUNTED`), unless all are to be replaced.
     """
     try:
         wanted = old.encode(encoding.codec)
     except UnicodeEncodeError:
-        return []  # characters outside the encoding cannot be in the file
+        return []  # characters that the encoding lacks cannot be in the file
     found, at = list[int](), data.find(wanted, len(encoding.mark))
     if encoding.unit == 1 and wanted.startswith(encoding.mark) and encoding.mark and data.startswith(wanted):
         found.append(0)
@@ -110,7 +110,7 @@ def _not_found(text: str, old: str, new: str) -> str:
 
 
 def _block_at(lines: list[str], wanted: list[str]) -> int | None:
-    """The number, from 1, of the line where the wanted lines occur in sequence, ignoring empty lines."""
+    """Return the number, from 1, of the line where the wanted lines occur in sequence, ignoring empty lines."""
     kept = [(number, line) for number, line in enumerate(lines, 1) if line.strip()]
     for index in range(len(kept) - len(wanted) + 1):
         if all(kept[index + offset][1] == line for offset, line in enumerate(wanted)):
@@ -119,7 +119,7 @@ def _block_at(lines: list[str], wanted: list[str]) -> int | None:
 
 
 def _alike(line: str, lines: list[str]) -> list[str]:
-    """At most 100 lines that share a word with a line: comparing is slow."""
+    """Return at most 100 lines that share a word with a line, since comparing is slow."""
     words = set(line.split())
     alike = {other: len(words & set(other.split())) for other in lines if len(other) < 1000}
     ranked = sorted((other for other, shared in alike.items() if shared), key=lambda other: -alike[other])

@@ -1,7 +1,7 @@
-"""Which paths usually hold credentials, told by their names alone.
+"""Tells by their names which paths usually contain credentials.
 
-One policy for every reader: permissions ask before such a file is read, and searches leave it out. Imported by the
-search process too: only what starts fast is imported.
+All readers share this policy: permissions ask before such a file is read, and searches leave it out. The search
+process imports this module too, so it imports only fast modules.
 """
 
 import re
@@ -26,7 +26,7 @@ _SECRET_PATHS = re.compile(
 
 
 def looks_secret(path: str) -> bool:
-    """Whether the path's text is one where credentials are kept, in any spelling of upper and lower case."""
+    """Return whether the path looks like one where credentials are kept, ignoring case."""
     parts = [folded(part) for part in path.split("/") if part]
     if not parts:
         return False
@@ -38,7 +38,8 @@ def looks_secret(path: str) -> bool:
 
 
 def folded(component: str) -> str:
-    """A name as the most forgiving file system compares it: no case, no invisible characters, no trailing dots."""
+    """Return a name as the most forgiving file system compares it: no case, no invisible characters, no trailing
+    dots."""
     if component.isascii():
         text = component.lower()
     else:
@@ -55,5 +56,5 @@ _HINT = re.compile(
 
 
 def may_look_secret(path: str) -> bool:
-    """A fast check before `looks_secret` for long lists of paths: False only if that is False."""
+    """Return whether a path may look secret: a fast check for long lists, False only if `looks_secret` is False."""
     return not path.isascii() or _HINT.search(path) is not None

@@ -6,7 +6,8 @@ The search process imports this module too, so it imports only fast modules.
 from collections.abc import Callable
 
 SAMPLE = 65_536
-"""Bytes at the start of a file that are searched for NUL, which marks a binary file: ripgrep's first buffer."""
+"""Bytes at the start of a file that are searched for NUL, which marks a binary file. This is ripgrep's first
+buffer."""
 
 
 def decoded(data: bytes) -> str:
@@ -15,22 +16,22 @@ def decoded(data: bytes) -> str:
 
 
 def is_text(data: bytes) -> bool:
-    """Whether the bytes equal their `decoded` text."""
+    """Return whether the bytes equal their `decoded` text."""
     return decoded(data).encode() == data
 
 
 def fitting_start(data: bytes, limit: int) -> bytes:
-    """The longest prefix of whole characters whose text takes at most `limit` bytes."""
+    """Return the longest prefix of whole characters whose text takes at most `limit` bytes."""
     return _fitting(data, limit, first_bytes)
 
 
 def fitting_end(data: bytes, limit: int) -> bytes:
-    """The longest suffix of whole characters whose text takes at most `limit` bytes."""
+    """Return the longest suffix of whole characters whose text takes at most `limit` bytes."""
     return _fitting(data, limit, last_bytes)
 
 
 def fitting_lines(data: bytes, limit: int) -> bytes:
-    """The whole lines at the start whose text takes at most `limit` bytes, or a part of an overlong first line."""
+    """Return the first whole lines whose text takes at most `limit` bytes, or a part of an overlong first line."""
     if len(data) * 3 <= limit:
         return data
     end, size = 0, 0
@@ -55,7 +56,7 @@ def _fitting(data: bytes, limit: int, part: Callable[[bytes, int], bytes]) -> by
 
 
 def first_bytes(data: bytes, count: int) -> bytes:
-    """At most `count` bytes from the start, without a partial character at the end."""
+    """Return at most `count` bytes from the start, without a partial character at the end."""
     taken = data[:count]
     for back in range(1, min(3, len(taken)) + 1):
         lead = taken[-back]
@@ -67,7 +68,7 @@ def first_bytes(data: bytes, count: int) -> bytes:
 
 
 def last_bytes(data: bytes, count: int) -> bytes:
-    """At most `count` bytes from the end, without a partial character at the start."""
+    """Return at most `count` bytes from the end, without a partial character at the start."""
     taken = data[-count:] if count else b""
     for skip in range(min(4, len(taken))):
         if taken[skip] & 0xC0 != 0x80:

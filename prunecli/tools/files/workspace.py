@@ -1,7 +1,7 @@
 """Resolves paths, and opens files in the workspace so that no link leads outside.
 
-A path is judged by the opened folder, never by its text, because the folder's descriptor stays the same whatever is
-renamed or linked meanwhile.
+A path is judged by the opened folder, never by its text, because the folder's descriptor stays the same even if
+folders are renamed or linked meanwhile.
 """
 
 import os
@@ -28,7 +28,7 @@ class Place:
     path: str
 
     def stat(self) -> os.stat_result | None:
-        """The file's state, or None if it does not exist. Raises ToolError if it can't be read."""
+        """Return the file's state, or None if it does not exist. Raises ToolError if it can't be read."""
         try:
             return os.stat(self.name, dir_fd=self.folder, follow_symlinks=False)
         except FileNotFoundError:
@@ -38,7 +38,7 @@ class Place:
 
 
 def absolute(given: str, cwd: Path) -> str:
-    """The absolute path for a path from the model: `~` is the home folder, other paths start at `cwd`.
+    """Return the absolute path for a path from the model: `~` is the home folder, other paths start at `cwd`.
 
     Nothing else is expanded or normalized: the system resolves `..`. Raises ToolError for a path that no file can
     have.
@@ -55,21 +55,21 @@ def absolute(given: str, cwd: Path) -> str:
 
 
 def seen_from(path: str, cwd: Path | str) -> str:
-    """The displayed path: relative if it is the working directory or below it."""
+    """Return the displayed path: relative if it is the working directory or below it."""
     base = str(cwd).rstrip("/")
     inside = path == base or path.startswith(f"{base}/")
     return os.path.normpath(path[len(base) + 1 :] or ".") if inside else path
 
 
 def seen_in(text: str, cwd: Path | str) -> str:
-    """The text with absolute paths below the working directory shortened as in `seen_from`."""
+    """Return the text with absolute paths below the working directory shortened, as by `seen_from`."""
     for base in dict.fromkeys((str(cwd).rstrip("/"), os.path.realpath(cwd).rstrip("/"))):
         text = re.sub(rf"(?<![\w./~-]){re.escape(base)}/(?=[^\s/])", "", text) if base else text
     return text
 
 
 def real_path(given: str, cwd: Path) -> Path:
-    """The path without links; its last parts need not exist. For judging a path, not for opening a file.
+    """Return the path without links; its last parts need not exist. For judging a path, not for opening a file.
 
     Raises ToolError if it cannot be resolved; the caller must not fall back to the given path.
     """
@@ -91,7 +91,7 @@ def real_path(given: str, cwd: Path) -> Path:
 
 
 def is_inside(path: Path, workspace: Path) -> bool:
-    """Whether a real path is the workspace or below it. Raises ToolError if the workspace is gone."""
+    """Return whether a real path is the workspace or below it. Raises ToolError if the workspace is gone."""
     try:
         return path.is_relative_to(os.path.realpath(workspace, strict=True))
     except OSError as error:
@@ -102,10 +102,10 @@ def is_inside(path: Path, workspace: Path) -> bool:
 def opened_place(
     given: str, cwd: Path, workspace: Path, added: tuple[Path, ...] = (), *, create: bool = False
 ) -> Iterator[Place]:
-    """The place of a path, with its folder held open; links are followed only inside the workspace, of which the
-    `added` folders are part.
+    """Yield the place of a path, with its folder held open. Links are followed only inside the workspace, which
+    includes the `added` folders.
 
-    With `create`, makes missing folders. Raises ToolError for a place that is outside or cannot be reached.
+    With `create`, missing folders are made. Raises ToolError for a place that is outside or cannot be reached.
     """
     path = absolute(given, cwd)
     for _ in range(MAX_LINKS):
@@ -175,8 +175,8 @@ def _made(folder: int, name: str) -> int:
 
 
 def _holds(folders: tuple[Path, ...], folder: int) -> bool:
-    """Whether an open folder is the workspace, the first of these, or an added one, or below one, determined by
-    walking up. Raises OSError."""
+    """Return whether an open folder is one of these folders or below one, determined by walking up. Raises
+    OSError."""
     roots = {_identity(folders[0]), *(_identity(one) for one in folders[1:] if one.is_dir())}
     current, last = os.dup(folder), None
     try:
@@ -198,7 +198,7 @@ def _identity(folder: Path) -> tuple[int, int]:
 
 
 def refusal(error: OSError, path: str) -> ToolError:
-    """The error for the model: path and system error; for a missing file the nearest name."""
+    """Return the error for the model: the path and the system's error; for a missing file, the nearest name."""
     text = f"{well_formed(path)}: {error.strerror or error}."
     if isinstance(error, FileNotFoundError):
         text = f"{well_formed(path)} does not exist."

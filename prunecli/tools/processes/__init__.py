@@ -1,1 +1,1 @@
-"""Run commands: their environment, their supervisor, their output."""
+"""Running commands: their environment, their supervisor and their output."""

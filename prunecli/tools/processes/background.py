@@ -1,7 +1,7 @@
 """A command in the background: its state, its kept output, and how to end it.
 
-Its supervisor keeps the output and notes the end in a private folder (`keeping.py`). So nothing is lost while the
-program is busy, and a command that was detached can be looked at by a later program.
+Its supervisor stores the output and the end in a private folder (`keeping.py`). So nothing is lost while the program
+is busy, and a later program can examine a detached command.
 """
 
 import os
@@ -18,7 +18,7 @@ from prunecli.tools.files.shown import decoded
 from prunecli.tools.processes.command import Ended, Moved
 
 CAP = 8 * 1024 * 1024
-"""Bytes of output that are kept of one command: the newest."""
+"""Maximum bytes of output kept of one command; older output is dropped."""
 _CHUNK = 65_536
 _STEP = 0.02
 _LAST = 4_096
@@ -26,7 +26,8 @@ _LAST = 4_096
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A part of the kept output: its bytes, the first line's number, and where it starts and ends in all output."""
+    """A part of the kept output: its bytes, the number of its first line, and its start and end in the whole
+    output."""
 
     data: bytes
     first_line: int
@@ -41,9 +42,9 @@ class KeptOutput:
         self.folder = folder
 
     def order(self, data: bytes, size: int, lines: int, seconds: float, cap: int = CAP) -> bytes:
-        """The order to a supervisor to keep a command's output here.
+        """Return the order that tells a supervisor to keep a command's output here.
 
-        `data` are the last of the `size` bytes and `lines` lines that were printed so far. Raises OSError.
+        `data` is the end of the `size` bytes and `lines` lines printed so far. Raises OSError.
         """
         if data:
             name = f"out.{size - len(data)}.{lines - data.count(bytes([10]))}"
@@ -54,7 +55,7 @@ class KeptOutput:
         return b"B" + "\0".join(words).encode("utf-8", "surrogateescape") + b"\n"
 
     def part(self, start: int, stop: int | None = None) -> Part:
-        """The kept output from this offset on, or from the first one that is kept."""
+        """Return the kept output from this offset on, or from the first kept byte."""
         data, at, line = bytearray(), -1, 0
         for offset, lines, path in self._files():
             with suppress(FileNotFoundError):  # deleted meanwhile
@@ -70,7 +71,7 @@ class KeptOutput:
         return Part(whole, line + 1, max(at, 0), max(at, 0) + len(whole))
 
     def tail(self, size: int) -> bytes:
-        """The last bytes, so many at most."""
+        """Return at most `size` bytes from the end."""
         data = b""
         for _, _, path in reversed(self._files()):
             with suppress(OSError), path.open("rb") as file:
@@ -81,7 +82,7 @@ class KeptOutput:
         return data[-size:]
 
     def last_line(self) -> str:
-        """The last line that is not blank, or ""."""
+        """Return the last line that is not blank, or ""."""
         lines = [line for line in decoded(self.tail(_LAST)).splitlines() if line.strip()]
         return lines[-1] if lines else ""
 
@@ -95,7 +96,7 @@ class KeptOutput:
         )
 
     def noted_end(self) -> Ended | None:
-        """How the command ended, as its supervisor noted it; None if it did not."""
+        """Return the end of the command recorded by its supervisor; None if there is no record."""
         try:
             status, timed_out = (self.folder / "end").read_text(encoding="ascii").split()
         except (OSError, ValueError):
@@ -105,18 +106,18 @@ class KeptOutput:
 
     @property
     def was_detached(self) -> bool:
-        """Whether it was to outlive its program."""
+        """Whether the command was detached from its program."""
         return (self.folder / "detached").exists()
 
     def supervisor(self) -> int:
-        """The process id of its supervisor, 0 if there is none any more."""
+        """Return the process id of its supervisor, 0 if it no longer runs."""
         try:
             descriptor = os.open(self.folder / "pid", os.O_RDWR | os.O_CLOEXEC)
         except OSError:
             return 0
         try:
             os.lockf(descriptor, os.F_TEST, 0)
-        except OSError:  # locked by the supervisor, so it lives
+        except OSError:  # locked by the supervisor, which is therefore running
             return int(os.read(descriptor, 20) or b"0")
         finally:
             os.close(descriptor)
@@ -144,11 +145,11 @@ class Child:
 
     @property
     def descriptor(self) -> int:
-        """What becomes readable when there is something to `look` at; -1 once it is over."""
+        """A descriptor that becomes readable when `look` has something to read; -1 once the command is over."""
         return self._control.fileno()
 
     def look(self) -> None:
-        """Read what the supervisor told, without waiting."""
+        """Read the messages of the supervisor, without waiting."""
         while self.over is None:
             try:
                 data = self._control.recv(_CHUNK)
@@ -195,12 +196,12 @@ class Child:
         self._order(b"D")
 
     def _order(self, order: bytes) -> None:
-        with suppress(OSError):  # it is gone, as `look` will see
+        with suppress(OSError):  # the supervisor is gone, as `look` will see
             self._control.send(order)
 
 
 def stop_detached(output: KeptOutput, seconds: float) -> bool:
-    """End a command that an earlier program detached; returns whether it is over in time."""
+    """End a command that an earlier program detached; return whether it ended in time."""
     if pid := output.supervisor():
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGTERM)

@@ -1,7 +1,7 @@
 """Runs a command in its own session under a supervisor, and passes its output on as it arrives.
 
 `run` returns when the command and everything it started have ended, when the time is up, or when the reader has
-enough; if it is canceled, it ends all processes first.
+enough; if canceled, it ends all processes first.
 """
 
 import asyncio
@@ -20,24 +20,27 @@ from prunecli.model.codec import well_formed
 
 CHUNK = 65_536
 DRAIN = 0.3
-"""Seconds to wait for output after the command has ended, while a process it started holds the pipe."""
+"""Seconds to wait for output after the command has ended, while a process that it started holds the pipe open."""
 PATIENCE = 3.0
 """Seconds beyond the grace period to wait for the supervisor before it is abandoned with its processes."""
 _LAST_CHUNKS = 16
-"""Chunks to read from the pipe at the end, because a process that cannot be ended may write forever."""
+"""Maximum chunks to read from the pipe at the end, because a process that cannot be ended may write forever."""
 
 INTERPRETER = os.path.realpath(sys.executable)
-"""Runs the programs that start commands. Not the link in a virtual environment, which may be in the workspace."""
+"""The interpreter for the start programs. It is not the link in a virtual environment, which may be in the
+workspace."""
 _START = "import sys; sys.path.insert(0, sys.argv.pop(1)); import supervise; supervise.main()"
-"""Imported instead of run as a script, so that its bytecode is cached: saves 3 ms for each command."""
+"""The supervisor is imported instead of run as a script, so that its bytecode is cached. This saves 3 ms for each
+command."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ended:
     """The end of a command.
 
-    `exit_code` is negative for a signal and None if unknown (ended by us, or the supervisor died); `left` are the
-    command lines of processes that outlived the command and were ended; `stuck` counts those that could not be ended.
+    `exit_code` is negative for a signal, and None if unknown (ended by prunecli, or the supervisor died). `left` are
+    the command lines of processes that outlived the command and were ended. `stuck` is the number of processes that
+    could not be ended.
     """
 
     exit_code: int | None
@@ -90,10 +93,10 @@ async def run_movable(
     moving: "asyncio.Future[None]",
     order: Callable[[], bytes],
 ) -> Ended | Moved:
-    """Run a command as `run` does, until `moving` is done: then it goes on in the background.
+    """Run a command like `run`, until `moving` is done; then it continues in the background.
 
-    `order` returns what its supervisor is told then (`B...` in supervise.py). Raises ToolError, also for what `order`
-    cannot do; the command is then ended.
+    `order` returns the order for its supervisor (`B...` in supervise.py). Raises ToolError, also if `order` fails;
+    the command is then ended.
     """
     process = _start(argv, cwd, env, grace, descriptors, movable=True)
     watch = _Watch(process, take)
@@ -194,11 +197,11 @@ class _Watch:
 
     @property
     def is_over(self) -> bool:
-        """Whether the command has ended, or the reader has had enough."""
+        """Whether the command has ended, or the reader has enough."""
         return any(end.done() for end in (self._exited, self._closed, self._enough))
 
     def move(self, order: bytes) -> Moved:
-        """Leave the command to its supervisor. Raises ToolError if that is gone."""
+        """Leave the command to its supervisor. Raises ToolError if the supervisor is gone."""
         try:
             self._process.control.sendall(order)
         except OSError as error:
@@ -209,7 +212,7 @@ class _Watch:
         return Moved(self._process.supervisor, self._process.control)
 
     async def until_over(self, time_limit: float, moving: "asyncio.Future[None] | None" = None) -> None:
-        """Wait until the command ends or shall move, the reader has had enough, or `time_limit` seconds pass."""
+        """Wait until the command ends or is to be moved, the reader has enough, or `time_limit` seconds pass."""
         ends = {self._exited, self._closed, self._enough, *([moving] if moving else ())}
         done, _ = await asyncio.wait(ends, timeout=time_limit, return_when=asyncio.FIRST_COMPLETED)
         self.timed_out = not done
@@ -218,7 +221,7 @@ class _Watch:
             await asyncio.wait(rest, timeout=DRAIN, return_when=asyncio.FIRST_COMPLETED)
 
     async def end(self, grace: float) -> None:
-        """End all remaining processes and wait for them; a cancellation only hurries this."""
+        """End all remaining processes and wait for them. A cancellation only speeds this up."""
         self._order(b"K" if self._enough.done() else b"S" if self._exited.done() else b"T")
         deadline = self._loop.time() + grace + PATIENCE
         canceled = False
@@ -238,7 +241,7 @@ class _Watch:
             try:
                 self._process.control.send(order)
             except OSError:
-                pass  # it is gone, as `_on_control` will see
+                pass  # the supervisor is gone, as `_on_control` will see
 
     def _finish(self) -> None:
         self._loop.remove_reader(self._process.output)

@@ -1,6 +1,6 @@
-"""How a tool runs a command inside the sandbox, whichever sandbox that is.
+"""The interface for running a command inside any sandbox.
 
-The runtime passes a `Confine` to the tools. `bare` is the one without a sandbox.
+The runtime passes a `Confine` to the tools. `bare` is the `Confine` without a sandbox.
 """
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
@@ -15,11 +15,11 @@ def _nothing(_: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Confined:
-    """A command as it is to be run: its words, environment and the descriptors that it inherits.
+    """A command ready to run: its words, its environment and the descriptors that it inherits.
 
-    `program` is the sandbox's own, "" without one; its processes are not the command's. `explain` returns one line
-    about what the sandbox blocked, from the output of a command that failed, or "". `afterwards` is called when the
-    command is over, and returns one line about what the sandbox took back, or "".
+    `program` is the sandbox's own program, "" if it has none; its processes are not the command's. `explain` takes
+    the output of a failed command and returns a line on what the sandbox blocked, or "". `afterwards` is called when
+    the command is over, and returns a line on files that the sandbox renamed, or "".
     """
 
     argv: Sequence[str]
@@ -31,7 +31,7 @@ class Confined:
 
 
 class Confine(Protocol):
-    """Puts a command into the sandbox; what it needs there is gone when the context ends."""
+    """A function that puts a command into the sandbox. Temporary files for it are removed when the context ends."""
 
     def __call__(
         self, argv: Sequence[str], *, cwd: str, env: Mapping[str, str], command: str
@@ -44,6 +44,6 @@ class Confine(Protocol):
 async def bare(
     argv: Sequence[str], *, cwd: str, env: Mapping[str, str], command: str
 ) -> AsyncIterator[Confined]:
-    """Run it as it is."""
+    """Yield the command unchanged, to run without a sandbox."""
     del cwd, command
     yield Confined(argv, env)

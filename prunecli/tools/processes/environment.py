@@ -1,7 +1,7 @@
-"""The environment of child processes, and how to hide our own from them.
+"""The environment of child processes, and hiding prunecli's own environment from them.
 
-A child of the same user can read /proc/PID/environ of its ancestors, so taking a key out of the child's
-environment is only half of it.
+A child of the same user can read /proc/PID/environ of its ancestors, so removing a key from the child's environment
+is not enough.
 """
 
 import os
@@ -26,7 +26,7 @@ _PR_SET_DUMPABLE = 4
 
 
 def secret_names(environ: Mapping[str, str], keys: Collection[str] = ()) -> frozenset[str]:
-    """The variables that hold a credential of ours or a copy of one, and everything named ANTHROPIC_*.
+    """Return the variables that contain one of prunecli's credentials or a copy of one, and all named ANTHROPIC_*.
 
     `keys` are the variables of the provider in use.
 
@@ -39,19 +39,19 @@ def secret_names(environ: Mapping[str, str], keys: Collection[str] = ()) -> froz
 
 
 def credential_names(environ: Mapping[str, str]) -> frozenset[str]:
-    """The variables that hold a credential of the user: by their names, or a URL with a password in them."""
+    """Return the variables with a credential of the user, found by their names or by a URL with a password."""
     found = (name for name, value in environ.items() if _CREDENTIAL.search(name) or _URL.search(value))
     return frozenset(found)
 
 
 def child_environment(environ: Mapping[str, str], keys: Collection[str] = ()) -> dict[str, str]:
-    """The environment for children: everything except `secret_names`."""
+    """Return the environment for children: everything except `secret_names`."""
     secret = secret_names(environ, keys)
     return {name: value for name, value in environ.items() if name not in secret}
 
 
 def program_in(env: Mapping[str, str], name: str) -> str | None:
-    """The absolute path of a program on the PATH; relative PATH entries are skipped."""
+    """Return the absolute path of a program on the PATH; relative PATH entries are skipped."""
     for folder in env.get("PATH", os.defpath).split(os.pathsep):
         path = os.path.join(folder, name)
         if os.path.isabs(folder) and os.path.isfile(path) and os.access(path, os.X_OK):
@@ -69,13 +69,13 @@ def _names_secret(name: str) -> bool:
 
 
 def hide_environment() -> None:
-    """Hide our environment from other processes of the same user. Call it once, at the start.
+    """Hide this process's environment from other processes of the same user. Call it once, at startup.
 
     On Linux the process becomes non-dumpable: only root can read /proc/PID/environ, fd and mem or attach ptrace, and
-    no core files are written. For root and other systems, the values of `secret_names` are overwritten in the block
-    that the process was started with, which the kernel shows. `os.environ` is a copy and does not change.
+    no core files are written. For root and on other systems, the values of `secret_names` are overwritten in the
+    process's initial environment block, which the kernel shows. `os.environ` is a copy and does not change.
     """
-    import ctypes  # takes 5 ms, which only the program itself needs
+    import ctypes  # takes 5 ms, and only the program itself needs it
 
     library = ctypes.CDLL(None)
     for address, name, value in _entries(ctypes, library):
@@ -85,7 +85,7 @@ def hide_environment() -> None:
 
 
 def _entries(ctypes: Any, library: Any) -> list[tuple[int, bytes, bytes]]:
-    """The address, name and value of each secret variable in the block that the C library knows."""
+    """Return the address, name and value of each secret variable in the C library's environment block."""
     try:
         block = ctypes.POINTER(ctypes.c_void_p).in_dll(library, "environ")
     except ValueError:

@@ -1,4 +1,4 @@
-"""Keeps the output of a command in the background in files; runs in the command's supervisor.
+"""Stores the output of a background command in files. Runs in the command's supervisor.
 
 As in supervise.py, only built-in modules are imported. `background.py` reads the files.
 """
@@ -7,11 +7,11 @@ import posix
 
 
 class Kept:
-    """The output of a command in the background: its newest bytes, in at most two files of half the cap each.
+    """The output of a background command: its newest bytes, in at most two files of half the cap each.
 
-    A file is named `out.OFFSET.LINES` after the bytes and lines before it. `pid` holds this process's id and is
-    locked while it lives; `detached` is there if the command may outlive the program; `end` at last holds the wait
-    status, -1 if the command was ended, and 1 if its time was up.
+    A file is named `out.OFFSET.LINES` after the bytes and lines before it. `pid` contains this process's id and is
+    locked while it runs. `detached` exists if the command may outlive the program. In the end, `end` contains the
+    wait status, -1 if the command was ended, and 1 if its time was up.
     """
 
     def __init__(self, folder: str, cap: int, size: int, lines: int) -> None:
@@ -32,7 +32,7 @@ class Kept:
         return posix.open(f"{self.folder}/{name}", flags, 0o600)
 
     def add(self, data: bytes) -> None:
-        """Write the next bytes. Where the disk is full, they are lost and the command goes on."""
+        """Write the next bytes. If the disk is full, they are lost and the command continues."""
         try:
             if self.room <= 0:
                 self.turn()
@@ -55,13 +55,13 @@ class Kept:
             posix.unlink(f"{self.folder}/{self.files.pop(0)}")
 
     def end(self, status: int, timed_out: bool) -> None:
-        """Note how the command ended."""
+        """Record how the command ended."""
         self.note("end", b"%d %d" % (status, timed_out))
 
     def note(self, name: str, data: bytes) -> None:
-        """Create a file with this content, whole or not at all."""
+        """Create a file with this content, completely or not at all."""
         try:
             posix.write(self.open(f"{name}.new"), data)
             posix.rename(f"{self.folder}/{name}.new", f"{self.folder}/{name}")
         except OSError:
-            pass  # the program sees when this process is gone
+            pass  # the program will notice that this process is gone

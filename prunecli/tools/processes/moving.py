@@ -1,4 +1,4 @@
-"""How a command moves to the background: what the tools bash and jobs need of the runtime's jobs."""
+"""The interface to the runtime's jobs for the tools bash and jobs: moving commands to the background."""
 
 from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, Protocol
@@ -17,19 +17,20 @@ class Jobs(Protocol):
     """The commands of a session in the background, for the tools bash and jobs."""
 
     def movable(self, *, soon: bool) -> "Moving":
-        """The way to the background of a command that begins: `soon`, or when the user asks. Raises ToolError."""
+        """Return the object that can move a new command to the background: `soon`, or when the user asks. Raises
+        ToolError."""
         ...
 
     def listed(self) -> "ToolOutput":
-        """All jobs, a line each."""
+        """Return all jobs, one line each."""
         ...
 
     async def look(self, number: int, lines: str | None, context: "ToolContext") -> "ToolOutput":
-        """A job's state, and its output: these lines, or what is new. Raises ToolError."""
+        """Return a job's state and output: these lines, or the new output. Raises ToolError."""
         ...
 
     async def wait(self, number: int, seconds: float, context: "ToolContext") -> None:
-        """Wait until a job ends, so long at most. Raises ToolError."""
+        """Wait until a job ends, for at most this many seconds. Raises ToolError."""
         ...
 
     async def stop(self, number: int) -> None:
@@ -38,7 +39,7 @@ class Jobs(Protocol):
 
 
 class Moving(Protocol):
-    """Moves one command to the background. `asked` is done when it should move."""
+    """The move of one command to the background. `asked` is done when the command should move."""
 
     asked: "asyncio.Future[None]"
     output: "KeptOutput"
@@ -46,9 +47,9 @@ class Moving(Protocol):
     def moved(
         self, moved: "Moved", command: str, box: Confined, rest: AsyncExitStack, printed: str
     ) -> "ToolOutput":
-        """The result of the call, which printed so much; `rest` is closed when the command ends."""
+        """Return the result of the call, given what the command `printed`. `rest` is closed when the command ends."""
         ...
 
     def close(self) -> None:
-        """Forget it: the call is over."""
+        """Forget the move, because the call is over."""
         ...

@@ -1,4 +1,4 @@
-"""Keep the beginning and the end of a command's output, so that memory stays bounded."""
+"""Keeps the beginning and the end of a command's output, so that memory stays bounded."""
 
 from prunecli.tools.files.shown import decoded, first_bytes, fitting_end, fitting_start, is_text, last_bytes
 
@@ -35,7 +35,7 @@ class HeadAndTail:
 
     @property
     def newest(self) -> bytes:
-        """The kept bytes without a gap: all, or the last ones."""
+        """The kept bytes without a gap: all of them, or only the last ones."""
         return self.raw if len(self.raw) == self.total else bytes(self._tail[-self._half :])
 
     @property
@@ -48,7 +48,7 @@ class HeadAndTail:
         return is_text(first_bytes(head, len(head))) and is_text(last_bytes(tail, len(tail)))
 
     def text(self, limit: int) -> tuple[str, bool]:
-        """The kept text in at most `limit` bytes of UTF-8, and whether something was left out.
+        """Return the kept text in at most `limit` bytes of UTF-8, and whether something was left out.
 
         A gap is marked as `[… 12,345,678 bytes left out …]`.
         """
@@ -64,6 +64,6 @@ class HeadAndTail:
         return f"{decoded(head)}\n[… {dropped:,} bytes left out …]\n{decoded(tail)}", True
 
     def latest(self) -> str:
-        """The last lines so far, for the screen."""
+        """Return the last lines so far, for the screen."""
         tail = (self._tail or self._head)[-LATEST_BYTES:]
         return "\n".join(decoded(bytes(tail)).splitlines()[-LATEST_LINES:])

@@ -86,7 +86,7 @@ def offer_to_the_oom_killer() -> None:
 
 
 def processes() -> dict[int, tuple[int, bytes]]:
-    """Every process of the system that is not a zombie: pid -> (parent, state)."""
+    """Return every process of the system that is not a zombie: pid -> (parent, state)."""
     found = {}
     for name in posix.listdir("/proc"):
         if not name.isdigit():
@@ -107,7 +107,7 @@ def processes() -> dict[int, tuple[int, bytes]]:
 
 
 def descendants(child: int) -> set[int]:
-    """The living processes that the command started; its group (negative) if the system cannot list them."""
+    """Return the living processes that the command started; its group (negative) if the system cannot list them."""
     if not HAS_PROC:
         return {-child} if send(-child, 0) else set()
     table, mine = processes(), {posix.getpid()}
@@ -119,7 +119,7 @@ def descendants(child: int) -> set[int]:
 
 
 def send(pid: int, number: int) -> bool:
-    """Signal a process (a group if negative); False if it is gone or may not be signaled."""
+    """Signal a process (a group if negative); return False if it is gone or may not be signaled."""
     try:
         posix.kill(pid, number)
         return True
@@ -128,10 +128,10 @@ def send(pid: int, number: int) -> bool:
 
 
 def named(pid: int) -> bytes:
-    """The command line of a process, at most 120 bytes."""
+    """Return the command line of a process, at most 120 bytes."""
     if pid < 0:
         return b"process group %d" % -pid
-    for source in ("cmdline", "comm"):  # the first is empty while a program is being exchanged for another
+    for source in ("cmdline", "comm"):  # `cmdline` is empty while the process replaces its program
         try:
             file = posix.open(f"/proc/{pid}/{source}", posix.O_RDONLY)
         except OSError:
@@ -160,8 +160,8 @@ def kill_all(child: int) -> set[int]:
 
 
 class Supervisor:
-    """One command from its start to the end of the last process it started. `reader` is where its output can be read
-    once it is in the background, -1 if it never is."""
+    """One command from its start to the end of the last process it started. `reader` is the descriptor of the
+    command's output once it is in the background, -1 if it never will be."""
 
     def __init__(self, control: int, grace: float, reader: int = -1) -> None:
         self.control = control
@@ -198,12 +198,12 @@ class Supervisor:
             if self.kept and self.is_over(self.kept):
                 return
             if not self.running and not alive and not self.movable:
-                return  # else the program's next order may still move the command
+                return  # otherwise the program's next order may still move the command
             if not self.running:
                 interval = 1.0
 
     def wait(self, seconds: float) -> bool:
-        """Wait, and keep what the command printed meanwhile. Returns whether an order is there."""
+        """Wait, and keep the command's output meanwhile. Return whether an order has arrived."""
         ready = {fd for fd, _ in self.poll.poll(seconds * 1000)}
         if self.reader in ready:
             self.keep()
@@ -225,9 +225,10 @@ class Supervisor:
             chunks -= 1
 
     def is_over(self, kept: "Kept") -> bool:
-        """End a command in the background and what it left behind, once it is over, its time is up or a signal asks.
+        """End a background command and the processes it left behind, once it is over, its time is up or a signal asks
+        for it.
 
-        Returns whether it did."""
+        Returns whether the command was ended."""
         if self.running:
             self.timed_out = bool(self.deadline) and time.monotonic() > self.deadline
             if not (self.timed_out or self.asked):
@@ -239,14 +240,14 @@ class Supervisor:
         return True
 
     def close(self, kept: "Kept") -> None:
-        """Keep the last output of a command, and note its end."""
+        """Store the last output of a command and record its end."""
         self.keep(LAST_CHUNKS)
         kept.end(self.status, self.timed_out)
 
     def background(self) -> bool:
-        """Move the command to the background: read how from the program, and begin to keep its output.
+        """Move the command to the background: read the program's order, and begin to keep the output.
 
-        Returns whether that is possible; otherwise the command is to be ended."""
+        Returns whether that is possible. If not, the caller ends the command."""
         order = b""
         while not order.endswith(b"\n"):
             byte = posix.read(self.control, 1)
@@ -275,7 +276,7 @@ class Supervisor:
         _signal.signal(TERM, ask)
 
     def reap(self) -> bool:
-        """Reap ended processes, adopted ones too; returns whether a child is left."""
+        """Reap ended processes, adopted ones too; return whether a child is left."""
         while True:
             try:
                 pid, status = posix.waitpid(-1, posix.WNOHANG)
@@ -295,7 +296,8 @@ class Supervisor:
             self.pidfd = -1
 
     def obey(self) -> bool:
-        """Carry out the program's orders, or end everything if it died. Returns whether the command is over."""
+        """Carry out the program's orders, or end everything if the program died. Return whether the command is
+        over."""
         order = self.read()
         if order == b"D":
             self.detach()
@@ -309,7 +311,8 @@ class Supervisor:
         return True
 
     def soon_over(self) -> bool:
-        """Whether what is left ends by itself at once, as a sandbox does: no look at all processes then."""
+        """Return whether the remaining processes end by themselves at once, as a sandbox does. This avoids listing
+        all processes."""
         for _ in range(MOMENTS):
             if not self.reap():
                 return True
@@ -350,7 +353,7 @@ class Supervisor:
         return order
 
     def tell(self, line: bytes) -> bool:
-        """Send a line to the program. Always True, even if the program is gone."""
+        """Send a line to the program. Return True even if the program is gone."""
         try:
             posix.write(self.control, line)
         except OSError:

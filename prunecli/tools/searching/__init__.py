@@ -1,1 +1,1 @@
-"""Find files and lines: which files a search covers, and how its results are limited."""
+"""Searching for files and lines: the files that a search covers, and the limits of its results."""

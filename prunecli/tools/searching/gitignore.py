@@ -1,4 +1,4 @@
-"""Decides which files a search skips: by .gitignore at every level and .git/info/exclude, like git and ripgrep.
+"""Decides which files a search skips, like git and ripgrep: by .gitignore at every level and .git/info/exclude.
 
 The search process imports this module too, so it imports only fast modules.
 """
@@ -25,7 +25,7 @@ class Rules:
         self._any_path = _either([regex for regex, about_name, _, _ in self._rules if not about_name])
 
     def verdict(self, path: str, name: str, is_folder: bool) -> bool | None:
-        """Whether a path is ignored, by the last matching rule; None if no rule matches."""
+        """Return whether a path is ignored, by the last matching rule; None if no rule matches."""
         if not self._any_name.fullmatch(name) and not self._any_path.fullmatch(path):
             return None
         for regex, about_name, folders_only, negated in reversed(self._rules):
@@ -35,7 +35,7 @@ class Rules:
 
 
 def _rule(line: str) -> tuple[re.Pattern[str], bool, bool, bool] | None:
-    """(pattern, name only, folders only, negated) for a line; None for a blank line or a comment."""
+    """Return (pattern, name only, folders only, negated) for a line; None for a blank line or a comment."""
     if line.startswith("#"):
         return None
     while line.endswith(" ") and not line.endswith("\\ "):
@@ -52,7 +52,7 @@ def _rule(line: str) -> tuple[re.Pattern[str], bool, bool, bool] | None:
 
 
 def _either(patterns: list[re.Pattern[str]]) -> re.Pattern[str]:
-    """One expression that matches if any pattern does, so that most paths need a single test."""
+    """Return one expression that matches if any pattern does, so that most paths need a single test."""
     return re.compile("|".join(f"(?:{pattern.pattern})" for pattern in patterns) or "(?!)", re.DOTALL)
 
 
@@ -68,12 +68,12 @@ class Level:
         self.exclude = _rules(_exclude_file(folder)) if self.is_top else None
 
     def relative(self, path: str) -> str:
-        """An absolute path inside the folder, relative to it."""
+        """Return the relative form of an absolute path inside the folder."""
         return path[self._base :]
 
 
 def levels_at(folder: str) -> tuple[Level, ...]:
-    """The levels that apply inside an absolute folder, nearest first, up to the repository's top."""
+    """Return the levels that apply inside an absolute folder, nearest first, up to the repository's top."""
     levels = list[Level]()
     while True:
         levels.append(Level(folder))
@@ -84,7 +84,7 @@ def levels_at(folder: str) -> tuple[Level, ...]:
 
 
 def is_ignored(levels: tuple[Level, ...], path: str, name: str, is_folder: bool) -> bool:
-    """Whether searches skip an absolute path, assuming its folder is not skipped."""
+    """Return whether searches skip an absolute path, assuming its folder is not skipped."""
     for kind in ("gitignore", "exclude"):
         for level in levels:
             rules: Rules | None = getattr(level, kind)
@@ -101,7 +101,8 @@ def _rules(path: str) -> Rules | None:
 
 
 def _text(path: str) -> str | None:
-    """The text of a small regular file; None for anything else, because a repository may contain a pipe instead."""
+    """Return the text of a small regular file; None for anything else, because a repository may contain a pipe
+    instead."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
@@ -117,7 +118,7 @@ def _text(path: str) -> str | None:
 
 
 def _exclude_file(folder: str) -> str:
-    """The exclude file of a repository; the .git of a worktree is a file that names the shared folder."""
+    """Return the exclude file of a repository; the .git of a worktree is a file that names the shared folder."""
     git = os.path.join(folder, GIT)
     pointer = _text(git) if os.path.isfile(git) else None
     if pointer and pointer.startswith("gitdir: "):

@@ -36,13 +36,14 @@ class PathGlob:
         self._pattern = re.compile(regex_of(glob.strip("/"), braces=True), re.DOTALL)
 
     def matches(self, path: str) -> bool:
-        """Whether it matches a path relative to the start of the search, without a slash at the end."""
+        """Return whether the glob matches a path, relative to the start of the search and without a slash at the
+        end."""
         subject = path.rpartition("/")[2] if self._about_names else path
         return (self._pattern.fullmatch(subject) is not None) != self._negated
 
 
 def regex_of(glob: str, *, braces: bool) -> str:
-    """The regular expression whose full matches are those of the glob."""
+    """Return the regular expression whose full matches are those of the glob."""
     parts, at, depth = list[str](), 0, 0
     braces = braces and _balanced(glob)
     while at < len(glob):
@@ -74,13 +75,13 @@ def regex_of(glob: str, *, braces: bool) -> str:
         else:
             parts.append(re.escape(char))
         at += 1
-    if depth:  # the brace that seemed to close it stands in brackets
+    if depth:  # the apparent closing brace was inside brackets
         return regex_of(glob, braces=False)
     return "".join(parts)
 
 
 def _stars(glob: str, at: int, end: int) -> tuple[str, int]:
-    """One or more stars. Two or more that make up a whole component match across slashes."""
+    """Translate one or more stars. Two or more that make up a whole component match across slashes."""
     begins = at == 0 or glob[at - 1] == "/"
     if end - at >= 2 and begins and glob[end : end + 1] == "/":
         return "(?:.*/)?", end + 1
@@ -90,7 +91,7 @@ def _stars(glob: str, at: int, end: int) -> tuple[str, int]:
 
 
 def _bracket(glob: str, at: int) -> tuple[str, int]:
-    """A set of characters, never the slash; an unclosed bracket is a plain character."""
+    """Translate a set of characters, which never includes the slash. An unclosed bracket is a plain character."""
     start = at + 1
     negated = glob[start : start + 1] in ("!", "^")
     start += negated

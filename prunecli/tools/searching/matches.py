@@ -12,11 +12,11 @@ MAX_CHARACTERS = 500
 
 _LINE = re.compile(rb"([^\0]+)\0(\d+)([:-])([^\n]*)\n")
 _NOTICE = re.compile(rb"^[^\n\0]*binary file[^\n\0]*\n", re.MULTILINE)
-"""ripgrep's notice between the lines when it finds a NUL late in a file."""
+"""The notice that ripgrep prints between lines when it finds a NUL late in a file."""
 
 
 class Matches:
-    """Reads `PATH NUL NUMBER : LINE` (`-` for a line of context) until there are enough lines."""
+    """A reader of `PATH NUL NUMBER : LINE` (`-` for a line of context) until there are enough lines."""
 
     def __init__(self, prefix: str, max_bytes: int, wanted: Callable[[str], bool]) -> None:
         self.count = 0
@@ -29,7 +29,7 @@ class Matches:
         self._lines = list[tuple[str, int, str, str]]()
 
     def take(self, data: bytes) -> bool:
-        """Take output of the search; False once there are enough matches."""
+        """Process output of the search; return False once there are enough matches."""
         self._unread += data
         at = 0
         while found := _LINE.match(self._unread, at):
@@ -65,7 +65,7 @@ class Matches:
         return True
 
     def text(self, *, separated: bool) -> str:
-        """The lines as `path:number:line`; with `separated`, `--` between lines that are not adjacent."""
+        """Return the lines as `path:number:line`; with `separated`, `--` between lines that are not adjacent."""
         lines, last = list[str](), ("", 0)
         for path, number, mark, line in self._lines:
             if separated and lines and (path, number - 1) != last:

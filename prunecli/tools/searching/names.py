@@ -11,14 +11,14 @@ _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 
 def shown_name(name: str) -> str:
-    """The name with control characters as escapes and invalid bytes as U+FFFD."""
+    """Return the name with control characters as escapes and invalid bytes as U+FFFD."""
     return _CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", well_formed(name))
 
 
 def names_in(
     path: str, limit: int, leave_out: Callable[[str, bool], bool] = lambda _name, _is_folder: False
 ) -> tuple[list[str], int]:
-    """The first `limit` names, and how many more there are. Raises OSError."""
+    """Return the first `limit` names, and how many more there are. Raises OSError."""
     more = 0
 
     def entries() -> Iterable[tuple[str, bool]]:
@@ -39,4 +39,4 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
     try:
         return entry.is_dir()
     except OSError:
-        return False  # a link that leads nowhere readable
+        return False  # the target is missing or unreadable

@@ -21,16 +21,17 @@ MAX_COLUMNS = 4096
 MAX_LINE = 1 << 24
 BAD_PATTERN = 2
 MAX_ENTRIES = 20_000
-"""Directory entries looked through for secrets, by whichever search."""
+"""Maximum directory entries that any search examines for secrets."""
 PACKAGES = frozenset({".git", ".hg", "node_modules", "site-packages"})
-"""Folders of version control and of installed packages: their files are no secrets of the user."""
+"""Folders of version control and installed packages, whose files are not the user's secrets."""
 
 _ONE_LINE_ONLY = re.compile(r"\\[AZ]|\(\?[<!=(]")
 """Patterns that may match a line alone but not among other lines; with these, blocks are not searched first."""
 
 
 def main() -> None:
-    """Arguments: `names ROOT GLOB`, `secrets ROOT`, or `lines ROOT ONLY_FILE GLOB IGNORE_CASE CONTEXT PATTERN`."""
+    """Run with the arguments `names ROOT GLOB`, `secrets ROOT`, or `lines ROOT ONLY_FILE GLOB IGNORE_CASE CONTEXT
+    PATTERN`."""
     what, root, *rest = sys.argv[1:]
     status = 0
     try:
@@ -55,9 +56,10 @@ def print_names(root: str, glob: str) -> None:
 
 
 def print_secrets(root: str) -> None:
-    """The paths of files that may contain secrets, whether ignored or not, each with a NUL after it.
+    """Print the paths of files that may contain secrets, ignored or not, each followed by NUL.
 
-    A hard link that may lead to one is among them. After MAX_ENTRIES entries an empty path says that there are more.
+    Possible hard links to such files are included. After MAX_ENTRIES entries, an empty path means that there are
+    more.
     """
     secret, linked, left = list[str](), list[tuple[str, tuple[int, int]]](), MAX_ENTRIES
     for inside, folders, names in os.walk(root):
@@ -78,7 +80,7 @@ def print_secrets(root: str) -> None:
 
 
 def _linked(path: str) -> tuple[int, int] | None:
-    """The (device, inode) of a file that has more than one name."""
+    """Return the (device, inode) of a file that has more than one name."""
     try:
         status = os.lstat(path)
     except OSError:
@@ -102,7 +104,7 @@ def print_lines(root: str, only: str, glob: str, ignore_case: str, context: str,
 
 
 class Search:
-    """One pattern, matched line by line. Raises re.error for an invalid one."""
+    """A search for one pattern, matched line by line. Raises re.error for an invalid pattern."""
 
     def __init__(
         self, pattern: str, ignore_case: bool, context: int, write: Callable[[bytes], object]
@@ -114,7 +116,7 @@ class Search:
         self._write = write
 
     def file(self, root: str, path: str) -> bool:
-        """Print the matches in a file; returns whether there were any. An unreadable file has none."""
+        """Print the matches in a file; return whether there were any. An unreadable file has none."""
         try:
             descriptor = os.open(os.path.join(root, path), os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         except OSError:
@@ -156,7 +158,7 @@ class Search:
 
 
 def _blocks(file: FileIO) -> Iterator[str]:
-    """The text of a file in pieces of whole lines with their newlines, up to the first piece with a NUL.
+    """Yield the text of a file in pieces of whole lines with their newlines, up to the first piece with a NUL.
 
     The pieces are as large as ripgrep's, so that both stop at the same line.
     """

@@ -1,4 +1,4 @@
-"""The scope of a search: a folder, or one file in it, and how to show its paths."""
+"""The scope of a search: a folder or one file in it, and the form of the shown paths."""
 
 import os
 import re
@@ -13,8 +13,8 @@ from prunecli.tools.files.workspace import absolute, refusal
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """`root` is the real path of a folder, `only` the name of a file in it or empty; `prefix` leads from the working
-    directory to the folder, and is absolute if the folder is elsewhere."""
+    """The scope of a search. `root` is the real path of a folder, and `only` the name of a file in it, or "".
+    `prefix` leads from the working directory to the folder, and is absolute if the folder is elsewhere."""
 
     root: str
     only: str
@@ -22,19 +22,20 @@ class Scope:
 
 
 def path_in(folder: str, glob: str) -> str:
-    """The path of a glob that is relative to a folder; one that starts with `/` or `~` is returned unchanged."""
+    """Return the path of a glob that is relative to a folder; one that starts with `/` or `~` is returned
+    unchanged."""
     return glob if glob.startswith("~") else os.path.join(folder, glob)
 
 
 def folders_of(folder: str, glob: str) -> tuple[str, ...]:
-    """The folder of a glob, and the folder that a glob with `..`, `/` or `~` leads to."""
+    """Return the folder of a glob, and the folder that a glob with `..`, `/` or `~` leads to."""
     if not glob.startswith(("/", "~")) and ".." not in glob.split("/"):
         return (folder,)
     return folder, path_in(folder, re.split(r"[*?\[{]", glob)[0])
 
 
 def scope_of(given: str, cwd: Path) -> Scope:
-    """The scope of a path. Raises ToolError if it can't be searched."""
+    """Return the scope of a path. Raises ToolError if it can't be searched."""
     path = absolute(given or ".", cwd)
     try:
         real = os.path.realpath(path, strict=True)

@@ -35,8 +35,8 @@ _RIPGREP_FLAGS = (
     "--encoding=none",
     "--sort=path",
 )
-"""The options that make ripgrep find the same files and lines, in the same order and form, as the search process; a
-test compares them."""
+"""Options that make ripgrep find the same files and lines as the search process, in the same order and form. A test
+compares them."""
 
 
 async def scan(
@@ -56,5 +56,6 @@ async def ripgrep(
 
 
 def ripgrep_of(env: Mapping[str, str], workspace: Path) -> str | None:
-    """The path of ripgrep, or None. One inside the workspace is not used, because it may come with the repository."""
+    """Return the path of ripgrep, or None. A ripgrep inside the workspace is not used, because it may come with the
+    repository."""
     return find_outside(env.get("PATH", os.defpath), "rg", str(workspace))

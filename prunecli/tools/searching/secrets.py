@@ -1,7 +1,7 @@
 """The files that a search leaves out because they may contain secrets.
 
-They are listed by their names, never by what is in them: a note that depended on the pattern would give the content
-away bit by bit.
+They are listed by their names, never by their content: a note that depended on the pattern would reveal the content
+bit by bit.
 """
 
 import os
@@ -18,9 +18,9 @@ _SHOWN = 5
 
 @dataclass(frozen=True, slots=True)
 class Secrets:
-    """The paths below `root`; without a root nothing is left out.
+    """The secret paths below `root`; without a root, nothing is left out.
 
-    `complete` is False if there were too many files to look at.
+    `complete` is False if there were too many files to examine.
     """
 
     paths: frozenset[str] = frozenset()
@@ -28,7 +28,8 @@ class Secrets:
     complete: bool = True
 
     def hold(self, path: str) -> bool:
-        """Whether the search leaves a file out. Where not all files were looked at, so are hard links."""
+        """Return whether the search leaves a file out. If not all files were examined, hard links are left out
+        too."""
         if not self.root:
             return False
         if path in self.paths or (may_look_secret(path) and looks_secret(path)):
@@ -36,7 +37,7 @@ class Secrets:
         return not self.complete and os.stat(os.path.join(self.root, path)).st_nlink > 1
 
     def note(self, scope: Scope) -> str:
-        """What the model is told, or ""."""
+        """Return the note for the model, or ""."""
         if not self.paths:
             return ""
         names = sorted(shown_name(os.path.join(scope.prefix, path)) for path in self.paths)

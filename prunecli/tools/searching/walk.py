@@ -14,7 +14,8 @@ FILE, FOLDER, OTHER = "file", "folder", "other"
 def walk(root: str, passed_over: Container[str] = ()) -> Iterator[tuple[str, str]]:
     """Yield (path relative to the root, kind) for everything below an absolute folder, folders before their contents.
 
-    Omits ignored files, names in `passed_over`, .git and unreadable folders. A link is OTHER, whatever it leads to.
+    Omits ignored files, names in `passed_over`, .git and unreadable folders. A link has the kind OTHER, regardless of
+    its target.
     """
     pending = [_Folder("", levels_at(root))]
     while pending:
@@ -48,7 +49,7 @@ class _Folder:
         self.entries: Iterator[os.DirEntry[str]] | None = None
 
     def read(self, root: str) -> None:
-        """List the folder, and add its own level before those above."""
+        """List the folder, and put its own level before the levels above."""
         path = os.path.join(root, self.relative.rstrip("/")) if self.relative else root
         try:
             with os.scandir(path) as found:

@@ -1,1 +1,1 @@
-"""Fetches web pages: addresses and what they may lead to, the download, and its text."""
+"""Fetches web pages: checks addresses, downloads pages and converts them to text."""

@@ -1,4 +1,4 @@
-"""How pages are fetched, as the runtime decides it: imported with every tool, so it imports nothing itself."""
+"""The runtime's settings for fetching pages. Every tool imports this module, so it imports no others."""
 
 import asyncio
 import socket
@@ -35,10 +35,10 @@ def _transport(proxy: str, ca_file: str) -> "httpx2.AsyncBaseTransport":
 
 @dataclass(frozen=True, slots=True)
 class Web:
-    """How pages are fetched.
+    """The settings for fetching pages.
 
-    `private` are hosts that need not be public; `route` gives the proxy and the file of certificates for a URL, each
-    "" for none. One download takes at most `seconds` and keeps at most `most` bytes.
+    `private` are hosts that need not be public. `route` returns the proxy and the certificate file for a URL, each ""
+    for none. One download takes at most `seconds` and keeps at most `most` bytes.
     """
 
     private: tuple[str, ...] = ()

@@ -1,7 +1,7 @@
 """The address of a page, and whether it may be fetched. Makes no request and looks up no name.
 
-A host is compared, shown and connected to in one ASCII form, so a name with look-alike letters is shown as `xn--...`,
-and what was checked is what is used.
+The same ASCII form of a host is checked, shown and connected to. So a name with look-alike letters is shown as
+`xn--...`.
 """
 
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ from prunecli.hosts import is_address, is_local_name, is_public, normal
 MAX_URL = 8_000
 _PORTS = {"http": 80, "https": 443}
 _IN_PATH = "/%:@!$&'()*+,;=~-._"
-"""Characters that stay as they are in a path or query; all others are percent-encoded."""
+"""Characters that stay unchanged in a path or query; all others are percent-encoded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Address:
         return is_address(self.host)
 
     def joined(self, location: str) -> str:
-        """The URL that a redirect from here leads to."""
+        """Return the URL that a redirect from here leads to."""
         try:
             return urljoin(self.url, location.strip())
         except ValueError:
@@ -52,9 +52,9 @@ class Address:
 
 
 def parsed(text: str, private: Sequence[str] = ()) -> Address:
-    """The address of a page; http becomes https unless it names a port or is listed as private.
+    """Return the address of a page; http becomes https unless it names a port or is listed as private.
 
-    Raises ToolError that says what is wrong with it.
+    Raises a ToolError that explains the problem.
     """
     text = text.strip()
     if len(text) > MAX_URL:
@@ -85,7 +85,7 @@ def parsed(text: str, private: Sequence[str] = ()) -> Address:
 
 
 def refusal(address: Address, private: Sequence[str]) -> str:
-    """Why this address is not fetched, "" if only the lookup of its name can tell."""
+    """Return why this address is not fetched; "" if that depends on the lookup of its name."""
     if listed(address, private):
         return ""
     if address.is_literal:
@@ -94,7 +94,7 @@ def refusal(address: Address, private: Sequence[str]) -> str:
 
 
 def not_public(address: Address) -> str:
-    """The error for an address inside the user's machine or network."""
+    """Return the error for an address inside the user's machine or network."""
     return (
         f"{address.site} is not on the public internet, so it was not fetched."
         f' The user can allow it: [tools.web] private = ["{address.site}"].'
@@ -102,14 +102,14 @@ def not_public(address: Address) -> str:
 
 
 def listed(address: Address, private: Sequence[str]) -> bool:
-    """Whether the user lists this host, or this host with this port, as one that may be private."""
+    """Return whether the user lists this host, or this host with this port, as one that may be private."""
     bare = f"[{address.host}]" if ":" in address.host else address.host
     wanted = {bare, f"{bare}:{address.port}"}
     return any(entry.lower() in wanted for entry in private)
 
 
 def problem(entry: str) -> str:
-    """What is wrong with an entry of that list, or ""."""
+    """Return the problem with an entry of the list of private hosts, or ""."""
     try:
         found = parsed(f"https://{entry}/")
     except ToolError:
@@ -120,7 +120,7 @@ def problem(entry: str) -> str:
 
 
 def _host(parts: SplitResult) -> str:
-    """The host in ASCII. Raises ToolError for anything but a name or a plainly written IP address."""
+    """Return the host in ASCII. Raises ToolError for anything but a name or a plainly written IP address."""
     host = parts.hostname or ""
     if not host:
         raise ToolError("The URL has no host.")
@@ -138,7 +138,7 @@ def _host(parts: SplitResult) -> str:
 
 
 def _ascii(host: str) -> str:
-    """The punycode of an international name, "" if it has none."""
+    """Return the punycode of an international name, "" if it has none."""
     import httpx2  # deferred: few hosts need it
 
     try:

@@ -1,8 +1,8 @@
-"""Downloads one address: bounded in time, bytes and redirects, and connected only to an address that was checked.
+"""Downloads one address with limits on time, bytes and redirects, connecting only to a checked IP address.
 
-A name is looked up once, addresses that are not public are left out, and the connection goes to the address that was
-checked; TLS still verifies the name. So a name that changes its address between check and connection gains nothing.
-Behind a proxy, the proxy looks names up: only a name that leads to no public address here too is refused.
+A name is looked up once, and addresses that are not public are left out. The connection goes to a checked address;
+TLS still verifies the name. So a name that changes its address between check and connection gains nothing. Behind a
+proxy, the proxy looks up names, and only a name that has no public address in the local lookup is refused.
 """
 
 import asyncio
@@ -32,8 +32,8 @@ _HEADERS = {
 
 @dataclass(frozen=True, slots=True)
 class Download:
-    """What came from `address`. `cut`: the body is longer than the limit. `elsewhere`: a redirect to another host,
-    which was not followed."""
+    """The response from `address`. `cut`: the body is longer than the limit. `elsewhere` is a redirect to another
+    host, which was not followed."""
 
     address: Address
     headers: Mapping[str, str]
@@ -64,7 +64,7 @@ async def download(address: Address, web: Web) -> Download:
 
 
 async def _get(address: Address, web: Web) -> Download | Address:
-    """The response, or the address that it redirects to. Raises ToolError for an error status."""
+    """Return the response, or the address that it redirects to. Raises ToolError for an error status."""
     async with requested(address, web, "GET", _HEADERS) as response:
         return await _answer(address, response, web)
 
@@ -73,7 +73,7 @@ async def _get(address: Address, web: Web) -> Download | Address:
 async def requested(
     address: Address, web: Web, method: str, headers: Mapping[str, str], content: bytes | None = None
 ) -> AsyncGenerator["httpx2.Response", None]:
-    """Send one request to an address that was checked; yields the response, whose body is not read yet.
+    """Send one request to a checked address and yield the response, whose body has not been read.
 
     Raises ToolError for an address that is refused, and HTTPError.
     """
@@ -108,7 +108,7 @@ async def requested(
 
 
 async def _addresses(address: Address, web: Web, *, through_proxy: bool) -> Sequence[str]:
-    """The addresses to connect to; "" to connect by name. Raises ToolError if none may be fetched from."""
+    """Return the addresses to connect to; "" to connect by name. Raises ToolError if none may be fetched from."""
     if why := refusal(address, web.private):
         raise ToolError(why)
     if address.is_literal:
@@ -126,7 +126,7 @@ async def _addresses(address: Address, web: Web, *, through_proxy: bool) -> Sequ
 
 
 def _connecting(address: Address, to: str) -> tuple[str, dict[str, str]]:
-    """The URL that leads to this IP address, and the name that TLS shall verify."""
+    """Return the URL for this IP address, and the name that TLS must verify."""
     if not to:
         return address.url, {}
     host = f"[{to}]" if ":" in to else to

@@ -1,6 +1,6 @@
-"""HTML to Markdown in a process of its own, which a hostile page may at most end.
+"""Converts HTML to Markdown in a separate process, so that a hostile page can at most end that process.
 
-The conversion is html-to-markdown's, an optional extra. `to_markdown.py` is what runs in the process.
+The converter is html-to-markdown, an optional extra. The process runs `to_markdown.py`.
 """
 
 import sys
@@ -19,7 +19,7 @@ _PACKAGE_ROOT = str(Path(__file__).parents[3])
 
 
 async def markdown(html: str, url: str) -> str:
-    """The visible main content of a page as Markdown, with absolute links. Raises ToolError."""
+    """Return the visible main content of a page as Markdown, with absolute links. Raises ToolError."""
     found = find_spec("html_to_markdown")
     if found is None or not found.submodule_search_locations:
         raise ToolError(INSTALL)

@@ -1,8 +1,8 @@
-"""The process that converts a page: its visible main content as Markdown on standard output.
+"""The process that converts a page: prints its visible main content as Markdown.
 
-Text that a person would not see is dropped, because it is where instructions to a model are hidden. html-to-markdown
-drops the common forms; what else hides an element is found here, in its attributes and in simple rules of the page's
-style sheets, and marked as hidden first.
+Text that a person would not see is dropped, because it may contain hidden instructions to a model. html-to-markdown
+drops the common forms. Other hidden elements are found here, by their attributes and by simple rules of the page's
+style sheets, and are marked as hidden first.
 """
 
 import os
@@ -14,7 +14,7 @@ from html import unescape
 MAX_MEMORY = 2_000_000_000
 MAX_DEPTH = 300
 LEAST = 200
-"""Characters below which a page without its navigation counts as empty; then all of it is shown."""
+"""Characters below which a page without its navigation counts as empty, so that the whole page is shown."""
 
 _TAG = re.compile(r"""<([a-zA-Z][\w:-]*+)((?:[^<>"']++|"[^"]*+"|'[^']*+')*+)>""")
 _ATTRIBUTE = re.compile(r"""([\w:-]++)\s*+(?:=\s*+("[^"]*+"|'[^']*+'|[^\s"'>]++))?""")
@@ -56,7 +56,7 @@ _SCRIPT_LINK = re.compile(r"\]\(\s*<?(?:javascript|data|vbscript):(?:[^()]|\([^(
 
 
 def main(descriptor: str, url: str) -> None:
-    """Convert what the descriptor holds."""
+    """Convert the page read from the descriptor."""
     resource.setrlimit(resource.RLIMIT_AS, (MAX_MEMORY, MAX_MEMORY))
     with open(int(descriptor), "rb", closefd=False) as source:
         source.seek(0)
@@ -67,7 +67,7 @@ def main(descriptor: str, url: str) -> None:
 
 
 def converted(html: str, url: str) -> str:
-    """The visible content without navigation and the like, unless little else is left."""
+    """Return the visible content without navigation and the like, unless little else is left."""
     marked = hidden_marked(html)
     content = _convert(marked, url, [*_NEVER, *_AROUND])
     return content if len(content) >= LEAST else _convert(marked, url, _NEVER)
@@ -89,7 +89,7 @@ def _convert(html: str, url: str, without: list[str]) -> str:
 
 
 def hidden_marked(html: str) -> str:
-    """The page with a `hidden` attribute on each element that its attributes or style sheets hide."""
+    """Return the page with a `hidden` attribute on each element that its attributes or style sheets hide."""
     names = _hidden_names(html)
 
     def mark(match: re.Match[str]) -> str:
@@ -100,7 +100,7 @@ def hidden_marked(html: str) -> str:
 
 
 def _hidden_names(html: str) -> frozenset[str]:
-    """The `.class` and `#id` selectors that the page's own style sheets hide, outside of media queries."""
+    """Return the `.class` and `#id` selectors that the page's own style sheets hide, outside of media queries."""
     found = set[str]()
     for sheet in _SHEET.findall(html):
         for selectors, body in _RULE.findall(_AT_RULE.sub("", _COMMENT.sub("", sheet))):
@@ -125,7 +125,7 @@ def _is_hidden(attributes: str, names: frozenset[str]) -> bool:
 
 
 def hides(style: str) -> bool:
-    """Whether declarations of a style hide their element, or its text against its background."""
+    """Return whether declarations of a style hide their element, or its text against its background."""
     plain = re.sub(r"\s+|!important", "", _COMMENT.sub("", style).lower())
     color, ground = _COLOR.search(plain), _GROUND.search(plain)
     return _HIDES.search(plain) is not None or bool(color and ground and color[1] == ground[1])

@@ -1,9 +1,9 @@
 """Decides which keys answer a question above the prompt and which are typed. Pure; times are arguments.
 
 A question must never be answered by keys meant for the prompt. Three rules ensure that:
-* Nothing answers before a moment without keys, with the question on the screen.
-* A letter or a digit answers only alone: on an empty prompt, with a pause before and after. It is typed first, so
-  that it can begin a longer text.
+* No key answers until the question has been on the screen for a moment without keys.
+* A letter or a digit answers only if typed alone: on an empty prompt, with a pause before and after. It is typed
+  first, so that it can begin a longer text.
 * Enter answers with the marked row. While something is typed, that is the row that takes a text ("No, and ...").
 """
 
@@ -26,14 +26,14 @@ class Meaning(Enum):
     ANSWERED = auto()
     """Answers with the marked row."""
     SOON = auto()
-    """Answers nothing yet: the question has only just appeared, or the typed text does not fit an answer."""
+    """Does not answer yet: the question has only just appeared, or the typed text does not fit an answer."""
 
 
 class Answering:
     """The keys of one question.
 
-    `letters` are the keys of each row; `for_text` is the row that takes typed text, None if none does; `leave` is the
-    row for Esc.
+    `letters` are the keys of each row. `for_text` is the row that accepts typed text, None if no row does. `leave` is
+    the row for Esc.
     """
 
     def __init__(self, letters: Sequence[str], *, for_text: int | None, leave: int, marked: int = 0) -> None:
@@ -43,33 +43,33 @@ class Answering:
         self._first = marked
         self.marked = marked
         self.was_moved = False
-        """Whether the user marked a row after the last change of the text."""
+        """Whether the user marked a row since the last change of the text."""
         self._text = ""
         self._since = float("inf")
         self._armed = False
         self._pending_since: float | None = None
 
     def appeared(self, at: float) -> None:
-        """Restart the silence: the question is on the screen, or visible again."""
+        """Restart the quiet period: the question has become visible."""
         self._since, self._armed, self._pending_since = at, False, None
 
     def is_ready(self, at: float) -> bool:
-        """Whether keys answer yet."""
+        """Return whether keys answer yet."""
         self._armed = self._armed or at - self._since >= QUIET_SECONDS
         return self._armed
 
     @property
     def is_pending(self) -> bool:
-        """Whether a letter is waiting for silence."""
+        """Whether a typed letter will answer if no key follows."""
         return self._pending_since is not None
 
     def due(self, at: float) -> bool:
-        """Whether the typed letter answers by now."""
+        """Return whether the typed letter answers by now."""
         since = self._pending_since
         return since is not None and at - since >= QUIET_SECONDS
 
     def holds(self, text: str) -> None:
-        """Update for the prompt's text: typing marks the row that takes it."""
+        """Update for the prompt's text: typing marks the row that accepts text."""
         if text != self._text:
             self._text, self.was_moved = text, False
             if not self.is_pending:
@@ -80,7 +80,7 @@ class Answering:
         self.marked, self.was_moved, self._pending_since = row, True, None
 
     def pasted(self, at: float) -> None:
-        """Note a paste: it is typed and answers nothing."""
+        """Handle a paste: it goes into the prompt and does not answer."""
         self._since, self._pending_since = at, None
 
     def press(self, key: str, at: float) -> Meaning:
@@ -93,7 +93,7 @@ class Answering:
             case "up" | "down":
                 self.mark((self.marked + (1 if key == "down" else -1)) % len(self._letters))
                 return Meaning.MARKED
-            case "enter" if pending:  # "y", Enter: the silence is counted from Enter
+            case "enter" if pending:  # "y", Enter: the quiet period starts at Enter
                 self._pending_since = at
                 return Meaning.MARKED
             case "enter":

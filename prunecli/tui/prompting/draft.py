@@ -1,6 +1,6 @@
 """The unsent prompt, kept in a file so that a crash does not lose it.
 
-Imported before the first frame: imports needed only to read and write are local.
+Imported before the first frame, so imports needed only for reading and writing are local.
 """
 
 import os
@@ -36,7 +36,7 @@ class DraftFile:
     """The draft of one running program, which holds a lock while it runs.
 
     A second program in the same directory has its own draft. The next program takes over a draft left by a crash or
-    an exit. Not thread-safe.
+    an exit. The class is not thread-safe.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -55,7 +55,7 @@ class DraftFile:
         """Take over the newest draft without an owner, or an empty one. Raises OSError."""
         try:
             found = sorted(self.path.parent.glob("*.json"), key=lambda path: path.stat().st_mtime_ns)
-        except OSError:  # it was just removed
+        except OSError:  # just removed
             return Draft()
         for path in reversed(found):
             lock_path = path.with_suffix(".lock")
@@ -89,7 +89,7 @@ class DraftFile:
 
 
 def _locked(path: Path) -> int | None:
-    """Lock a file and return its descriptor; None if another program holds the lock."""
+    """Lock a file and return its descriptor; return None if another program holds the lock."""
     import fcntl
 
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)

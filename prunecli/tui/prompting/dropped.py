@@ -1,4 +1,4 @@
-"""Images and PDF files dropped on the terminal: it pastes their paths, quoted, escaped or as file:// addresses."""
+"""Images and PDF files dropped on the terminal, which pastes their paths quoted, escaped or as file:// addresses."""
 
 import os
 import shlex
@@ -10,7 +10,7 @@ _FILE = "file://"
 
 
 def as_mentions(text: str, cwd: str) -> str | None:
-    """The mentions for a paste that is nothing but paths of images and PDF files; None for any other paste."""
+    """Return the mentions for a paste that contains only paths of images and PDF files; None for any other paste."""
     if len(text) > MAX_CHARS or not text.strip() or "\0" in text:
         return None
     paths = next((found for found in _readings(text.strip()) if found and all(map(_is_one, found))), None)
@@ -18,7 +18,7 @@ def as_mentions(text: str, cwd: str) -> str | None:
 
 
 def _readings(text: str) -> list[list[str]]:
-    """The paths that a paste may mean: as it stands, by line, and as words of a shell."""
+    """Return the possible paths in a paste: the whole text, its lines, or its words as a shell splits them."""
     lines = [_plain(line.strip()) for line in text.splitlines() if line.strip()]
     try:
         words = [_plain(word) for word in shlex.split(text)]
@@ -36,7 +36,7 @@ def _plain(path: str) -> str:
 
 
 def _is_one(path: str) -> bool:
-    """Whether this is the full path of an image or a PDF that can be mentioned."""
+    """Return whether this is the full path of an image or a PDF that can be mentioned."""
     if not os.path.isabs(path) or '"' in path or "\n" in path or not is_media_name(path):
         return False
     return os.path.isfile(path)

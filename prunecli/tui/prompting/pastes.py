@@ -1,7 +1,7 @@
-"""Large pastes: a short mark stands for each in the prompt, and the text replaces it when sent.
+"""Large pastes: a short mark replaces each one in the prompt until the prompt is sent.
 
-So every paste is sent unchanged, whatever its size and content: an editor's lines would lose some control characters
-and line ends.
+So every paste is sent unchanged, regardless of its size and content. The editor itself would lose some control
+characters and line ends.
 """
 
 import re
@@ -15,7 +15,7 @@ INLINE_CHARS = 1_500
 
 MARK = re.compile(r"\[(?:Pasted|Image) #(\d+)[, ][^\[\]\n]*\]")
 _LINE_ENDS = re.compile("[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
-"""Characters that an editor treats as line ends and would replace by a line feed."""
+"""Characters that the editor would replace with a line feed, because it treats them as line ends."""
 
 
 def unified(text: str) -> str:
@@ -24,14 +24,14 @@ def unified(text: str) -> str:
 
 
 def fits(text: str) -> bool:
-    """Whether a text can be shown in the prompt itself: it is short, and the editor would not change it."""
+    """Return whether a text can be shown in the prompt itself: it is short, and the editor would not change it."""
     if len(text) > INLINE_CHARS or text.count("\n") >= INLINE_LINES:
         return False
     return not _LINE_ENDS.search(text) and source(text) == text.expandtabs(4)
 
 
 def expanded(typed: str, texts: Mapping[int, str]) -> str:
-    """Replace the marks in a prompt by the texts, by number."""
+    """Replace the marks in a prompt with the texts of the same numbers."""
     return MARK.sub(lambda mark: texts.get(int(mark[1]), mark[0]), typed)
 
 
@@ -42,7 +42,7 @@ class Pastes:
         self.texts: dict[int, str] = {}
 
     def mark(self, text: str, label: str = "") -> str:
-        """Store a text and return its mark, with this label in which {} is the number."""
+        """Store a text and return its mark. In `label`, {} stands for the number."""
         number = max(self.texts, default=0) + 1
         self.texts[number] = text
         if label:
@@ -56,7 +56,7 @@ class Pastes:
         return text if fits(text) else self.mark(text)
 
     def expanded(self, typed: str) -> str:
-        """Replace the marks in a prompt by their texts."""
+        """Replace the marks in a prompt with their texts."""
         return expanded(typed, self.texts)
 
     def mark_before(self, line: str, column: int) -> int:

@@ -20,12 +20,12 @@ from prunecli.tui.widgets.editor import Field
 from prunecli.tui.widgets.menu import OfferList
 
 OTHER_ROWS = 6
-"""Rows around title and list: the top border, the filter, the count, the help and the blank lines."""
+"""The rows besides title and list: the top border, the filter, the count, the help and the blank lines."""
 _ANSWERS = "Enter to select · Esc to cancel"
 
 
 class ChooseScreen(ModalScreen[str | None]):
-    """Returns the chosen value, or None. `look` is called with the marked choice."""
+    """A filterable list that returns the chosen value, or None. `look` is called with the marked choice."""
 
     DEFAULT_CSS = """
     ChooseScreen {
@@ -89,7 +89,7 @@ class ChooseScreen(ModalScreen[str | None]):
         self._list.styles.height = self._list.rows
 
     def _meant(self, query: str) -> list[str]:
-        """Return the labels that match a query, then those whose detail contains it."""
+        """Return the labels that match a query, then the labels whose detail contains it."""
         if not query:
             return list(self._by_label)
         labels = fuzzy.best(query, self._by_label, len(self._by_label))
@@ -101,7 +101,7 @@ class ChooseScreen(ModalScreen[str | None]):
         ]
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        """Apply another filter."""
+        """Apply the new filter."""
         self._fill(event.value)
         self._tell()
 
@@ -111,7 +111,7 @@ class ChooseScreen(ModalScreen[str | None]):
             self._look(self._by_label[offer.label])
 
     def on_key(self, event: events.Key) -> None:
-        """Up and Down mark, Enter selects, Esc cancels."""
+        """Handle a key: Up and Down mark, Enter selects, Esc cancels."""
         rows = self._list.most_rows - 1
         steps = {"up": -1, "down": 1, "pageup": -rows, "pagedown": rows, "shift+tab": -1, "tab": 1}
         if event.key in steps:

@@ -1,4 +1,4 @@
-"""Fits a table to a width: columns side by side while they fit, the others on lines below their row.
+"""Fits a table to a width. Columns that do not fit side by side move to lines below their row.
 
 Numbers and headings are never cut; columns of words wrap. Pure, without a screen.
 """
@@ -67,7 +67,7 @@ def shape(table: Table, needed: Sequence[int], room: int) -> Shape:
 
 
 def note_lines(note: str, room: int) -> list[str]:
-    """The note below a table, wrapped."""
+    """Return the lines of the note below a table."""
     return [part for line in visible(note).split("\n") for part in _wrapped(line, room)] if note else []
 
 
@@ -94,7 +94,7 @@ class Layout:
         return self._side_by_side(self._table.headings)[0]
 
     def line(self, at: int) -> Sequence[Piece]:
-        """Return one line; empty past the end."""
+        """Return one line, or an empty one past the end."""
         if not 0 <= at < len(self):
             return ()
         if self._starts is None:
@@ -103,13 +103,13 @@ class Layout:
         return self._lines_of(self._table.rows[row])[at - self._starts[row]]
 
     def row_at(self, line: int) -> int:
-        """The row that a line belongs to, -1 past the end."""
+        """Return the row that a line belongs to, -1 past the end."""
         if not 0 <= line < len(self):
             return -1
         return line if self._starts is None else bisect_right(self._starts, line) - 1
 
     def line_of(self, row: int) -> int:
-        """The first line of a row."""
+        """Return the first line of a row."""
         return row if self._starts is None else self._starts[row]
 
     def _lines_of(self, row: Sequence[str]) -> list[Sequence[Piece]]:

@@ -48,7 +48,7 @@ _BUSY = "Reading the session …"
 
 
 class ContextScreen(ModalScreen[None]):
-    """Shows the runtime's session and edits its context until Esc."""
+    """The inspector: shows the session and edits its context until Esc."""
 
     DEFAULT_CSS = """
     ContextScreen {
@@ -126,7 +126,7 @@ class ContextScreen(ModalScreen[None]):
         self._measure()
 
     def _choose_largest(self) -> None:
-        """Mark the best thing to prune, unless a key or a click came first."""
+        """Mark the best candidate for pruning, unless the user has already pressed a key or clicked."""
         largest = None if self._chosen else self.inspecting.largest()
         self._chosen = True
         if largest is not None:
@@ -160,7 +160,7 @@ class ContextScreen(ModalScreen[None]):
             self._tell()
 
     def _measure(self) -> None:
-        """Measure tokens where they are unknown."""
+        """Count tokens that are unknown."""
         if not self.inspecting.is_measured:
             self._between.do("figures", self.inspecting.measuring(), self._tell_all)
 
@@ -183,7 +183,7 @@ class ContextScreen(ModalScreen[None]):
         self._tell()
 
     def _tell(self) -> None:
-        """Update map, detail and hint for the marked node."""
+        """Update the map, the detail and the hint for the marked node."""
         if not self.is_mounted or not self.inspecting.outline.is_read:
             return
         found, outline = self.inspecting.map, self.inspecting.outline
@@ -211,7 +211,7 @@ class ContextScreen(ModalScreen[None]):
     # Keys ----------------------------------------------------------------------------------------------------
 
     def on_key(self, event: events.Key) -> None:
-        """Handle the tree's keys; while a text is typed, only Esc and the arrows."""
+        """Handle the tree's keys; while the user types, only Esc and the arrow keys."""
         if self.focused is self.query_one("#field", Input):
             if event.key in ("escape", "ctrl+c"):
                 self._close_field()
@@ -238,7 +238,7 @@ class ContextScreen(ModalScreen[None]):
         return True
 
     def _deed(self, key: str) -> bool:
-        """Run a key's command on the marked node or the screen; False if the key has none."""
+        """Run a key's command on the marked node or the screen; return False if the key has no command."""
         deed = self._deeds.get(key)
         self._said = ""
         if deed is not None:
@@ -257,7 +257,7 @@ class ContextScreen(ModalScreen[None]):
             self.dismiss(None)
 
     def on_tree_rows_marked(self) -> None:
-        """Update for another marked node."""
+        """Update the screen for the newly marked node."""
         self._chosen = True
         self._said = ""
         if self._rested is not None:

@@ -12,9 +12,9 @@ from prunecli.sanitize import one_line
 from prunecli.tui.transcript.rows import clip, width_of
 
 WIDE, NARROW = 110, 60
-"""Screen width for a column of original sizes, and below which only essential columns are shown."""
+"""Screen widths: at the first, original sizes get a column; below the second, only essential columns are shown."""
 LEAST_WHAT, LEAST_WHY = 24, 18
-"""Minimum widths of label and reason; without room for both there is no reason column."""
+"""Minimum widths of label and reason; without room for both, there is no reason column."""
 _GAP = 2
 _ORDERED: dict[Order, str] = {"tokens": "tokens", "size": "size", "age": "age", "carried": "carried"}
 
@@ -54,7 +54,7 @@ class Columns:
         return self._width >= WIDE
 
     def widen(self, rows: Iterable[Cells]) -> bool:
-        """Widen the columns for these rows; return whether anything moved."""
+        """Widen the columns for these rows; return whether any column moved."""
         before = dict(self._needed)
         for row in rows:
             for name in self._headings:
@@ -82,7 +82,7 @@ class Columns:
         return self._line({name: getattr(row, name) for name in self._headings})
 
     def heading(self) -> str:
-        """The column names, with a sign on the sorted one."""
+        """Return the column names, with a sign on the sorted one."""
         return "".join(self._line(self._headings))
 
     def _line(self, texts: dict[str, str]) -> tuple[str, str]:
@@ -102,7 +102,7 @@ def padded(text: str, width: int) -> str:
 
 
 def cells_of(node: Node, row: Row, why: str, *, wide: bool = True) -> Cells:
-    """A node as a row of the tree, with shorter words unless `wide`."""
+    """Return a node as a row of the tree, with shorter words unless `wide`."""
     kind, is_numbered = node.key.kind, node.key.seq >= 0
     fold = ("▾ " if row.is_open else "▸ ") if row.unfolds else "  "
     is_said = kind in ("turn", "prompt") and is_numbered and node.state != "summary"
@@ -123,7 +123,7 @@ def cells_of(node: Node, row: Row, why: str, *, wide: bool = True) -> Cells:
 
 
 def state_word(node: Node) -> str:
-    """Return the state, or how many of several results are pruned or restored."""
+    """Return the state, or for several results the number of pruned and restored ones."""
     if node.state in ("live", "pinned", "kept", "restored") and node.key.kind in ("turn", "exchange"):
         if node.pruned:
             return f"{node.pruned}/{node.results} ✂"
@@ -133,5 +133,5 @@ def state_word(node: Node) -> str:
 
 
 def is_pruned(node: Node) -> bool:
-    """Whether part of it is hidden from the model."""
+    """Return whether part of the node is hidden from the model."""
     return node.state in PRUNED

@@ -21,14 +21,14 @@ from prunecli.tui.screens.table import Rows
 from prunecli.tui.slices import Between, once
 
 SETTLE_SECONDS = 0.05
-"""Seconds before a comparison starts, so that holding a key down asks for one."""
+"""Seconds before a comparison starts, so that holding a key down starts only one."""
 
 _SIGNS = {"added": "+ added", "replaced": "~ replaced", "removed": "− removed"}
 _HEADINGS = ("", "entry", "what", "before", "after")
 
 
 def summary(found: Difference, number: int) -> list[str]:
-    """The lines above the list, for request `number` (from 1) and the next one."""
+    """Return the lines above the list, for request `number` (from 1) and the next one."""
     first, second = found.first, found.second
     model = f"{one_line(first.model)} → {one_line(second.model)}" if found.model else one_line(second.model)
     lines = [f"Request {number} → {number + 1} · {model}"]
@@ -54,7 +54,7 @@ def summary(found: Difference, number: int) -> list[str]:
 
 
 def table(found: Difference, outline: Outline) -> Table:
-    """A row for each entry that was sent differently."""
+    """Return a table with a row for each entry that was sent differently."""
     rows = [
         (
             _SIGNS[one.change],
@@ -80,7 +80,7 @@ def _label(outline: Outline, seq: int) -> str:
 
 
 class DiffScreen(ModalScreen[None]):
-    """Shows one difference at a time until Esc."""
+    """The screen that shows one difference at a time until Esc."""
 
     DEFAULT_CSS = """
     DiffScreen {
@@ -150,7 +150,7 @@ class DiffScreen(ModalScreen[None]):
         self.query_one(Rows).show(table(found, self._outline))
 
     def on_key(self, event: events.Key) -> None:
-        """Left and Right change the request, as do a number and Enter; Esc closes."""
+        """Handle a key: Left and Right change the request, as do a number and Enter; Esc closes."""
         match event.key:
             case "escape" | "q" | "ctrl+c":
                 self.dismiss(None)

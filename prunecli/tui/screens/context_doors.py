@@ -27,7 +27,7 @@ def show_difference(app: App[Any], records: Sequence[Record], outline: Outline) 
 
 
 def show_tools(app: App[Any], outline: Outline) -> bool:
-    """Show the totals per tool; False if there are none."""
+    """Show the totals per tool; return False if there are none."""
     totals = outline.tools
     if totals:
         _show_table(app, tools_table(totals, outline.rides.requests))

@@ -7,7 +7,7 @@ from prunecli.inspector.ranking import ORDERS, Order, Ranked
 
 
 class Folds:
-    """The default fold state and the nodes that differ from it."""
+    """The default fold state, and the nodes that differ from the default."""
 
     def __init__(self) -> None:
         self.words = ""
@@ -25,7 +25,7 @@ class Folds:
         self._turned.clear()
 
     def unfold(self, *keys: Key) -> None:
-        """Unfold the folded ones of these nodes."""
+        """Unfold those of these nodes that are folded."""
         if self._unfolded:
             self._turned.difference_update(keys)
         else:
@@ -36,7 +36,7 @@ class Folds:
         self.by = ORDERS[(ORDERS.index(self.by) + 1) % len(ORDERS)]
 
     def rows(self, outline: Outline) -> Rows:
-        """Return the rows to list, with no steps taken yet. Make new ones after a change."""
+        """Return the rows to list, not computed yet. Call this again after a change."""
         if self.by != "order":
             return Ranked(outline, self.by, self.words)
         if self.words:

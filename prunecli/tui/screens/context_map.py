@@ -11,7 +11,7 @@ from prunecli.tui.screens.context_words import LETTERS, legend, wraps
 from prunecli.tui.widgets.fitting import Piece, fitted
 
 SMALL, TALL = 20, 32
-"""Screen height below which the map is one line, and above which it takes more rows."""
+"""Screen heights: below the first, the map is one line; above the second, it takes more rows."""
 
 _COLORS: dict[Part, str] = {
     "system": "$comment",
@@ -27,7 +27,7 @@ _COLORS: dict[Part, str] = {
 
 
 def cell_style(part: Part) -> str:
-    """The style of a part's cells, readable with and without colors."""
+    """Return the style of a part's cells, readable with and without colors."""
     return _COLORS[part] if part in ("free", "reserve") else f"{_COLORS[part]} reverse"
 
 
@@ -52,7 +52,7 @@ class MapView(Widget):
             self.refresh(layout=True)
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:  # noqa: ARG002
-        """Return the lines for this width, which may differ from the drawn one."""
+        """Return the number of lines for this width, which may differ from the drawn width."""
         return len(self._lines(max(1, width)))
 
     def render(self) -> Content:
@@ -67,7 +67,7 @@ class MapView(Widget):
             cells = self._map.cells(rows * width)
             bars = [_bar(cells[at : at + width]) for at in range(0, len(cells), width)]
             unknown = Content.styled(LETTERS["free"] * width, cell_style("free"))
-            lines += bars or [unknown] * rows  # as high as once the parts are known
+            lines += bars or [unknown] * rows  # the same height as later, once the parts are known
             items = legend(self._map)
             if height < SMALL:
                 items = wraps(sorted(items, key=lambda item: item[0] not in USED), width)[0]

@@ -1,4 +1,4 @@
-"""The lines below the inspector's tree: the marked node, and what each key would do to it."""
+"""The lines below the inspector's tree: the marked node, and the effect that each key would have on it."""
 
 from collections.abc import Sequence
 
@@ -13,7 +13,7 @@ from prunecli.tui.screens.context_words import KEYS, ORDER, detail, hint, previe
 from prunecli.tui.widgets.fitting import Piece, fitted
 
 MANY_RESULTS = 300
-"""Results in a turn above which previews wait until the mark rests."""
+"""Number of results in a turn above which previews wait until the mark rests."""
 
 
 class Previews:
@@ -33,7 +33,7 @@ class Previews:
     def look(self, row: Row | None, none: str, size: tuple[int, int], *, has_rested: bool) -> Content:
         """Return the node and its previews, always in the same number of lines, so that nothing jumps.
 
-        The screen's size decides how many. `none` is shown if no node is marked.
+        The number of lines depends on the size of the screen. `none` is shown if no node is marked.
         """
         width, most = max(10, size[0] - 2), 1 if size[1] < SMALL else 3 if size[1] < TALL else len(ORDER)
         lines = [*self._lines(row, none, width, most, has_rested=has_rested), *[Content("")] * most]

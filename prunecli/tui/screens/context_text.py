@@ -102,7 +102,7 @@ def _readable(pieces: str) -> str:
 
 
 class TextScreen(ReadingScreen):
-    """Shows a node's text from its beginning until Esc."""
+    """The screen that shows a node's text from its beginning until Esc."""
 
     keys = "Up Down PgUp PgDn Home End to scroll · Esc to close"
 
@@ -123,7 +123,7 @@ class TextScreen(ReadingScreen):
         self.call_after_refresh(transcript.home)
 
     def on_key(self, event: events.Key) -> None:
-        """Enter closes too, and the arrows scroll."""
+        """Handle a key: Enter also closes, and the arrow keys scroll."""
         transcript = self.query_one(Transcript)
         match event.key:
             case "enter":

@@ -27,10 +27,10 @@ class TreeRows(ScrollView, can_focus=True):
     """
 
     class Marked(Message):
-        """Another row was marked."""
+        """The message that another row was marked."""
 
     class Folded(Message):
-        """A node should be folded or unfolded."""
+        """The message that a node should be folded or unfolded."""
 
         def __init__(self, key: Key) -> None:
             super().__init__()
@@ -54,7 +54,7 @@ class TreeRows(ScrollView, can_focus=True):
         self._selected = Style(color=palette.foreground, bgcolor=palette.selection)
 
     def set_palette(self, palette: Palette) -> None:
-        """Use other colors."""
+        """Use these colors."""
         self._wear(palette)
         self.refresh()
 
@@ -71,7 +71,8 @@ class TreeRows(ScrollView, can_focus=True):
     def show(self, rows: Rows, by: Order = "order", mark: Key | None = None) -> None:
         """Show other rows and keep the mark.
 
-        Marks the given node or the one marked before, else the row at the same place; after sorting, the first row.
+        Mark the given node, or the node marked before, or else the row at the same position. After sorting, mark the
+        first row.
         """
         if mark is None and self.marked:
             mark = self.marked.key
@@ -89,7 +90,7 @@ class TreeRows(ScrollView, can_focus=True):
         self._lay_out(anew=False)
 
     def _lay_out(self, *, anew: bool) -> None:
-        """Recompute the columns and drop the cached lines. Columns only grow, unless they start over."""
+        """Recompute the columns and drop the cached lines. Columns only grow, unless `anew` is set."""
         width = self.scrollable_content_region.width
         if anew:
             self._columns = Columns(width, self._by)

@@ -49,7 +49,7 @@ KEYS: dict[Act, str] = {
     "undo": "u",
 }
 ORDER: tuple[Act, ...] = ("prune", "restore", "in_place", "memo", "pin", "undo")
-"""The order in which available actions are listed."""
+"""The order in which the available actions are listed."""
 
 _HINT = (
     *(("p", "prune"), ("m", "memo"), ("r", "restore"), ("R", "in place"), ("P", "pin"), ("u", "undo")),
@@ -63,7 +63,7 @@ _HINT = (
         ("q", "back"),
     ),
 )
-"""The keys and their words; where room is short, the last words are dropped first."""
+"""The keys and their words. If room is short, the last words are dropped first."""
 
 
 def legend(found: WindowMap) -> list[tuple[Part | None, str]]:
@@ -82,7 +82,7 @@ def legend(found: WindowMap) -> list[tuple[Part | None, str]]:
 
 
 def title(found: WindowMap, model: str, requests: int, doing: str) -> tuple[list[Piece], list[Piece]]:
-    """The first line: how full the window is, the model and the number of requests."""
+    """Return the first line: the window's fill level, the model and the number of requests."""
     mark = "" if found.measured else "~"
     level = "bold $error" if found.share >= 0.9 else "$warning" if found.share >= 0.75 else "$foreground"
     left = [
@@ -105,7 +105,7 @@ def title(found: WindowMap, model: str, requests: int, doing: str) -> tuple[list
 
 
 def detail(node: Node, why: str, read_price: float | None) -> list[Piece]:
-    """Everything known about a node, for the line above the previews."""
+    """Return all facts about a node, for the line above the previews."""
     reason = one_line(node.why or why)
     tokens = f"~{short(node.tokens)}" if node.known else "…"
     if node.tokens != node.original:
@@ -130,7 +130,8 @@ def detail(node: Node, why: str, read_price: float | None) -> list[Piece]:
 
 
 def hint(idle: Collection[str], words: Mapping[str, str]) -> list[Piece]:
-    """Key hints, dimmed if they would do nothing now. `words` overrides the words of some keys."""
+    """Return the key hints, dimming keys in `idle`, which would do nothing now. `words` overrides some keys'
+    words."""
     pieces: list[Piece] = []
     for at, (key, word) in enumerate(_HINT):
         styles = ("$muted dim", "$muted dim") if key in idle else ("bold $accent", "$foreground")
@@ -140,7 +141,7 @@ def hint(idle: Collection[str], words: Mapping[str, str]) -> list[Piece]:
 
 
 def preview(act: Act, planned: Plan, effect: Impact, window: int) -> tuple[list[Piece], list[Piece]]:
-    """The effect of a key on tokens, cache and cost."""
+    """Return the effect of a key on tokens, cache and cost."""
     pieces = [
         Piece((KEYS[act],), "bold $accent", 9),
         Piece(
@@ -163,7 +164,7 @@ def preview(act: Act, planned: Plan, effect: Impact, window: int) -> tuple[list[
 
 
 def done(planned: Plan, effect: Impact) -> str:
-    """A short confirmation of what was done."""
+    """Return a short confirmation of what was done."""
     what = f"Done: {planned.what}"
     if effect.change is None:
         return what
@@ -174,7 +175,7 @@ def done(planned: Plan, effect: Impact) -> str:
 
 
 def wraps(items: Sequence[tuple[Part | None, str]], width: int) -> list[list[tuple[Part | None, str]]]:
-    """The legend, in as many lines as it needs."""
+    """Return the legend, wrapped into as many lines as it needs."""
     lines: list[list[tuple[Part | None, str]]] = [[]]
     used = 0
     for part, text in items:
@@ -188,7 +189,7 @@ def wraps(items: Sequence[tuple[Part | None, str]], width: int) -> list[list[tup
 
 
 def tools_line(totals: Sequence[tuple[str, ToolSum]]) -> list[Piece]:
-    """The tools with the largest results, as many as fit."""
+    """Return a line of the tools with the largest results."""
     pieces = [Piece(("By tool",), "$muted", len(totals) + 1)] if totals else []
     for at, (name, sums) in enumerate(totals):
         text = f"{one_line(name)} ~{short(sums.left)}"
@@ -199,7 +200,7 @@ def tools_line(totals: Sequence[tuple[str, ToolSum]]) -> list[Piece]:
 
 
 def tools_table(totals: Sequence[tuple[str, ToolSum]], requests: int) -> Table:
-    """A table of the result totals per tool."""
+    """Return a table of the result totals per tool."""
     rows = [
         (
             one_line(name),

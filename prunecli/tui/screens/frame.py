@@ -1,7 +1,7 @@
-"""The main screen: prompt, transcript and the lines around them. Knows nothing of the agent.
+"""The main screen: prompt, transcript and the lines around them. It does not depend on the agent.
 
 The first frame is drawn without transcript, menu and agent, which are imported while the user reads. `furnish` adds
-transcript and menu, `listen` the agent; messages from before are kept and delivered then.
+transcript and menu, and `listen` connects the agent. Earlier messages are kept and delivered then.
 """
 
 from collections.abc import Callable, Mapping
@@ -93,7 +93,7 @@ class Frame(Screen[None], inherit_bindings=False):
     def _takes_back(self) -> str:
         """Return the hint for taking a queued message back.
 
-        With a text in the prompt, Up walks the history instead.
+        If the prompt contains text, Up moves through the history instead.
         """
         action = "older" if self.prompt.is_empty else "take_back"
         return f"{self.keys.hint(action)} to take it back"
@@ -120,7 +120,7 @@ class Frame(Screen[None], inherit_bindings=False):
             self.transcript.display = True
 
     def show_welcome(self, tour: str) -> None:
-        """Show the welcome; `tour` says how to get the tour."""
+        """Show the welcome; `tour` tells how to start the tour."""
         self.transcript.display = False
         self.welcome.clear()
         self.welcome.show_tour(tour)
@@ -173,7 +173,7 @@ class Frame(Screen[None], inherit_bindings=False):
         return True
 
     def on_mouse_scroll_up(self) -> None:
-        """Scroll the transcript, wherever the mouse is."""
+        """Scroll the transcript up, wherever the mouse is."""
         self._scroll(-WHEEL_ROWS)
 
     def on_mouse_scroll_down(self) -> None:
@@ -236,6 +236,6 @@ class Frame(Screen[None], inherit_bindings=False):
             question.attach(self.prompt)
 
     def on_screen_resume(self) -> None:
-        """Restart the question's silence: it is visible again, so no key was meant for it yet."""
+        """Restart the question's quiet period: it has just become visible, so earlier keys were not meant for it."""
         if self._questions:
             self._questions[-1].appear()

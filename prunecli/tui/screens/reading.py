@@ -1,4 +1,4 @@
-"""A screen that shows a transcript to read, with a title and its keys, until Esc."""
+"""A read-only screen with a title, a transcript and a line of keys, shown until Esc."""
 
 from typing import TYPE_CHECKING, ClassVar, cast
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class ReadingScreen(ModalScreen[None]):
-    """Title, transcript and a line of keys. A subclass fills the transcript in `fill`."""
+    """A screen with a title, a transcript and a line of keys. A subclass fills the transcript in `fill`."""
 
     DEFAULT_CSS = """
     ReadingScreen {
@@ -46,7 +46,7 @@ class ReadingScreen(ModalScreen[None]):
         yield Static(Content(self.keys), id="help")
 
     def on_mount(self) -> None:
-        """Fill the transcript and keep it in the theme's colors."""
+        """Fill the transcript, and follow changes of the theme's colors."""
         transcript, app = self.query_one(Transcript), cast("PrunecliApp", self.app)
         transcript.copy_on_select = True
         self.fill(transcript)
@@ -56,7 +56,7 @@ class ReadingScreen(ModalScreen[None]):
         )
 
     def on_key(self, event: events.Key) -> None:
-        """Esc and q close, pages scroll; the transcript handles the other keys."""
+        """Handle a key: Esc and q close, PgUp and PgDn scroll; the transcript handles the others."""
         transcript = self.query_one(Transcript)
         match event.key:
             case "escape" | "q" | "ctrl+c":

@@ -14,7 +14,7 @@ from prunecli.tui.widgets.editor import Field
 
 
 class SecretScreen(ModalScreen[str | None]):
-    """Returns the line, or None. Shows a dot for each letter and leaves no trace in history or draft."""
+    """A masked input that returns the line, or None. The line is never stored in history or draft."""
 
     DEFAULT_CSS = """
     SecretScreen {

@@ -33,10 +33,10 @@ class Row:
 
 
 def rows_of(all_: Sequence[Listed], hits: Sequence[Hit], query: str, *, in_words: bool) -> list[Row]:
-    """The rows: one for each hit, or the sessions that match the filter.
+    """Return the rows: one for each hit, or the sessions that match the filter.
 
-    A session matches if its name, directory or prompts contain every word. If none does, sessions match whose title
-    has the letters in order.
+    A session matches if its name, directory or prompts contain every word. If no session does, those match whose
+    title contains the letters in order.
     """
     if in_words:
         by_path = {one.path: one for one in all_}
@@ -71,7 +71,7 @@ def age(now_ms: int, then_ms: int) -> str:
 
 
 def details(row: Row, width: int) -> Content:
-    """First and last prompt, and other facts, in four lines."""
+    """Return the first and last prompt and other facts, in four lines."""
     listed, digest = row.listed, row.listed.digest
     lines = [_said("first", digest.first, width), _said("last", digest.last, width)]
     if row.hit:
@@ -97,12 +97,12 @@ def _said(label: str, text: str, width: int) -> Content:
 
 
 class SessionRows(Widget):
-    """Draws the rows in view, one of them marked. Column widths depend on the rows."""
+    """The rows in view, one of them marked. Column widths depend on the rows."""
 
     can_focus = False
 
     class Picked(Message):
-        """A row was clicked. `again`: it was already marked."""
+        """The message that a row was clicked. `again`: the row was already marked."""
 
         def __init__(self, again: bool) -> None:
             super().__init__()
@@ -123,7 +123,7 @@ class SessionRows(Widget):
         return self.rows[self.at] if self.rows else None
 
     def show(self, rows: Sequence[Row], costs: "Costs | None", now_ms: int, *, here: bool) -> None:
-        """Show other rows; the mark keeps its index if possible. Without `costs`, show the number of prompts."""
+        """Show these rows; the mark keeps its index if possible. Without `costs`, show the number of prompts."""
         self.rows, self._costs, self._now, self._here = rows, costs, now_ms, here
         self.at = max(0, min(self.at, len(rows) - 1))
         self.refresh()

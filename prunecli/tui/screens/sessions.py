@@ -55,7 +55,7 @@ class Chosen:
 
 
 class Filter(Field, inherit_bindings=False):
-    """The filter line, without the keys that the list needs."""
+    """The filter line. It leaves the list's keys to the list."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         binding
@@ -66,7 +66,8 @@ class Filter(Field, inherit_bindings=False):
 
 
 class SessionsScreen(ModalScreen[Chosen | None]):
-    """Returns the chosen session, or None. `picker` reads and changes sessions; `clock` gives unix ms."""
+    """A list that returns the chosen session, or None. `picker` reads and changes sessions; `clock` returns unix
+    ms."""
 
     DEFAULT_CSS = """
     SessionsScreen {
@@ -190,11 +191,11 @@ class SessionsScreen(ModalScreen[Chosen | None]):
         return fitted([Piece(forms)], (), self.size.width - 2)
 
     def on_resize(self) -> None:
-        """Refit the help line to the new width."""
+        """Fit the help line to the new width."""
         self.call_after_refresh(self._label)
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        """Apply another filter or search."""
+        """Apply the new filter or search."""
         event.stop()
         if self._asking == "name":
             return
@@ -284,7 +285,7 @@ class SessionsScreen(ModalScreen[Chosen | None]):
             self._label()
 
     def _was_quiet(self, event: events.Key) -> bool:
-        """Whether the question was on the screen long enough to be read."""
+        """Return whether the question was on the screen long enough to be read."""
         return event.time - self._asked_at >= QUIET_SECONDS
 
     def _answer(self, event: events.Key) -> None:

@@ -19,7 +19,7 @@ from prunecli.sanitize import one_line, visible
 from prunecli.tui.screens.columns import Layout, Piece, needs, note_lines
 
 MOST_NOTE_ROWS = 4
-"""Rows of a note above which it scrolls with the table if both do not fit."""
+"""Maximum rows of a note that stays below the table. A longer note scrolls with the table if both do not fit."""
 
 
 class Rows(ScrollView, can_focus=True):
@@ -39,7 +39,7 @@ class Rows(ScrollView, can_focus=True):
         self.scrolls_note = False
 
     def show(self, table: Table) -> None:
-        """Show another table."""
+        """Show this table."""
         self._take(table)
         self.scroll_to(y=0, animate=False, force=True, immediate=True)
         self.on_resize()
@@ -73,7 +73,7 @@ class Rows(ScrollView, can_focus=True):
 
 
 class TableScreen(ModalScreen[None]):
-    """Shows a table over the conversation until Esc. Typing closes it and goes to `typing`, if given."""
+    """A table over the conversation, shown until Esc. Typing closes the table and goes to `typing`, if given."""
 
     DEFAULT_CSS = """
     TableScreen {
@@ -92,7 +92,7 @@ class TableScreen(ModalScreen[None]):
     BINDINGS: ClassVar = []
 
     HELPS: ClassVar = ("Up/Down to scroll · Esc to close", "Esc to close")
-    """The line below while there is something to scroll and room for it, else the second."""
+    """The help lines: the first is shown if the table scrolls and the line fits, otherwise the second."""
 
     def __init__(
         self, table: Table, typing: Callable[[str], object] | None = None, rows: Rows | None = None
@@ -113,7 +113,7 @@ class TableScreen(ModalScreen[None]):
             yield Static(id="help")
 
     def on_mount(self) -> None:
-        """Give the rows the keys."""
+        """Focus the rows, so that they get the keys."""
         self._rows.focus()
 
     def on_resize(self) -> None:

@@ -1,4 +1,4 @@
-"""The transcript of a task, read-only: it follows a task that is running."""
+"""The read-only transcript of a task. It follows a running task."""
 
 from functools import partial
 
@@ -18,7 +18,7 @@ from prunecli.tui.transcript_feed import TranscriptFeed
 
 
 class TaskScreen(ReadingScreen):
-    """Shows a task from its end until Esc."""
+    """The screen that shows a task from its end until Esc."""
 
     keys = "Up Down to choose · Enter to unfold · PgUp PgDn to scroll · Esc to close"
 
@@ -55,7 +55,7 @@ class TaskScreen(ReadingScreen):
         self._feed.show_all(self._session.records, running=running)
 
     def on_wake(self, message: Wake) -> None:
-        """Show what happened."""
+        """Show new events."""
         message.stop()
         if not self._feed.take(self._bridge.batch()):
             self._show_all()

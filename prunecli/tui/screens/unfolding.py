@@ -10,11 +10,11 @@ from prunecli.commands.command import Table
 from prunecli.tui.screens.table import Rows, TableScreen
 
 FOLDED, OPEN, PLAIN = "▸ ", "▾ ", "  "
-"""What precedes the first cell of a row that can be unfolded, one that is, and any other."""
+"""The signs before the first cell of a row: one that can be unfolded, one that is unfolded, and any other."""
 
 
 class UnfoldingRows(Rows):
-    """The rows of a table. The marked one is unfolded and folded by Enter or a click, never by a key that types."""
+    """The rows of a table. Enter or a click unfolds and folds the marked row; keys that type text never do."""
 
     def __init__(self, table: Table) -> None:
         self._whole = table
@@ -25,8 +25,8 @@ class UnfoldingRows(Rows):
         self._mark()
 
     def _shown(self) -> Table:
-        """The table with the rows that are unfolded. `_sources` has the row of the whole table for each, -1 for one
-        below."""
+        """Return the table with the rows that are unfolded. `_sources` maps each row to its row in the whole table,
+        or to -1 for an unfolded detail."""
         rows: list[tuple[str, ...]] = []
         self._sources = []
         for at, row in enumerate(self._whole.rows):
@@ -93,7 +93,7 @@ class UnfoldingRows(Rows):
 
 
 class UnfoldingScreen(TableScreen):
-    """Shows such a table until Esc."""
+    """The screen that shows a table with unfolding rows until Esc."""
 
     HELPS: ClassVar = ("Up/Down to choose · Enter to unfold · Esc to close", "Enter to unfold · Esc to close")
 

@@ -1,4 +1,4 @@
 """The transcript: a session's messages and tool calls, laid out row by row, and only where visible.
 
-`entries` defines what can be shown, `view` shows it. Nothing here knows the agent.
+`presentation.entries` defines the entries, and `transcript_view` shows them. Nothing here depends on the agent.
 """

@@ -30,12 +30,12 @@ REFINE_SECONDS, REFINE_CHARS = 1 / 40, 3_000
 
 
 def textual_color(color: str) -> Color:
-    """A palette color in Textual's notation."""
+    """Return a palette color in Textual's notation."""
     return Color.parse(color if color.startswith("#") else f"ansi_{color}")
 
 
 class Canvas(ScrollView):
-    """Draws the rows of a document. Subclasses decide which marks lie over them."""
+    """The widget that draws the rows of a document. Subclasses add marks over the rows."""
 
     DEFAULT_CSS = """
     Canvas {
@@ -77,7 +77,7 @@ class Canvas(ScrollView):
         self._wear()
 
     def set_palette(self, palette: Palette) -> None:
-        """Redraw everything in other colors."""
+        """Redraw everything in these colors."""
         self.palette = palette
         self.document.layout.repaint(inks(palette))
         self._wear()
@@ -116,7 +116,7 @@ class Canvas(ScrollView):
         self._moved()
 
     def _moved(self) -> None:
-        """React to other rows on the screen."""
+        """React when the rows on the screen have changed."""
         self._noticed()
         self._publish()
         self._refresh_changed()
@@ -125,7 +125,7 @@ class Canvas(ScrollView):
             once(self, REFINE_SECONDS, self._refine)
 
     def _refresh_changed(self) -> None:
-        """Redraw only the rows that look different: far less output than all of them."""
+        """Redraw only the rows that look different, which is far less output than redrawing all rows."""
         rows, drawn, width = [line.row for line in self.window.lines], self._drawn, self.size.width
         changed: list[Region] = []
         for y in range(self.window.height):
@@ -147,7 +147,7 @@ class Canvas(ScrollView):
         return False
 
     def _noticed(self) -> None:
-        """React to other rows on the screen. For subclasses."""
+        """React when the rows on the screen have changed. For subclasses."""
 
     def _refine(self) -> None:
         self._refining = False
@@ -159,7 +159,8 @@ class Canvas(ScrollView):
             once(self, REFINE_SECONDS, self._refine)
 
     def _publish(self) -> None:
-        """Publish the scroll position. `virtual_size` bypasses its watchers, which would lay out the whole screen."""
+        """Publish the scroll position. Set `virtual_size` without its watchers, which would lay out the whole
+        screen."""
         total, offset, height = self.window.total, self.window.offset, self.window.height
         self.set_reactive(Widget.virtual_size, Size(self.document.layout.sheet.width, total))
         self.set_reactive(Widget.scroll_y, float(offset))
@@ -187,7 +188,7 @@ class Canvas(ScrollView):
     # -- scrolling
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
-        """Do nothing: here the position follows the rows, not the other way round."""
+        """Do nothing: the scroll position follows the rows, not the other way round."""
 
     def _scroll_to(self, x: float | None = None, y: float | None = None, **_: Any) -> bool:  # noqa: ARG002
         """Handle all of Textual's scrolling: wheel, bar, keys and methods. Never animated."""
@@ -244,7 +245,7 @@ class Canvas(ScrollView):
         return strip
 
     def _prepare(self) -> None:
-        """Before rows are drawn, update the marks and the application's filters."""
+        """Update the marks and the application's filters before rows are drawn."""
         filters = tuple(self.get_line_filters())
         if filters != self._dress.filters or self._dress.plain is not self.document.layout.sheet.inks.text:
             ground = textual_color(self.palette.background)

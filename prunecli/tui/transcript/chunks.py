@@ -1,4 +1,4 @@
-"""Chunks of a Markdown text, and the state that chunks of one fence or table share."""
+"""Chunks of a Markdown text, and the state shared by the chunks of one fence or table."""
 
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -8,7 +8,7 @@ from prunecli.tui.transcript.highlight import CodeText
 
 
 class Kind(StrEnum):
-    """How to lay out a chunk."""
+    """The kind of a chunk, which determines its layout."""
 
     PROSE = "prose"
     HEADING = "heading"
@@ -31,9 +31,10 @@ class TableShape:
 class Chunk(NamedTuple):
     """A piece of Markdown that is laid out on its own.
 
-    `gap`: an empty row precedes it. `indent`: the indentation of its list item, in cells. `join`: None, or how its
-    first row joins the chunk above if one line or paragraph was cut. For code, `text` lacks the fence and `part` is
-    its index in `shared`, -1 while it grows; for a table, the first part contains the head.
+    `gap`: an empty row precedes the chunk. `indent` is the indentation of its list item, in cells. If a line or
+    paragraph was cut, `join` is inserted between the chunk above and this one when copied, else it is None. For code,
+    `text` lacks the fence and `part` is the index in `shared`, -1 while the chunk grows. For a table, the first part
+    contains the head.
     """
 
     kind: Kind

@@ -1,7 +1,7 @@
-"""The copied text of a selection: as it was written, not as it was wrapped and drawn.
+"""The text that is copied for a selection: the text as written, not as wrapped and drawn.
 
-Within one paragraph, cell or piece of code, the words as shown. Across elements, the Markdown source of each fully
-selected element, and the fence around code.
+A selection within one paragraph, cell or piece of code copies the words as shown. A selection across elements copies
+the Markdown source of each fully selected element, and the fence around code.
 """
 
 import re
@@ -17,7 +17,7 @@ _MARK = re.compile("`+|~+")
 
 @dataclass(slots=True)
 class _Piece:
-    """The selected part of an element, or of a row outside any; `join` says how it joins the one above."""
+    """The selected part of an element, or of a row outside any element; `join` connects it to the piece above."""
 
     written: Written | None
     join: str | None
@@ -48,7 +48,8 @@ class _Piece:
 
 
 def selected_text(document: Document, span: Span) -> str:
-    """Return the text of a span, laying out what it covers. A single word comes without its line's bullet or sign."""
+    """Return the text of a span, laying out the blocks it covers. A single word is copied without its line's bullet
+    or sign."""
     pieces: list[_Piece] = []
     for row, low, high, size in _covered(document, span):
         goes_on = row.written is not None or row.join is not None

@@ -70,7 +70,8 @@ def digits_of(lines: Sequence[DiffLine]) -> int:
 def diff_rows(
     lines: Sequence[DiffLine], path: str, sheet: Sheet, gutter: Gutter = NO_GUTTER, digits: int = 0
 ) -> list[Row]:
-    """Lay out some lines of this file's diff; `digits` is for pieces of a longer one."""
+    """Lay out some lines of this file's diff. For a piece of a longer diff, `digits` gives the width of the
+    numbers."""
     inks = sheet.inks
     digits = digits or digits_of(lines)
     colored = _colors(lines, language_of(path), inks)
@@ -136,7 +137,7 @@ def _changes(lines: Sequence[DiffLine]) -> dict[int, list[tuple[int, int]]]:
 
 
 def _changed(old: str, new: str) -> tuple[list[tuple[int, int]], list[tuple[int, int]]] | None:
-    """Return the ranges by words where two lines differ; None if too much differs to be worth marking."""
+    """Return the ranges of words where two lines differ; None if too much differs to be worth marking."""
     from difflib import SequenceMatcher
 
     if max(len(old), len(new)) > _LONGEST_COMPARED:

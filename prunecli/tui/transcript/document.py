@@ -24,14 +24,14 @@ from prunecli.tui.transcript.palette import Inks
 from prunecli.tui.transcript.parts import ChunkPart, Part, TextPart
 
 ROOM = 1 << 32
-"""Keys reserved for entries above: a session's end is shown before its beginning is read."""
+"""The number of keys reserved for entries above, since the end of a session is shown before its beginning is read."""
 
 FLUSH_CHARS = 16_000
-"""Streamed characters that one flush lays out: about 3 ms."""
+"""Maximum streamed characters that one flush lays out: about 3 ms of work."""
 
 
 class Document:
-    """The entries and their blocks. `clock` gives increasing milliseconds, used to time running calls."""
+    """The entries and their blocks. `clock` returns increasing milliseconds, used to time running calls."""
 
     def __init__(self, inks: Inks, clock: Callable[[], float]) -> None:
         self.layout = Layout(inks)
@@ -163,14 +163,14 @@ class Document:
     # -- streaming
 
     def feed(self, key: Key, delta: str) -> None:
-        """Append text to a streaming entry, to be laid out by `flush`. Ignored for other entries."""
+        """Append text to a streaming entry; `flush` will lay it out. Ignored for other entries."""
         item = self.item(key)
         if item and item.stream:
             item.stream.pending.append(delta)
             self._fed.add(key)
 
     def flush(self) -> bool:
-        """Lay out fed text, only a part of it if there is much (see `waiting`); False if there was none."""
+        """Lay out fed text, or only a part if there is a lot (see `waiting`). Return False if there was none."""
         fed = list(self._fed)
         for key in fed:
             item = self._items[key]
@@ -196,7 +196,7 @@ class Document:
     def finish(self, key: Key) -> None:
         """Complete the text of a streaming entry.
 
-        Ignored for other entries. If much of it is not laid out yet, later calls of `flush` do that.
+        Ignored for other entries. If much text is not laid out yet, later calls of `flush` lay it out.
         """
         item = self.item(key)
         if item and item.stream:
@@ -256,7 +256,7 @@ class Document:
             self._rebuild(item)
 
     def tick(self) -> bool:
-        """Advance the spinners and clocks of everything running; False if nothing is."""
+        """Advance the spinners and clocks of all running entries; return False if there are none."""
         for key in self._running:
             item = self._items[key]
             if item.pulse:

@@ -20,10 +20,10 @@ SLICE_SECONDS = 0.008
 
 
 class Finder(Pointer):
-    """Adds search to the rows."""
+    """The part of the transcript widget that searches."""
 
     class Searched(Message, namespace="transcript"):
-        """A search ended. `found`: a hit was found and is on the screen."""
+        """The message that a search ended. `found`: a hit was found and is on the screen."""
 
         def __init__(self, transcript: "Finder", text: str, found: bool) -> None:
             super().__init__()
@@ -43,10 +43,10 @@ class Finder(Pointer):
         return self._query.text if self._query else ""
 
     def search(self, text: str) -> None:
-        """Mark a text wherever it shows and go to the nearest hit above the bottom of the screen.
+        """Mark all occurrences of a text and go to the nearest hit above the bottom of the screen.
 
-        Text is found across wrapped lines and inside folds, which are opened. `Searched` reports the result. An empty
-        text ends the search.
+        The search covers wrapped lines and folds; a fold with a hit is opened. `Searched` reports the result. An
+        empty text ends the search.
         """
         self._query = Query.of(text) if text else None
         self._hit = self._scan = None

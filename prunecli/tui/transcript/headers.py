@@ -24,7 +24,7 @@ _ICONS = {
 }
 PROMPT_MARKS = {Origin.PROMPT: "❯ ", Origin.STEERING: "↳ ", Origin.FOLLOW_UP: "+ ", Origin.SHELL: "! "}
 PRUNE_MARK = "✂ "
-"""The prefix of a notice about a prune, which is shown among the calls."""
+"""The prefix of notices about prunes, which are shown among the calls."""
 NOTICE_MARKS = {Level.INFO: "· ", Level.WARNING: "! ", Level.ERROR: "✗ "}
 
 _NAME = 5  # width of the name column; a longer name shifts only its own line
@@ -34,7 +34,7 @@ _NARROW, _NARROWEST = 50, 36
 
 
 class Face(NamedTuple):
-    """The contents of a header line. `frame` is the spinner's step while something runs."""
+    """The contents of a header line. `frame` is the step of the spinner while the call runs."""
 
     icon: str
     icon_style: Style
@@ -81,17 +81,17 @@ def tool_face(call: ToolCall, folded: bool, elapsed_ms: int | None, frame: int, 
 
 
 def foldable(call: ToolCall) -> bool:
-    """Whether there is more to show than the line."""
+    """Return whether the call has more to show than its line."""
     return call.body is not None or long_argument(call)
 
 
 def long_argument(call: ToolCall) -> bool:
-    """Whether the argument must be repeated below the line, which on most screens clips it."""
+    """Return whether the argument must be repeated below the line, because most screens are too narrow for it."""
     return len(call.argument) > 50 or "\n" in call.argument
 
 
 def header_cells(call: ToolCall) -> int:
-    """The width of a call's line without argument and outcome, on a screen that is not narrow."""
+    """Return the width of a call's line without argument and outcome, on a screen that is not narrow."""
     return 4 + max(_NAME, width_of(call.name)) + 4 + _TIME + _TOKENS + 2
 
 
@@ -108,7 +108,7 @@ def header_row(face: Face, sheet: Sheet) -> Row:
     left = [Segment(f"{face.icon} ", face.icon_style), Segment(f"{face.name:<{_NAME}}  ", name_style)]
     used = sum([width_of(segment.text) for segment in left])
     if not face.time and _is_clipped(face, width - used - len(right) - 1):
-        right = right.lstrip()  # a column without a time is room for words
+        right = right.lstrip()  # without a time, the column has room for words
     room = max(0, width - used - len(right) - 1)
     hot: tuple[int, int] | None = None
     if face.pruned:
@@ -154,7 +154,7 @@ def _right_column(face: Face, width: int) -> str:
 
 
 def mark_row(pruned: str, sheet: Sheet) -> Row:
-    """The mark below a pruned entry."""
+    """Return the mark below a pruned entry."""
     inks = sheet.inks
     text = clip(f"✂ {one_line(pruned)} · ", max(0, sheet.width - len(RESTORE)))
     cells = width_of(text)
@@ -163,7 +163,7 @@ def mark_row(pruned: str, sheet: Sheet) -> Row:
 
 
 def fold_row(more: str, sheet: Sheet, folded: bool) -> Row:
-    """The line below the start of a long prompt, or below all of it: then it is not copied with the text."""
+    """Return the line that folds or unfolds a long prompt. The line is not copied with the text."""
     text = clip(f"{'▸' if folded else '▾'} {more}", sheet.width)
     row = Row([Segment(text, sheet.inks.muted)], width_of(text), 2 if folded else len(text))
     row.join = None if folded else ""
@@ -171,7 +171,7 @@ def fold_row(more: str, sheet: Sheet, folded: bool) -> Row:
 
 
 def divider_row(label: str, sheet: Sheet) -> Row:
-    """A rule with a label."""
+    """Return a rule with a label."""
     inks, width = sheet.inks, sheet.width
     if not label:
         return Row([Segment("─" * width, inks.faint)], width)

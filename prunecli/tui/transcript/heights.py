@@ -12,7 +12,7 @@ PAGE_SIZE = 512
 
 
 class Measured(Protocol):
-    """Something with a height in rows. The index sets its page and its position."""
+    """An object with a height in rows. The index sets its page and its position."""
 
     height: int
     page: Any
@@ -22,7 +22,7 @@ T = TypeVar("T", bound=Measured)
 
 
 class Page(Generic[T]):
-    """Some consecutive blocks. `below` caches the row below each of them."""
+    """A sequence of consecutive blocks. `below` caches the row below each block."""
 
     __slots__ = ("below", "blocks", "height")
 

@@ -1,4 +1,4 @@
-"""Code highlighting with Pygments, lexed only as far as it is visible.
+"""Code highlighting with Pygments. Code is lexed only as far as it is visible.
 
 Pygments is imported at first use (`startup.warm` does that early, in a thread).
 """
@@ -15,35 +15,35 @@ from prunecli.tui.transcript.palette import Inks
 from prunecli.tui.transcript.rows import Run, Written
 
 LEX_SECONDS = 0.2
-"""Maximum seconds to lex one text. Some lexers are quadratic on hostile input; then the text stays plain."""
+"""Maximum seconds to lex one text. Some lexers take quadratic time on hostile input, which then stays plain."""
 REFINE_SECONDS = 2.0
 """Maximum seconds to lex one fence."""
 
 
 @lru_cache(maxsize=8)
-def _inkwell(inks: Inks) -> dict[Any, Style]:
-    """Styles of token types seen so far: a lookup must not hash the whole of `inks`."""
+def _style_cache(inks: Inks) -> dict[Any, Style]:
+    """Return the cache of styles by token type for `inks`, so that a lookup need not hash all of `inks`."""
     return {None: inks.code}
 
 
-def _ink(token_type: Any, inks: Inks, well: dict[Any, Style]) -> Style:
-    style = well.get(token_type)
+def _ink(token_type: Any, inks: Inks, cache: dict[Any, Style]) -> Style:
+    style = cache.get(token_type)
     if style is None:
         name = str(token_type)[6:]  # "Token.Name.Function"
         style = next((ink for prefix, ink in inks.syntax if name.startswith(prefix)), inks.code)
-        well[token_type] = style
+        cache[token_type] = style
     return style
 
 
 class LineLexer:
     """The highlighted lines of a text, made on demand.
 
-    `lines` holds the finished ones and, last, the one in progress.
+    `lines` contains the finished lines, followed by the line in progress.
     """
 
     def __init__(self, code: str, language: str, inks: Inks) -> None:
         self._inks = inks
-        self._well = _inkwell(inks)
+        self._cache = _style_cache(inks)
         self.lines: list[list[Run]] = [[]]
         self.done = False
         self._position = 0
@@ -53,7 +53,7 @@ class LineLexer:
         )
 
     def advance(self, lines: int, budget: int, seconds: float = LEX_SECONDS) -> bool:
-        """Lex until this many lines are finished; False if the limit of characters or time was reached."""
+        """Lex until this many lines are finished; return False if the limit of characters or time was reached."""
         stop, deadline = self._position + budget, time.perf_counter() + seconds
         while len(self.lines) <= lines and not self.done:
             if self._position >= stop or time.perf_counter() > deadline:
@@ -63,14 +63,14 @@ class LineLexer:
                 self.done = True
             else:
                 self._position = token[0] + len(token[2])
-                self._add(token[2], _ink(token[1], self._inks, self._well))
+                self._add(token[2], _ink(token[1], self._inks, self._cache))
         return True
 
     def _add(self, text: str, style: Style) -> None:
         first, *more = text.split("\n")
         if first:
             line = self.lines[-1]
-            # A combining mark or selector belongs to the character before it, whatever the lexer says.
+            # A combining mark or selector belongs to the character before it, even if the lexer separates them.
             if line and (line[-1][1] is style or first[0] in "\u200d\ufe0f"):
                 line[-1] = (line[-1][0] + first, line[-1][1])
             else:
@@ -95,9 +95,9 @@ def _plain(code: str, inks: Inks) -> list[list[Run]]:
 class CodeText:
     """Code laid out in pieces but lexed as one text, so that a string across a cut keeps its color.
 
-    While the text grows, each piece is lexed alone. `budget` limits how many characters ahead one call lexes; beyond
-    it a piece is lexed alone and `rough` is set until `refine` gets there. `version` changes when earlier pieces
-    would come out better now. `written` is the surrounding fence, if any.
+    While the text grows, each piece is lexed alone. `budget` limits the characters that one call lexes ahead. Beyond
+    that, pieces are lexed alone and `rough` is set until `refine` reaches them. `version` changes when earlier pieces
+    can be colored better. `written` is the surrounding fence, if any.
     """
 
     def __init__(self, language: str, written: Written | None = None) -> None:
@@ -146,7 +146,7 @@ class CodeText:
         return lines
 
     def refine(self, budget: int) -> bool:
-        """Lex about `budget` characters further; True when done and rough pieces can be laid out again."""
+        """Lex about `budget` more characters; return True when done, so that rough pieces can be laid out again."""
         start = time.perf_counter()
         if self._whole is None or self._whole.advance(1 << 60, budget):
             self.version += self.rough
@@ -160,7 +160,7 @@ class CodeText:
         return False
 
     def forget(self) -> None:
-        """Free the lexed lines; they are made again on demand."""
+        """Free the lexed lines; they are lexed again on demand."""
         self._whole = None
         self.rough = False
 

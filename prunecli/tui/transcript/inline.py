@@ -1,7 +1,7 @@
 """Inline Markdown: turns markdown-it's inline tokens into runs of styled text.
 
-Only text and styles come out, no links or markup, so nothing is clickable; a link's target is written after it. The
-parser decodes entities and percent-escapes, so the result is sanitized again here.
+The result contains only text and styles, so nothing is clickable; a link's target is written after it. The parser
+decodes entities and percent-escapes, so the result is sanitized again here.
 """
 
 from collections.abc import Sequence
@@ -58,7 +58,7 @@ def runs(tokens: Sequence["Token"], base: Style, inks: Inks) -> list[Run]:
 
 
 def lines(parts: Sequence[Run]) -> list[list[Run]]:
-    """Split runs at their line feeds; at least one line, with at least one run each."""
+    """Split runs at their line feeds. Return at least one line, each with at least one run."""
     if not any("\n" in text for text, _ in parts):
         return [list(parts)]
     out: list[list[Run]] = [[]]

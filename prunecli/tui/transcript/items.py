@@ -64,7 +64,7 @@ LAST_CHARS = 50
 
 NOTHING = Chunk(Kind.PROSE, "")
 TAIL, MARK = 1 << 30, 1 << 31
-"""Numbers of the blocks below all others of an entry: a tool's last lines, the pruning mark."""
+"""Numbers of the blocks that come last in an entry: a tool's last lines, and the pruning mark."""
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -103,30 +103,30 @@ class Item:
 
     @property
     def running(self) -> bool:
-        """Whether it animates."""
+        """Whether the entry is animated."""
         entry = self.entry
         return (isinstance(entry, ToolCall) and entry.state is ToolState.RUNNING) or self.thinking
 
     @property
     def thinking(self) -> bool:
-        """Whether it is an unfinished thought."""
+        """Whether the entry is an unfinished thought."""
         return isinstance(self.entry, Thinking) and self.stream is not None
 
     @property
     def pruned(self) -> str:
-        """The text of its pruning mark, or ""."""
+        """The text of the entry's pruning mark, or ""."""
         return "" if isinstance(self.entry, Notice | Divider) else self.entry.pruned
 
     @property
     def can_fold(self) -> bool:
-        """Whether it has a line to click and contents below."""
+        """Whether the entry has a line to click and contents below."""
         entry = self.entry
         if isinstance(entry, Prompt):
             return _is_long(entry)
         return isinstance(entry, Thinking) or (isinstance(entry, ToolCall) and foldable(entry))
 
     def folds_at(self, block: "Block") -> bool:
-        """Whether a click on this block folds or unfolds it."""
+        """Return whether a click on this block folds or unfolds it."""
         at = next((one for one in self.blocks if one.number == TAIL), None) if _is_prompt(self) else None
         return self.can_fold and block is (at or self.blocks[0])
 
@@ -134,9 +134,9 @@ class Item:
 class Block:
     """The smallest unit of layout.
 
-    `height` is exact once `rows` exist and a guess before. `number` orders the blocks of an entry. `gap`: an empty
-    row precedes it, if it has any rows. `rows` belong to a `generation` of the layout and a `version` of the part;
-    `page` to the index of heights.
+    `height` is exact once `rows` exist, and a guess before. `number` orders the blocks of an entry. `gap`: an empty
+    row precedes the block, if it has any rows. `rows` belong to a `generation` of the layout and a `version` of the
+    part. `page` belongs to the index of heights.
     """
 
     __slots__ = ("gap", "generation", "height", "item", "number", "page", "part", "rows", "version")
@@ -153,7 +153,7 @@ class Block:
 
     @property
     def point(self) -> int:
-        """The position where its text begins in the order of all selectable text."""
+        """The position of the block's text in the order of all selectable text."""
         return self.item.key << 64 | self.number << 32
 
 
@@ -198,7 +198,7 @@ def _thought_face(item: Item, entry: Thinking, inks: Inks) -> Face:
 
 
 def gist(item: Item) -> str:
-    """Return one line of a thought: its first, or the latest while it grows."""
+    """Return one line of a thought: the first one, or the latest one while it grows."""
     if item.stream:
         growing = item.stream.splitter.tail() or (item.chunks[-1] if item.chunks else None)
         lines = growing.text.split("\n")[-1:] if growing else []
@@ -253,9 +253,9 @@ _LEAST_LINES = {ToolState.ERROR: 2, ToolState.INTERRUPTED: 1, ToolState.DENIED: 
 
 
 def last_lines(entry: Entry) -> tuple[str, ...]:
-    """Return the first lines of why a call was denied, or the last of a failed or cut one's output.
+    """Return the first lines of the reason for a denial, or the last lines of a failed or cut output.
 
-    The tool's own notes in brackets do not count, nor does a single line that the call's line shows.
+    The tool's own notes in brackets are left out, as is a single line that the call's line already shows.
     """
     if not isinstance(entry, ToolCall) or entry.pruned:
         return ()
@@ -301,7 +301,7 @@ def inner_parts(item: Item) -> Iterator[Part]:
 
 
 def starts_folded(entry: Entry) -> bool:
-    """Whether an entry is folded before the user changes it."""
+    """Return whether an entry is folded before the user changes it."""
     if isinstance(entry, ToolCall):
         return not isinstance(entry.body, Diff) if entry.folded is None else entry.folded
     return _is_long(entry) if isinstance(entry, Prompt) else isinstance(entry, Thinking) and entry.folded
@@ -320,7 +320,8 @@ def _is_long(entry: Prompt) -> bool:
 
 
 def _more(entry: Prompt, *, folded: bool) -> str:
-    """What a folded prompt does not show, but for its last words: a question often stands below a long paste."""
+    """Return the size of a folded prompt's hidden part and its last words, since a question often follows a long
+    paste."""
     rest = opening(_said(entry))[1]
     lines = rest.count("\n") + 1
     if lines == 1:
@@ -330,7 +331,7 @@ def _more(entry: Prompt, *, folded: bool) -> str:
 
 
 def below_gap(above: Item, item: Item) -> bool:
-    """Whether an empty row separates two entries.
+    """Return whether an empty row separates two entries.
 
     One-line tool calls stay together, and with the sentence that announces them.
     """
@@ -348,5 +349,5 @@ def below_gap(above: Item, item: Item) -> bool:
 
 
 def _aside(entry: Entry) -> bool:
-    """Whether an empty row separates it from calls and thoughts."""
+    """Return whether an empty row separates the entry from calls and thoughts."""
     return isinstance(entry, Notice) and not entry.text.startswith(PRUNE_MARK)

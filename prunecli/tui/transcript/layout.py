@@ -1,4 +1,4 @@
-"""The blocks, their heights and their rows: made on demand, kept while useful."""
+"""The blocks, their heights and their rows, which are made on demand and kept while useful."""
 
 from collections import OrderedDict
 from collections.abc import Sequence
@@ -12,9 +12,9 @@ from prunecli.tui.transcript.parts import ChunkPart, Part
 from prunecli.tui.transcript.rows import Row
 
 KEPT_BLOCKS = 160
-"""Blocks whose rows are kept off screen: several screens, but little work for the garbage collector."""
+"""Maximum off-screen blocks whose rows are kept: several screens, but little work for the garbage collector."""
 KEPT_CODE = 16
-"""Long fences whose lexed lines are kept."""
+"""Maximum long fences whose lexed lines are kept."""
 MEASURE = 110
 """Maximum width of prose. Code, tables and tool lines use the whole width."""
 
@@ -75,7 +75,7 @@ class Layout:
         block.height = height + block.gap if height else 0
 
     def rows(self, block: Block) -> list[Row]:
-        """Return a block's rows with the gap above it, making its height exact."""
+        """Return a block's rows, including the gap above it. This makes its height exact."""
         part, rows = block.part, block.rows
         if rows is not None and block.generation == self._generation and block.version == part.version:
             self._laid_out.move_to_end(block)
@@ -111,7 +111,7 @@ class Layout:
             self.rough.discard(old)
 
     def refine(self, budget: int) -> bool:
-        """Lex roughly colored code by about this many characters; True if some of it improved."""
+        """Lex about `budget` characters of roughly colored code; return True if some of it improved."""
         better = False
         for code in list(self.rough):
             if code.refine(budget):
@@ -128,7 +128,7 @@ class Layout:
         self._forget_rows()
 
     def repaint(self, inks: Inks) -> None:
-        """Lay out everything in other colors; heights stay."""
+        """Lay out everything in other colors; heights stay the same."""
         self.sheet = self.sheet._replace(inks=inks)
         self._forget_rows()
 

@@ -82,7 +82,7 @@ def _plain_rows(text: str, sheet: Sheet, gutter: Gutter) -> list[Row]:
 
 
 class _Writer:
-    """Walks the tokens of one chunk and collects `rows`."""
+    """A walk over the tokens of one chunk that collects `rows`."""
 
     def __init__(
         self, sheet: Sheet, gutter: Gutter, chunk: Chunk, source: Sequence[str], *, elsewhere: bool
@@ -200,7 +200,7 @@ class _Writer:
         self._leads.pop()
 
     def _take_gutters(self) -> tuple[Gutter, Gutter, str]:
-        """Return the gutters of the next row and of those after it, and the text copied before it."""
+        """Return the gutters of the next row and of the rows after it, and the text copied before the next row."""
         rest, lead = self._gutters[-1], self._leads[-1]
         if self._marker is None:
             return rest, rest, lead
@@ -253,7 +253,7 @@ class _Writer:
     def _keep(self, rows: Sequence[Row], lines: Sequence[int] | None, *, alone: bool = False) -> None:
         """Record the source lines of an element's rows.
 
-        Pieces of a cut line get none, and a link whose address is defined elsewhere is copied as shown.
+        Pieces of a cut line get no source, and a link whose address is defined elsewhere is copied as shown.
         """
         indent = " " * self._chunk.indent
         source = "\n".join([indent + line for line in self._source[slice(*lines)]]) if lines else ""

@@ -1,4 +1,4 @@
-"""Text search in a session: filters entries by their source and lays out only possible matches.
+"""Text search in a session. Filters entries by their source and lays out only possible matches.
 
 A search runs in slices, so that fifty thousand entries do not delay the keyboard.
 """
@@ -34,7 +34,7 @@ class Query(NamedTuple):
         return text if self.exact else text.lower()
 
     def may_match(self, source: str) -> bool:
-        """False only if no rendering of a source can contain the text, because a word is missing."""
+        """Return False only if no rendering of the source can contain the text, because a word is missing."""
         source = self.fold(source)
         return all(word in source for word in self.words)
 
@@ -65,7 +65,7 @@ def hits(document: Document, block: Block, query: Query) -> list[Span]:
 def scan(document: Document, query: Query, start: int, step: int) -> Iterator[Span | None]:
     """Find the nearest hit beyond a point, downwards (`step` 1) or upwards (-1), wrapping once.
 
-    Yields None between slices and ends after yielding a hit. Opens folds that hide one.
+    Yields None between slices and ends after yielding a hit. Opens folds that hide a hit.
     """
     if not query.text or not document.next_key:
         return
@@ -104,7 +104,7 @@ def _hits_in(document: Document, item: Item, query: Query) -> list[Span]:
 
 
 def _hidden_match(item: Item, query: Query) -> bool:
-    """Whether folded contents may match, judged by the source, so that other folds stay closed."""
+    """Return whether folded contents may match, judging by the source, so that other folds stay closed."""
     if isinstance(item.entry, ToolCall):
         hidden = [item.entry.argument, item.entry.body.text if item.entry.body else ""]
     else:

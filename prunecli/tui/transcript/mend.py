@@ -3,13 +3,13 @@
 import re
 
 BLOCK_START = re.compile(r"[-+*>#=`~|_]|\d{1,9}[.)]")
-"""The start of a line that begins a block of another kind."""
+"""A line start that begins another kind of block."""
 
 _OPEN_LINK = re.compile(r"!?\[([^\[\]\n]*)\]\([^()\s]*$")
 
 
 def escaped(line: str) -> str:
-    """Escape the rest of a cut line, so that it does not begin a block."""
+    """Escape the rest of a cut line so that it does not begin a block."""
     line = line.lstrip(" ")
     if not BLOCK_START.match(line):
         return line
@@ -18,7 +18,7 @@ def escaped(line: str) -> str:
 
 
 def mend(text: str) -> str:
-    """Close whatever the last line of a growing text leaves open, so that it is not shown raw."""
+    """Close the markup that the last line of a growing text leaves open, so that it is not shown raw."""
     start = text.rfind("\n") + 1
     head, line = text[:start], text[start:]
     closing = ""

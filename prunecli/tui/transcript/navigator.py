@@ -14,7 +14,7 @@ from prunecli.tui.transcript.viewport import Line
 
 
 class Navigator(Finder):
-    """Adds navigation to the rows."""
+    """The part of the transcript widget that navigates."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up", "cursor(-1)", "Previous entry", show=False),
@@ -55,7 +55,7 @@ class Navigator(Finder):
         self._moved()
 
     def previous_prompt(self) -> bool:
-        """Scroll to the prompt above the top of the screen; False if there is none."""
+        """Scroll to the prompt above the top of the screen; return False if there is none."""
         self._settle_stale()
         place = bisect_left(self.document.prompts, self._reading()) - 1
         return place >= 0 and self._show_entry(self.document.prompts[place])
@@ -63,7 +63,7 @@ class Navigator(Finder):
     def next_prompt(self) -> bool:
         """Scroll to the prompt below.
 
-        Without one, or with everything below in view, scroll to the bottom and return False.
+        If there is none, or if everything below it is in view, scroll to the bottom and return False.
         """
         self._settle_stale()
         if self.window.follow:
@@ -114,7 +114,8 @@ class Navigator(Finder):
         return super().marking or (self.cursor is not None and self.has_focus)
 
     def marks_on(self, line: Line) -> tuple[Mark, ...]:
-        """Return the marks with the cursor below them: a background, and a block visible without colors."""
+        """Return the marks, with the cursor as the lowest one: a background, and a block that is visible without
+        colors."""
         marks = super().marks_on(line)
         item = line.block.item
         if item.key == self.cursor and self.has_focus and line.row.segments and line.block is item.blocks[0]:

@@ -21,7 +21,8 @@ class Mark(NamedTuple):
 
 
 def marked(segments: Sequence[Segment], marks: Sequence[Mark]) -> list[Segment]:
-    """Return the segments with marks. The row's own strip stays unchanged, so its ANSI codes stay cached."""
+    """Return the segments with the marks applied. The row's own strip stays unchanged, so its ANSI codes stay
+    cached."""
     edges = sorted({edge for mark in marks for edge in (mark.start, mark.end)})
     out: list[Segment] = []
     start = 0

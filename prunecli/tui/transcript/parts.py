@@ -33,7 +33,7 @@ class Part(ABC):
 
     @property
     def gap(self) -> bool:
-        """Whether an empty row precedes it, unless it is the first of its entry."""
+        """Whether an empty row precedes the part, unless it is the first part of its entry."""
         return False
 
     @property
@@ -50,7 +50,7 @@ class Part(ABC):
         """Lay out the rows, without the gap."""
 
     def gap_row(self, sheet: Sheet) -> Row:  # noqa: ARG002
-        """Return the empty row above it."""
+        """Return the empty row above the part."""
         return blank()
 
 
@@ -60,7 +60,7 @@ def _wrapped(text: str, width: int) -> int:
 
 @dataclass(slots=True, eq=False, repr=False)
 class MarkdownPart(Part):
-    """A whole short text, split only when visible."""
+    """A short text, split into chunks only when visible."""
 
     text: str
     dimmed: bool = False
@@ -71,7 +71,7 @@ class MarkdownPart(Part):
         return self.text
 
     def guess(self, width: int) -> int:
-        """Guess the rows from line feeds and length; none for an empty text."""
+        """Guess the rows from line feeds and length; 0 for an empty text."""
         return self.text.count("\n") + len(self.text) // (2 * width + 1) + 1 if self.text else 0
 
     def rows(self, sheet: Sheet) -> list[Row]:
@@ -104,7 +104,7 @@ class ChunkPart(Part):
 
     @property
     def gap(self) -> bool:
-        """Whether an empty row precedes it, as its chunk says."""
+        """Whether an empty row precedes the part, according to its chunk."""
         return self.chunk.gap
 
     @property
@@ -113,7 +113,7 @@ class ChunkPart(Part):
         return self.chunk.text
 
     def guess(self, width: int) -> int:
-        """Guess the rows from line feeds and length; none while there is no text."""
+        """Guess the rows from line feeds and length; 0 while there is no text."""
         text = self.chunk.text
         if self.chunk.kind is Kind.CODE:
             return text.count("\n") + 1
@@ -170,7 +170,8 @@ class PromptPart(Part):
 
 @dataclass(slots=True, eq=False, repr=False)
 class TextPart(Part):
-    """A piece of plain text behind a bar: a tool's input or output. A broken bar marks what the model did not get."""
+    """A piece of plain text behind a bar: a tool's input or output. A broken bar marks text that the model did not
+    receive."""
 
     text: str
     glued: bool = False
@@ -203,14 +204,14 @@ class TextPart(Part):
 class ArgumentPart(TextPart):
     """A tool's full argument, if the line above cut it.
 
-    `beside` is the width of the rest of that line, without the outcome, which may take half of the room.
+    `beside` is the width of the rest of that line, without the outcome, which may take up to half of the line.
     """
 
     beside: int = 0
     outcome: int = 0
 
     def rows(self, sheet: Sheet) -> list[Row]:
-        """Lay out the argument; no rows if the line already shows it in full."""
+        """Lay out the argument; return no rows if the line already shows all of it."""
         room = max(0, sheet.width - self.beside)
         if "\n" not in self.text and width_of(self.text) + min(self.outcome, room // 2) <= room:
             return []
@@ -219,13 +220,14 @@ class ArgumentPart(TextPart):
 
 @dataclass(slots=True, eq=False, repr=False)
 class ExcerptPart(Part):
-    """The end of folded output, a row for each line or, if `whole`, all of it. Not searched: the output itself is."""
+    """The end of folded output, with one row for each line, or all of it if `whole`. Not searched, since the output
+    itself is."""
 
     lines: tuple[str, ...]
     whole: bool = False
 
     def guess(self, width: int) -> int:  # noqa: ARG002
-        """One row for each line."""
+        """Return one row for each line."""
         return len(self.lines)
 
     def rows(self, sheet: Sheet) -> list[Row]:
@@ -253,7 +255,7 @@ class DiffPart(Part):
         return self.diff.text if self.lines is None else "\n".join([line.text for line in self.lines])
 
     def guess(self, width: int) -> int:  # noqa: ARG002
-        """One row for each line."""
+        """Return one row for each line."""
         return self.diff.text.count("\n") + 1 if self.lines is None else len(self.lines)
 
     def rows(self, sheet: Sheet) -> list[Row]:
@@ -264,7 +266,7 @@ class DiffPart(Part):
 
 @dataclass(slots=True, eq=False, repr=False)
 class LinePart(Part):
-    """A text on a row of its own: a rule, or the mark of a pruned entry without a header line."""
+    """A text on its own row: a rule, or the mark of a pruned entry without a header line."""
 
     text: str
     draw: Callable[[str, Sheet], Row]

@@ -17,14 +17,14 @@ DIFF_LINES = 150
 LONG_PROMPT_LINES, LONG_PROMPT_CHARS = 20, 3_000
 """Maximum lines and characters of a prompt that is shown in full at first."""
 OPENING_LINES, OPENING_CHARS = 8, 800
-"""What is shown of a longer one."""
+"""Lines and characters that are shown of a longer prompt."""
 MOST_CODE = 400_000
 """Maximum characters of tool output that is highlighted."""
 
 
 def opening(text: str) -> tuple[str, str, bool]:
-    """Split a long prompt into the start that is always shown and the rest, "" for a short one; with whether the rest
-    continues a cut line."""
+    """Split a long prompt into the start that is always shown and the rest ("" for a short prompt). Also return
+    whether the rest continues a cut line."""
     if text.count("\n") < LONG_PROMPT_LINES and len(text) <= LONG_PROMPT_CHARS:
         return text, "", False
     lines = text[:OPENING_CHARS].split("\n", OPENING_LINES)
@@ -34,7 +34,7 @@ def opening(text: str) -> tuple[str, str, bool]:
 
 
 def pieces(text: str) -> Iterator[tuple[str, bool]]:
-    """Split a long text into bounded pieces; each says whether it continues a cut line."""
+    """Split a long text into bounded pieces; also yield whether each continues a cut line."""
     start, glued = 0, False
     while True:
         end = min(len(text), start + PIECE_CHARS)
@@ -52,7 +52,7 @@ def pieces(text: str) -> Iterator[tuple[str, bool]]:
 
 
 def output_parts(output: Output) -> Iterator[Part]:
-    """Return the parts of a tool's output; what the model did not get is marked."""
+    """Yield the parts of a tool's output, marking text that the model did not receive."""
     if output.held is None:
         yield from _parts(output)
         return

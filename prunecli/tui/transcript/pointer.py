@@ -18,7 +18,8 @@ EVERYTHING = Span(0, 1 << 128)
 
 @dataclass(slots=True, eq=False, repr=False)
 class Drag:
-    """A pressed mouse button: where it went down, as a point and a screen row, and where the mouse is now."""
+    """A pressed mouse button: the point and screen row where it was pressed, and the current position of the
+    mouse."""
 
     start: int
     start_y: int
@@ -29,14 +30,14 @@ class Drag:
 
 
 class Pointer(Canvas):
-    """Adds selection to the rows.
+    """The part of the transcript widget that selects text.
 
-    The selection is stored with the screen's, so that its Ctrl+C copies it. With `copy_on_select` it is copied when
-    the button is released.
+    The selection is stored with the screen's selection, so the screen's Ctrl+C copies it. With `copy_on_select`, it
+    is copied when the button is released.
     """
 
     class Copied(Message, namespace="transcript"):
-        """The selection was copied to the clipboard."""
+        """The message that the selection was copied to the clipboard."""
 
     copy_on_select = False
 
@@ -65,7 +66,7 @@ class Pointer(Canvas):
         self.select(EVERYTHING)
 
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:
-        """Return the selected text as written, and the separator from another widget's."""
+        """Return the selected text as written, and the separator from the text of another widget."""
         start, end = selection
         span = Span(start.y if start else EVERYTHING.start, end.y if end else EVERYTHING.end)
         if not start and self.document.count:
@@ -113,7 +114,7 @@ class Pointer(Canvas):
             self.select(Span(min(drag.start, point), max(drag.start, point) + 1))
 
     def _scroll_at_edge(self) -> None:
-        """Scroll faster the farther the mouse is outside."""
+        """Scroll, faster the farther the mouse is outside."""
         drag = self._drag
         if drag is not None:
             below = drag.y - (self.window.height - 1)

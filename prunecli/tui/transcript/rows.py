@@ -1,6 +1,7 @@
 """Rows of the screen, and wrapping styled text into them.
 
-A row knows its width and how it joins the row above, so that text is copied as it was written, not as it was wrapped.
+A row records its width and the text that joins it to the row above, so that text is copied as written, not as
+wrapped.
 """
 
 import re
@@ -18,8 +19,8 @@ from textual.strip import Strip
 Run = tuple[str, Style]
 """Text in one style, without a line feed."""
 
-# Characters that always take one cell, so that length is width. Wider than Rich's own list, which lacks the
-# typographic quotes and dashes that models write all the time.
+# Characters that always take one cell, so that the length is the width. Rich's own list is shorter: it lacks the
+# typographic quotes and dashes that models often write.
 _NARROW = "\x20-\x7e\u00a0-\u00ac\u00ae-\u02ff\u0370-\u0377\u037a-\u037f\u0384-\u038a\u0391-\u03a1"
 _NARROW += "\u03a3-\u0482\u048a-\u052f"
 _NARROW += "\u2010-\u2027\u2030-\u205e\u20a0-\u20bf\u2190-\u2199\u2200-\u22ff\u2500-\u25fc\ufffd"
@@ -58,7 +59,7 @@ class Dress:
         self.background = background
 
     def on(self, segments: list[Segment]) -> list[Segment]:
-        """Apply the filters; returns the same list if there are none."""
+        """Apply the filters; return the same list if there are none."""
         shown = segments
         for line_filter in self.filters:
             shown = line_filter.apply(shown, self.background)
@@ -70,7 +71,7 @@ class Dress:
 class WholeStrip(Strip):
     """A strip without a cached reference to itself.
 
-    Dividing a strip at its end would cache one, and such cycles leave every drawn row to the garbage collector.
+    Dividing a strip at its end would cache such a reference, and only the garbage collector frees such cycles.
     """
 
     __slots__ = ()
@@ -85,8 +86,8 @@ class WholeStrip(Strip):
 class Written:
     """The source of one Markdown element's `rows` rows, which share the object.
 
-    For code, only the surrounding `fence` and the common `indent` are kept. `alone`: copy the source even if nothing
-    else is selected.
+    For code, only the surrounding `fence` and the common `indent` are stored. `alone`: copy the source even if
+    nothing else is selected.
     """
 
     source: str = ""
@@ -98,12 +99,12 @@ class Written:
 
 @dataclass(slots=True, eq=False)
 class Row:
-    """One row. Mutable: its strip is made when first painted, its place when it joins a block.
+    """One row. It is mutable: its strip is made when first painted, and its place is set when it joins a block.
 
-    `join` is inserted between the row above and this one when copied: None for a line feed, " " where wrapping took a
-    space, "" where it cut a word. `lead` is copied in front of the row ("- " for a bullet). `hot` is a range of
-    clickable cells. `place` counts the block's characters before this row, joins and line feeds included. `written`
-    is its source before layout.
+    `join` is inserted between the row above and this one when copied: None for a line feed, " " where wrapping
+    removed a space, "" where it cut a word. `lead` is copied in front of the row ("- " for a bullet). `hot` is a
+    range of clickable cells. `place` is the number of the block's characters before this row, including joins and
+    line feeds. `written` is the source before layout.
     """
 
     segments: Sequence[Segment]
@@ -131,7 +132,7 @@ class Row:
         return self.text[self.gutter :]
 
     def looks_like(self, other: "Row") -> bool:
-        """Whether another row is drawn the same; if so, reuse its strip."""
+        """Return whether another row is drawn the same way; if so, reuse its strip."""
         if (
             self.cells != other.cells
             or self.fill != other.fill
@@ -143,7 +144,7 @@ class Row:
         return True
 
     def exactly(self, width: int, plain: Style) -> list[Segment]:
-        """Return segments of exactly `width` cells."""
+        """Return the segments of exactly `width` cells."""
         if self.cells > width:
             return list(Strip(self.segments, self.cells).crop(0, width))
         if self.cells < width:
@@ -151,7 +152,7 @@ class Row:
         return self.segments if isinstance(self.segments, list) else list(self.segments)
 
     def strip(self, width: int, dress: Dress) -> Strip:
-        """Return the strip of exactly `width` cells; always the same object, so that its ANSI codes stay cached."""
+        """Return the strip of exactly `width` cells; always the same object, so its ANSI codes stay cached."""
         strip = self._strip
         if strip is None or self._dress is not dress or strip.cell_length != width:
             strip = self._strip = WholeStrip(dress.on(self.exactly(width, dress.plain)), width)
@@ -160,7 +161,7 @@ class Row:
 
 
 def blank() -> Row:
-    """An empty row."""
+    """Return an empty row."""
     return Row((), 0)
 
 
@@ -203,7 +204,7 @@ def clusters(text: str) -> Iterable[tuple[int, int, int]]:
 
 
 def breaks(text: str, width: int, hard: bool = False) -> list[tuple[int, int]]:
-    """Yield the start and end of each row of a line. A soft break drops one space, a hard one nothing."""
+    """Yield the start and end of each row of a line. A soft break drops one space, a hard break nothing."""
     width = max(1, width)
     if len(text) <= width and not _NOT_NARROW.search(text):
         return [(0, len(text))]

@@ -16,7 +16,7 @@ WORD = re.compile(r"[\w./~@:+#-]+|\s+|[^\w\s]+")
 
 
 class Span(NamedTuple):
-    """A range of text between two points, end exclusive."""
+    """A range of text between two points, excluding the end."""
 
     start: int
     end: int
@@ -29,7 +29,7 @@ def row_span(block: Block, row: Row) -> Span:
 
 
 def point_at(line: Line, x: int) -> int:
-    """Return the point at a cell of a row; right of the text, the end of the row."""
+    """Return the point at a cell of a row; to the right of the text, return the end of the row."""
     row = line.row
     text = row.text
     column, right = len(text), 0

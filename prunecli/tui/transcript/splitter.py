@@ -1,7 +1,7 @@
 """Splits a growing Markdown text into chunks that never change once emitted.
 
-It works line by line, so the chunks do not depend on how the text arrived. Everything is bounded: a fence is cut
-every `FENCE_LINES` lines, prose and tables at `CHUNK_CHARS`, an overlong line inside itself.
+It works line by line, so the chunks do not depend on how the text arrived. Every chunk has a bounded size: a fence is
+cut every `FENCE_LINES` lines, prose and tables at `CHUNK_CHARS`, and an overlong line within the line.
 """
 
 import re
@@ -32,7 +32,7 @@ _UNDECIDED = re.compile(
 
 
 class Splitter:
-    """`feed` returns the chunks that are finished, `tail` the one still growing, `close` the rest."""
+    """A splitter of one text. `feed` returns finished chunks, `tail` the growing one, and `close` the rest."""
 
     def __init__(self, chunk_chars: int = CHUNK_CHARS, fence_lines: int = FENCE_LINES) -> None:
         self._most_chars, self._most_lines = chunk_chars, fence_lines
@@ -63,7 +63,7 @@ class Splitter:
             self._line(self._cut_long(line))
         self._raw = self._cut_long(self._raw)
         if self._blank and self._lines and not self._fence and self._raw and self._raw[0] not in " \t\r":
-            self._end()  # whatever this line becomes, it is not part of the chunk above
+            self._end()  # in any case, this line is not part of the chunk above
         out, self._out = self._out, []
         return out
 
@@ -73,7 +73,7 @@ class Splitter:
             self._line(self._raw)
             self._raw = ""
         if self._fence and self._opening and not self._lines and not self._fence[1].pieces:
-            self._lines.append(self._opening)  # the fence stayed empty, so show its opening line
+            self._lines.append(self._opening)  # the fence is empty, so show its opening line
         self._end()
         if self._fence:
             self._fence[1].close()
@@ -174,7 +174,7 @@ class Splitter:
             self._join = None
 
     def _belongs(self, line: str) -> bool:
-        """Whether an indented line after an empty one belongs to the list item above."""
+        """Return whether an indented line after an empty one belongs to the list item above."""
         return self._listed and line[:2] == "  "
 
     def _indent_of(self, line: str) -> int:
@@ -273,7 +273,7 @@ class Splitter:
         self._part += 1
 
     def _end(self) -> None:
-        """Finish the chunk and whatever it was part of."""
+        """Finish the chunk and the fence or table that it was part of."""
         self._emit()
         self._table, self._join, self._part = None, None, 0
 
@@ -282,11 +282,11 @@ _TEXT = (Kind.PROSE, Kind.HEADING)
 
 
 def _only_definitions(text: str) -> bool:
-    """Whether nothing of it is shown."""
+    """Return whether a text contains only link definitions, which are not shown."""
     return "]:" in text and all(_DEFINITION.fullmatch(line) for line in text.split("\n") if line.strip())
 
 
 def split(text: str) -> tuple[list[Chunk], dict[str, dict[str, str]]]:
-    """Return the chunks of a whole text and its link reference definitions."""
+    """Return the chunks of a complete text and its link reference definitions."""
     splitter = Splitter()
     return [*splitter.feed(text), *splitter.close()], splitter.references

@@ -1,6 +1,6 @@
-"""Lays out tables: columns as wide as needed while there is room, else wrapped cells.
+"""Lays out tables: columns get the width they need if there is room; otherwise their cells are wrapped.
 
-If even that does not fit, each row becomes a few lines "head: cell", so that nothing is cut.
+If even that does not fit, each row becomes several lines of the form "head: cell", so nothing is cut.
 """
 
 from collections.abc import Iterator, Sequence
@@ -28,7 +28,7 @@ def table_rows(
 ) -> list[list[Row]]:
     """Lay out a table, grouped by source line; the head and its rule come first.
 
-    `shape` is shared by the table's pieces; those after the first do not show the head.
+    `shape` is shared by the table's pieces; pieces after the first do not show the head.
     """
     cells, aligns = _read(tokens, inks)
     if not cells:
@@ -77,7 +77,7 @@ def _needs(cells: Sequence[Sequence[Cell]], shape: TableShape | None) -> list[in
 
 
 def _shares(needs: Sequence[int], room: int) -> list[int]:
-    """Fit the widths: narrow columns keep what they need, wide ones share the rest."""
+    """Fit the widths: narrow columns get the width they need, and wide ones share the rest."""
     widths = list(needs)
     if sum(needs) <= room:
         return widths

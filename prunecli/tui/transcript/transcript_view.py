@@ -1,7 +1,7 @@
 """The transcript widget: shows entries, follows streaming, folds, searches and selects.
 
-It knows nothing of the agent: it receives the values of `entries` and answers with messages. Its work depends on what
-is on the screen, not on the length of the session.
+It does not depend on the agent: it receives entries and posts messages. The amount of work depends on the visible
+rows, not on the length of the session.
 """
 
 import time
@@ -30,26 +30,26 @@ def _milliseconds() -> float:
 
 
 class Transcript(Navigator, can_focus=True):
-    """Shows entries. Posts `Unseen`, `RestoreRequested`, `Opened` and `Searched`."""
+    """The widget that shows entries. It posts `Unseen`, `RestoreRequested`, `Opened` and `Searched`."""
 
     FOCUS_ON_CLICK = False  # typing stays in the prompt
 
     class Unseen(Message):
-        """The number of entries added below the screen; 0 once the bottom is in view again."""
+        """The message with the number of entries added below the screen; 0 once the bottom is in view again."""
 
         def __init__(self, transcript: "Transcript", count: int) -> None:
             super().__init__()
             self.transcript, self.count = transcript, count
 
     class RestoreRequested(Told):
-        """The user asked to restore a pruned entry."""
+        """The message that the user asked to restore a pruned entry."""
 
         def __init__(self, transcript: "Transcript", key: Key) -> None:
             super().__init__()
             self.transcript, self.key = transcript, key
 
     class Opened(Told):
-        """The user pressed Enter on an entry that may have a transcript of its own."""
+        """The message that the user pressed Enter on an entry that may have its own transcript."""
 
         def __init__(self, transcript: "Transcript", key: Key) -> None:
             super().__init__()
@@ -63,7 +63,7 @@ class Transcript(Navigator, can_focus=True):
         classes: str | None = None,
         clock: Callable[[], float] = _milliseconds,
     ) -> None:
-        """`clock` gives increasing milliseconds, used to time running calls."""
+        """Create an empty transcript. `clock` returns increasing milliseconds, used to time running calls."""
         super().__init__(palette or Palette(), clock, id=id, classes=classes)
         self._unseen = 0
         self._seen_key = 0  # the first entry that was added below the screen
@@ -81,7 +81,8 @@ class Transcript(Navigator, can_focus=True):
         return key
 
     def append_many(self, entries: Iterable[Entry]) -> list[Key]:
-        """Add entries at the bottom, for a few microseconds each: they are laid out when visible."""
+        """Add entries at the bottom. This takes a few microseconds each, since they are laid out only when
+        visible."""
         keys = [self.document.append(entry) for entry in entries]
         for key in keys[-50:]:
             self._added(self.document.item(key))
@@ -258,7 +259,7 @@ class Transcript(Navigator, can_focus=True):
 
     def action_open_cursor(self) -> None:
         """Open the task at the cursor; fold or unfold any other entry."""
-        from prunecli.model.requests import TASK  # deferred: a start needs no requests
+        from prunecli.model.requests import TASK  # deferred, since startup does not need it
 
         item = None if self.cursor is None else self.document.item(self.cursor)
         if item and isinstance(item.entry, ToolCall) and item.entry.name == TASK:

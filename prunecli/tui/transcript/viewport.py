@@ -1,7 +1,7 @@
 """The visible rows: an anchor in the layout, moved row by row, never an absolute position.
 
-Heights above the screen are guesses, and so is the row number of the top; only the scroll bar uses it. Moving lays
-out everything it crosses, so short moves are exact.
+Heights above the screen are guesses. So is the row number of the top, which only the scroll bar uses. Moving lays out
+every row that it crosses, so short moves are exact.
 """
 
 from typing import NamedTuple
@@ -47,7 +47,7 @@ class Viewport:
             self.lines = self._collect()
 
     def hold(self) -> None:
-        """Stay in place whatever is added below, until the last row is visible again."""
+        """Stay in place when entries are added below, until the last row is visible again."""
         self.follow = False
 
     def _at_end(self) -> bool:
@@ -62,7 +62,7 @@ class Viewport:
         return below is None
 
     def _settled(self) -> Anchor | None:
-        """Return the anchor after changes: the same row or the nearest, never past the end."""
+        """Return the anchor after changes: the same row or the nearest one, never past the end."""
         top, heights = self._top, self._layout.heights
         if top is None or top.block.page is None:
             block = top.block.item.blocks[0] if top and top.block.item.blocks else heights.first
@@ -103,7 +103,7 @@ class Viewport:
         return self._anchor(block, number + count)
 
     def _bottom(self) -> Anchor | None:
-        """Return the top when the last row is at the bottom."""
+        """Return the anchor that puts the last row at the bottom."""
         last = self._layout.heights.last
         if last is None:
             return None
@@ -170,7 +170,7 @@ class Viewport:
             self._go(self._down(self._top.block, self._top.number, rows))
 
     def _go(self, top: Anchor) -> None:
-        """Scroll to a row, or to the bottom if that is above it."""
+        """Scroll to a row, or to the bottom position if that comes first."""
         bottom = self._bottom()
         self.follow = bottom is not None and self._order(top) >= self._order(bottom)
         self._top = bottom if self.follow else top
@@ -198,6 +198,6 @@ class Viewport:
             self._go(self._anchor(*found))
 
     def show(self, block: Block, number: int, margin: int = 0, always: bool = True) -> None:
-        """Scroll a row into view, `margin` rows below the top; only if it is not visible, unless `always`."""
+        """Scroll a row to `margin` rows below the top. Do nothing if the row is visible, unless `always`."""
         if always or self.find(block, number) is None:
             self._go(self._up(block, number, margin)[0])

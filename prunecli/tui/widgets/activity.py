@@ -21,7 +21,7 @@ _ADDRESS = re.compile(r"https?://[^\s:]+(:\d+)?: ")
 
 
 class Activity(Widget):
-    """A row that is always present, so that nothing moves when work begins or ends. `clock` gives seconds."""
+    """A row that is always present, so that nothing moves when work begins or ends. `clock` returns seconds."""
 
     can_focus = False
 
@@ -56,12 +56,12 @@ class Activity(Widget):
         self.refresh()
 
     def show(self, words: str, retry: tuple[float, str] | None = None) -> None:
-        """Show what is being done; `retry` is (seconds until the next attempt, reason)."""
+        """Show the current activity; `retry` is (seconds until the next attempt, reason)."""
         self._words = words
         self._retry = (self._clock() + retry[0], retry[1]) if retry else None
 
     def set_asking(self, asking: bool) -> None:
-        """Switch to waiting for the user, or back. Waiting has its own clock and does not count as work."""
+        """Switch to waiting for the user, or back. Waiting has its own clock and is not counted as work."""
         if asking != self._asking:
             now = self._clock()
             if self._since is not None and self._asked_at is not None:

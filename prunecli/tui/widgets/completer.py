@@ -1,4 +1,4 @@
-"""Connects prompt and menu: typing asks for offers, and the chosen offer goes into the prompt."""
+"""Connects prompt and menu: typing requests completions, and the chosen one goes into the prompt."""
 
 import asyncio
 import time
@@ -18,7 +18,7 @@ Commands = Callable[[], Sequence[tuple[str, str, Sequence[str]]]]
 
 
 Arguments = Callable[[str], Sequence[tuple[str, str]]]
-"""The words that may come last in a command line, each with its detail."""
+"""The possible last words of a command line, each with its detail."""
 
 
 class Completer:
@@ -91,7 +91,7 @@ class Completer:
             self._answered = query
 
     def is_unanswered(self, text: str) -> bool:
-        """Whether a submitted prompt ends with an `@` word that was never offered completions.
+        """Return whether a submitted prompt ends with an `@` word that was never offered completions.
 
         That happens if Enter comes before the files are listed.
         """
@@ -100,7 +100,8 @@ class Completer:
         return mention is not None and (unseen or self._left == mention.query)
 
     async def completed(self, text: str) -> str:
-        """Complete the last word of an unanswered prompt as Enter would have done; unchanged without a match."""
+        """Complete the last word of an unanswered prompt as Enter would have done. Without a match, return it
+        unchanged."""
         mention = completion.last_mention(text)
         if mention is None or not self.is_unanswered(text) or mention.query in self._resources():
             return text
@@ -112,7 +113,7 @@ class Completer:
         return text[: mention.start] + offers[0].value.strip() if offers else text
 
     async def _list(self) -> None:
-        """List the files. Not canceled with its caller: each letter typed asks again."""
+        """List the files. Not canceled with its caller, since each typed letter calls it again."""
         self._paths, self._whole = await asyncio.to_thread(files.listed, self.root)
         self._good_until = time.monotonic() + FRESH_SECONDS
 
@@ -125,11 +126,11 @@ class Completer:
         self._menu.close()
 
     def knows(self, name: str) -> bool:
-        """Whether this is the name or an alias of a command."""
+        """Return whether this is the name or an alias of a command."""
         return any(name in (known, *aliases) for known, _, aliases in self._commands())
 
     def key(self, action: str) -> bool:
-        """Handle a prompt key in the menu; False if it has no meaning there or submits a complete command."""
+        """Handle a prompt key in the menu; return False if it has no meaning there or submits a complete command."""
         match action:
             case "older" | "newer" | "search_history":
                 self._menu.move(-1 if action == "older" else 1)
@@ -170,7 +171,7 @@ class Completer:
         return not last or any(offer.value == last for offer in self._menu.offers)
 
     def choose(self) -> str:
-        """Put the marked offer into the prompt and return its topic."""
+        """Put the marked completion into the prompt and return its topic."""
         offer, topic = self._menu.chosen, self._topic
         self.close()
         if offer:

@@ -22,7 +22,7 @@ BURST_SECONDS = 0.03
 """Seconds after a paste in which keys belong to it, so that pasted text cannot press Enter."""
 GUTTER = 2
 LAST_CHARS = 200
-"""A last line up to this long stays readable below the mark for a large text."""
+"""Maximum length of a last line that stays readable below the mark for a large text."""
 
 _TYPED = "\u200c\u200d\u3000\u00a0"
 """Characters that people type although Python calls them unprintable: joiners and special spaces."""
@@ -54,8 +54,8 @@ class Editor(TextArea):
         return self.document.line_count == 1 and not self.document[0]
 
     def set_text(self, text: str) -> None:
-        """Set the text and move the cursor to its end. A large text becomes a mark, but for its last line: the words
-        that someone typed below a paste."""
+        """Set the text and move the cursor to its end. A large text becomes a mark, except for its last line, which
+        is often typed below a paste."""
         self.pastes = Pastes()
         above, _, last = text.rpartition("\n")
         if above and not fits(text) and fits(last) and len(last) <= LAST_CHARS and not MARK.search(last):
@@ -64,7 +64,7 @@ class Editor(TextArea):
             self.put_text(self.pastes.marked(text))
 
     def put_text(self, text: str) -> None:
-        """Set a text whose marks are known."""
+        """Set a text whose paste marks are already stored."""
         self.load_text(text)
         self.move_cursor(self.document.end)
 
@@ -76,7 +76,7 @@ class Editor(TextArea):
     # Keys and pastes -----------------------------------------------------------------------------------------
 
     def in_burst(self, event: events.Key) -> bool:
-        """Whether a key belongs to a paste that ended a moment ago. Such a key extends the paste."""
+        """Return whether a key belongs to a paste that ended a moment ago. Such a key extends the paste."""
         if event.time > self._burst_until:
             return False
         self._burst_until = event.time + BURST_SECONDS
@@ -99,7 +99,7 @@ class Editor(TextArea):
         self.received(unified(event.text))
 
     def received(self, text: str) -> None:
-        """Insert a pasted text, or a mark for it."""
+        """Insert a pasted text, or a mark that stands for it."""
         if text:
             self.put(self.pastes.marked(text))
 
@@ -145,10 +145,10 @@ class Editor(TextArea):
 
 
 async def run_own_binding(field: Widget, event: events.Key) -> bool:
-    """Run the field's own binding for a key where its letters are inserted; False if it has none.
+    """Run the field's own binding for a key, in order with typed letters; return False if it has none.
 
-    Textual passes a key that is a binding to the field's parents, the screen and the application, each with its own
-    queue. If one of them is busy, Backspace takes effect after letters typed later.
+    Textual passes such a key to the field's parents, the screen and the application, each with its own queue. If one
+    of them is busy, Backspace takes effect after letters typed later.
     """
     try:
         bindings = field._bindings.get_bindings_for_key(event.key)

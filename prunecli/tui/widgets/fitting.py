@@ -1,4 +1,4 @@
-"""Fits a line to a width by shortening its pieces, the least important first. No word is ever cut."""
+"""Fits a line to a width by shortening its pieces, least important first. No word is ever cut."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -12,8 +12,9 @@ GAP = " · "
 class Piece(NamedTuple):
     """A piece of a line.
 
-    `forms` run from the longest to the shortest, "" omits it; the lowest weight shrinks first. Once all are at their
-    shortest, the lowest weight goes first too. `glue` precedes it unless it is the first.
+    `forms` are ordered from longest to shortest; "" omits the piece. The piece with the lowest weight shrinks first.
+    Once all are at their shortest, the piece with the lowest weight is dropped first. `glue` precedes the piece
+    unless it is the first.
     """
 
     forms: tuple[str, ...]

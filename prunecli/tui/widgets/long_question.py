@@ -1,4 +1,4 @@
-"""A question about a text of any length: it takes the rows that are left, and scrolls."""
+"""A question about a text of any length, which takes the rows that are left and scrolls."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -15,7 +15,7 @@ _SCROLLS = {"pageup": -1, "pagedown": 1}
 
 
 class LongQuestion(Question):
-    """Asks about a text. PgUp and PgDn scroll it while part of it is out of sight."""
+    """A question about a text. PgUp and PgDn scroll the text while part of it is hidden."""
 
     DEFAULT_CSS = """
     LongQuestion {
@@ -26,7 +26,7 @@ class LongQuestion(Question):
 
     text = Content("")
     keys: Sequence[str] = KEYS
-    """The hints while all of the text is in sight."""
+    """The hints while all of the text is visible."""
     _fitted: tuple[tuple[object, ...], int] = ((), 0)
 
     def compose_matter(self) -> Sequence[Widget]:
@@ -36,13 +36,13 @@ class LongQuestion(Question):
         return [what]
 
     def on_mount(self) -> None:
-        """Keep the rows in step with the screen."""
+        """Fit the rows to the screen now and after each change."""
         self.follow()
         self.screen.screen_layout_refresh_signal.subscribe(self, lambda _: self._fit())
         super().on_mount()
 
     def follow(self) -> None:
-        """Show how much is left whenever the text is scrolled."""
+        """Show how much is left each time the text is scrolled."""
         self.watch(self.what(), "scroll_y", self._show, init=False)
 
     def _fit(self) -> None:
@@ -77,11 +77,11 @@ class LongQuestion(Question):
         return super().press(key, at)
 
     def what(self) -> Widget:
-        """The part that scrolls."""
+        """Return the part that scrolls."""
         return self.query_one("#what")
 
     def hints(self) -> Sequence[str]:
-        """Return how much is out of sight, else the key hints."""
+        """Return the number of hidden lines as a hint, or the key hints if all are visible."""
         what = self.what()
         below = round(what.max_scroll_y - what.scroll_y)
         if below > 0:
@@ -119,6 +119,6 @@ def _without_text(answered: Callable[[int], object], row: int, _: str) -> None:
 
 
 def _takes_rows(part: Widget) -> bool:
-    """Whether a widget has rows of its own instead of filling what is left."""
+    """Return whether a widget has its own height instead of filling the rows that are left."""
     height = part.styles.height
     return part.display and part.styles.overlay != "screen" and not (height and height.is_fraction)

@@ -45,7 +45,7 @@ class Masthead(Widget):
 
 
 def _shorter(path: str) -> tuple[str, ...]:
-    """Return the path with fewer and fewer leading folders."""
+    """Return the path in forms with fewer and fewer leading folders."""
     parts = path.split("/")
     return tuple("…/" + "/".join(parts[at:]) for at in range(2, len(parts)))
 

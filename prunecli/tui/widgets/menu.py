@@ -21,7 +21,8 @@ CLAUSES = (": ", "; ", ", ", " · ", ". ")
 
 
 class OfferList(Widget):
-    """Shows as many offers as fit, with one marked. If rows are cut, the marked one's full text is shown below."""
+    """A list of as many offers as fit, with one marked. If rows are cut, the full text of the marked offer is shown
+    below."""
 
     can_focus = False
 
@@ -58,7 +59,7 @@ class OfferList(Widget):
         return max(1, (self.size.width or self.screen.size.width) - 2)
 
     def _room(self) -> int:
-        """The width of the labels."""
+        """Return the width of the labels."""
         labels = max((width_of(one_line(offer.label)) for offer in self.offers), default=0)
         has_details = any(offer.detail for offer in self.offers)
         return min(labels, max(12, self._width // 2) if has_details else self._width)
@@ -71,14 +72,14 @@ class OfferList(Widget):
         return label.lstrip(" ●│├└─") if width_of(label) > room else ""
 
     def show(self, offers: Sequence[Offer], note: str = "", at: int = 0) -> None:
-        """Show other offers with one marked, and `note` below them."""
+        """Show these offers with one marked, and `note` below them."""
         self.offers, self._note = offers, note
         self.at = at if at < len(offers) else 0
         self._first = max(0, self.at - self.most_rows + 1)
         self.refresh()
 
     def move(self, step: int, *, around: bool = True) -> None:
-        """Move the mark by a number of rows, around the ends or not."""
+        """Move the mark by a number of rows; `around`: wrap at the ends."""
         if not self.offers:
             return
         last = len(self.offers) - 1
@@ -112,7 +113,7 @@ class OfferList(Widget):
         return Content("\n").join(rows)
 
     def _whole(self, width: int, room: int) -> list[Content]:
-        """The lines with the rest of the marked offer's text."""
+        """Return the lines with the rest of the marked offer's text."""
         text = self._cut(self.chosen, room) if self.chosen else ""
         parts = [text[start:end] for start, end in breaks(text, width - 2)]
         if len(parts) > WHOLE_ROWS:

@@ -1,4 +1,4 @@
-"""The permission question: exactly what would run, why the user is asked, and the answers."""
+"""The permission question: the exact call, the reason for asking, and the answers."""
 
 from collections.abc import Sequence
 
@@ -15,15 +15,16 @@ from prunecli.tui.widgets.long_question import LongQuestion
 from prunecli.tui.widgets.question import KEYS_TEXT, Row, put
 
 MOST_CHARS = 90
-"""A longer rule is cut where it stands, and shown in full below the call."""
+"""Maximum characters of a rule in an answer. A longer rule is cut there and shown in full below the call."""
 NOTE_ROWS = 2
-"""A reason that needs more rows is cut, and shown in full below the call."""
+"""Maximum rows of a reason. A longer reason is cut and shown in full below the call."""
 SMALL_ROWS = 20
-"""A lower screen has no rows for reasons: they are only below the call, where they are scrolled with it."""
+"""Minimum screen height for separate rows of reasons. On a smaller screen they appear only below the call and scroll
+with it."""
 
 
 class PermissionPanel(LongQuestion):
-    """Asks about one call."""
+    """The panel that asks about one call."""
 
     DEFAULT_CSS = """
     PermissionPanel {
@@ -75,7 +76,7 @@ class PermissionPanel(LongQuestion):
         super()._fit()
 
     def _arrange(self) -> None:
-        """Show the reasons below the call where there is room, and in full with the call where there is not."""
+        """Show the reasons below the call if there is room, otherwise in full together with the call."""
         width, is_small = self.content_size.width or MOST_CHARS, self.screen.size.height < SMALL_ROWS
         rest = [f"The rule: {self._sheet.rule}"] if _cut(self._sheet.rule, MOST_CHARS) else []
         for (name, text), shown in zip(self._about, self.query(".about").results(Static), strict=False):
@@ -101,7 +102,7 @@ class PermissionPanel(LongQuestion):
         return Content("\n").join([*numbered, *(Content.styled(text, "$muted") for text in self._rest)])
 
     def follow(self) -> None:
-        """Show the change."""
+        """Show the start of a change, and how much is left."""
         if self._sheet.diff is None:
             super().follow()
             return
@@ -110,14 +111,15 @@ class PermissionPanel(LongQuestion):
         shown.published = lambda: self.call_later(self._from_the_top)
 
     def _from_the_top(self) -> None:
-        """Keep the change at its beginning until it is scrolled: one that fitted before follows its end."""
+        """Keep the change at its beginning until the user scrolls; a change that fitted before would follow its
+        end."""
         shown = self.query_one("#change", Transcript)
         if not self._is_scrolled and shown.scroll_y > 0:
             shown.home()
         self._show()
 
     def _fill(self) -> None:
-        """Show the call again, from its beginning, with the reasons that have no room below it."""
+        """Show the call again from its beginning, together with the reasons that have no room below it."""
         diff = self._sheet.diff
         if diff is None:
             self.query_one("#text", Static).update(self._text())
@@ -132,7 +134,7 @@ class PermissionPanel(LongQuestion):
         self.call_after_refresh(shown.home)
 
     def fit(self, room: int) -> None:
-        """Give the call the rows that are left, and no more than it needs."""
+        """Give the call the rows that are left, but no more than it needs."""
         if self._sheet.diff is None:
             super().fit(room)
         else:
@@ -140,15 +142,15 @@ class PermissionPanel(LongQuestion):
             shown.styles.height = max(1, min(room, shown.window.total))
 
     def press(self, key: str, at: float) -> bool:
-        """Handle a key, and note that the change is being read."""
+        """Handle a key; scrolling counts as reading the change."""
         self._is_scrolled = self._is_scrolled or key in ("pageup", "pagedown")
         return super().press(key, at)
 
     def what(self) -> Widget:
-        """The part that scrolls."""
+        """Return the part that scrolls."""
         return self.query_one("#change" if self._sheet.diff else "#what")
 
 
 def _cut(text: str, most: int) -> str:
-    """The beginning of a text that is longer than this many characters, "" if it is not."""
+    """Return the beginning of a text longer than `most` characters, "" for a shorter text."""
     return text[: most - 1] + "…" if len(text) > most else ""

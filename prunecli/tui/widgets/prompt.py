@@ -1,4 +1,4 @@
-"""The prompt: an editor whose keys submit, walk the history, complete, and pass everything else on."""
+"""The prompt: an editor whose keys submit, move through the history and complete. Other keys are passed on."""
 
 from typing import TYPE_CHECKING
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 PLACEHOLDER = "Ask, or / for commands, @ for files, ! for a shell command"
 PLACEHOLDERS = (PLACEHOLDER, "Ask, or / for commands, @ for files", "Ask, or / for commands", "Ask")
-"""What the empty prompt says, for narrower and narrower screens."""
+"""The hints in the empty prompt, for narrower and narrower screens."""
 
 _TO_MENU = frozenset({"older", "newer", "complete", "submit", "interrupt", "search_history"})
 _TO_QUESTIONS = {"submit": "enter", "interrupt": "escape", "quit": "ctrl+c", "older": "up", "newer": "down"}
-"""Actions that a question understands, and the key it knows them by."""
+"""The actions that a question understands, and the key names that it uses for them."""
 
 _KINDS = {
     "": ("❯", ""),
@@ -64,7 +64,7 @@ class Prompt(Editor):
         self.put_text(draft.text)
 
     def offer(self, *forms: str) -> None:
-        """Show the first of these texts that fits while the prompt is empty, else the start of the last one."""
+        """While the prompt is empty, show the first of these texts that fits, or else the start of the last one."""
         self._offers, room = forms, self.content_size.width
         fitting = (form for form in forms if not room or width_of(form) <= room)
         self.placeholder = next(fitting, clip(forms[-1], room))
@@ -81,11 +81,11 @@ class Prompt(Editor):
         return text
 
     def give_back(self, text: str) -> None:
-        """Put an unsent or withdrawn text in front of the typed text."""
+        """Insert an unsent or withdrawn text before the typed text."""
         self.set_text(text if self.is_empty else f"{text}\n\n{self.typed}")
 
     def fill(self, text: str) -> None:
-        """Add a text to edit and send after the typed text."""
+        """Append a text for the user to edit and send."""
         self.set_text(text if self.is_empty else f"{self.typed}\n\n{text}")
         self.focus()
 
@@ -112,27 +112,27 @@ class Prompt(Editor):
     def received(self, text: str) -> None:
         """Insert a paste; images and PDF files dropped on the terminal are attached.
 
-        A terminal that pastes nothing may have an image in its clipboard.
+        If the terminal pastes nothing, its clipboard may contain an image.
         """
         if not text:
             self.post_message(ActionAsked("paste_image"))
             return
-        from prunecli.tui.prompting.dropped import as_mentions  # deferred, as no start needs it
+        from prunecli.tui.prompting.dropped import as_mentions  # deferred, since startup does not need it
 
         root = self._completer.root if self._completer and not self.shell else None
         super().received((as_mentions(text, root) if root else None) or text)
 
     def clip(self, text: str, size: str) -> None:
-        """Insert a mark for an image from the clipboard, which stands for this mention."""
+        """Insert a mark for an image from the clipboard. The mark stands for this mention."""
         self.put(f"{self.pastes.mark(text, f'Image #{{}}, {size}')} ")
 
     def press(self, key: str, at: float | None = None) -> bool:
-        """Handle a key pressed at this time; False if the editor should handle it."""
+        """Handle a key pressed at this time; return False if the editor should handle it."""
         self._look()
         return self._menu_key(key) or (at is not None and self._answers(key, at)) or self._act(key)
 
     def _answers(self, key: str, at: float) -> bool:
-        """Whether a key belongs to the question above."""
+        """Return whether a key belongs to the question above."""
         action = self.keys.action(key)
         if self.question is None or self.searching or (action == "submit" and self._is_known_command()):
             return False
@@ -150,7 +150,7 @@ class Prompt(Editor):
         )
 
     def _menu_key(self, key: str) -> bool:
-        """Whether the open menu handled the key."""
+        """Return whether the open menu handled the key."""
         action = self.keys.action(key)
         if self._completer is not None and self._completer.is_open and action in _TO_MENU:
             return self._completer.key(action)

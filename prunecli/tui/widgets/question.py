@@ -1,7 +1,7 @@
 """A question above the prompt. The prompt keeps the focus and offers each key to the question first.
 
-So there is a single queue of keys at all times, and nothing typed or pasted is lost. `prompting/answering.py` decides
-which keys answer.
+So there is always a single queue of keys, and no typed or pasted text is lost. `prompting/answering.py` decides which
+keys answer.
 """
 
 from collections.abc import Callable, Sequence
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 AGAIN_SECONDS = 0.02
 INDENT = 4
-"""Cells before an answer, for the mark and the digit; its other lines are indented by as much."""
+"""Cells before an answer, for the mark and the digit. Its other lines have the same indentation."""
 MOST_CELLS = 10_000
 NOT_YET = "Keys still go to the prompt"
 SOON = "Not yet. Press Enter again"
@@ -50,7 +50,7 @@ class Row(NamedTuple):
 
 
 class Answered(Protocol):
-    """Called with the row number and the text typed for it."""
+    """The callback for an answer, called with the row number and the text typed for it."""
 
     def __call__(self, row: int, text: str) -> object: ...
 
@@ -73,7 +73,7 @@ class Typing(Protocol):
 
 
 class Question(Vertical, can_focus=False):
-    """Asks with some rows.
+    """A question with a row for each answer.
 
     See `Answering` for `for_text`, `leave` and `marked`. `clock` must be the clock of key events.
     """
@@ -128,7 +128,7 @@ class Question(Vertical, can_focus=False):
         return ()
 
     def on_mount(self) -> None:
-        """Start the silence once the question is on the screen."""
+        """Start the quiet period once the question is on the screen."""
         self._show()
         self.call_after_refresh(self.appear)
 
@@ -138,7 +138,7 @@ class Question(Vertical, can_focus=False):
         self.answering.holds(typing.text)
 
     def appear(self) -> None:
-        """Start the silence: the question is visible, for the first time or again."""
+        """Start the quiet period: the question has become visible."""
         self.answering.appeared(self._clock())
         self._wait()
 
@@ -149,7 +149,7 @@ class Question(Vertical, can_focus=False):
     # Keys ----------------------------------------------------------------------------------------------------
 
     def press(self, key: str, at: float) -> bool:
-        """Handle a key pressed at this time; False if it belongs to the prompt."""
+        """Handle a key pressed at this time; return False if it belongs to the prompt."""
         if self._typing is None or self.is_over:
             return False
         self.answering.holds(self._typing.text)
@@ -163,7 +163,7 @@ class Question(Vertical, can_focus=False):
         return meaning in (Meaning.MARKED, Meaning.SOON)
 
     def pasted(self, at: float) -> None:
-        """Note a paste, which answers nothing."""
+        """Handle a paste, which does not answer."""
         self.answering.pasted(at)
         self._wait()
 
@@ -173,14 +173,14 @@ class Question(Vertical, can_focus=False):
         self._show()
 
     def _wait(self) -> None:
-        """Show the key hints, now and after the silence."""
+        """Show the key hints, now and after the quiet period."""
         self._show()
         if self._quiet is not None:
             self._quiet.stop()
         self._quiet = once(self, QUIET_SECONDS, self._behind_the_keys)
 
     def _behind_the_keys(self) -> None:
-        """Answer in order with the keys, because a key pressed in time may still be in the queue."""
+        """Answer after the keys in the queue, because a key pressed in time may still be there."""
         if cast("Program", self.app).keys_wait:
             self._quiet = once(self, AGAIN_SECONDS, self._behind_the_keys)
         elif self._typing is not None:
@@ -200,7 +200,7 @@ class Question(Vertical, can_focus=False):
     def _finish(self, *, with_text: bool, pending: bool) -> None:
         """Answer with the marked row.
 
-        A letter that answered is removed from the text; other text stays or goes with it.
+        A letter that answered is removed from the text. Other text stays in the prompt or is sent with the answer.
         """
         self.is_over = True
         row, text = self.answering.marked, ""
@@ -257,6 +257,6 @@ class Question(Vertical, can_focus=False):
 
 
 def put(where: Static, content: Content) -> None:
-    """Show a text unless it is shown already: each update lays the screen out again."""
+    """Show a text unless it is already shown, since each update lays out the screen again."""
     if where.content != content:
         where.update(content)

@@ -15,7 +15,7 @@ NOT_FOUND = "No matches · Esc to close"
 
 
 class SearchBar(Horizontal):
-    """Searches while typing; closing it returns the focus."""
+    """A search line that searches while the user types. Closing it returns the focus."""
 
     DEFAULT_CSS = """
     SearchBar {

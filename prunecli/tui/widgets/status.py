@@ -1,4 +1,4 @@
-"""The two bottom lines: context and pruning; mode, model, cache and cost."""
+"""The two bottom lines: one with context and pruning, one with mode, model, cache and cost."""
 
 from typing import TYPE_CHECKING
 
@@ -30,7 +30,7 @@ def level(part: float) -> str:
 
 
 def pruning_line(status: "Status | None", width: int) -> Content:
-    """`🔪 45.2K tool tokens scanned | pruned ~25.0K | 8 protected   ctx 38% ▓▓▓░░░`."""
+    """Format `🔪 45.2K tool tokens scanned | pruned ~25.0K | 8 protected ctx 38% ▓▓▓░░░`."""
     ledger = status.ledger if status else None
     part = ledger.context_tokens / ledger.window if ledger and ledger.window else 0.0
     if status and not status.pruning:
@@ -57,7 +57,7 @@ def pruning_line(status: "Status | None", width: int) -> Content:
         if status and status.held:
             held = one_line(status.held).partition(":")[
                 0
-            ]  # how long the cache is warm stands below, up to date
+            ]  # the line below shows how long the cache stays warm
             left.append(Piece((f"{held} while the cache is warm", held), "$accent", 0, glue=" | "))
     about = "~" if status and status.estimated and part else ""
     right = [
@@ -68,7 +68,7 @@ def pruning_line(status: "Status | None", width: int) -> Content:
 
 
 def session_line(status: "Status | None", cache: str, width: int) -> Content:
-    """`ask · claude-sonnet-4-5   cache warm 3m12s · hit 96% · $0.42`; empty before there are figures."""
+    """Format `ask · claude-sonnet-4-5 cache warm 3m12s · hit 96% · $0.42`; empty while there are no figures."""
     if status is None:
         return fitted((), (), width)
     name, bill = one_line(status.model), status.bill
@@ -90,7 +90,7 @@ def session_line(status: "Status | None", cache: str, width: int) -> Content:
 
 
 def cache_words(status: "Status | None", ttl: str, now: int) -> str:
-    """Return how long the cached prefix lives; "" if there is no cache or nothing was sent yet.
+    """Return the remaining lifetime of the cached prefix; "" if there is no cache or nothing was sent yet.
 
     `now` is in unix ms.
     """
@@ -103,7 +103,7 @@ def cache_words(status: "Status | None", ttl: str, now: int) -> str:
 
 
 class StatusLines(Widget):
-    """Shows the given figures, zeros until then."""
+    """The widget with the two lines. It shows zeros until it gets figures."""
 
     can_focus = False
 
@@ -113,7 +113,7 @@ class StatusLines(Widget):
         self._cache = ""
 
     def show(self, status: "Status", cache: str) -> None:
-        """Show other figures."""
+        """Show these figures."""
         if (status, cache) != (self.status, self._cache):
             self.status, self._cache = status, cache
             self.refresh()

@@ -1,4 +1,4 @@
-"""The agent's to-do list above the prompt: one line, which a click or a key unfolds."""
+"""The agent's to-do list above the prompt: one line that a click or a key unfolds."""
 
 from collections.abc import Callable
 
@@ -14,7 +14,7 @@ _STYLES = {"pending": "$foreground", "in_progress": "bold $accent", "completed":
 
 
 class TodoLine(Widget):
-    """The list, folded or not. `hint` names the key that folds it. Hidden while there is nothing to show."""
+    """The list, folded or not. `hint` names the key that folds it. Hidden while there are no items."""
 
     can_focus = False
 
@@ -33,7 +33,7 @@ class TodoLine(Widget):
             self._lay_out()
 
     def toggle(self) -> bool:
-        """Fold or unfold the list; False if there is none."""
+        """Fold or unfold the list; return False if there is none."""
         self._open = not self._open and bool(self._todos)
         self._lay_out()
         return bool(self._todos)
@@ -52,7 +52,7 @@ class TodoLine(Widget):
         self.refresh()
 
     def _rows(self) -> list[Todo | str]:
-        """The items that fit a third of the screen, around the first open one, and how many are left out."""
+        """Return the items around the first open one that fit in a third of the screen, and a note on the others."""
         most, count = max(3, self.app.size.height // 3), len(self._todos)
         if count <= most:
             return list(self._todos)

@@ -12,7 +12,7 @@ MOST_ROWS = 4
 
 
 class Waiting(Widget):
-    """A row for each queued message. The last one can be returned to the prompt; `hint` shows the key."""
+    """A row for each queued message. The last message can be returned to the prompt; `hint` shows the key."""
 
     can_focus = False
 

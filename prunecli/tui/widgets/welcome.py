@@ -30,7 +30,7 @@ class Welcome(Widget):
         self._notices: list[Content] = []
 
     def show_tour(self, line: str) -> None:
-        """Set how to get the tour; "" for none."""
+        """Set the line that tells how to start the tour; "" for none."""
         self._tour = line
         self.refresh()
 
@@ -40,7 +40,7 @@ class Welcome(Widget):
         self.refresh()
 
     def tell(self, text: str, level: str) -> bool:
-        """Show a notice below the welcome; False if there is no room."""
+        """Show a notice below the welcome; return False if there is no room."""
         mark = "" if level == "info" else "! "
         notice = Content.styled(mark + visible(text), _STYLES[level])
         if self._height([*self._lines(roomy=False), *self._notices, notice]) > self.size.height - 1:
