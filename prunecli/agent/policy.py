@@ -55,7 +55,7 @@ class Policy:
     expectations: Expectations | None = None
     losing: Callable[[], bool] = bool
 
-    def view(self, context: Context) -> View:
+    def view(self, context: Context, *, brief: bool = False) -> View:
         """Return the view that strategies get."""
         return View(
             context,
@@ -65,6 +65,7 @@ class Policy:
             market=self.market,
             expectations=self.expectations,
             losing=self.losing,
+            brief=brief,
         )
 
     def ledger(self, context: Context) -> Ledger:
@@ -98,7 +99,7 @@ class Policy:
             return [], ""
         if held(context):
             return [], "held by a hook until your next prompt"
-        view = replace(self.view(context), brief=brief)
+        view = self.view(context, brief=brief)
         found = propose_all(view, self.chosen)
         events, _ = _events(view, found, "strategy")
         if not events:

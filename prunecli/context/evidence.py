@@ -93,8 +93,7 @@ def lines_of(texts: Iterable[str]) -> Iterator[str]:
     """Yield the lines of texts that are long enough to be distinctive, with white space folded."""
     for text in texts:
         for line in text.splitlines():
-            folded = " ".join(line.split())
-            if len(folded) >= QUOTE_CHARS:
+            if len(line) >= QUOTE_CHARS and len(folded := " ".join(line.split())) >= QUOTE_CHARS:
                 yield folded
 
 

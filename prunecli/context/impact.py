@@ -103,7 +103,8 @@ def impact(context: Context, events: Iterable[Event], market: Market, *, withhol
 
 def _no_longer_cleared(counts: TokenCounts, head: Entry, edits: Mapping[int, Edit], *, hidden: bool) -> int:
     """Return an item's tokens that the endpoint would clear, but cannot clear after this edit."""
-    cleared = counts.cleared
+    if not (cleared := counts.cleared):
+        return 0
     parts = head.exchange.entries if head.exchange else [head]
     found = [part for part in parts if part.seq in cleared]
     return sum(

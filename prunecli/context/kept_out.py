@@ -68,6 +68,8 @@ class KeptOut:
     def _shown(self, item: Item | None, scale: Scale) -> Amount:
         if item is None:
             return NOTHING
+        if not any(part.seq in self._rates for part in item.parts):
+            return self._tokens.item_amount(item)
         memos = Amount(sum(map(self._tokens.memo_tokens, item.memos)))
         parts = () if item.hidden else item.parts
         return total((memos, *(self._amount(part, item, scale) for part in parts)))

@@ -133,7 +133,7 @@ class Overlay:
 
     def lacks(self, seq: int) -> bool:
         """Return whether edits would leave out an answer's thinking while the rest is sent."""
-        return self.is_sent(seq) and left_out_by(self._context.entries[seq], self._stack(seq))
+        return left_out_by(self._context.entries[seq], self._stack(seq)) and self.is_sent(seq)
 
     def is_sent(self, seq: int) -> bool:
         """Return whether an answer would be in the request at all."""
@@ -150,7 +150,7 @@ class Overlay:
         if seq not in self._edits:
             gone = self._left is not None and seq not in self._left
             return not gone and thinks(self._context, seq)
-        return self.is_sent(seq) and not left_out_by(self._context.entries[seq], self._stack(seq))
+        return not left_out_by(self._context.entries[seq], self._stack(seq)) and self.is_sent(seq)
 
     def _forms(self) -> dict[Place, Form]:
         return dict(self._changed_forms())

@@ -183,8 +183,9 @@ def needed(quoting: Quoting) -> set[int]:
 def covered(span: Span, seen: list[Span]) -> bool:
     """Return whether the spans together cover this one."""
     at, last = span
-    if any(start <= at and end >= last for start, end in seen):
-        return True
+    for start, end in seen:
+        if start <= at and end >= last:
+            return True
     for start, end in sorted(one for one in seen if one[1] >= at and one[0] <= last):
         if start > at:
             return False

@@ -6,7 +6,6 @@ one with the same input. Both results must have succeeded. Reads, listings and s
 their original; edits and writes count while their exchange is there, because the call shows what was written.
 """
 
-from collections import defaultdict
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
@@ -66,36 +65,40 @@ class _Fact:
     lines: Lines = _WHOLE
 
 
-class _Group:
-    """The facts about one file or search, in log order.
-
-    `open`: the reads that are not superseded. `by` maps a read to the later fact that superseded it, which may itself
-    be superseded by now.
-    """
+class _Groups:
+    """All facts in log order, by file or search."""
 
     def __init__(self) -> None:
         self._facts: list[_Fact] = []
-        self._open: list[_Fact] = []
-        self._by: dict[Entry, Entry] = {}
+        self._by_subject: dict[Hashable, _Group] = {}
 
-    def superseded(self, facts: list[_Fact]) -> Mapping[Entry, Entry]:
-        """Map each superseded result to the one that supersedes it.
+    def superseded(self, facts: list[_Fact]) -> list[tuple[Entry, Entry]]:
+        """Return the superseded results, each with the one that supersedes it.
 
         Only new facts are examined, unless an earlier one was added or removed.
         """
         known = len(self._facts)
-        if facts == self._facts:
-            return self._by
         if facts[:known] != self._facts:
-            known, self._open, self._by = 0, [], {}
-        for fact in facts[known:]:
-            self._add(fact)
+            known, self._by_subject = 0, {}
         self._facts = facts
-        for entry in self._by:
-            self._by[entry] = self._newest(entry)
-        return self._by
+        for fact in facts[known:]:
+            self._by_subject.setdefault(fact.about, _Group()).add(fact)
+        return [pair for group in self._by_subject.values() for pair in group.superseded.items()]
 
-    def _add(self, fact: _Fact) -> None:
+
+class _Group:
+    """The facts about one file or search.
+
+    `superseded`: for each superseded result, the newest one that supersedes it. `open`: the reads that are not
+    superseded.
+    """
+
+    def __init__(self) -> None:
+        self.superseded: dict[Entry, Entry] = {}
+        self._open: list[_Fact] = []
+
+    def add(self, fact: _Fact) -> None:
+        """Add a later fact."""
         if fact.kind == "changes part":
             gone, left = self._open[:-1], self._open[-1:]
         elif fact.kind == "changes all":
@@ -103,13 +106,10 @@ class _Group:
         else:
             gone = [other for other in self._open if fact.lines.covers(other.lines)]
             left = [*(other for other in self._open if other not in gone), fact]
-        self._by.update((other.entry, fact.entry) for other in gone)
+        if gone:
+            by = dict.fromkeys([other.entry for other in gone], fact.entry)
+            self.superseded = {one: by.get(last, last) for one, last in self.superseded.items()} | by
         self._open = left
-
-    def _newest(self, entry: Entry) -> Entry:
-        while entry in self._by:
-            entry = self._by[entry]
-        return entry
 
 
 def superseded(view: View) -> list[tuple[Entry, Entry]]:
@@ -120,11 +120,7 @@ def superseded(view: View) -> list[tuple[Entry, Entry]]:
     facts = [fact for exchange in view.exchanges for fact in known[exchange]]
     facts += [fact for one in view.results if one.is_attached and (fact := _fact(view, one))]
     facts.sort(key=_SEQ)
-    about: defaultdict[Hashable, list[_Fact]] = defaultdict(list)
-    for fact in facts:
-        about[fact.about].append(fact)
-    groups = view.kept("superseded: groups", lambda: defaultdict[Hashable, _Group](_Group))
-    return [pair for key, those in about.items() for pair in groups[key].superseded(those).items()]
+    return view.kept("superseded: groups", _Groups).superseded(facts)
 
 
 def _facts(view: View, exchange: Exchange) -> list[_Fact]:
