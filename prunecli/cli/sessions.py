@@ -160,7 +160,7 @@ def _audited(ctx: typer.Context, path: Path) -> "Audit":
     return audit(
         loaded.records,
         context,
-        lambda model, usage: cost(usage, table.info(model or loaded.started.model), ttl) or 0.0,
+        lambda model, usage: cost(usage, table.info(model or loaded.started.model), ttl),
         minutes * 60_000,
     )
 

@@ -7,7 +7,7 @@ endpoint should have read from its cache because it had seen it before.
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeAlias
 
 from prunecli.context.clearing import clearing_of
 from prunecli.context.state import Context
@@ -16,6 +16,8 @@ from prunecli.model.events import AssistantMessage, AttemptBilled, CompactionApp
 from prunecli.model.messages import Usage
 from prunecli.session.verify import EarlierRequests
 
+Price: TypeAlias = Callable[[str, Usage], float | None]
+"""(model, usage) -> USD, None for a model without a known price."""
 LEAST_CACHED = 1_024
 """Minimum tokens that endpoints cache."""
 
@@ -25,7 +27,7 @@ _NO_ANSWER = ("cut", "stopped")
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One request. Counts are tokens, None if not reported.
+    """One request. Counts are tokens, None if not reported; `cost` is in USD, None if no price is known.
 
     `pruned`: tokens that prunes withheld; `cleared`: those that the endpoint cleared from its copy. `error` is
     (estimate - report) / report. `proved`: the recorded hash equals the one computed from the log. `estimated` is
@@ -47,7 +49,7 @@ class Row:
     cache_read: int | None = None
     cache_write: int | None = None
     output: int = 0
-    cost: float = 0.0
+    cost: float | None = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +79,8 @@ class Audit:
             "output_tokens": sum(row.output for row in self.rows),
             "cache_expected": sum(row.cache_expected or 0 for row in told),
             "cache_read": sum(row.cache_read or 0 for row in told),
-            "cost": sum(row.cost for row in self.rows),
+            "cost": sum(row.cost or 0 for row in self.rows),
+            "unpriced": sum(row.cost is None for row in self.rows),
         }
 
     def to_json(self) -> dict[str, Any]:
@@ -135,10 +138,8 @@ class _Sent:
     marks: tuple[int, ...]
 
 
-def audit(
-    records: Sequence[Record], context: Context, price: Callable[[str, Usage], float], ttl_ms: int = 300_000
-) -> Audit:
-    """Fold the records into an empty context and compare each request with its report. `price` returns USD."""
+def audit(records: Sequence[Record], context: Context, price: Price, ttl_ms: int = 300_000) -> Audit:
+    """Fold the records into an empty context and compare each request with its report."""
     rows: list[Row] = []
     caches, earlier = _Caches(ttl_ms), EarlierRequests(records)
     waiting: _Sent | None = None
@@ -194,7 +195,7 @@ def _answered(
     sent: _Sent,
     record: Record,
     event: AssistantMessage | AttemptBilled,
-    price: Callable[[str, Usage], float],
+    price: Price,
     caches: _Caches,
 ) -> Row:
     """Return the row of a request that was answered or stopped."""
@@ -218,7 +219,7 @@ def _alone(
     record: Record,
     event: AssistantMessage | AttemptBilled | CompactionApplied,
     kind: str,
-    price: Callable[[str, Usage], float],
+    price: Price,
 ) -> Row:
     """Return the row of a billed attempt whose request is not in the log, or was answered by a later attempt."""
     usage = _usage(event.usage, price(event.model, event.usage))
@@ -229,7 +230,7 @@ def _cleared(event: AssistantMessage | AttemptBilled | CompactionApplied) -> int
     return clearing_of(event.applied_edits).tokens if isinstance(event, AssistantMessage) else 0
 
 
-def _usage(usage: Usage, cost: float) -> dict[str, Any]:
+def _usage(usage: Usage, cost: float | None) -> dict[str, Any]:
     return {
         "reported": usage.prompt_tokens,
         "cache_read": usage.cache_read_input_tokens,
@@ -262,14 +263,15 @@ def _cells(row: Row) -> tuple[str, ...]:
         tokens(row.pruned),
         tokens(row.cleared),
         tokens(row.output),
-        money(row.cost),
+        "?" if row.cost is None else money(row.cost),
     )
 
 
 def _words(found: dict[str, Any]) -> list[str]:
+    cost = money(found["cost"]) + ("+?" if found["unpriced"] else "")
     lines = [
         f"{found['requests']} requests, {found['answered']} answered: {short(found['prompt_tokens'])} prompt tokens, "
-        f"{short(found['output_tokens'])} output tokens, {money(found['cost'])}"
+        f"{short(found['output_tokens'])} output tokens, {cost}"
     ]
     if found["error_median"] is not None:
         median, p90, worst = (found[f"error_{name}"] for name in ("median", "p90", "worst"))
@@ -282,4 +284,6 @@ def _words(found: dict[str, Any]) -> list[str]:
         lines.append(
             f"{found['not_proved']} requests do not match the log (✗); run `prunecli sessions verify`"
         )
+    if found["unpriced"]:
+        lines.append('"?": no known price; set [models."NAME"] prices in config.toml')
     return lines

@@ -131,6 +131,17 @@ async def test_estimates_errors_and_costs_are_told_for_each_request(tmp_path: Pa
     assert json.loads(json.dumps(found.to_json()))["summary"] == summary
 
 
+async def test_a_request_without_a_known_price_is_no_free_request(tmp_path: Path) -> None:
+    runtime = await long_session(tmp_path)
+    found = audit(runtime.session.records, Context(Chars4()), lambda model, usage: None)
+    assert {row.cost for row in found.rows} == {None}
+    assert found.summary()["unpriced"] == len(found.rows)
+    *rows, first, _, _, last = found.lines()[1:]
+    assert all(row.endswith(" ?") for row in rows)
+    assert first.endswith("$0.00+?")
+    assert last.startswith('"?": no known price')
+
+
 async def test_a_request_without_an_answer_has_a_row_too(tmp_path: Path) -> None:
     endpoint = Endpoint([fails(ValueError("x"))])
     runtime = start(tmp_path, sets=SETS, provider=endpoint)
