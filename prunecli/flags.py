@@ -190,6 +190,7 @@ _BEFORE: Mapping[str, frozenset[str]] = {
     "context": _CONFIGURING,
     "doctor": _CONFIGURING,
     "sessions audit": _CONFIGURING,
+    "sessions stats": _CONFIGURING,
     "demo": frozenset(("--config", "--set", "--theme", "--plain", "--inline")),
 }
 """The flags that have an effect before a subcommand; others are rejected there."""

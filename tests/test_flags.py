@@ -139,6 +139,7 @@ def test_a_first_word_that_is_a_subcommand_keeps_its_words(name: str) -> None:
     [
         (["--set", "X=zz", "config", "check"], launch(sets=("X=zz",))),
         (["--config", "x", "config", "show"], launch(config_file=Path("x"))),
+        (["--set", "a=1", "sessions", "stats"], launch(sets=("a=1",))),
         (["--model", "opus", "context", "id"], launch(flags={"--model": "opus"})),
         (["--plain", "demo"], launch(plain=True)),
         (["--trust", "doctor"], launch(trust=True)),

@@ -70,7 +70,7 @@ def test_a_skill_without_any_usable_name_is_refused_in_one_line(tmp_path: Path) 
 def test_the_first_paragraph_stands_in_for_a_missing_description(tmp_path: Path) -> None:
     found = made(tmp_path, "when_to_use: It rains.\n---\n# PDF\n\nReads\nfiles.\n\nMore.")
     assert found.description == "Reads files. It rains."
-    assert found.doubt == "description is missing; its first paragraph stands in"
+    assert found.doubt == "description is missing; its first paragraph is used"
 
 
 def test_a_skill_needs_a_description_and_its_control_characters_are_shown(tmp_path: Path) -> None:

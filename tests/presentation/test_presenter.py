@@ -279,7 +279,9 @@ def test_a_prune_says_who_and_why() -> None:
     assert last == Add(4, shown.Notice("✂ pruned ~49 tokens in 1 entry, by pi: old"))
     *_, last = told(*records(*exchange(), dataclasses.replace(by_strategy, source="user")))
     assert last == Add(4, shown.Notice("✂ pruned ~49 tokens in 1 entry, by you"))
-    longer = dataclasses.replace(by_strategy, edits=(Edit("clear", 3, "t1", "[gone]", 1, 14),))
+    longer = dataclasses.replace(
+        by_strategy, edits=(dataclasses.replace(edits[0], tokens_after=63),), tokens_removed=-13
+    )
     *_, last = told(*records(*exchange(), longer))
     assert last == Add(4, shown.Notice("✂ pruned ~0 tokens in 1 entry, by pi: old"))
 

@@ -94,7 +94,7 @@ async def test_what_is_in_force_is_said(tmp_path: Path) -> None:
     assert isinstance(table, Table)
     assert dict(table.rows)["sandbox"] == "bubblewrap, network off"
     said = next(effect.text for effect in run_line(runtime, "/permissions") if isinstance(effect, Say))
-    assert "In edits mode" in said
+    assert "In edits mode, other commands do too, except those that write with git" in said
 
 
 async def test_that_none_works_is_said(tmp_path: Path) -> None:
