@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import takewhile
 from typing import Any, NamedTuple
+from zlib import crc32
 
 from prunecli.context import render
 from prunecli.context.state import Context
@@ -97,8 +98,11 @@ def image_tokens(block: bytes) -> int:
 
 def png(width: int, height: int) -> Image:
     """An image of this size, without pixels."""
-    chunks = struct.pack(">I4sIIBBBBBI", 13, b"IHDR", width, height, 8, 2, 0, 0, 0, 0)
-    data = b"\x89PNG\r\n\x1a\n" + chunks + struct.pack(">I4sI", 0, b"IEND", 0)
+    header = struct.pack(">4sIIBBBBB", b"IHDR", width, height, 8, 2, 0, 0, 0)
+    chunks = (
+        struct.pack(">I", len(one) - 4) + one + struct.pack(">I", crc32(one)) for one in (header, b"IEND")
+    )
+    data = b"\x89PNG\r\n\x1a\n" + b"".join(chunks)
     return Image("image/png", b64encode(data).decode(), width, height)
 
 

@@ -276,7 +276,7 @@ def test_the_command_asks_for_trust_then_adds_and_lists(tmp_path: Path) -> None:
     (table,) = run_line(runtime, "/status")
     assert isinstance(table, Table)
     assert str(lib) in dict(table.rows)["also in"]
-    assert f"Also works in {lib}, with the same rules." in said(runtime, "/permissions")
+    assert f"Also works in {lib}, with the same rules" in said(runtime, "/permissions")
     assert "also in" not in dict(run_line(start(tmp_path / "2"), "/status")[0].rows)  # type: ignore[union-attr]
 
 
