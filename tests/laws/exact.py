@@ -98,9 +98,11 @@ def image_tokens(block: bytes) -> int:
 
 def png(width: int, height: int) -> Image:
     """An image of this size, without pixels."""
-    head = b"IHDR" + struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
-    parts = (struct.pack(">I", len(one) - 4) + one + struct.pack(">I", crc32(one)) for one in (head, b"IEND"))
-    data = b"\x89PNG\r\n\x1a\n" + b"".join(parts)
+    header = struct.pack(">4sIIBBBBB", b"IHDR", width, height, 8, 2, 0, 0, 0)
+    chunks = (
+        struct.pack(">I", len(one) - 4) + one + struct.pack(">I", crc32(one)) for one in (header, b"IEND")
+    )
+    data = b"\x89PNG\r\n\x1a\n" + b"".join(chunks)
     return Image("image/png", b64encode(data).decode(), width, height)
 
 
