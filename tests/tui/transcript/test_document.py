@@ -215,7 +215,9 @@ def test_a_command_that_does_not_fit_is_shown_in_full_when_unfolded():
 
 def test_a_reason_of_one_line_that_the_line_of_a_failed_call_cuts_is_shown_below_it():
     why = "old_string was not found in the file (0 matches). The nearest is line 12: def camelize(string):"
-    failed = ToolCall("edit", "package/module.py", ToolState.ERROR, outcome=why, body=Output(why), duration_ms=3)
+    failed = ToolCall(
+        "edit", "package/module.py", ToolState.ERROR, outcome=why, body=Output(why), duration_ms=3
+    )
     narrow, *below = texts(document(failed))
     assert why not in narrow
     assert " ".join(line.removeprefix("  │ ") for line in below) == why
