@@ -43,6 +43,12 @@ def share(part: float) -> str:
     return f"{round(part * 100)}%"
 
 
+def countdown(milliseconds: int) -> str:
+    """The time left, in whole seconds: 0s, 7s, 48s, 3m12s."""
+    seconds = max(0, milliseconds) // 1000
+    return duration(seconds * 1000) if seconds >= 60 else f"{seconds}s"
+
+
 def duration(milliseconds: int) -> str:
     """Format a duration in at most six characters below a hundred hours: 3ms, 2.1s, 48s, 3m12s, 2h05m."""
     if milliseconds < 1000:

@@ -167,8 +167,10 @@ class Places:
             return beside
         return self.package / name
 
-    def shown(self, path: Path) -> str:
-        """Return the path with ~ for the home directory."""
+    def shown(self, path: Path, below: Path | None = None) -> str:
+        """Return the path, relative if it lies below that folder, or with ~ for the home directory."""
+        if below is not None and path.is_relative_to(below):
+            return str(path.relative_to(below))
         if self.home.parent != self.home and path.is_relative_to(self.home):
             return str(Path("~") / path.relative_to(self.home))
         return str(path)

@@ -164,3 +164,5 @@ def test_a_path_is_shown_with_a_tilde():
     places = Places.of({"HOME": "/home/ada"}, "linux")
     assert places.shown(Path("/home/ada/.config/x")) == "~/.config/x"
     assert places.shown(Path("/home/adam/x")) == "/home/adam/x"
+    assert places.shown(Path("/home/ada/work/.claude/a.md"), Path("/home/ada/work")) == ".claude/a.md"
+    assert places.shown(Path("/home/ada/.config/x"), Path("/home/ada/work")) == "~/.config/x"

@@ -34,7 +34,8 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
 
 
 def _row(runtime: Runtime, one: Definition) -> tuple[str, ...]:
-    origin = runtime.setup.places.shown(Path(one.origin)) if one.origin.startswith("/") else one.origin
+    places, cwd = runtime.setup.places, runtime.setup.cwd
+    origin = places.shown(Path(one.origin), cwd) if one.origin.startswith("/") else one.origin
     tools = "all" if one.tools is None else " ".join(one.tools) or "none"
     less = f" but {' '.join(one.without)}" if one.without else ""
     return one.name, runtime.subagents.model_of(one), f"{tools}{less}", origin, one.description

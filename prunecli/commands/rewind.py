@@ -120,10 +120,13 @@ def _named(outlook: Outlook) -> str:
 
 
 def _table(outlook: Outlook, note: str) -> Table:
+    """The files, with the lines added and removed since, as the choices before count them."""
     rows = []
     for change in outlook.changes:
-        what = "restore" if change.old is None else "delete" if change.new is None else "change"
-        lines = "binary" if change.added < 0 else f"+{change.added} −{change.removed}"
+        what = (
+            "restores it" if change.old is None else "deletes it" if change.new is None else "changes it back"
+        )
+        lines = "binary" if change.added < 0 else f"+{change.removed} −{change.added}"
         yours = "changed by others since" if change.path in outlook.foreign else ""
         rows.append((well_formed(change.path), what, lines, yours))
-    return Table("File changes", ("file", "", "lines", ""), tuple(rows), (2,), note)
+    return Table("File changes", ("file", "the rewind", "since then", ""), tuple(rows), (2,), note)

@@ -28,7 +28,7 @@ def _listed(runtime: Runtime) -> Sequence[Effect]:
             f"/{skill.name}" if skill.for_user else skill.name,
             short(skills.count(skill.description)) if skill.for_model else "–",
             _tokens(runtime, skill),
-            places.shown(skill.folder),
+            places.shown(skill.folder, runtime.setup.cwd),
             skill.doubt or skill.description,
         )
         for skill in skills.by_name.values()

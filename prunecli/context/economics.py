@@ -9,6 +9,7 @@ from math import ceil
 from typing import Literal, NamedTuple, TypeAlias
 
 from prunecli.context.state import Context
+from prunecli.figures import countdown
 
 Gate: TypeAlias = Literal["always", "cache_aware"]
 
@@ -142,7 +143,7 @@ def cold(context: Context, market: Market) -> str:
     if market.model and before and before != market.model:
         return "the model changed: its cache is cold"
     if market.now is not None and market.now - context.last_response > market.ttl_ms:
-        return f"cache cold: idle for {_span(market.now - context.last_response)}"
+        return f"cache cold: idle for {countdown(market.now - context.last_response)}"
     return ""
 
 
@@ -150,13 +151,4 @@ def warmth(context: Context, market: Market) -> str:
     """Return a text on how long a warm cache will last."""
     if market.now is None or context.last_response is None:
         return "warm"
-    return f"warm for {_span(market.ttl_ms - (market.now - context.last_response))}"
-
-
-def _span(ms: int) -> str:
-    seconds = max(0, round(ms / 1000))
-    if seconds < 60:
-        return f"{seconds}s"
-    if seconds < 3_600:
-        return f"{seconds // 60}m{seconds % 60:02d}s"
-    return f"{seconds // 3_600}h{seconds % 3_600 // 60:02d}m"
+    return f"warm for {countdown(market.ttl_ms - (market.now - context.last_response))}"

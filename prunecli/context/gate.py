@@ -12,7 +12,7 @@ from prunecli.context.economics import Market, cold
 from prunecli.context.expectations import Expectations
 from prunecli.context.impact import Impact, impact
 from prunecli.context.state import Context
-from prunecli.figures import money
+from prunecli.figures import money, short
 from prunecli.model.events import PrunApplied
 
 
@@ -49,17 +49,13 @@ def _judged(context: Context, found: Impact, further: int, market: Market) -> De
     spares = market.near_limit(found.before) and not market.near_limit(found.after)
     if not market.read or not market.write or broken.cost is None or broken.gain is None:
         if spares:
-            return Decision(True, f"rewrites {_k(broken.rewritten)} tokens instead of a compaction soon")
+            return Decision(True, f"rewrites {short(broken.rewritten)} tokens instead of a compaction soon")
         return Decision(
             False,
-            f"held {_k(saved)}: cache {broken.warm}; pruning now rewrites {_k(broken.rewritten)} tokens",
+            f"held {short(saved)}: cache {broken.warm}; pruning now rewrites {short(broken.rewritten)} tokens",
         )
     summary = found.before * market.read / 1e6 if spares else 0.0
     if broken.gain * further + summary > broken.cost:
         also = f", spares a summary (~{money(summary)})" if summary else ""
         return Decision(True, found.price + also)
-    return Decision(False, f"held {_k(saved)}: cache {broken.warm}; pruning now {found.price}")
-
-
-def _k(tokens: int) -> str:
-    return f"{tokens / 1000:.0f}K" if tokens >= 1_000 else str(tokens)
+    return Decision(False, f"held {short(saved)}: cache {broken.warm}; pruning now {found.price}")

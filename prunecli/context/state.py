@@ -175,8 +175,10 @@ class Context:
         return self.counts.kept_out(response) + self.unseen.cost_to(response)
 
     def live_pruns(self) -> list[Record]:
-        """Return the PrunApplied records that were not fully reverted, oldest first."""
-        return [self.pruns[seq] for seq in sorted(self.pruns)]
+        """Return the PrunApplied records with an edit in effect, oldest first."""
+        events = ((seq, self.pruns[seq].event) for seq in sorted(self.pruns))
+        found = ((seq, event.edits) for seq, event in events if isinstance(event, PrunApplied))
+        return [self.pruns[seq] for seq, edits in found if any(self.in_force(seq, edit) for edit in edits)]
 
     def group_of(self, seq: int) -> int:
         """Return the index of the first message that shows a part of this entry or of a later one."""

@@ -92,6 +92,8 @@ class Wire:
         self._ends: list[int] = [0]
         self._sent = 0
         self._changed = 0
+        self._before: dict[int, WireMessage | None] = {}
+        """The messages of the last request that were laid out again since, by index; None for one never built."""
 
     def append(self, item: Entry) -> None:
         """Add a user message, assistant message or summary at the end."""
@@ -195,16 +197,25 @@ class Wire:
     def sent(self) -> None:
         """Record that a request was sent, so that later changes count as new."""
         self._sent = self._changed = len(self._groups)
+        self._before = {}
 
     @property
     def unchanged(self) -> int:
-        """The number of leading messages that are byte-identical to those of the last request."""
+        """The number of leading messages byte-identical to those of the last request, also after an undo."""
+        while (
+            self._changed < min(self._sent, len(self._groups))
+            and (before := self._before.get(self._changed))
+            and before.canonical == self._build(self._changed).canonical
+        ):
+            self._changed += 1
         return min(self._sent, self._changed)
 
     def __len__(self) -> int:
         return len(self._groups)
 
     def _touch(self, group: int) -> None:
+        for at in range(group, min(self._changed, len(self._groups))):
+            self._before[at] = self._groups[at].message
         self._changed = min(self._changed, group)
         del self._chain[group + 1 :]
         del self._ends[group + 1 :]

@@ -60,10 +60,13 @@ class Source:
             for hook in self.hooks
         ]
 
-    def changed(self) -> bool:
-        """Return whether a script differs from the one in the definition."""
+    def changed(self) -> list[str]:
+        """Return the scripts that differ from those in the definition."""
         known = self.definition.get("scripts") if isinstance(self.definition, Mapping) else None
-        return known is not None and known != scripts_of(self.hooks, self.folder)
+        if not isinstance(known, Mapping):
+            return []
+        now = scripts_of(self.hooks, self.folder)
+        return [path for path in sorted({*known, *now}) if known.get(path) != now.get(path)]
 
 
 def read_source(path: Path, label: str, folder: Path, owner: Path) -> Source | None:

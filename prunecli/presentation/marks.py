@@ -40,7 +40,7 @@ class Marks:
             if seq in self._targets:
                 targets = self._targets.pop(seq)
                 for target in targets:
-                    self._stacks[target] = [pair for pair in self._stacks[target] if pair[0] != seq]
+                    self._stacks[target] = [pair for pair in self._stacks.get(target, ()) if pair[0] != seq]
                 touched |= self._touched(targets)
             else:
                 self._stacks.pop(seq, None)

@@ -123,9 +123,11 @@ class Hooking:
         """Return whether the hooks of a source and their scripts are approved, so that they may run."""
         if self._head:
             return self._head.runs(source)
-        if source.label in self._approved and source.changed():
+        if source.label in self._approved and (changed := source.changed()):
             self._approved.discard(source.label)
-            self.say(f"A script of the hooks in {source.label} changed, so they are off: /hooks approve")
+            named = one_line(", ".join(changed))
+            why = f"{named}, which their commands name, changed"
+            self.say(f"The hooks in {source.label} are off: {why}. /hooks approve to run them again")
         return source.label in self._approved
 
     @property

@@ -109,7 +109,16 @@ class McpDefinitions:
                     with open_regular(path) as file:
                         yield read_servers(file.read(MAX_BYTES + 1), folder, shown)
                 except OSError as error:
-                    yield Found(problems=(f"{shown}: {error.strerror or error}",))
+                    if not _is_empty_folder(path):
+                        yield Found(problems=(f"{shown}: {error.strerror or error}",))
+
+
+def _is_empty_folder(path: Path) -> bool:
+    """Whether it may be what a killed sandbox mounted over and left behind."""
+    try:
+        return not os.listdir(path)
+    except OSError:
+        return False
 
 
 def _sorted(servers: Mapping[str, Definition]) -> tuple[Definition, ...]:

@@ -429,6 +429,20 @@ async def test_undo_takes_one_prune_by_its_number(tmp_path: Path) -> None:
     assert not runtime.session.context.pruns
 
 
+async def test_undo_passes_over_a_prune_whose_entries_were_all_restored(tmp_path: Path) -> None:
+    runtime = await with_results(tmp_path)
+    before = runtime.session.context.messages()
+    run_line(runtime, "/prune")
+    seqs = sorted(seq for seq, one in runtime.session.context.entries.items() if one.kind == "result")
+    run_line(runtime, f"/restore {seqs[0]} in-place")
+    assert "Undid 1 prune" in say(list(run_line(runtime, "/undo")))
+    run_line(runtime, f"/restore {seqs[0]} in-place")
+    run_line(runtime, "/redo")
+    run_line(runtime, f"/restore {seqs[0]}-{seqs[1]} in-place")
+    assert "Nothing to undo" in say(list(run_line(runtime, "/undo")))
+    assert runtime.session.context.messages() == before
+
+
 def test_a_strategy_that_cannot_be_imported_is_not_taken(tmp_path: Path) -> None:
     runtime = start(tmp_path)
     folder = runtime.setup.places.user_strategies

@@ -78,7 +78,7 @@ async def test_it_is_asked_what_shall_go_back_where_files_would_change(tmp_path:
     assert done(runtime, f"/rewind {make} both") == [RewindNow(int(make), True, True, "make a file\nplease")]
     assert done(runtime, f"/rewind {make} files") == [RewindNow(int(make), False, True, "")]
     table = next(effect for effect in done(runtime, f"/rewind {make} show") if isinstance(effect, Table))
-    assert table.rows == (("made.txt", "delete", "+0 −2", ""),)
+    assert table.rows == (("made.txt", "deletes it", "+2 −0", ""),)
     without = done(runtime, f"/rewind {talk}")
     assert "No files to restore" in said(without)
     assert without[-1] == RewindNow(int(talk), True, False, "just talk")

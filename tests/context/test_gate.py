@@ -9,12 +9,13 @@ from prunecli.context.gate import judge
 from prunecli.context.impact import impact
 from prunecli.context.state import Context
 from prunecli.context.tokens import Chars4
-from prunecli.figures import money
+from prunecli.figures import money, short
 from prunecli.model.edits import Edit
 from prunecli.model.events import (
     AssistantMessage,
     Event,
     PrunApplied,
+    PrunReverted,
     Record,
     RequestSent,
     ToolResult,
@@ -57,6 +58,21 @@ def test_a_cold_cache_costs_nothing() -> None:
     decision = judge(context, clear(context, 1), replace(MARKET, now=10_000 * SECOND))
     assert decision.apply
     assert "idle for 2h" in decision.reason
+
+
+def test_a_prune_that_was_undone_before_the_next_request_leaves_the_cache_as_it_was() -> None:
+    context = session(20)
+    held = judge(context, clear(context, 1), MARKET)
+    sent = context.messages()
+    for pruned in (clear(context, 1), clear(context, 2, start=5)):
+        context.apply(Record(100, 61 * SECOND, pruned[0]))
+        assert context.wire.unchanged < 4 or context.messages() != sent
+        assert (
+            judge(context, clear(context, 1, start=10), MARKET).reason == "the cache is already broken here"
+        )
+        context.apply(Record(101, 61 * SECOND, PrunReverted((100,))))
+        assert context.messages() == sent
+        assert judge(context, clear(context, 1), MARKET) == held
 
 
 def test_another_model_has_a_cold_cache() -> None:
@@ -121,6 +137,9 @@ def test_a_small_gain_far_back_is_held_with_its_price() -> None:
     decision = judge(context, clear(context, 1), MARKET)
     assert not decision.apply
     assert decision.reason.startswith("held 998: cache warm for ")
+    two = clear(context, 2)
+    kept_out = short(impact(context, two, MARKET).withheld)
+    assert judge(context, two, MARKET).reason.startswith(f"held {kept_out}: "), "as in a preview"
     assert "pruning now costs ~$" in decision.reason
     assert "a request" in decision.reason
 

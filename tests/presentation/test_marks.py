@@ -39,6 +39,15 @@ def test_restoring_what_carries_no_edit_changes_nothing() -> None:
     assert marks.on(77) is None
 
 
+def test_undoing_a_prune_whose_record_was_restored_before_changes_nothing_more() -> None:
+    marks = Marks()
+    marks.prune(10, [CLEAR])
+    marks.prune(11, [TRIM])
+    assert marks.revert([5]) == {5}
+    assert marks.revert([11, 10]) == {5}
+    assert marks.on(5) is None
+
+
 def test_marks_say_what_was_saved() -> None:
     assert label(CLEAR, None) == "pruned ~4.1K"
     assert label(TRIM, None) == "trimmed ~3.1K"

@@ -92,7 +92,8 @@ async def test_a_changed_script_is_off_at_once(tmp_path: Path) -> None:
     await at.runtime.submit("go")
     assert not ran(tmp_path)
     assert at.said == [
-        "A script of the hooks in .claude/settings.json changed, so they are off: /hooks approve"
+        "The hooks in .claude/settings.json are off: check.sh, which their commands name, changed. "
+        "/hooks approve to run them again"
     ]
     at.runtime.hooking.forget()
     answer(at.runtime, question(say(at.runtime, "/hooks approve")), 0)

@@ -121,8 +121,13 @@ def test_files_that_are_no_files_are_a_line_and_links_out_of_the_project_are_not
     (here.cwd / ".mcp.json").symlink_to(outside)
     assert current(here) == Servers()
     (here.cwd / ".mcp.json").unlink()
+    (here.cwd / ".mcp.json" / "inside").mkdir(parents=True)
+    assert current(here).problems == (".mcp.json: not a regular file",)
+
+
+def test_an_empty_folder_that_a_killed_sandbox_left_is_no_problem(here):
     (here.cwd / ".mcp.json").mkdir()
-    assert len(current(here).problems) == 1
+    assert current(here) == Servers()
 
 
 def test_a_damaged_list_of_approvals_approves_nothing_and_is_said(here):

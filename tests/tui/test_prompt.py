@@ -447,3 +447,9 @@ async def test_the_question_below_a_paste_can_be_read_and_changed_when_it_comes_
         assert s.frame.prompt.typed == text
         s.frame.prompt.set_text("line\n" * 200 + "see [Pasted #1, 3 lines]")
         assert s.frame.prompt.typed == "line\n" * 200 + "see [Pasted #1, 3 lines]"
+        s.frame.prompt.set_text("Why? ")
+        s.frame.prompt.received("row\n" * 30 + "the end")
+        text = s.frame.prompt.take()
+        s.frame.prompt.set_text(text)
+        assert s.frame.prompt.text == "Why? [Pasted #1, 31 lines]"
+        assert s.frame.prompt.typed == text

@@ -96,7 +96,7 @@ async def test_files_only_and_what_would_change_in_them(tmp_path: Path) -> None:
         await s.pilot.press("down", "enter")
         await s.until_shown("Show the file changes")
         await s.pilot.press("up", "enter")
-        await s.until_shown("File changes", "made.txt", "delete")
+        await s.until_shown("File changes", "made.txt", "deletes it", "+1 −0")
         await s.pilot.press("escape")
         await s.type("/rewind", "enter")
         await picker(s)

@@ -167,6 +167,12 @@ _NO_VALUE = (
 )
 """Type names and code that may appear in place of a value."""
 _QUOTED = r"\"(?!\[redacted)(?:[^\"\\\n]|\\.){4,4000}\"|'(?!\[redacted)[^'\n]{4,4000}'|`[^`\n$\[]{4,4000}`"
+_WORD = r"[a-z]{1,15}[,.:;!?]?"
+_NO_TOKEN = (
+    r"(?![\"']?(?:(?!secret|pass|pwd)[\w.-]){0,60}?tokens?[\"']?\s*(?:=>|:=|=|:)\s*(?P<quote>[\"'`])(?!bearer|basic)"
+    rf"(?:\s*(?:{_WORD}\s+)+(?:{_WORD})?|[<\[][|/]?{_WORD}[|/]?[>\]])(?P=quote))"
+)
+"""Not plain words with a space, nor a word in brackets, as tokenizers have them, under the name of a token."""
 _BARE = r"[^\s\"'$`(){}<>\[\],;|&]"
 
 VALUES: tuple[tuple[str, str], ...] = (
@@ -181,7 +187,7 @@ VALUES: tuple[tuple[str, str], ...] = (
     ),
     (
         "secret",
-        rf"(?i)(?P<kept>(?<![\w.-])[\"']?{_NAME}[\"']?\s*(?:=>|:=|=|:)\s*)(?:{_QUOTED}|"
+        rf"(?i)(?<![\w.-]){_NO_TOKEN}(?P<kept>[\"']?{_NAME}[\"']?\s*(?:=>|:=|=|:)\s*)(?:{_QUOTED}|"
         rf"{_NO_VALUE}(?=[^\s\"']{{0,100}}\d){_BARE}{{6,500}}(?![(\[\w]))",
     ),
     (

@@ -60,6 +60,7 @@ class Frame(Screen[None], inherit_bindings=False):
         self.status = StatusLines()
         self._receivers: Receivers = {}
         self._early: list[Told] = []
+        self._passed_on: events.Key | None = None
         self._questions: list[Question] = []
         self._todos: TodoLine | None = None
 
@@ -152,8 +153,12 @@ class Frame(Screen[None], inherit_bindings=False):
 
     def on_key(self, event: events.Key) -> None:
         """Allow the transcript's keys only while it has the focus; the prompt handles all of its keys."""
-        browsing = bool(self._receivers) and self.focused is self.transcript
-        if browsing and self._transcript_key(event):
+        if not self._receivers:
+            return
+        overtaken = self.focused is self.prompt and event.is_printable and event is not self._passed_on
+        if overtaken:  # it was on its way to the transcript when typing moved the focus
+            self._pass_on(event)
+        if overtaken or (self.focused is self.transcript and self._transcript_key(event)):
             event.stop()
             event.prevent_default()
 
@@ -166,11 +171,14 @@ class Frame(Screen[None], inherit_bindings=False):
             return True
         if event.key in _TRANSCRIPT_KEYS or not event.is_printable:
             return False
-        self.prompt.focus()
-        again = events.Key(event.key, event.character)
+        self.set_focus(self.prompt)  # at once: what is typed next is no key of the transcript
+        self._pass_on(event)
+        return True
+
+    def _pass_on(self, event: events.Key) -> None:
+        again = self._passed_on = events.Key(event.key, event.character)
         again.time = event.time
         self.prompt._forward_event(again)
-        return True
 
     def on_mouse_scroll_up(self) -> None:
         """Scroll the transcript up, wherever the mouse is."""

@@ -50,7 +50,7 @@ from prunecli.tui.transcript.parts import (
     TextPart,
 )
 from prunecli.tui.transcript.pieces import diff_parts, opening, output_parts, pieces
-from prunecli.tui.transcript.rows import Row, width_of
+from prunecli.tui.transcript.rows import Row, clip, width_of
 from prunecli.tui.transcript.splitter import Splitter, split
 
 WHOLE_CHARS = 4_000
@@ -182,6 +182,24 @@ class HeaderPart(Part):
         return []
 
 
+@dataclass(slots=True, eq=False, repr=False)
+class OutcomePart(Part):
+    """Why a call failed, if the line above cuts it. Not searched: the line is."""
+
+    call: ToolCall
+
+    def guess(self, width: int) -> int:
+        """No row for words that fit."""
+        return 0 if len(self.call.outcome) < width // 4 else 1
+
+    def rows(self, sheet: Sheet) -> list[Row]:
+        """Lay out the words on a few rows; none if the line shows them in full."""
+        face = tool_face(self.call, True, None, 0, sheet.inks)
+        if face.pruned or face.outcome in header_row(face, sheet).text:
+            return []
+        return ExcerptPart((clip(face.outcome, EXCERPT_LINES * sheet.width),), True).rows(sheet)
+
+
 def _thought_face(item: Item, entry: Thinking, inks: Inks) -> Face:
     pulse = item.pulse
     milliseconds = entry.duration_ms if entry.duration_ms is not None else pulse.elapsed_ms if pulse else None
@@ -232,6 +250,8 @@ def first_parts(item: Item) -> Iterator[tuple[int, Part]]:
             elif item.folded and (lines := last_lines(entry)):
                 is_reason = isinstance(entry, ToolCall) and entry.state is ToolState.DENIED
                 yield TAIL, ExcerptPart(lines, is_reason)
+            elif item.folded and isinstance(entry, ToolCall) and entry.state is ToolState.ERROR:
+                yield TAIL, OutcomePart(entry)
         case Notice():
             yield 0, NoticePart(entry)
         case Divider():
@@ -337,7 +357,8 @@ def below_gap(above: Item, item: Item) -> bool:
     """
     tight = (ToolCall, Thinking, Notice)
     if isinstance(item.entry, tight) and isinstance(above.entry, tight):
-        return len(above.blocks) > 1 or _aside(above.entry) != _aside(item.entry)
+        open_ = len(above.blocks) > 1 and not isinstance(above.blocks[1].part, OutcomePart)
+        return open_ or _aside(above.entry) != _aside(item.entry)
     if isinstance(item.entry, ToolCall) and isinstance(above.entry, Prompt):
         return above.entry.origin is not Origin.SHELL
     if isinstance(item.entry, ToolCall) and isinstance(above.entry, Assistant) and not above.entry.pruned:

@@ -8,7 +8,7 @@ from textual.content import Content
 from textual.timer import Timer
 from textual.widget import Widget
 
-from prunecli.figures import duration
+from prunecli.figures import countdown
 from prunecli.sanitize import one_line
 from prunecli.tui.slices import once
 from prunecli.tui.widgets.fitting import GAP, Piece, fitted
@@ -96,7 +96,7 @@ class Activity(Widget):
         frame = FRAMES[int(self._clock() / FRAME_SECONDS) % len(FRAMES)]
         left = [
             Piece(tuple(f"{frame} {words}" for words in self._now()), "$accent", 0),
-            Piece((_seconds(int(elapsed)),), "$muted", 8),
+            Piece((countdown(int(elapsed * 1000)) if elapsed >= 1 else "",), "$muted", 8),
         ]
         keys = "" if self._asking else self._keys_hint()
         right = hint or [Piece((keys, keys.split(GAP)[0], ""), "$muted", 1)]
@@ -118,7 +118,3 @@ def _shorter(words: str) -> tuple[str, ...]:
 
     lengths = len(words) * 2, 60, 52, 46, 40, 32, 24, 12
     return tuple(dict.fromkeys(clip(words, cells) for cells in lengths))
-
-
-def _seconds(elapsed: int) -> str:
-    return "" if elapsed < 1 else f"{elapsed}s" if elapsed < 60 else duration(elapsed * 1000)

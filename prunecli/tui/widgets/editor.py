@@ -39,6 +39,8 @@ class Editor(TextArea):
         self.set_reactive(TextArea.match_cursor_bracket, False)
         self.glyph = "❯"
         self.pastes = Pastes()
+        self._pasted: dict[str, None] = {}
+        """The pastes that had a mark here before."""
         self._burst_until = 0.0
 
     # Contents ------------------------------------------------------------------------------------------------
@@ -54,14 +56,20 @@ class Editor(TextArea):
         return self.document.line_count == 1 and not self.document[0]
 
     def set_text(self, text: str) -> None:
-        """Set the text and move the cursor to its end. A large text becomes a mark, except for its last line, which
-        is often typed below a paste."""
-        self.pastes = Pastes()
-        above, _, last = text.rpartition("\n")
-        if above and not fits(text) and fits(last) and len(last) <= LAST_CHARS and not MARK.search(last):
-            self.put_text(self.pastes.mark(f"{above}\n") + last)
-        else:
-            self.put_text(self.pastes.marked(text))
+        """Set the text and move the cursor to its end. Earlier pastes in it become marks again, else a large text
+        does, but for its last line: the words that someone typed below a paste."""
+        self._pasted |= {paste: None for paste in self.pastes.texts.values() if not fits(paste)}
+        self.pastes, shown = Pastes(), text
+        for paste in self._pasted:
+            if paste in shown and not MARK.search(text):
+                shown = shown.replace(paste, self.pastes.mark(paste), 1)
+        if not fits(shown):
+            self.pastes = Pastes()
+            above, _, last = text.rpartition("\n")
+            is_short = above and fits(last) and len(last) <= LAST_CHARS and not MARK.search(last)
+            below = last if is_short else ""
+            shown = self.pastes.mark(text.removesuffix(below)) + below
+        self.put_text(shown)
 
     def put_text(self, text: str) -> None:
         """Set a text whose paste marks are already stored."""

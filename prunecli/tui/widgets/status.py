@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from textual.content import Content
 from textual.widget import Widget
 
-from prunecli.figures import counted, duration, money, share, short
+from prunecli.figures import countdown, counted, money, share, short
 from prunecli.sanitize import one_line
 from prunecli.tui.widgets.fitting import Piece, fitted
 
@@ -99,7 +99,7 @@ def cache_words(status: "Status | None", ttl: str, now: int) -> str:
     if status.bill.model != status.model:
         return COLD  # another model's cache does not help this one
     left = status.bill.last_at + TTL_MS[ttl] - now
-    return f"cache warm {duration(left // 1000 * 1000)}" if left >= 1000 else COLD
+    return f"cache warm {countdown(left)}" if left >= 1000 else COLD
 
 
 class StatusLines(Widget):

@@ -176,6 +176,8 @@ _VALUE = "hX9kq2LmP4zQ"
             "spring.datasource.password={}",
             "Server=x;User Id=a;Password={};",
             "password => '{}'",
+            'token = "Bearer {}"',
+            'access_token="a word {}"',
             "MYSQL_PWD={}",
         ),
     ],
@@ -207,6 +209,9 @@ def test_a_secret_is_found_by_its_name_or_place(text: str) -> None:
             "http://localhost:8080/x",
             "import tokenize",
             "def authenticate(user):",
+            'floor_token="under "',
+            'sep_token = " and then "',
+            "unk_token: '<unk>', pad_token='[PAD]', eos_token=\"</s>\"",
             "see https://x.y/z?page=2",
         ),
     ],
@@ -220,3 +225,18 @@ def test_the_time_grows_with_the_text_and_not_with_its_square(unit: str) -> None
     """A pattern that starts again at each of 50,000 places would not return within a test run."""
     text = "token " + unit * 50_000
     assert without_secrets(text) == (text, 0)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'password = "correct horse battery staple"',
+        "token_passphrase: 'under the floor'",
+        'secret_token="under the floor"',
+        'token="abcdefghijklmno"',
+        'token: "<aBcDeFgHiJkLmNoPqRsTuVw>"',
+        'token: "Bearer abcdefghij"',
+    ],
+)
+def test_words_may_be_a_password_and_letters_a_token(text: str) -> None:
+    assert without_secrets(text)[1] == 1

@@ -213,6 +213,18 @@ def test_a_command_that_does_not_fit_is_shown_in_full_when_unfolded():
     assert texts(wide)[1:] == ["  │ first line", "  │ second line"]
 
 
+def test_a_reason_of_one_line_that_the_line_of_a_failed_call_cuts_is_shown_below_it():
+    why = "old_string was not found in the file (0 matches). The nearest is line 12: def camelize(string):"
+    failed = ToolCall(
+        "edit", "package/module.py", ToolState.ERROR, outcome=why, body=Output(why), duration_ms=3
+    )
+    narrow, *below = texts(document(failed))
+    assert why not in narrow
+    assert " ".join(line.removeprefix("  │ ") for line in below) == why
+    assert len(texts(document(failed, failed, width=200))) == 2
+    assert len(texts(document(call(ToolState.ERROR, outcome="exit code 1", body=OUTPUT)))) == 3
+
+
 def test_calls_stand_together_and_open_ones_apart():
     made = document(Assistant("I will look."), call(body=OUTPUT), call(body=OUTPUT), Assistant("So."))
     assert [bool(text) for text in texts(made)] == [True, True, True, False, True]

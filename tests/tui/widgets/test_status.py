@@ -114,6 +114,7 @@ def test_a_hostile_model_name_is_shown_and_not_obeyed() -> None:
 
 def test_the_cache_is_warm_for_as_long_as_the_endpoint_keeps_it() -> None:
     assert cache_words(status(), "5m", 1_000_000) == "cache warm 5m00s"
+    assert cache_words(status(), "5m", 1_292_999) == "cache warm 7s"
     assert cache_words(status(), "5m", 1_108_500) == "cache warm 3m11s"
     assert cache_words(status(), "1h", 1_108_000) == "cache warm 58m12s"
     assert cache_words(status(), "5m", 1_300_000) == "cache cold"
