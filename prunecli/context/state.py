@@ -176,9 +176,8 @@ class Context:
 
     def live_pruns(self) -> list[Record]:
         """Return the PrunApplied records with an edit in effect, oldest first."""
-        events = ((seq, self.pruns[seq].event) for seq in sorted(self.pruns))
-        found = ((seq, event.edits) for seq, event in events if isinstance(event, PrunApplied))
-        return [self.pruns[seq] for seq, edits in found if any(self.in_force(seq, edit) for edit in edits)]
+        live = {prun for stack in self._edits.values() for prun, _ in stack}
+        return [self.pruns[seq] for seq in sorted(live)]
 
     def group_of(self, seq: int) -> int:
         """Return the index of the first message that shows a part of this entry or of a later one."""

@@ -36,7 +36,7 @@ async def test_a_form_is_asked_field_by_field_and_a_wrong_value_again(tmp_path: 
 
         s.conversation.run(ask(), "asked")
         await ready(s, "The MCP server shop asks: Color", "What shall it be?", "1 Red", "2 Green")
-        assert "Enter or a digit to answer" in s.screen_text()
+        await s.until_shown("Enter or a digit to answer")
         await s.pilot.press("down", "enter")
         await ready(s, "asks: How many", "Leave it out", "Type an answer, then Enter")
         await s.type("many", "enter")

@@ -110,7 +110,7 @@ def test_a_folder_without_anything_is_no_error(tmp_path: Path) -> None:
 
 async def test_the_end_is_noted_with_all_output(folder: Path) -> None:
     go_on = folder.with_name("go-on")
-    output, child = await moved(folder, f"seq 5; until [ -e '{go_on}' ]; do sleep 0.02; done; exit 3")
+    output, child = await moved(folder, f"until [ -e '{go_on}' ]; do sleep 0.02; done; seq 5; exit 3")
     go_on.touch()
     assert (await over(child)).exit_code == 3
     noted = output.noted_end()
