@@ -279,7 +279,7 @@ def test_a_prune_says_who_and_why() -> None:
     assert last == Add(4, shown.Notice("✂ pruned ~49 tokens in 1 entry, by pi: old"))
     *_, last = told(*records(*exchange(), dataclasses.replace(by_strategy, source="user")))
     assert last == Add(4, shown.Notice("✂ pruned ~49 tokens in 1 entry, by you"))
-    longer = dataclasses.replace(by_strategy, tokens_removed=-13)
+    longer = dataclasses.replace(by_strategy, edits=(Edit("clear", 3, "t1", "[gone]", 1, 14),))
     *_, last = told(*records(*exchange(), longer))
     assert last == Add(4, shown.Notice("✂ pruned ~0 tokens in 1 entry, by pi: old"))
 
