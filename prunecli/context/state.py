@@ -176,9 +176,7 @@ class Context:
 
     def live_pruns(self) -> list[Record]:
         """The PrunApplied records of which an edit is in force, oldest first."""
-        events = ((seq, self.pruns[seq].event) for seq in sorted(self.pruns))
-        found = ((seq, event.edits) for seq, event in events if isinstance(event, PrunApplied))
-        return [self.pruns[seq] for seq, edits in found if any(self.in_force(seq, edit) for edit in edits)]
+        return [self.pruns[seq] for seq in sorted({seq for one in self._edits.values() for seq, _ in one})]
 
     def group_of(self, seq: int) -> int:
         """The index of the first message that shows part of this entry or a later one."""
