@@ -62,7 +62,7 @@ def propose(view: View, options: Options) -> Proposal:
     results = f"{len(edits)} result{'s' * (len(edits) != 1)}, ~{freed} tokens"
     if edits and (still or view.forced or (near and not view.losing())):
         edits = sorted([*edits, *outdated_lists(view, edits)], key=attrgetter("seq"))
-        return Proposal(tuple(edits), f"{results}: unlikely to be needed again", _why(view, numbers))
+        return Proposal(tuple(edits), "unlikely to be needed again", _why(view, numbers))
     if not edits or still:
         return Proposal((), "no result is worth clearing", _why(view, numbers))
     left = warmth(view.context, market)

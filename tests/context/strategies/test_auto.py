@@ -49,7 +49,7 @@ def test_a_cold_cache_loses_what_is_unlikely_to_be_needed() -> None:
     talk, reads = talk_of(1_000, 800)
     proposal = asked(talk)
     assert seqs(proposal) == reads
-    assert proposal.note == "2 results, ~1.8K tokens: unlikely to be needed again"
+    assert proposal.note == "unlikely to be needed again"
     assert proposal.edits[0].text == '[output pruned — ~1,000 tokens | read path="0.py"]'
     assert seqs(asked(talk, quoted=0.9)) == []
     assert asked(talk, quoted=0.9).note == "no result is worth clearing"
