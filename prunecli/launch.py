@@ -29,8 +29,11 @@ def launch(asked: Launch, environ: Mapping[str, str] | None = None) -> int:
     environ = dict(os.environ if environ is None else environ)
     if asked.headless:
         gc.disable()  # until COLLECT_SECONDS: a collection during imports finds nothing
-        schema = _schema(asked)
-        return _headless(asked, _made(asked, environ), schema)
+        try:
+            schema = _schema(asked)
+            return _headless(asked, _made(asked, environ), schema)
+        finally:
+            gc.enable()
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UsageError("the terminal interface needs a terminal", "use -p to run without one")
     if asked.plain or environ.get("TERM", "") in ("", "dumb"):

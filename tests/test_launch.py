@@ -1,5 +1,6 @@
 """Starting: who answers, through which proxy, and what a start without a key does."""
 
+import gc
 from dataclasses import replace
 from pathlib import Path
 
@@ -7,7 +8,7 @@ import pytest
 
 from prunecli.agent.trust import TrustStore
 from prunecli.errors import UsageError
-from prunecli.launch import demo_launch
+from prunecli.launch import demo_launch, launch
 from prunecli.launch_options import Launch
 from prunecli.paths import Places
 from prunecli.runtime import reconfiguring
@@ -36,6 +37,12 @@ def test_a_server_of_the_users_own_needs_no_key(tmp_path: Path) -> None:
 def test_headless_without_a_key_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no API key"):
         make_runtime(Launch(headless=True, cwd=tmp_path), environ(tmp_path))
+
+
+def test_a_headless_start_that_is_refused_leaves_the_garbage_collector_on(tmp_path: Path) -> None:
+    with pytest.raises(UsageError):
+        launch(Launch(headless=True, cwd=tmp_path), environ(tmp_path))
+    assert gc.isenabled()
 
 
 def test_no_key_reaches_a_child(tmp_path: Path) -> None:

@@ -39,7 +39,7 @@ VARIABLES = ("CLAUDE_PROJECT_DIR", "PRUNECLI_PROJECT_DIR")
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """The hooks from one place. `folder` is the project that they are told about.
+    """The hooks from one place. `folder` is the project directory passed to them.
 
     `definition` is what an approval covers: the hooks as written, and the contents of the project's scripts that they
     run. It is None for the user's own configuration, which needs no approval. `owner` is the directory that an

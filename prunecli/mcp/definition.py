@@ -39,7 +39,7 @@ class OAuth:
     callback_port: int = 0
     """The port of the registered redirect `http://localhost:PORT/callback`; 0: a random one."""
     scopes: tuple[str, ...] = ()
-    """The scopes to request instead of those that the server names."""
+    """The scopes to request, which override those of the server."""
 
 
 @dataclass(frozen=True, slots=True)
