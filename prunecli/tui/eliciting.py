@@ -46,8 +46,6 @@ class Eliciting:
                     try:
                         if given:
                             values[field.name] = field.value(given)
-                        elif field.required:
-                            raise ValueError("an answer is required")
                         break
                     except ValueError as error:
                         problem = str(error)
@@ -112,7 +110,9 @@ class Eliciting:
             Row(_BULLET if typed else _letters(at, key), (one_line(label),))
             for at, (key, label) in enumerate(rows, 1)
         ]
-        panel = LongQuestion(one_line(title), shown, answered, for_text=for_text, leave=len(rows) - 1)
+        panel = LongQuestion(
+            one_line(title), shown, answered, for_text=for_text, leave=len(rows) - 1, needs_text=True
+        )
         panel.keys = _KEYS_TEXT if typed else _KEYS
         panel.text = Content.styled(source(about), "$foreground")
         self._port.ask(panel)

@@ -19,7 +19,6 @@ _HINTS_SEVERAL = (
     "Space or a digit to choose · or type an answer · Esc to decline",
     "Enter, or type an answer",
 )
-TYPE_FIRST = "Type your answer, then press Enter"
 
 
 class InquiryPanel(LongQuestion):
@@ -37,7 +36,7 @@ class InquiryPanel(LongQuestion):
         title, more = inquiry_title(inquiry)
         parts = title, rows, self._take
         super().__init__(
-            *parts, for_text=self._own, leave=len(rows) - 1, marked=inquiry.default, hints=self.keys
+            *parts, for_text=self._own, leave=len(rows) - 1, marked=inquiry.default, needs_text=True
         )
         self.text = Content.styled(more, "$foreground")
 
@@ -75,12 +74,6 @@ class InquiryPanel(LongQuestion):
                 typing.set_text("")
             self.answering.mark(row)
             self._wait()
-        elif row == self._own and not (with_text and typing is not None and typing.text.strip()):
-            if pending and typing is not None:
-                typing.set_text("")
-            self.answering.mark(row)
-            self._refused = TYPE_FIRST
-            self._show()
         else:
             super()._finish(with_text=with_text, pending=pending)
 

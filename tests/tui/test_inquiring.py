@@ -9,7 +9,8 @@ import pytest
 from prunecli.model.messages import ToolUse
 from prunecli.presentation.entries import ToolCall
 from prunecli.providers.scripted import calls, says
-from prunecli.tui.inquiring import TYPE_FIRST, InquiryPanel
+from prunecli.tui.inquiring import InquiryPanel
+from prunecli.tui.widgets.question import WRITE
 from tests.tui.showing_app import Shown, shown
 
 OPTIONS = [{"label": "tabs", "description": "as now"}, {"label": "spaces"}]
@@ -69,7 +70,8 @@ async def test_the_row_for_own_words_waits_for_them(tmp_path: Path) -> None:
     async with shown(tmp_path, script()) as s:
         await asked(s)
         await s.pilot.press("3")
-        await s.until_shown(TYPE_FIRST)
+        await s.until_shown(WRITE[0])
+        await s.pilot.press("enter")
         assert results(s) == []
         assert s.frame.prompt.text == ""
         await s.type("neither", "enter")

@@ -13,7 +13,7 @@ from prunecli.model.messages import ToolUse
 from prunecli.presentation.entries import ToolCall, ToolState
 from prunecli.providers.scripted import Scripted, calls, says
 from prunecli.tui.widgets.permission import PermissionPanel
-from prunecli.tui.widgets.question import NOT_YET, SOON
+from prunecli.tui.widgets.question import NOT_YET, SOON, WRITE_REASON, WRITTEN
 from tests.tui.showing_app import Shown, shown
 
 COMMAND = ToolUse("t1", "bash", {"command": "make install"})
@@ -101,13 +101,30 @@ async def test_any_text_is_the_reason_for_no(tmp_path: Path, text: str) -> None:
         assert s.frame.prompt.text == ""
 
 
-@pytest.mark.parametrize("keys", [["escape"], ["n"], ["4"], ["up", "enter"], ["n", "escape"], ["ctrl+c"]])
+@pytest.mark.parametrize("keys", [["escape"], ["up", "enter", "enter"], ["n", "escape"], ["ctrl+c"]])
 async def test_denying_needs_no_reason(tmp_path: Path, keys: list[str]) -> None:
     async with shown(tmp_path, script()) as s:
         await asked(s)
         await s.pilot.press(*keys)
         await s.idle()
         assert results(s) == ["The user did not allow this."]
+
+
+@pytest.mark.parametrize("key", ["n", "4"])
+async def test_no_and_why_waits_for_the_reason(tmp_path: Path, key: str) -> None:
+    async with shown(tmp_path, script()) as s:
+        await asked(s)
+        await s.pilot.press(key)
+        await s.until_shown("❯ 4 No", WRITE_REASON[0])
+        await s.pilot.press("escape")
+        await s.until_shown("❯ 1 Yes")
+        await s.pilot.press("up", "enter")
+        await s.type("1 is enough")
+        await s.until_shown("❯ 4 No", WRITTEN[0])
+        assert state(s) is ToolState.WAITING
+        await s.pilot.press("enter")
+        await s.idle()
+        assert results(s) == ["The user did not allow this. They said: 1 is enough"]
 
 
 async def test_a_letter_that_would_answer_can_be_typed_on(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from prunecli.model.messages import Text, ToolUse
 from prunecli.model.notes import APPROVED, PLAN_NOTE, plan_in
 from prunecli.presentation.entries import Prompt, ToolCall, ToolState
 from prunecli.providers.scripted import Scripted, calls, says
-from prunecli.tui.widgets.question import NOT_YET, Question
+from prunecli.tui.widgets.question import NOT_YET, WRITE_REASON, Question
 from tests.tui.showing_app import Shown, shown
 
 PLAN = "I looked.\n\n## Plan\n\n1. Edit parser.py"
@@ -68,6 +68,16 @@ async def test_a_word_against_it_goes_to_the_model_and_the_next_plan_is_asked_ab
         await s.type("even smaller", "enter")
         await s.until_shown("❯ even smaller")
         await s.until(lambda: s.frame.query(Question) and s.frame.query_one(Question) is not panel)
+        assert s.runtime.gatekeeper.mode == "plan"
+
+
+async def test_no_waits_for_what_to_change_and_needs_none(tmp_path: Path) -> None:
+    async with shown(tmp_path, script()) as s:
+        await planned(s)
+        await s.pilot.press("up", "enter")
+        await s.until_shown("❯ 3 No", WRITE_REASON[0])
+        await s.pilot.press("enter")
+        await s.until(lambda: not s.frame.query(Question))
         assert s.runtime.gatekeeper.mode == "plan"
 
 

@@ -5,6 +5,9 @@ A question must never be answered by keys meant for the prompt. Three rules ensu
 * A letter or a digit answers only if typed alone: on an empty prompt, with a pause before and after. It is typed
   first, so that it can begin a longer text.
 * Enter answers with the marked row. While something is typed, that is the row that takes a text ("No, and ...").
+
+The row that takes a text, chosen without one, does not answer: from then on every key belongs to the text, until Enter
+answers with it or Esc goes back to the other rows.
 """
 
 from collections.abc import Sequence
@@ -32,18 +35,29 @@ class Meaning(Enum):
 class Answering:
     """The keys of one question.
 
-    `letters` are the keys of each row. `for_text` is the row that accepts typed text, None if no row does. `leave` is
-    the row for Esc.
+    `letters` are the keys of each row. `for_text` is the row that accepts typed text, None if no row does; with
+    `needs_text` it does not answer without one. `leave` is the row for Esc.
     """
 
-    def __init__(self, letters: Sequence[str], *, for_text: int | None, leave: int, marked: int = 0) -> None:
+    def __init__(
+        self,
+        letters: Sequence[str],
+        *,
+        for_text: int | None,
+        leave: int,
+        marked: int = 0,
+        needs_text: bool = False,
+    ) -> None:
         self._letters = letters
         self._for_text = for_text
+        self._needs_text = needs_text
         self._leave = leave
         self._first = marked
         self.marked = marked
         self.was_moved = False
         """Whether the user marked a row since the last change of the text."""
+        self.is_writing = False
+        """Whether the row that takes a text was chosen, and every key belongs to the text."""
         self._text = ""
         self._since = float("inf")
         self._armed = False
@@ -72,12 +86,23 @@ class Answering:
         """Update for the prompt's text: typing marks the row that accepts text."""
         if text != self._text:
             self._text, self.was_moved = text, False
-            if not self.is_pending:
-                self.marked = self._first if self._for_text is None or not text.strip() else self._for_text
+            if not self.is_pending and not self.is_writing:
+                self._mark_for_text()
+
+    def _mark_for_text(self) -> None:
+        has_words = bool(self._text.strip())
+        self.marked = self._for_text if self._for_text is not None and has_words else self._first
 
     def mark(self, row: int) -> None:
         """Mark the row that Enter answers with."""
-        self.marked, self.was_moved, self._pending_since = row, True, None
+        self.marked, self.was_moved, self._pending_since, self.is_writing = row, True, None, False
+
+    def write(self) -> bool:
+        """Wait for a text if the marked row takes one; return False if it does not."""
+        self.is_writing = self.marked == self._for_text
+        if self.is_writing:
+            self._pending_since = None
+        return self.is_writing
 
     def pasted(self, at: float) -> None:
         """Handle a paste: it goes into the prompt and does not answer."""
@@ -98,11 +123,15 @@ class Answering:
                 return Meaning.MARKED
             case "enter":
                 return self._enter(ready)
+            case "escape" if self.is_writing:
+                self.is_writing = False
+                self._mark_for_text()
+                return Meaning.MARKED
             case "escape" | "ctrl+c" if ready and (key == "escape" or pending or not self._text):
                 self.marked = self._leave
                 return Meaning.ANSWERED
         row = next((row for row, letters in enumerate(self._letters) if key in letters), None)
-        if row is None or self._text or not quiet or len(key) != 1:
+        if row is None or self._text or self.is_writing or not quiet or len(key) != 1:
             return Meaning.TYPED
         self.marked, self._pending_since = row, at
         return Meaning.PENDING
@@ -113,4 +142,6 @@ class Answering:
             return Meaning.TYPED if has_words else Meaning.SOON
         if has_words and self._for_text is None and not self.was_moved:
             return Meaning.SOON
+        if not has_words and (self._needs_text or not self.is_writing) and self.write():
+            return Meaning.MARKED
         return Meaning.ANSWERED

@@ -32,7 +32,13 @@ ARROWS_ANSWER = "Up/Down, then Enter, to answer. Your text stays"
 STAYS = "Enter to answer. Your text stays"
 WITH_TEXT = "Enter to answer with your text"
 PENDING = "Answering in a moment · keep typing to cancel"
-
+WRITE = ("Type your answer, then Enter · Esc for the choices", "Type your answer, then Enter")
+WRITE_REASON = (
+    "Type the reason, then Enter · Enter alone for no without one · Esc to go back",
+    "Type why, then Enter · Enter alone: just no",
+    "Type why · Enter alone: no",
+)
+WRITTEN = (f"{WITH_TEXT} · Esc for the choices", WITH_TEXT)
 
 KEYS = ("Enter or a digit to answer · Esc for no",)
 KEYS_TEXT = (
@@ -75,7 +81,7 @@ class Typing(Protocol):
 class Question(Vertical, can_focus=False):
     """A question with a row for each answer.
 
-    See `Answering` for `for_text`, `leave` and `marked`. `clock` must be the clock of key events.
+    See `Answering` for `for_text`, `leave`, `marked` and `needs_text`. `clock` must be the clock of key events.
     """
 
     DEFAULT_CSS = """
@@ -97,6 +103,7 @@ class Question(Vertical, can_focus=False):
         for_text: int | None,
         leave: int,
         marked: int = 0,
+        needs_text: bool = False,
         hints: Sequence[str] = (),
         clock: Callable[[], float] = monotonic,
     ) -> None:
@@ -105,6 +112,7 @@ class Question(Vertical, can_focus=False):
         self._rows = rows
         self._answered = answered
         self._for_text = for_text
+        self._write = WRITE if needs_text else WRITE_REASON
         self._hints = hints
         self._clock = clock
         self._typing: Typing | None = None
@@ -112,7 +120,11 @@ class Question(Vertical, can_focus=False):
         self.is_over = False
         self._refused = ""
         self.answering = Answering(
-            [row.letters for row in rows], for_text=for_text, leave=leave, marked=marked
+            [row.letters for row in rows],
+            for_text=for_text,
+            leave=leave,
+            marked=marked,
+            needs_text=needs_text,
         )
 
     def compose(self) -> ComposeResult:
@@ -190,7 +202,10 @@ class Question(Vertical, can_focus=False):
         now = self._clock()
         if self.is_over:
             return
-        if self.answering.due(now):
+        if self.answering.due(now) and self.answering.write():
+            cast("Typing", self._typing).set_text("")
+            self._show()
+        elif self.answering.due(now):
             self._finish(with_text=False, pending=True)
         elif self.answering.is_pending or not self.answering.is_ready(now):
             self._wait()
@@ -246,9 +261,11 @@ class Question(Vertical, can_focus=False):
             return PENDING if self.answering.is_pending else NOT_YET
         if self._typing is not None and self._typing.text.strip():
             if self.answering.marked == self._for_text:
-                return WITH_TEXT
+                return self._fitting(WRITTEN) if self.answering.is_writing else WITH_TEXT
             return STAYS if self.answering.was_moved else ARROWS_ANSWER
-        hints = self.hints() or ("",)
+        return self._fitting(self._write if self.answering.is_writing else self.hints() or ("",))
+
+    def _fitting(self, hints: Sequence[str]) -> str:
         return next((hint for hint in hints if len(hint) <= self.content_size.width), hints[-1])
 
     def hints(self) -> Sequence[str]:

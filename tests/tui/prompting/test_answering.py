@@ -13,8 +13,8 @@ LONG, SHORT = QUIET_SECONDS * 1.2, QUIET_SECONDS / 5
 class Desk:
     """A prompt with a question above it, and a person at a clock."""
 
-    def __init__(self, typed: str = "", *, for_text: int | None = NO) -> None:
-        self.answering = Answering(["1y", "2a", "3n"], for_text=for_text, leave=NO)
+    def __init__(self, typed: str = "", *, for_text: int | None = NO, needs_text: bool = False) -> None:
+        self.answering = Answering(["1y", "2a", "3n"], for_text=for_text, leave=NO, needs_text=needs_text)
         self.text = typed
         self.now = 100.0
         self.answer: int | None = None
@@ -38,12 +38,14 @@ class Desk:
         """Nothing is pressed; a letter that waits for it answers."""
         self.now += seconds
         if self.answer is None and self.answering.due(self.now):
-            self.answer = self.answering.marked
+            if self.answering.write():
+                self.text = ""
+                self.answering.holds("")
+            else:
+                self.answer = self.answering.marked
 
 
-@pytest.mark.parametrize(
-    ("key", "row"), [("y", YES), ("a", ALWAYS), ("n", NO), ("1", YES), ("2", ALWAYS), ("3", NO)]
-)
+@pytest.mark.parametrize(("key", "row"), [("y", YES), ("a", ALWAYS), ("1", YES), ("2", ALWAYS)])
 def test_a_letter_alone_answers_after_half_a_second(key: str, row: int) -> None:
     desk = Desk()
     assert desk.press(key) is Meaning.PENDING
@@ -189,3 +191,31 @@ def test_where_no_row_takes_a_text_enter_needs_a_row_that_was_marked() -> None:
     assert desk.press("enter") is Meaning.SOON
     assert desk.press("down", "enter") is Meaning.ANSWERED
     assert desk.answer == ALWAYS
+
+
+@pytest.mark.parametrize("keys", [["n"], ["3"], ["up", "enter"]])
+def test_the_row_for_a_text_waits_for_it_and_takes_every_key(keys: list[str]) -> None:
+    desk = Desk()
+    desk.press(*keys)
+    desk.wait(LONG)
+    assert (desk.answer, desk.text, desk.answering.is_writing) == (None, "", True)
+    desk.press(*"y 2", after=LONG)
+    assert (desk.answer, desk.text) == (None, "y 2")
+    assert desk.press("enter") is Meaning.ANSWERED
+    assert (desk.answer, desk.text) == (NO, "y 2")
+
+
+@pytest.mark.parametrize(("needs_text", "answer"), [(False, NO), (True, None)])
+def test_enter_alone_answers_only_where_no_text_is_needed(needs_text: bool, answer: int | None) -> None:
+    desk = Desk(needs_text=needs_text)
+    desk.press("up", "enter", "enter")
+    assert desk.answer == answer
+
+
+@pytest.mark.parametrize(("typed", "marked"), [("", YES), ("ab", NO)])
+def test_esc_goes_from_the_text_back_to_the_choices_and_keeps_what_was_typed(typed: str, marked: int) -> None:
+    desk = Desk()
+    desk.press("up", "enter", *typed)
+    assert desk.press("escape") is Meaning.MARKED
+    assert (desk.answering.is_writing, desk.answering.marked, desk.text) == (False, marked, typed)
+    assert desk.press("escape") is Meaning.ANSWERED
