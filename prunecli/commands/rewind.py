@@ -1,6 +1,7 @@
 """/rewind: return to the point before an earlier prompt, with or without the files, or go forward again."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from prunecli.commands.command import Choice, Choose, Effect, InThread, RewindNow, Say, Table
 from prunecli.errors import SnapshotFailed, UsageError
@@ -64,14 +65,18 @@ def _label(point: Point) -> str:
 
 def _detail(point: Point, outlook: Outlook, now: int) -> str:
     prompts = f"{point.prompts} prompt{'s' * (point.prompts > 1)} left by a rewind" if point.forward else ""
-    return _joined(age(now - point.at), prompts, _counts(outlook))
+    return _joined(age(now - point.at), prompts, _counts(point, outlook))
 
 
-def _counts(outlook: Outlook) -> str:
+def _counts(point: Point, outlook: Outlook) -> str:
+    """Return the changed files and lines: since an earlier point, or by going forward to a later one."""
     if not outlook.changes:
         return ""
     files = len(outlook.changes)
-    lines = f" +{outlook.added} −{outlook.removed}" if outlook.added or outlook.removed else ""
+    added, removed = outlook.added, outlook.removed
+    if point.forward:
+        added, removed = removed, added
+    lines = f" +{added} −{removed}" if added or removed else ""
     return f"{files} file{'s' * (files > 1)}{lines}"
 
 
@@ -79,11 +84,11 @@ def _asked(runtime: Runtime, point: Point, *, show: bool) -> Sequence[Effect]:
     """Ask what to rewind: conversation, files or both. Rewinds the conversation alone if no file would change."""
     (outlook,), why = _looked(runtime, [point.seq])
     left = ", ".join(map(well_formed, outlook.unknown))
-    if show:
-        return [_table(outlook, f"cannot be restored: {left}" if left else "")]
     unchanged = f"No files to restore: {why or 'the agent has changed none since'}."
     if left:
         unchanged = f"Cannot restore unsaved files: {left}."
+    if show and not outlook.changes:
+        return [Say(unchanged)]
     lost = thinking_lost(runtime, point.seq)
     cost = f"drops {lost}" if lost.blocks else ""
     if not outlook.changes and not cost:
@@ -93,12 +98,15 @@ def _asked(runtime: Runtime, point: Point, *, show: bool) -> Sequence[Effect]:
         Choice(f"{seq} both", "Conversation and files", _joined(cost, _named(outlook))),
         Choice(f"{seq} conversation", "Conversation only", _joined(cost, "keep the files")),
         Choice(f"{seq} files", "Files only", "keep the conversation"),
-        Choice(f"{seq} show", "Show the file changes", _counts(outlook)),
+        Choice(f"{seq} show", "Show the file changes", _counts(point, outlook)),
     )
     if not outlook.changes:
         choices = (Choice(f"{seq} conversation", "Rewind the conversation", cost),)
     where = "Forward to" if point.forward else "Rewind to before"
     asked = Choose(f"{where}: {point.text.strip().split(chr(10))[0]}", "rewind", choices)
+    if show:
+        note = f"cannot be restored: {left}" if left else ""
+        return [replace(_table(point, outlook), note=note, back=asked)]
     if not outlook.changes:
         return [Say(unchanged), asked]
     return [Say(f"Cannot restore unsaved files: {left}.", "warning"), asked] if left else [asked]
@@ -119,14 +127,14 @@ def _named(outlook: Outlook) -> str:
     return f"{', '.join(names[:_NAMED])}{more}{foreign}"
 
 
-def _table(outlook: Outlook, note: str) -> Table:
-    """The files, with the lines added and removed since, as the choices before count them."""
-    rows = []
+def _table(point: Point, outlook: Outlook) -> Table:
+    """The files, with the lines added and removed as the choices before count them."""
+    rows, changed = [], "changes it" if point.forward else "changes it back"
     for change in outlook.changes:
-        what = (
-            "restores it" if change.old is None else "deletes it" if change.new is None else "changes it back"
-        )
-        lines = "binary" if change.added < 0 else f"+{change.removed} −{change.added}"
+        what = "restores it" if change.old is None else "deletes it" if change.new is None else changed
+        plus, minus = (change.added, change.removed) if point.forward else (change.removed, change.added)
+        lines = "binary" if change.added < 0 else f"+{plus} −{minus}"
         yours = "changed by others since" if change.path in outlook.foreign else ""
         rows.append((well_formed(change.path), what, lines, yours))
-    return Table("File changes", ("file", "the rewind", "since then", ""), tuple(rows), (2,), note)
+    when = "by it" if point.forward else "since then"
+    return Table("File changes", ("file", "the rewind", when, ""), tuple(rows), (2,))

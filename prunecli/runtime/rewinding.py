@@ -62,7 +62,7 @@ async def rewind(runtime: Runtime, seq: int, *, conversation: bool, files: bool)
 
     Raises SnapshotFailed, with the conversation unchanged, and StorageFailed.
     """
-    restored = Restored((), ())
+    restored = Restored()
     for one in runtime.files.all if files else ():
         if one is runtime.files or not one.off:
             restored = restored.joined(await _files(runtime, one, seq))
@@ -84,7 +84,7 @@ async def _files(runtime: Runtime, files: FileSaver, seq: int) -> Restored:
     now = await asyncio.to_thread(files.save)
     (outlook,) = await asyncio.to_thread(outlooks, snapshots, records, [seq], now)
     if not outlook.changes:
-        return Restored((), ())
+        return Restored()
     files.record(now, "before", "rewind")
     await asyncio.to_thread(session.commit)
     try:

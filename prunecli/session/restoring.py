@@ -15,6 +15,7 @@ from pathlib import Path, PurePosixPath
 from typing import TypeAlias
 
 from prunecli.errors import ToolError
+from prunecli.figures import counted
 from prunecli.model.codec import well_formed
 from prunecli.model.events import FilesSaved, Record
 from prunecli.session.copies import Copies
@@ -75,24 +76,27 @@ def joined(parts: Sequence[Outlook], cwd: Path) -> Outlook:
 
 @dataclass(frozen=True, slots=True)
 class Restored:
-    """The restored paths, and the skipped ones with their reasons."""
+    """The restored paths, the deleted ones, and the skipped ones with their reasons."""
 
-    paths: tuple[str, ...]
-    left: tuple[tuple[str, str], ...]
+    paths: tuple[str, ...] = ()
+    deleted: tuple[str, ...] = ()
+    left: tuple[tuple[str, str], ...] = ()
 
     def joined(self, other: "Restored") -> "Restored":
         """Return this outcome combined with another."""
-        return Restored((*self.paths, *other.paths), (*self.left, *other.left))
+        return Restored(
+            (*self.paths, *other.paths), (*self.deleted, *other.deleted), (*self.left, *other.left)
+        )
 
     @property
     def words(self) -> str:
         """The outcome as a sentence for the user."""
-        count = len(self.paths)
-        return (
-            f"{count} file{'s' * (count != 1)} restored; /rewind can undo that."
-            if count
-            else "No files changed."
-        )
+        parts = []
+        if self.paths:
+            parts.append(f"{counted(len(self.paths), 'file')} restored")
+        if self.deleted:
+            parts.append(f"{len(self.deleted) if parts else counted(len(self.deleted), 'file')} deleted")
+        return f"{', '.join(parts)}; /rewind can undo that." if parts else "No files changed."
 
 
 def outlooks(snapshots: Kept, records: Sequence[Record], seqs: Sequence[int], now: Saved) -> list[Outlook]:
@@ -179,7 +183,7 @@ def restore(snapshots: Kept, changes: Sequence[FileChange], stop: threading.Even
             work.left.append((change.path, "ignored by git"))
         else:
             work.delete(change)
-    return Restored(tuple(work.done), tuple(work.left))
+    return Restored(tuple(work.written), tuple(work.deleted), tuple(work.left))
 
 
 class _Work:
@@ -188,18 +192,19 @@ class _Work:
     def __init__(self, workspace: Path, stop: threading.Event) -> None:
         self._workspace = workspace
         self._stop = stop
-        self.done: list[str] = []
+        self.written: list[str] = []
+        self.deleted: list[str] = []
         self.left: list[tuple[str, str]] = []
 
     def write(self, change: FileChange, data: bytes) -> None:
         """Restore a file's content and mode."""
-        self._account(change, lambda: self._write(change, data))
+        self._account(change, self.written, lambda: self._write(change, data))
 
     def delete(self, change: FileChange) -> None:
         """Delete a file that did not exist in the snapshot, and the folders that become empty."""
-        self._account(change, lambda: self._delete(change))
+        self._account(change, self.deleted, lambda: self._delete(change))
 
-    def _account(self, change: FileChange, work: Callable[[], None]) -> None:
+    def _account(self, change: FileChange, done: list[str], work: Callable[[], None]) -> None:
         try:
             if self._stop.is_set():
                 raise ToolError("interrupted")
@@ -209,7 +214,7 @@ class _Work:
         except ToolError as error:
             self.left.append((change.path, str(error)))
         else:
-            self.done.append(change.path)
+            done.append(change.path)
 
     def _write(self, change: FileChange, data: bytes) -> None:
         with self._folder(change.path, create=True) as place:

@@ -187,7 +187,12 @@ class Effects:
         from prunecli.tui.screens.unfolding import UnfoldingScreen
 
         screen = UnfoldingScreen if any(table.below) else TableScreen
-        self._port.push_screen(screen(table, self._port.prompt.put))
+
+        def closed(by_key: bool | None) -> None:
+            if by_key and table.back is not None:
+                self._choose(table.back)
+
+        self._port.push_screen(screen(table, self._port.prompt.put), closed)
 
     def _inspect(self) -> None:
         from prunecli.tui.screens.context import ContextScreen

@@ -79,6 +79,7 @@ async def test_it_is_asked_what_shall_go_back_where_files_would_change(tmp_path:
     assert done(runtime, f"/rewind {make} files") == [RewindNow(int(make), False, True, "")]
     table = next(effect for effect in done(runtime, f"/rewind {make} show") if isinstance(effect, Table))
     assert table.rows == (("made.txt", "deletes it", "+2 −0", ""),)
+    assert "No files to restore" in said(done(runtime, f"/rewind {talk} show"))
     without = done(runtime, f"/rewind {talk}")
     assert "No files to restore" in said(without)
     assert without[-1] == RewindNow(int(talk), True, False, "just talk")
@@ -89,7 +90,11 @@ async def test_forward_comes_behind_the_prompts_and_fills_in_nothing(tmp_path: P
     await rewind(runtime, points_of(runtime)[1].seq, conversation=True, files=True)
     (forward,) = chosen(done(runtime, "/rewind")).choices
     assert forward.label == "↷ forward to: just talk"
-    assert "2 prompts left by a rewind · 1 file" in forward.detail
+    assert forward.detail.endswith("2 prompts left by a rewind · 1 file +2 −0")
+    (table,) = done(runtime, f"/rewind {forward.value} show")
+    assert isinstance(table, Table)
+    assert (table.headings[2], table.rows) == ("by it", (("made.txt", "restores it", "+2 −0", ""),))
+    assert table.back == chosen(done(runtime, f"/rewind {forward.value}"))
     assert done(runtime, f"/rewind {forward.value} both") == [RewindNow(int(forward.value), True, True, "")]
 
 

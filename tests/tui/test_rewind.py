@@ -50,7 +50,7 @@ async def test_esc_esc_goes_back_with_the_files_and_the_prompt_can_be_said_anew(
         await s.pilot.press("enter")
         await s.until(lambda: s.frame.prompt.typed == "make it")
         await s.idle()
-        await s.until_shown("Rewound.", "2 files restored; /rewind can undo that.")
+        await s.until_shown("Rewound.", "1 file restored, 1 deleted; /rewind can undo that.")
         assert "Hello to you." not in s.screen_text()
         assert files(work) == before
         assert of_git(work) == git
@@ -98,12 +98,9 @@ async def test_files_only_and_what_would_change_in_them(tmp_path: Path) -> None:
         await s.pilot.press("up", "enter")
         await s.until_shown("File changes", "made.txt", "deletes it", "+1 −0")
         await s.pilot.press("escape")
-        await s.type("/rewind", "enter")
-        await picker(s)
-        await s.pilot.press("down", "enter")
         await s.until_shown("Files only")
         await s.pilot.press("down", "down", "enter")
-        await s.until_shown("2 files restored")
+        await s.until_shown("1 file restored, 1 deleted")
         await s.idle()
         assert files(work) == before
         assert s.frame.prompt.is_empty

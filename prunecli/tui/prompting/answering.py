@@ -6,8 +6,8 @@ A question must never be answered by keys meant for the prompt. Three rules ensu
   first, so that it can begin a longer text.
 * Enter answers with the marked row. While something is typed, that is the row that takes a text ("No, and ...").
 
-The row that takes a text, chosen without one, does not answer: from then on every key belongs to the text, until Enter
-answers with it or Esc goes back to the other rows.
+The row that takes a text, chosen without one, does not answer: from then on every key belongs to the text, until
+Enter answers with it or Esc goes back to the other rows.
 """
 
 from collections.abc import Sequence

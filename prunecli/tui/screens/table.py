@@ -72,8 +72,11 @@ class Rows(ScrollView, can_focus=True):
         return Strip(line).adjust_cell_length(width, style)
 
 
-class TableScreen(ModalScreen[None]):
-    """A table over the conversation, shown until Esc. Typing closes the table and goes to `typing`, if given."""
+class TableScreen(ModalScreen[bool]):
+    """A table over the conversation, shown until Esc. Typing closes the table and goes to `typing`, if given.
+
+    Returns True if it was closed by a key that types nothing.
+    """
 
     DEFAULT_CSS = """
     TableScreen {
@@ -142,11 +145,12 @@ class TableScreen(ModalScreen[None]):
     def on_key(self, event: events.Key) -> None:
         """Close on Esc, q and Enter, and on any key that begins a prompt."""
         typed = event.character if event.is_printable else None
-        if typed and self._typing and (self._is_left or typed != "q"):
+        types = typed is not None and self._typing is not None and (self._is_left or typed != "q")
+        if typed and self._typing and types:
             self._typing(typed)
         elif event.key not in ("escape", "q", "enter", "ctrl+c"):
             return
         event.stop()
         if not self._is_left:
             self._is_left = True
-            self.dismiss(None)
+            self.dismiss(not types)
