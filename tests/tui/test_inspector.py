@@ -334,6 +334,10 @@ async def test_m_asks_for_words_and_puts_them_in_the_place_of_the_exchange(tmp_p
         assert 'by="user"' in (event.edits[0].text or "")
         assert "the &lt;lexer&gt; is fine" in (event.edits[0].text or "")
         assert any(key.kind == "memo" for key in keys(s))
+        assert marked(s) == Key("exchange", home)
+        await s.until_shown("Done: ")
+        await s.pilot.press("x")
+        await s.until(lambda: "Done: " not in s.screen_text())
         prun = s.runtime.session.records[-1].seq
         await mark(s, "memo", home)
         await s.until_shown("memo: the &lt;lexer")

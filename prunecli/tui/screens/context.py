@@ -211,7 +211,12 @@ class ContextScreen(ModalScreen[None]):
     # Keys ----------------------------------------------------------------------------------------------------
 
     def on_key(self, event: events.Key) -> None:
-        """Handle the tree's keys; while the user types, only Esc and the arrow keys."""
+        """Handle the tree's keys; while the user types, only Esc and the arrow keys.
+
+        The result of the last key is shown until the next one.
+        """
+        if self._said:
+            self._say("")
         if self.focused is self.query_one("#field", Input):
             if event.key in ("escape", "ctrl+c"):
                 self._close_field()
@@ -240,7 +245,6 @@ class ContextScreen(ModalScreen[None]):
     def _deed(self, key: str) -> bool:
         """Run a key's command on the marked node or the screen; return False if the key has no command."""
         deed = self._deeds.get(key)
-        self._said = ""
         if deed is not None:
             deed()
             return True

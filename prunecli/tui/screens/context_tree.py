@@ -45,6 +45,8 @@ class TreeRows(ScrollView, can_focus=True):
         self._why = why
         self.rows = Rows()
         self.at = 0
+        self.marked: Row | None = None
+        """The marked row as it was when it was marked: after a change, `rows` may differ until they are rebuilt."""
         self._columns = Columns(80)
         self._by: Order = "order"
         self._drawn: dict[int, tuple[Node, Cells] | None] = {}
@@ -57,11 +59,6 @@ class TreeRows(ScrollView, can_focus=True):
         """Use these colors."""
         self._wear(palette)
         self.refresh()
-
-    @property
-    def marked(self) -> Row | None:
-        """The marked row."""
-        return self.rows[self.at] if self.at < len(self.rows) else None
 
     @property
     def page(self) -> int:
@@ -81,9 +78,13 @@ class TreeRows(ScrollView, can_focus=True):
         if is_resorted and by != "order":
             at = 0
         self.rows, self._by = rows, by
-        self.at = max(0, min(self.at if at is None else at, len(rows) - 1))
+        self._mark(max(0, min(self.at if at is None else at, len(rows) - 1)))
         self._lay_out(anew=is_resorted)
         self.scroll_into_view()
+
+    def _mark(self, at: int) -> None:
+        self.at = at
+        self.marked = self.rows[at] if at < len(self.rows) else None
 
     def measured(self) -> None:
         """Redraw with newly known figures."""
@@ -129,7 +130,7 @@ class TreeRows(ScrollView, can_focus=True):
         """Mark the row at an index, or the nearest one."""
         to = max(0, min(to, len(self.rows) - 1))
         if to != self.at:
-            self.at = to
+            self._mark(to)
             self.scroll_into_view()
             self.refresh()
             self.post_message(self.Marked())
