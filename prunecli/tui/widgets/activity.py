@@ -1,4 +1,4 @@
-"""The line above the prompt: the agent's activity and its duration, or a temporary hint."""
+"""The line above the prompt: the agent's activity and the duration of the whole run, or a temporary hint."""
 
 import re
 import time
@@ -29,7 +29,7 @@ class Activity(Widget):
         super().__init__()
         self._keys_hint = keys_hint
         self._clock = clock
-        self._words = ""
+        self._words = self._first = ""
         self._since: float | None = None
         self._retry: tuple[float, str] | None = None
         self._hint = ("", "")
@@ -40,7 +40,7 @@ class Activity(Widget):
 
     def begin(self, words: str) -> None:
         """Start the clock with these words."""
-        self._words, self._retry = words, None
+        self._words, self._first, self._retry = words, words, None
         self._since = self._clock()
         if self._frames is None:
             self._frames = self.set_interval(FRAME_SECONDS, self.refresh)
@@ -93,10 +93,13 @@ class Activity(Widget):
         if self._since is None:
             return Content.assemble(" ", fitted(hint, (), width))
         elapsed = self._clock() - (self._since if self._asked_at is None else self._asked_at)
+        took = countdown(int(elapsed * 1000)) if elapsed >= 1 else ""
+        if took and self._words != self._first and not self._asking:
+            took += " total"  # a call in the transcript has its own, shorter time
         frame = FRAMES[int(self._clock() / FRAME_SECONDS) % len(FRAMES)]
         left = [
             Piece(tuple(f"{frame} {words}" for words in self._now()), "$accent", 0),
-            Piece((countdown(int(elapsed * 1000)) if elapsed >= 1 else "",), "$muted", 8),
+            Piece((took,), "$muted", 8),
         ]
         keys = "" if self._asking else self._keys_hint()
         right = hint or [Piece((keys, keys.split(GAP)[0], ""), "$muted", 1)]

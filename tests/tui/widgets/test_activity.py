@@ -31,6 +31,17 @@ async def test_waiting_for_the_user_has_a_time_of_its_own_and_is_none_of_the_wor
         assert "Working · 22s" in line.render().plain
 
 
+async def test_the_time_of_the_whole_run_is_not_taken_for_that_of_the_call() -> None:
+    app = Alone()
+    async with app.run_test():
+        line = app.query_one(Activity)
+        line.begin("Running make")
+        app.now += 5
+        assert "Running make · 5s  " in line.render().plain
+        line.show("Running bash")
+        assert "Running bash · 5s total  " in line.render().plain
+
+
 async def test_a_question_that_was_there_before_the_work_takes_nothing_from_its_time() -> None:
     app = Alone()
     async with app.run_test():
