@@ -2,7 +2,7 @@
 
 The fixes: A large paste is read at once instead of character by character (5 MB took 8 s). Invalid UTF-8 does not end
 the program, but a lost terminal does. Nothing waits for a writer thread that has died. After kill -STOP, a resumed
-process does not read its keys with two threads.
+process does not read its keys with two threads. Esc and a letter pressed right after it are two keys.
 """
 
 import io
@@ -10,7 +10,7 @@ import os
 import select
 import sys
 from codecs import getincrementaldecoder
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from enum import StrEnum
 from threading import Event
 from typing import TYPE_CHECKING, Any
@@ -27,6 +27,8 @@ from prunecli.tui.surroundings import letters_for
 
 PASTE_START, PASTE_END = "\x1b[200~", "\x1b[201~"
 _BEGINNINGS = tuple(PASTE_START[:end] for end in range(len(PASTE_START) - 1, 0, -1))
+_INTRODUCERS = "[O]_^"
+"""Characters that begin a longer sequence after Esc."""
 REST_SECONDS, HELD_SECONDS = 0.1, 0.01
 """Seconds to wait for keys at a time, and for the rest of a possible paste."""
 
@@ -84,6 +86,39 @@ class PasteReader:
         return held
 
 
+class KeyParser(XTermParser):
+    """A parser that reads Esc and a character pressed within the time of an escape sequence.
+
+    Terminals send the same bytes for Alt and that character, and tmux joins both keys if they are less than half a
+    second apart. So these are two keys, unless Alt and the character is bound. Textual drops Esc, or types a
+    circumflex for it if more keys follow at once.
+    """
+
+    def __init__(self, is_bound: Callable[[str], object], *, debug: bool = False) -> None:
+        super().__init__(debug)
+        self._is_bound = is_bound
+
+    def _sequence_to_key_events(self, sequence: str, alt: bool = False) -> Iterator[events.Key]:
+        last = sequence[-1:]
+        if sequence == "\x1b":  # in a sequence that nothing understands
+            return
+        is_pair = len(sequence) == 2 and sequence[0] == "\x1b" and last not in _INTRODUCERS
+        if last.isprintable() and (last not in _INTRODUCERS if alt else is_pair):
+            found = list(super()._sequence_to_key_events(sequence))
+            yield from found if found and not alt else self._after_escape(last)
+        else:
+            yield from super()._sequence_to_key_events(sequence, alt)
+
+    def _after_escape(self, char: str) -> Iterator[events.Key]:
+        for key in super()._sequence_to_key_events(char, True):
+            name = key.key if key.key.startswith("alt+") else f"alt+{key.key}"
+            if self._is_bound(name):
+                yield events.Key(name, None)
+            else:
+                yield events.Key("escape", "\x1b")
+                yield from super()._sequence_to_key_events(char)
+
+
 class CarefulDriver(Driver):
     """Keyboard, paste and mouse handling shared by both drivers. The module docstring lists the fixes."""
 
@@ -117,7 +152,8 @@ class CarefulDriver(Driver):
 
     def run_input_thread(self) -> None:
         """Read keys and pastes until the program ends or the terminal is lost."""
-        parser, reader = XTermParser(self._debug), PasteReader()
+        parser = KeyParser(lambda key: self._ours.frame.keys.action(key), debug=self._debug)
+        reader = PasteReader()
         decode = getincrementaldecoder("utf-8")("replace").decode
         while not self.exit_event.is_set():
             data = self._read(HELD_SECONDS if reader.waits else REST_SECONDS)

@@ -9,7 +9,7 @@ from textual import events
 from textual._xterm_parser import XTermParser
 
 from prunecli.tui import terminal
-from prunecli.tui.terminal import PASTE_END, PASTE_START, PasteReader
+from prunecli.tui.terminal import PASTE_END, PASTE_START, KeyParser, PasteReader
 
 
 def read(*chunks: str) -> list[tuple[str, bool]]:
@@ -68,6 +68,32 @@ def test_the_keys_of_a_new_line_are_known_with_and_without_the_kitty_protocol(
 ) -> None:
     found = [event.key for event in XTermParser().feed(sequence) if isinstance(event, events.Key)]
     assert found == [key]
+
+
+@pytest.mark.parametrize(
+    ("sequence", "keys"),
+    [
+        ("\x1bd", ["escape", "d"]),
+        ("\x1bdo it, and then go on with the rest of the list", ["escape", "d", "o", "space", "i"]),
+        ("\x1bdo\x1b[A", ["escape", "d", "o", "up"]),
+        ("\x1bPlease", ["escape", "P", "l", "e", "a"]),
+        ("\x1b/help", ["escape", "slash", "h", "e", "l"]),
+        ("\x1b\x1bx", ["escape", "escape", "x"]),
+        ("\x1bt", ["alt+t"]),
+        ("\x1b;", ["alt+semicolon"]),
+        ("\x1bb\x1b\x7f", ["ctrl+left", "ctrl+w"]),
+        ("\x1bOA\x1b[1;3A\x1b\r", ["up", "alt+up", "alt+enter"]),
+    ],
+)
+def test_esc_and_a_letter_right_after_it_are_two_keys_unless_alt_is_bound(
+    sequence: str, keys: list[str]
+) -> None:
+    parser = KeyParser({"alt+t", "alt+semicolon"}.__contains__)
+    found = [event for event in parser.feed(sequence) if isinstance(event, events.Key)]
+    assert [event.key for event in found][: len(keys)] == keys
+    typed = "".join(event.character or "" for event in found if event.is_printable)
+    assert "^" not in typed
+    assert len(keys) < 5 or typed == sequence[1:]
 
 
 @pytest.mark.parametrize("text", ["a\x07\x1b]52;c;x\x07", "a\x9c\x1b\\b", "two\nlines"])
