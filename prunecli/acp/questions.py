@@ -17,7 +17,8 @@ from prunecli.acp.texts import escaped, fenced, shown
 from prunecli.acp.updates import Updates
 from prunecli.agent.execute import Answer, AnswerKind, Asked
 from prunecli.commands.command import Choose
-from prunecli.presentation.questions import Sheet, sheet_of
+from prunecli.errors import ToolError
+from prunecli.presentation.questions import Sheet, edited, sheet_of
 from prunecli.runtime import Runtime, outside
 from prunecli.sanitize import one_line
 from prunecli.tools.ask import Inquiry, Reply
@@ -160,6 +161,7 @@ class Questions:
         """Return the change, or the command with its settings, and the reason for asking. Reads a file."""
         about = [escaped(f"Asked because: {sheet.reason}")] if sheet.reason else []
         if sheet.diff is not None and (change := self._change(asked)) is not None:
+            about = [escaped(sheet.beside), *about] if sheet.beside else about
             return [*change, text_content("  \n".join(about))] if about else change
         parts = [fenced(sheet.text)] if sheet.text else []
         parts += [escaped(sheet.beside)] if sheet.beside else []
@@ -176,10 +178,13 @@ class Questions:
         old, new = given.get("old_string"), given.get("new_string")
         if not isinstance(old, str) or not isinstance(new, str):
             return None
-        if before is None or not small or not old or old not in before:
+        try:
+            if before is None or not small:
+                return [calls.diff(path, old, new)]
+            after = edited(before, old, new, everywhere=bool(given.get("replace_all")))
+        except ToolError:
             return [calls.diff(path, old, new)]
-        times = -1 if given.get("replace_all") else 1
-        return [calls.diff(path, before, before.replace(old, new, times))]
+        return [calls.diff(path, before, after)]
 
 
 def _options(sheet: Sheet) -> list[PermissionOption]:

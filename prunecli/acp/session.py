@@ -41,7 +41,7 @@ from prunecli.model.events import (
 from prunecli.model.messages import Text
 from prunecli.model.notes import APPROVED, typed
 from prunecli.model.signals import SessionEvent
-from prunecli.presentation.completion import is_command
+from prunecli.presentation.completion import as_command
 from prunecli.runtime import Runtime
 from prunecli.runtime.notices import opening_notices
 from prunecli.sanitize import one_line
@@ -229,8 +229,9 @@ class EditorSession:
             await self._effects.perform(lines)
             self.show_choices()
         text = given.text.strip()
-        if is_command(text) and not (given.images or given.embedded):
-            done = await self._effects.command(text)
+        line = "" if given.images or given.embedded else as_command(text)
+        if line:
+            done = await self._effects.command(line)
         else:
             runtime.mailbox.notices.extend(given.embedded)
             done = await runtime.submit(text or IMAGE_ONLY, given=given.images)

@@ -39,7 +39,7 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
         case "save":
             return _saved(runtime, rest)
         case "keep":
-            return [Say("Not saved. Up brings your text back.")]
+            return [Say("Not saved.")]
         case "edit":
             scope = _scope(runtime, rest)
             return [EditFile(runtime.extensions.memories.open(scope), f"memory edited {scope}")]

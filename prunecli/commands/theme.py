@@ -22,11 +22,11 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     if name not in names:
         return [Say(f"No theme named {name!r}: choose {', '.join(names)}", "error")]
     runtime.use_config(runtime.config.with_value("ui.theme", name))
-    effects: list[Effect] = [SetTheme(name)]
+    said = f"Theme: {name}. /theme {name} --save keeps it."
     if "--save" in words:
         note = save(places, runtime.config, "ui.theme", name)
-        effects.append(Say(f"Theme {name}, saved" + (f"; {note}" if note else "")))
-    return effects
+        said = f"Theme: {name}. Saved{note and f'; {note}'}."
+    return [SetTheme(name), Say(said)]
 
 
 def _about(places: Places, name: str) -> str:

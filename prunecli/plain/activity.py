@@ -77,8 +77,8 @@ class CurrentActivity:
                     self._guarded(self._switched)
                 case RewindNow():
                     self._rewind(effect)
-                case SetTheme(name):
-                    talk.out(f"Theme {name} is set, but plain output has no colors.")
+                case SetTheme():
+                    talk.out("Plain output has no colors.")
                 case SetMouse() | Reconfigured():
                     pass
                 case _:

@@ -1,6 +1,7 @@
 """The contents of permission questions, which show everything that a call would do, and of the model's questions."""
 
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,12 +9,14 @@ from pathlib import Path
 from prunecli.agent.execute import Asked
 from prunecli.agent.permissions.rule_words import covers
 from prunecli.errors import ToolError
+from prunecli.model.codec import well_formed
 from prunecli.model.messages import Json
 from prunecli.model.touches import Touches
 from prunecli.presentation.entries import Diff
 from prunecli.presentation.outcomes import sentence
 from prunecli.sanitize import one_line, visible
 from prunecli.tools.ask import Inquiry, Reply
+from prunecli.tools.files.replacement import replaced
 from prunecli.tools.files.workspace import seen_from, seen_in
 from prunecli.tools.web.address import parsed
 
@@ -33,7 +36,7 @@ class Sheet:
     """The contents of a permission question.
 
     `text` is what will run, escaped line by line; a change is shown as a `diff` instead. `beside` has the settings of
-    a command, such as its timeout. `covers` describes what the rule would allow.
+    a command, such as its timeout, or the reason why an edit will fail. `covers` describes what the rule would allow.
     """
 
     title: str
@@ -50,7 +53,7 @@ def sheet_of(
 ) -> Sheet:
     """Build the sheet of a call. Paths below the working directory are shown relative to it."""
     given = _seen(asked.call.input, cwd)
-    diff, beside = _diff(asked, read, str(given.get("path"))), ""
+    diff, beside = _diff(asked, read, str(given.get("path")))
     if asked.touches and asked.touches.runs:
         commands = asked.touches.runs
         text = "\n".join(map(visible, commands))
@@ -65,7 +68,7 @@ def sheet_of(
     elif asked.touches and asked.touches.fetches:
         text = _url(given)
     else:
-        text = _path_line(given) + _flaw(asked.call.input, read) if diff else _fields(given)
+        text = _path_line(given) if diff else _fields(given)
     return Sheet(
         f"{one_line(asked.who)}: {_title(asked, is_missing)}" if asked.who else _title(asked, is_missing),
         text,
@@ -115,14 +118,6 @@ def _path_line(given: object) -> str:
     return path + ("  (all occurrences)" if everywhere else "")
 
 
-def _flaw(given: Mapping[str, Json], read: ReadText) -> str:
-    """Return a warning for an edit that will fail, else ""."""
-    old = given.get("old_string")
-    text = read(str(given.get("path"))) if isinstance(old, str) and old else None
-    found = text is None or any(one in text for one in (str(old), str(old).replace("\n", "\r\n")))
-    return "" if found else "  (text to replace not found: this edit will fail)"
-
-
 def _fields(given: object) -> str:
     """Format an input as `key: value`, with multi-line text below its key."""
     if not isinstance(given, dict):
@@ -135,8 +130,8 @@ def _fields(given: object) -> str:
     return "\n".join(lines)
 
 
-def _diff(asked: Asked, read: ReadText, shown: str) -> Diff | None:
-    """Return the diff of an edit or write against the current file.
+def _diff(asked: Asked, read: ReadText, shown: str) -> tuple[Diff | None, str]:
+    """Return the diff of an edit or write against the current file, and a warning for an edit that will fail.
 
     Return None for any other call, or if the input has something that a diff would not show. `shown` is the displayed
     path.
@@ -145,17 +140,25 @@ def _diff(asked: Asked, read: ReadText, shown: str) -> Diff | None:
     path = given.get("path")
     changes = asked.touches.changes if asked.touches else ()
     if not isinstance(path, str) or changes != (path,) or given.keys() - _IN_DIFF:
-        return None
+        return None, ""
     content, old, new = given.get("content"), given.get("old_string"), given.get("new_string")
     if isinstance(content, str):
-        return _between(_lines(read(path) or ""), _lines(content), shown)
+        return _between(_lines(read(path) or ""), _lines(content), shown), ""
     if not isinstance(old, str) or not isinstance(new, str) or not old:
-        return None
-    before = read(path)
-    if before is None or old not in before:
-        return _between(_plain(old).split("\n"), _plain(new).split("\n"), shown)
-    count = -1 if given.get("replace_all") else 1
-    return _between(_lines(before), _lines(before.replace(old, new, count)), shown)
+        return None, ""
+    before, flaw = read(path), ""
+    if before is not None:
+        try:
+            after = edited(before, old, new, everywhere=bool(given.get("replace_all")))
+            return _between(_lines(before), _lines(after), shown), ""
+        except ToolError as error:
+            flaw = f"This edit will fail: {re.split(r'[.;] | [(]', str(error))[0]}"
+    return _between(_plain(old).split("\n"), _plain(new).split("\n"), shown), flaw
+
+
+def edited(before: str, old: str, new: str, *, everywhere: bool) -> str:
+    """Return a file's text after an edit. Raises ToolError if the edit will fail."""
+    return replaced(before.encode(), well_formed(old), well_formed(new), everywhere=everywhere).data.decode()
 
 
 def _between(before: Sequence[str], after: Sequence[str], path: str) -> Diff:

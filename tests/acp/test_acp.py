@@ -446,6 +446,8 @@ async def test_slash_commands_answer_as_text_and_prunes_are_notices(tmp_path: Pa
         assert await typed("/effort") == "", "nothing is chosen"
         editor.answer = lambda _call, options: options[-2].option_id
         assert "Effort: max" in await typed("/effort")
+        editor.answer = picks("reject_once")
+        assert "Not saved." in await typed("# use tabs")
         assert "Plan mode" in await typed("/plan")
         assert editor.of("current_mode_update")[-1].current_mode_id == "plan"
         assert len(endpoint.requests) == 3

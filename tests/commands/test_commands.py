@@ -207,7 +207,10 @@ def test_a_model_that_may_not_answer_is_taken_and_doubted(tmp_path: Path) -> Non
 def test_theme_is_chosen_and_unknown_ones_are_refused(tmp_path: Path) -> None:
     runtime = start(tmp_path)
     assert isinstance(run_line(runtime, "/theme")[0], Choose)
-    assert run_line(runtime, "/theme prune-light")[0] == SetTheme("prune-light")
+    assert run_line(runtime, "/theme prune-light") == [
+        SetTheme("prune-light"),
+        Say("Theme: prune-light. /theme prune-light --save keeps it."),
+    ]
     assert "No theme" in say(list(run_line(runtime, "/theme ../../x")))
 
 

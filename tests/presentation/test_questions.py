@@ -152,11 +152,28 @@ def test_every_command_that_a_call_runs_is_shown() -> None:
     assert shown.text == "make\nmake␛ test\nin: src"
 
 
-def test_an_edit_of_a_text_that_is_not_there_is_said_to_fail() -> None:
+@pytest.mark.parametrize(
+    ("old", "new", "why"),
+    [
+        ("three", "x", "old_string was not found in the file"),
+        ("o", "x", "old_string matches 2 places"),
+        ("one", "one", "old_string and new_string are the same"),
+    ],
+)
+def test_an_edit_that_will_fail_says_so_and_is_shown_at_no_place(old: str, new: str, why: str) -> None:
+    shown = sheet("edit", {"a.py": "one\r\ntwo\r\n"}, path="a.py", old_string=old, new_string=new)
+    assert (shown.text, shown.beside) == ("a.py", f"This edit will fail: {why}")
+    assert shown.diff is not None
+    assert "two" not in shown.diff.text
+
+
+def test_an_edit_is_shown_as_it_will_be_made() -> None:
     files = {"a.py": "one\r\ntwo\r\n"}
-    assert sheet("edit", files, path="a.py", old_string="three", new_string="x").text == (
-        "a.py  (text to replace not found: this edit will fail)"
-    )
-    for old in ("one", "one\ntwo"):
-        assert sheet("edit", files, path="a.py", old_string=old, new_string="x").text == "a.py"
-    assert sheet("edit", {}, path="gone.py", old_string="a", new_string="x").text == "gone.py"
+    shown = sheet("edit", files, path="a.py", old_string="one\ntwo", new_string="1\n2")
+    assert shown.beside == ""
+    assert shown.diff is not None
+    assert shown.diff.text == "@@ -1,2 +1,2 @@\n-one␍\n-two␍\n+1␍\n+2␍"
+    everywhere = sheet("edit", files, path="a.py", old_string="o", new_string="0", replace_all=True)
+    assert everywhere.diff is not None
+    assert everywhere.diff.counts() == (2, 2)
+    assert sheet("edit", {}, path="gone.py", old_string="a", new_string="x").beside == ""

@@ -36,7 +36,7 @@ async def test_esc_writes_nothing_and_up_brings_the_text_back(tmp_path: Path) ->
         await s.until_shown("Add this line to which file?")
         await ready(s)
         await s.pilot.press("escape")
-        await s.until_shown("Not saved. Up brings your text back.")
+        await s.until_shown("Not saved.")
         assert not (s.runtime.setup.cwd / "AGENTS.md").exists()
         await s.pilot.press("up")
         assert s.frame.prompt.typed == "# Use tabs"
