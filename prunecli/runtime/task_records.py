@@ -11,6 +11,7 @@ from prunecli.model.events import (
     Event,
     Record,
     ToolResult,
+    ToolStarted,
 )
 from prunecli.model.messages import Json, tool_uses
 from prunecli.model.requests import TASK
@@ -19,15 +20,27 @@ from prunecli.session.session import Session
 
 def number_of(records: Sequence[Record], call_id: str) -> tuple[int, int]:
     """Return the number of a task in its session, from 1, and the seq of the message with its call (the newest with
-    this id)."""
-    number, found = 0, (0, 0)
+    this id).
+
+    The number is 0 for a call that started no task. The number in a result wins: earlier versions also counted the
+    calls that started none.
+    """
+    number, seq, numbers = 0, 0, dict[str, int]()
     for record in records:
-        if isinstance(record.event, AssistantMessage):
-            for call in tool_uses(record.event.content):
-                number += call.name == TASK
-                if call.id == call_id and call.name == TASK:
-                    found = number, record.seq
-    return found
+        match record.event:
+            case AssistantMessage(content):
+                calls = [call.id for call in tool_uses(content) if call.name == TASK]
+                numbers.update(dict.fromkeys(calls, 0))
+                seq = record.seq if call_id in calls else seq
+            case ToolStarted(id_, name, given) if name == TASK and str(given.get("prompt") or "").strip():
+                numbers[id_] = numbers.get(id_) or number + 1
+                number = max(number, numbers[id_])
+            case ToolResult(id_) if isinstance(known := task_of(record.event).get("number"), int):
+                numbers[id_] = known
+                number = max(number, known)
+            case _:
+                pass
+    return numbers.get(call_id, 0), seq
 
 
 def child_of(records: Sequence[Record], number: int) -> str:

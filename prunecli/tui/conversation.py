@@ -294,7 +294,10 @@ class Conversation:
         """Show the transcript of a task."""
         if (call := self.feed.task(message.key)) is not None:
             number, _ = number_of(self.runtime.session.records, call)
-            self.command(f"/agents open {number}")
+            if number:
+                self.command(f"/agents open {number}")
+            else:
+                self.hint("this call started no task")
 
     # Called by runs ------------------------------------------------------------------------------------------
 

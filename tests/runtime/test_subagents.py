@@ -11,7 +11,15 @@ import pytest
 from prunecli.agent.execute import Answer, Asked
 from prunecli.commands.command import Say, ShowTask, Table, run_line
 from prunecli.headless import run_headless
-from prunecli.model.events import AssistantMessage, AttemptBilled, Record, ToolResult, UserMessage
+from prunecli.model.events import (
+    AssistantMessage,
+    AttemptBilled,
+    Event,
+    Record,
+    ToolResult,
+    ToolStarted,
+    UserMessage,
+)
 from prunecli.model.messages import ToolUse, Usage, plain_text
 from prunecli.model.notes import notice_parts
 from prunecli.model.record_codec import decode_record, encode_record
@@ -21,6 +29,7 @@ from prunecli.providers.tokenizer import SHIPPED
 from prunecli.runtime import Runtime
 from prunecli.runtime.preamble import preamble
 from prunecli.runtime.rewinding import points_of, rewind
+from prunecli.runtime.task_records import number_of
 from prunecli.session.digest import Digest
 from prunecli.session.log import read_log
 from prunecli.session.session_tree import family
@@ -165,6 +174,37 @@ async def test_changes_of_tasks_can_be_rewound_with_the_session(tmp_path: Path) 
     assert not (runtime.setup.cwd / "new.txt").exists()
     assert len(list(runtime.session.path.parent.glob("*-t1.jsonl"))) == 1, "the log of the task stays"
     await runtime.close()
+
+
+async def test_a_call_that_starts_no_task_uses_up_no_number(tmp_path: Path) -> None:
+    malformed, blank = (
+        ToolUse("a", "task", {"task": "look"}),
+        ToolUse("b", "task", {"prompt": " ", "description": ""}),
+    )
+    runtime = start(
+        tmp_path,
+        [calls(malformed, blank, task("c")), says("Found."), calls(task("d")), says("Too."), says("Ok.")],
+    )
+    await runtime.submit("go")
+    assert [child.name for child in runtime.subagents.children] == ["task 1", "task 2"]
+    records = runtime.session.records
+    assert [number_of(records, call)[0] for call in "abcd"] == [0, 0, 1, 2]
+    await runtime.close()
+
+
+def test_numbers_of_earlier_versions_stay_and_are_not_given_again() -> None:
+    given = {"prompt": "look", "description": "x"}
+    events: list[Event] = [
+        AssistantMessage((ToolUse("a", "task", {}), ToolUse("b", "task", given)), "m"),
+        ToolResult("a", "task", (), is_error=True),
+        ToolStarted("b", "task", given),
+        ToolResult("b", "task", (), details={"task": {"number": 2, "child": "x-t2"}}),
+        AssistantMessage((ToolUse("b", "task", given),), "m"),
+        ToolStarted("b", "task", given),
+    ]
+    records = [Record(seq, 0, event) for seq, event in enumerate(events, 1)]
+    assert number_of(records[:4], "b") == (2, 1)
+    assert number_of(records, "b") == (3, 5), "the id is given again"
 
 
 async def test_the_lists_show_a_task_below_its_session_and_never_pick_it(tmp_path: Path) -> None:
