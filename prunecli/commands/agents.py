@@ -18,6 +18,8 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     word, _, rest = arguments.partition(" ")
     if word == "open" and rest.strip().isdecimal():
         number = int(rest.strip()[:9])
+        if not number:
+            raise UsageError("this call started no task", "/agents lists the tasks")
         try:
             return [ShowTask(number, runtime.subagents.session_of(number))]
         except ToolError as error:

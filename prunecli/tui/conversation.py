@@ -294,10 +294,7 @@ class Conversation:
         """Show the transcript of a task."""
         if (call := self.feed.task(message.key)) is not None:
             number, _ = number_of(self.runtime.session.records, call)
-            if number:
-                self.command(f"/agents open {number}")
-            else:
-                self.hint("this call started no task")
+            self.command(f"/agents open {number}")
 
     # Called by runs ------------------------------------------------------------------------------------------
 

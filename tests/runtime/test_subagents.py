@@ -189,6 +189,9 @@ async def test_a_call_that_starts_no_task_uses_up_no_number(tmp_path: Path) -> N
     assert [child.name for child in runtime.subagents.children] == ["task 1", "task 2"]
     records = runtime.session.records
     assert [number_of(records, call)[0] for call in "abcd"] == [0, 0, 1, 2]
+    (said,) = run_line(runtime, "/agents open 0")
+    assert isinstance(said, Say)
+    assert "started no task" in said.text
     await runtime.close()
 
 

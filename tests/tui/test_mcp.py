@@ -10,6 +10,7 @@ from prunecli.mcp.hub import Wanted
 from prunecli.model.messages import ToolUse, plain_text
 from prunecli.providers.scripted import calls, says
 from prunecli.tui.widgets.long_question import LongQuestion
+from prunecli.tui.widgets.question import WRITE
 from tests.mcp.running import raw, sdk
 from tests.starting import start
 from tests.tui.showing_app import Shown, shown
@@ -39,6 +40,9 @@ async def test_a_form_is_asked_field_by_field_and_a_wrong_value_again(tmp_path: 
         await s.until_shown("Enter or a digit to answer")
         await s.pilot.press("down", "enter")
         await ready(s, "asks: How many", "Leave it out", "Type an answer, then Enter")
+        await s.pilot.press("enter")
+        await s.until_shown(WRITE[0])
+        assert not replies, "Enter alone is no answer"
         await s.type("many", "enter")
         await ready(s, "Not accepted: expected a whole number.")
         await s.type("0", "enter")

@@ -211,10 +211,7 @@ class ContextScreen(ModalScreen[None]):
     # Keys ----------------------------------------------------------------------------------------------------
 
     def on_key(self, event: events.Key) -> None:
-        """Handle the tree's keys; while the user types, only Esc and the arrow keys.
-
-        The result of the last key is shown until the next one.
-        """
+        """Handle the tree's keys, or while the user types only Esc and the arrow keys; clear the last result."""
         if self._said:
             self._say("")
         if self.focused is self.query_one("#field", Input):
@@ -244,8 +241,7 @@ class ContextScreen(ModalScreen[None]):
 
     def _deed(self, key: str) -> bool:
         """Run a key's command on the marked node or the screen; return False if the key has no command."""
-        deed = self._deeds.get(key)
-        if deed is not None:
+        if (deed := self._deeds.get(key)) is not None:
             deed()
             return True
         marked = self.tree_rows.marked
