@@ -52,7 +52,7 @@ async def test_a_search(tmp_path: Path, look: Look) -> None:
 
 @every_look
 async def test_the_question_before_an_edit(tmp_path: Path, look: Look) -> None:
-    edit = ToolUse("t9", "edit", {"path": "parser.py", "old_string": "tokens", "new_string": "tok"})
+    edit = ToolUse("t9", "edit", {"path": "parser.py", "old_string": "(tokens)", "new_string": "(tok)"})
     async with pictured(tmp_path, look, [calls(edit)], events=conversation()) as s:
         (s.runtime.setup.cwd / "parser.py").write_text(
             "def advance(tokens):\n    tok = 1\n    return tokens\n"
