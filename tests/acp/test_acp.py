@@ -104,6 +104,19 @@ async def test_an_edit_is_asked_with_its_diff_and_made_when_allowed(tmp_path: Pa
         assert endpoint.rejected == []
 
 
+async def test_an_edit_that_will_fail_is_shown_at_no_place_and_says_so(tmp_path: Path) -> None:
+    edit = Call("edit", {"path": "0.txt", "old_string": "line", "new_string": "word"})
+    async with (
+        Endpoint(edits(edit)) as endpoint,
+        editing(tmp_path, endpoint.base_url, alone=True) as (editor, agent, work),
+    ):
+        session = await agent.new_session(cwd=str(work))
+        await agent.prompt(session_id=session.session_id, prompt=say("change it"))
+        diff, about = editor.asked[0][1].content
+        assert (diff.old_text, diff.new_text) == ("line", "word")
+        assert about.content.text.startswith("This edit will fail: old\\_string matches 40 places")
+
+
 @pytest.mark.parametrize(
     "command",
     [EDIT, Call("write", {"path": "new.txt", "content": "x"}), Call("bash", {"command": "touch y"})],
