@@ -82,9 +82,18 @@ def played(records: Sequence[Record], ttl_ms: int, seed: int) -> list[tuple[Usag
     return found
 
 
+BY_SIZE = sorted(SESSIONS, key=lambda path: path.stat().st_size)
+
+
 @pytest.mark.parametrize("ttl_ms", [300_000, 3_600_000])
-@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("path", SESSIONS[::11], ids=lambda path: path.name[:40])
+@pytest.mark.parametrize(
+    ("path", "seed"),
+    [
+        *((path, 1) for path in BY_SIZE[::8][:6]),
+        *(pytest.param(path, 2, marks=pytest.mark.slow) for path in BY_SIZE[::-8]),
+    ],
+    ids=lambda one: getattr(one, "name", str(one))[:40],
+)
 def test_it_reads_and_writes_what_the_exact_endpoint_does(path, seed: int, ttl_ms: int) -> None:  # type: ignore[no-untyped-def]
     pairs = played(read_source(path).records, ttl_ms, seed)
     assert [ours for ours, _ in pairs] == [exact for _, exact in pairs]
