@@ -381,13 +381,13 @@ async def answered(
 
 async def _structured(runtime: Runtime, printer: Printer, schema: "AnswerSchema", done: Done) -> Done:
     """Check the answer, and ask once more for a valid one. Raises PrunecliError if that is not valid either."""
-    found, problems = schema.value(printer.text)
+    found, problems = await schema.value(printer.text)
     if problems:
         printer.notice(f"The answer does not match the JSON schema; asking once more. {problems[0]}")
         done = await runtime.submit(schema.again(problems))
         if done.reason != "finished":
             return done
-        found, problems = schema.value(printer.text)
+        found, problems = await schema.value(printer.text)
     if problems:
         raise PrunecliError(
             f"the answer does not match the JSON schema: {'; '.join(problems)}",
