@@ -252,7 +252,9 @@ def test_the_record_reads_back_and_an_older_log_needs_none() -> None:
 
 def test_the_prices_of_a_tasks_model_are_recorded_with_its_bill() -> None:
     own, its = {"mine": [1.0, 2.0, None, None, None]}, {"small": [0.1, 0.2, None, None, None]}
-    parent, child = (Session(SessionStarted(name, "/src", "mine"), Context(Chars4())) for name in ("p", "c"))
+    parent, child = (
+        Session(SessionStarted(name, "/src", "mine"), Context(Chars4()), path=None) for name in ("p", "c")
+    )
     parent.emit(SettingChanged(PRICES, own))
     for _ in range(2):
         bill(parent, child, child.emit(SettingChanged(PRICES, its)))
