@@ -39,13 +39,13 @@ class ValidTools:
 
     async def receive(self) -> "SessionMessage | Exception":
         """Return the next message."""
-        return self._checked(await self._stream.receive())
+        return self._without_invalid(await self._stream.receive())
 
     def __aiter__(self) -> "ValidTools":
         return self
 
     async def __anext__(self) -> "SessionMessage | Exception":
-        return self._checked(await self._stream.__anext__())
+        return self._without_invalid(await self._stream.__anext__())
 
     async def __aenter__(self) -> "ValidTools":
         await self._stream.__aenter__()
@@ -54,8 +54,8 @@ class ValidTools:
     async def __aexit__(self, *error: Any) -> bool | None:
         return await self._stream.__aexit__(*error)
 
-    def _checked(self, message: Any) -> Any:
-        result = getattr(getattr(message, "message", None), "result", None)
+    def _without_invalid(self, message: "SessionMessage | Exception") -> "SessionMessage | Exception":
+        result: Any = getattr(getattr(message, "message", None), "result", None)
         tools = result.get("tools") if isinstance(result, dict) else None
         if isinstance(tools, list) and self._problem(result, tools) and not self._problem(result, []):
             problems = [self._problem(result, [tool]) for tool in tools]
