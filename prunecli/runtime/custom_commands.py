@@ -67,10 +67,12 @@ class CustomCommands:
                 yield words
                 return
             with self._granted(skill):
-                yield skill.prompt(arguments.strip())
+                text, _ = await self._text(skill, arguments.strip())
+                yield text or skill.prompt(arguments.strip())
             return
         with self._granted(command), self._model(command):
-            yield await self._text(command, arguments.strip())
+            text, self.mentioning = await self._text(command, arguments.strip())
+            yield text
 
     def _say(self, text: str) -> None:
         self._host.session.tell(Notice(text, "warning"))
@@ -116,7 +118,8 @@ class CustomCommands:
         finally:
             runtime.set_model(before)
 
-    async def _text(self, command: CustomCommand, arguments: str) -> str:
+    async def _text(self, command: CustomCommand | Skill, arguments: str) -> tuple[str, str]:
+        """Return the prompt, and the part of it that is not the output of commands."""
         parts, written = list[str](), list[str]()
         for piece in command.pieces(arguments):
             if isinstance(piece, Shell):
@@ -124,10 +127,9 @@ class CustomCommands:
             else:
                 parts.append(piece)
                 written.append(piece)
-        self.mentioning = "\n".join(written)
-        return "".join(parts).strip()
+        return "".join(parts).strip(), "\n".join(written)
 
-    async def _output(self, command: CustomCommand, shell: Shell) -> str:
+    async def _output(self, command: CustomCommand | Skill, shell: Shell) -> str:
         """Return the output of a shell command in a prompt. Raises UsageError if it may not run."""
         runtime = self._host
         tool = runtime.tools.get("bash")
