@@ -22,6 +22,7 @@ from prunecli.model.signals import Notice
 from prunecli.providers.models import ALIASES
 from prunecli.runtime.host import Host
 from prunecli.sanitize import one_line
+from prunecli.tools.registry import not_enabled
 from prunecli.tools.tool import bounded, bounded_output, touches_of
 
 MAX_OUTPUT = 30_000
@@ -79,14 +80,16 @@ class CustomCommands:
 
     @contextmanager
     def _granted(self, command: CustomCommand | Skill) -> Iterator[None]:
-        keeper, rules = self._host.gatekeeper, []
+        keeper, rules, tools = self._host.gatekeeper, [], []
         for rule in command.rules:
             try:
-                parse_rule(rule)
+                tools.append(parse_rule(rule).tool)
             except ConfigError as error:
                 self._say(f"/{command.name}: allowed-tools: {one_line(error.message)}; it grants nothing.")
             else:
                 rules.append(rule)
+        if absent := not_enabled(tools, self._host.tools):
+            self._say(f"/{command.name}: allowed-tools: not enabled in [tools]: {', '.join(absent)}.")
         keeper.lent = tuple(rules)
         try:
             yield

@@ -387,6 +387,20 @@ async def test_a_skills_allowed_tools_hold_for_the_prompt_that_calls_it_only(tmp
     assert sorted(os.listdir(runtime.setup.cwd)) == [".claude", "made1"]
 
 
+async def test_listed_tools_that_are_not_enabled_are_named_once(tmp_path: Path) -> None:
+    runtime = start(tmp_path, [says("Done.")], sets=['tools.enabled=["read","task"]'])
+    here = runtime.setup.cwd / ".claude"
+    fields = "description: Looks.\nTOOLS: WebFetch(domain:python.org), web_search, Read, mcp__x__y, Skill\n---\nLook."
+    put(here / "agents/looker.md", f"---\nname: looker\n{fields.replace('TOOLS', 'tools')}")
+    put(here / "commands/look.md", f"---\n{fields.replace('TOOLS', 'allowed-tools')}")
+    (table,) = [one for one in run_line(runtime, "/agents") if isinstance(one, Table)]
+    assert "looker: not enabled in [tools]: web_fetch, web_search, mcp" in table.note.split("\n")
+    told: list[str] = []
+    runtime.session.subscribe(lambda event: told.append(event.text) if isinstance(event, Notice) else None)
+    await runtime.submit("/look")
+    assert told == ["/look: allowed-tools: not enabled in [tools]: web_fetch, web_search, mcp."]
+
+
 @pytest.mark.parametrize("kind", ["deny", "plan"])
 async def test_a_skills_allowed_tools_overrule_no_deny_rule_and_no_plan_mode(
     tmp_path: Path, kind: str
