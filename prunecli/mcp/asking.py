@@ -11,6 +11,7 @@ from typing import Literal, NoReturn, TypeAlias
 from prunecli.mcp.definition import url_problem
 from prunecli.mcp.results import in_line, plain
 from prunecli.model.messages import Json
+from prunecli.sanitize import one_line
 
 Kind: TypeAlias = Literal["text", "number", "integer", "boolean", "choice", "choices"]
 MAX_FIELDS = 20
@@ -123,7 +124,8 @@ def page(server: str, message: str, url: str) -> Elicitation:
 
 
 def question(server: str, message: str, schema: Mapping[str, Json]) -> Elicitation:
-    """Return the question of a form. Raises ValueError if it has too many fields."""
+    """Return the question of a form. Raises ValueError if it has too many fields, or names and choices that cannot be
+    shown unchanged, because editors get them as they are."""
     properties = schema.get("properties")
     given = properties if isinstance(properties, Mapping) else {}
     if len(given) > MAX_FIELDS:
@@ -136,7 +138,14 @@ def question(server: str, message: str, schema: Mapping[str, Json]) -> Elicitati
         _field(str(name), one if isinstance(one, Mapping) else {}, name in required)
         for name, one in given.items()
     ]
+    if hidden := [one.name for one in fields if any(one_line(text) != text for text in _unchanged(one))]:
+        raise ValueError(f"field {in_line(hidden[0], 40)!r} has characters that cannot be shown")
     return Elicitation(server, plain(message[:4_000]).strip(), tuple(fields))
+
+
+def _unchanged(field: Field) -> tuple[str, ...]:
+    """Return the texts that the server gets back."""
+    return field.name, *(value for value, _ in field.choices)
 
 
 def _field(name: str, schema: Mapping[str, Json], required: bool) -> Field:
