@@ -37,7 +37,7 @@ class Table:
     """Rows under headings. Cells are plain text with formatted numbers; `right` lists right-aligned columns.
 
     `note` appears below the rows; the plain interface shows `lines_note` instead if it is set. `below`, if given, has
-    for each row the rows that a screen unfolds below it.
+    for each row the rows that a screen unfolds below it. `from_end`: a screen shows the last rows first.
     """
 
     title: str
@@ -47,6 +47,7 @@ class Table:
     note: str = ""
     lines_note: str = ""
     below: "tuple[tuple[tuple[str, ...], ...], ...]" = ()
+    from_end: bool = False
 
 
 @dataclass(frozen=True, slots=True)
