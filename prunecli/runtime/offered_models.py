@@ -15,6 +15,7 @@ from prunecli.providers.models import ModelInfo, Offer, Prices
 from prunecli.providers.provider import Provider
 from prunecli.runtime.endpoint_memory import LASTS_MS, bare, recall, remember
 from prunecli.runtime.setup import Setup
+from prunecli.session.session import Session
 
 FRESH_MS = 10 * 60 * 1000
 """Milliseconds after which a list is requested again."""
@@ -90,13 +91,12 @@ def offered(info: ModelInfo, offer: Offer) -> ModelInfo:
     return info
 
 
-def prices_change(settings: Mapping[str, Json], info: ModelInfo) -> SettingChanged | None:
-    """Return the record of a model's listed prices; None if they are recorded, or not those of the endpoint."""
-    known, row = settings.get(PRICES), _prices_row(info.prices)
+def record_prices(session: Session, info: ModelInfo) -> None:
+    """Record a model's prices in the session if they come from the endpoint and are not recorded yet."""
+    known, row = session.context.settings.get(PRICES), _prices_row(info.prices)
     known = known if isinstance(known, dict) else {}
-    if not info.told_prices or known.get(info.name) == row:
-        return None
-    return SettingChanged(PRICES, {**known, info.name: row})
+    if info.told_prices and known.get(info.name) != row:
+        session.emit(SettingChanged(PRICES, {**known, info.name: row}))
 
 
 def recorded_prices(records: Iterable[Record]) -> dict[str, Prices]:

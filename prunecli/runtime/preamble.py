@@ -18,7 +18,7 @@ from prunecli.model.requests import PREAMBLE, tool_names
 from prunecli.providers.models import ModelInfo
 from prunecli.runtime.added_folders import fact
 from prunecli.runtime.memory_notices import as_known, files_in, known
-from prunecli.runtime.offered_models import prices_change
+from prunecli.runtime.offered_models import record_prices
 from prunecli.runtime.session_model import SessionModel
 from prunecli.runtime.setup import ADDED, Setup
 from prunecli.session.session import Session
@@ -89,8 +89,7 @@ def begin(
         session.emit(SettingChanged(ADDED, added))
     if name := model.unrecorded(session):
         session.emit(SettingChanged("model.name", name))
-    if change := prices_change(session.context.settings, info):
-        session.emit(change)
+    record_prices(session, info)
     return change_note(session.context, now)
 
 

@@ -49,7 +49,7 @@ from prunecli.runtime.hooking import Hooking
 from prunecli.runtime.host import Inquiries
 from prunecli.runtime.jobs import Jobs
 from prunecli.runtime.mcp_servers import RemoteServers
-from prunecli.runtime.offered_models import OfferedModels, prices_change
+from prunecli.runtime.offered_models import OfferedModels, record_prices
 from prunecli.runtime.preamble import begin
 from prunecli.runtime.refusals import Refusals
 from prunecli.runtime.resuming import Resuming, clear_half_done, fresh
@@ -282,8 +282,8 @@ class Runtime:
         """Record the preamble before a run. Return a note to the model about changes since then, or ""."""
         self.session.mend()
         parts = self.session, self.setup, self.tools.values(), self.session_model, self.choices.model
-        window, trusted = self.choices.window, self.gatekeeper.trusted
-        return begin(*parts, window=window, trusted=trusted, more=self._listings)
+        trusted = self.gatekeeper.trusted
+        return begin(*parts, window=self.choices.window, trusted=trusted, more=self._listings)
 
     def _listings(self) -> tuple[str, ...]:
         absent = self.extensions.absent
@@ -361,8 +361,7 @@ class Runtime:
         self.connections.check(name)
         self.session_model.asked = ""
         self.emit(SettingChanged("model.name", name))
-        if change := prices_change(self.session.context.settings, self.choices.model):
-            self.emit(change)
+        record_prices(self.session, self.choices.model)
         return self.choices.model
 
     def use_config(self, config: Config) -> None:
