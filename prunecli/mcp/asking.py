@@ -11,7 +11,7 @@ from typing import Literal, NoReturn, TypeAlias
 from prunecli.mcp.definition import url_problem
 from prunecli.mcp.results import in_line, plain
 from prunecli.model.messages import Json
-from prunecli.sanitize import one_line
+from prunecli.sanitize import one_line, source
 
 Kind: TypeAlias = Literal["text", "number", "integer", "boolean", "choice", "choices"]
 MAX_FIELDS = 20
@@ -120,7 +120,7 @@ def page(server: str, message: str, url: str) -> Elicitation:
         raise ValueError(f"the url has more than {MAX_URL:,} characters, or some that cannot be shown")
     if problem := url_problem(url):
         raise ValueError(f"the url is not accepted: {problem}")
-    return Elicitation(server, plain(message[:4_000]).strip(), url=url)
+    return Elicitation(server, source(plain(message[:4_000])).strip(), url=url)
 
 
 def question(server: str, message: str, schema: Mapping[str, Json]) -> Elicitation:
@@ -140,7 +140,7 @@ def question(server: str, message: str, schema: Mapping[str, Json]) -> Elicitati
     ]
     if hidden := [one.name for one in fields if any(one_line(text) != text for text in _unchanged(one))]:
         raise ValueError(f"field {in_line(hidden[0], 40)!r} has characters that cannot be shown")
-    return Elicitation(server, plain(message[:4_000]).strip(), tuple(fields))
+    return Elicitation(server, source(plain(message[:4_000])).strip(), tuple(fields))
 
 
 def _unchanged(field: Field) -> tuple[str, ...]:
@@ -150,7 +150,7 @@ def _unchanged(field: Field) -> tuple[str, ...]:
 
 def _field(name: str, schema: Mapping[str, Json], required: bool) -> Field:
     kind = schema.get("type")
-    title = in_line(str(schema.get("title") or name), 80)
+    title = _line(str(schema.get("title") or name), 80)
     choices = _choices(schema)
     of_items = _choices(items) if isinstance(items := schema.get("items"), Mapping) else ()
     found: Kind = "text"
@@ -165,7 +165,7 @@ def _field(name: str, schema: Mapping[str, Json], required: bool) -> Field:
         name,
         title,
         found,
-        in_line(str(schema.get("description") or "")),
+        _line(str(schema.get("description") or "")),
         choices[:MAX_CHOICES],
         required,
         schema.get("default"),
@@ -179,14 +179,19 @@ def _choices(schema: Mapping[str, Json]) -> tuple[tuple[str, str], ...]:
     values, labels = schema.get("enum"), schema.get("enumNames")
     if isinstance(values, list):
         named = labels if isinstance(labels, list) and len(labels) == len(values) else values
-        return tuple((str(v), in_line(str(n), 80)) for v, n in zip(values, named, strict=True))
+        return tuple((str(v), _line(str(n), 80)) for v, n in zip(values, named, strict=True))
     for key in ("oneOf", "anyOf"):
         options = schema.get(key)
         if isinstance(options, list) and all(isinstance(one, Mapping) and "const" in one for one in options):
             return tuple(
-                (str(one["const"]), in_line(str(one.get("title", one["const"])), 80)) for one in options
+                (str(one["const"]), _line(str(one.get("title", one["const"])), 80)) for one in options
             )
     return ()
+
+
+def _line(text: str, most: int = 200) -> str:
+    """Return the beginning of a text as one line without hidden characters, because editors show it unchanged."""
+    return one_line(in_line(text, most))
 
 
 def _limit(value: Json) -> float | None:

@@ -170,3 +170,12 @@ def test_a_form_with_names_or_choices_that_cannot_be_shown_is_not_asked(properti
     with pytest.raises(ValueError, match="has characters that cannot be shown") as refused:
         question("x", "?", {"properties": properties})
     assert str(refused.value).isprintable()
+
+
+def test_titles_and_labels_of_a_form_show_hidden_characters() -> None:
+    hidden = "a\u202eb\u200bc\U000e0041"
+    form = {"title": hidden, "description": hidden, "enum": ["x"], "enumNames": [hidden]}
+    asked = question("x", hidden, {"properties": {"p": form}})
+    (field,) = asked.fields
+    texts = {asked.message, field.title, field.about, field.choices[0][1]}
+    assert texts == {"a\ufffdb\ufffdc\ufffd"}
