@@ -25,7 +25,7 @@ _SAME_VALUE_LISTS = ("allOf", "anyOf", "oneOf")
 
 def looping_reference(parts: Sequence[Schema], target: Target) -> str:
     """Return a reference that leads back to itself without going deeper into the value, or ""."""
-    done = set[int]()
+    done, known = set[int](), set(map(id, parts))
     for part in parts:
         trail: list[tuple[int, str, Iterator[tuple[str, Json]]]] = [(id(part), "", _applied(part, target))]
         while trail:
@@ -36,7 +36,7 @@ def looping_reference(parts: Sequence[Schema], target: Target) -> str:
                 trail.pop()
             elif any(id(inner) == above for above, _, _ in trail):
                 return reference or next(name for _, name, _ in reversed(trail) if name)
-            elif isinstance(inner, Mapping) and id(inner) not in done:
+            elif isinstance(inner, Mapping) and id(inner) in known and id(inner) not in done:
                 trail.append((id(inner), reference, _applied(inner, target)))
     return ""
 
@@ -55,16 +55,18 @@ def is_impossible(parts: Sequence[Schema], target: Target) -> bool:
     A schema is known to have a value once its types, bounds and required parts allow one; whatever is left then
     needs a value that contains itself.
     """
-    possible, before = set[int](), -1
-    while len(possible) > before:
-        before = len(possible)
-        possible |= {id(part) for part in parts if id(part) in possible or _has_value(part, possible, target)}
-    return id(parts[0]) not in possible
+    unproved, before = set(map(id, parts)), -1
+    while len(unproved) != before:
+        before = len(unproved)
+        unproved -= {
+            id(part) for part in parts if id(part) in unproved and _has_value(part, unproved, target)
+        }
+    return id(parts[0]) in unproved
 
 
-def _has_value(part: Schema, possible: set[int], target: Target) -> bool:
+def _has_value(part: Schema, unproved: set[int], target: Target) -> bool:
     def fine(one: Json) -> bool:
-        return one is not False and (not isinstance(one, Mapping) or id(one) in possible)
+        return one is not False and id(one) not in unproved
 
     if isinstance(reference := part.get("$ref"), str) and not fine(target(reference)):
         return False

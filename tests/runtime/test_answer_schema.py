@@ -40,6 +40,8 @@ def test_a_schema_that_nothing_satisfies_is_refused_at_once(schema: Any, why: st
         TREE,
         {"anyOf": [{"type": "null"}, SELF_IN_SELF | {"properties": {"a": {"$ref": "#"}}}]},
         {"type": ["string", "integer"], "enum": [1], "minLength": 3, "maxLength": 2},
+        {"$ref": "https://json-schema.org/draft/2020-12/schema"},
+        {"$ref": "#/examples/0", "examples": [{"type": "string"}]},
         {"not": {"type": "string"}, "default": {"$ref": "#/nowhere"}},
         {
             "properties": {"minimum": {}, "maximum": {}, "enum": {}, "$ref": {"type": "string"}},
