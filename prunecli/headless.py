@@ -152,7 +152,8 @@ class Printer:
                 self.text = plain_text(event.content)
                 self.usage.append(event.usage)
                 self.calls |= {call.id: call for call in tool_uses(event.content)}
-                self._message("assistant", content_to_json(event.content), model=event.model)
+                more = {"id": self.stream.complete} if self.stream and self.stream.complete else {}
+                self._message("assistant", content_to_json(event.content), model=event.model, **more)
             case AttemptBilled(usage=usage):
                 self.usage.append(usage)
             case ToolResult():
@@ -325,7 +326,9 @@ def stream_of(session: Session, model: Callable[[], str]) -> "PartialMessages":
     """Return the pieces of the messages of a session, for `--include-partial-messages`."""
     from prunecli.presentation.partial_messages import PartialMessages  # deferred, since few runs print them
 
-    return PartialMessages(session.id, model)
+    return PartialMessages(
+        f"msg_{session.id}_{len(session.records)}", model
+    )  # unique in a resumed session too
 
 
 @contextmanager
