@@ -6,8 +6,6 @@ Opens no files. The search process imports this module too, so it imports only f
 import re
 from collections.abc import Sequence
 
-from prunecli.errors import ToolError
-
 MAX_WORDS = 256
 """Maximum globs that the braces of one may stand for."""
 _STAR = "[^/]*"
@@ -32,7 +30,7 @@ _POSIX = {
 class PathGlob:
     """A glob from the user or the model: without a slash it matches names, otherwise whole paths.
 
-    A leading `!` negates it. Raises ToolError if its braces stand for too many globs.
+    A leading `!` negates it. Raises ValueError if its braces stand for too many globs.
     """
 
     __slots__ = ("_about_names", "_negated", "_pattern")
@@ -69,7 +67,7 @@ def without_backtracking(parts: Sequence[str], star: str) -> str:
 
 
 def regex_of(glob: str, *, braces: bool) -> str:
-    """Return the regular expression whose full matches are those of the glob. Raises ToolError."""
+    """Return the regular expression whose full matches are those of the glob. Raises ValueError."""
     parts, at, depth = list[str](), 0, 0
     braces = braces and _balanced(glob)
     while at < len(glob):
@@ -134,7 +132,7 @@ def _words(parts: list[str]) -> list[list[str]]:
                     choices[-1].append(part)
             chosen += [[*word[:start], *choice, *word[end + 1 :]] for choice in choices]
         if len(chosen) > MAX_WORDS:
-            raise ToolError(f"The glob's braces stand for more than {MAX_WORDS} globs. Use fewer.")
+            raise ValueError(f"The glob's braces stand for more than {MAX_WORDS} globs. Use fewer.")
         words = chosen
     return words
 
