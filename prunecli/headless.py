@@ -152,7 +152,8 @@ class Printer:
                 self.text = plain_text(event.content)
                 self.usage.append(event.usage)
                 self.calls |= {call.id: call for call in tool_uses(event.content)}
-                self._message("assistant", content_to_json(event.content), model=event.model)
+                more = {"id": self.stream.complete} if self.stream and self.stream.complete else {}
+                self._message("assistant", content_to_json(event.content), model=event.model, **more)
             case AttemptBilled(usage=usage):
                 self.usage.append(usage)
             case ToolResult():
@@ -325,7 +326,9 @@ def stream_of(session: Session, model: Callable[[], str]) -> "PartialMessages":
     """Return the pieces of the messages of a session, for `--include-partial-messages`."""
     from prunecli.presentation.partial_messages import PartialMessages  # deferred, since few runs print them
 
-    return PartialMessages(session.id, model)
+    return PartialMessages(
+        f"msg_{session.id}_{len(session.records)}", model
+    )  # unique in a resumed session too
 
 
 @contextmanager
@@ -381,13 +384,13 @@ async def answered(
 
 async def _structured(runtime: Runtime, printer: Printer, schema: "AnswerSchema", done: Done) -> Done:
     """Check the answer, and ask once more for a valid one. Raises PrunecliError if that is not valid either."""
-    found, problems = schema.value(printer.text)
+    found, problems = await schema.value(printer.text)
     if problems:
         printer.notice(f"The answer does not match the JSON schema; asking once more. {problems[0]}")
         done = await runtime.submit(schema.again(problems))
         if done.reason != "finished":
             return done
-        found, problems = schema.value(printer.text)
+        found, problems = await schema.value(printer.text)
     if problems:
         raise PrunecliError(
             f"the answer does not match the JSON schema: {'; '.join(problems)}",

@@ -13,13 +13,14 @@ _NOT_GLOBAL = tuple(
     ipaddress.ip_network(text)
     for text in (
         "100.64.0.0/10",
+        "168.63.129.16/32",
         "192.0.0.0/24",
         "192.88.99.0/24",
         "2002::/16",
         "3fff::/20",
     )
 )
-"""Carrier, protocol and translated ranges: the address does not tell where they lead."""
+"""Carrier, protocol and translated ranges, whose addresses do not tell where they lead, and Azure's own services."""
 _GLOBAL_UNICAST = ipaddress.ip_network("2000::/3")
 """All IPv6 addresses assigned so far. NAT64, IPv4-compatible and site-local addresses, among others, are outside."""
 _LOCAL_ENDINGS = ("localhost", "local", "internal", "localdomain", "lan", "home.arpa")

@@ -14,7 +14,7 @@ from prunecli.context.state import Context
 from prunecli.context.tokens import Chars4
 from prunecli.launch import working_directory
 from prunecli.model.events import AssistantMessage, PrunApplied, Record, ToolResult, UserMessage
-from prunecli.model.messages import plain_text, tool_uses
+from prunecli.model.messages import Usage, plain_text, tool_uses
 from prunecli.model.record_codec import record_to_json
 from prunecli.paths import Places
 from prunecli.runtime.sessions import Costs, hit_row, line_of, row_of
@@ -148,6 +148,7 @@ def _audited(ctx: typer.Context, path: Path) -> "Audit":
     """Audit a session file at the configured prices and cache lifetime."""
     from prunecli.providers.models import ModelTable, cost, token_factor
     from prunecli.providers.tokenizer import counter
+    from prunecli.runtime.offered_models import recorded_prices, with_prices
     from prunecli.session.audit import audit
 
     places = Places.of(os.environ)
@@ -157,12 +158,12 @@ def _audited(ctx: typer.Context, path: Path) -> "Audit":
     context = Context(counter(config.pruning.estimator), token_factor)
     ttl = config.model.cache_ttl
     minutes = 60 if ttl == "1h" else 5
-    return audit(
-        loaded.records,
-        context,
-        lambda model, usage: cost(usage, table.info(model or loaded.started.model), ttl),
-        minutes * 60_000,
-    )
+    recorded = recorded_prices(loaded.records)
+
+    def price(model: str, usage: Usage) -> float | None:
+        return cost(usage, with_prices(table.info(model or loaded.started.model), recorded), ttl)
+
+    return audit(loaded.records, context, price, minutes * 60_000)
 
 
 @app.command("rm")

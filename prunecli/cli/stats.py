@@ -77,6 +77,7 @@ def _pricing(ctx: typer.Context, places: Places) -> tuple[Pricing, str]:
     """Return the pricing of usage under this configuration, and a key that changes with it."""
     from prunecli.providers.models import ModelTable, cost, token_factor
     from prunecli.providers.tokenizer import counter
+    from prunecli.runtime.offered_models import with_prices
 
     config = configured(ctx)
     table = ModelTable.load(places.shipped_data, config.models)
@@ -87,7 +88,7 @@ def _pricing(ctx: typer.Context, places: Places) -> tuple[Pricing, str]:
     )
     zone = time.tzname, time.timezone, time.altzone, os.environ.get("TZ", "")
     pricing = Pricing(
-        lambda model, usage: cost(usage, table.info(model), ttl),
+        lambda model, usage, recorded: cost(usage, with_prices(table.info(model), recorded), ttl),
         (60 if ttl == "1h" else 5) * 60_000,
         lambda: Context(counter(estimator), token_factor),
     )

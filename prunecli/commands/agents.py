@@ -9,6 +9,7 @@ from prunecli.extensions.subagent_definitions import Definition
 from prunecli.model.requests import TASK
 from prunecli.runtime import Runtime
 from prunecli.runtime.preamble import recorded
+from prunecli.tools.registry import not_enabled
 
 _HEADINGS = ("agent", "model", "tools", "from", "for")
 
@@ -28,7 +29,7 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
         raise UsageError(f"/agents {arguments}: expected nothing or open NUMBER", "/agents lists the tasks")
     known, problems = runtime.subagents.definitions()
     rows = tuple(_row(runtime, one) for one in known.values())
-    notes = [f"{one.name}: {note}" for one in known.values() for note in one.notes]
+    notes = [f"{one.name}: {note}" for one in known.values() for note in (*one.notes, *_absent(runtime, one))]
     tasks = runtime.subagents.lines()
     opening = ["/agents open NUMBER shows a task's transcript."] if tasks else []
     note = "\n".join([*_off(runtime), *notes, *problems, *tasks, *opening])
@@ -41,6 +42,12 @@ def _row(runtime: Runtime, one: Definition) -> tuple[str, ...]:
     tools = "all" if one.tools is None else " ".join(one.tools) or "none"
     less = f" but {' '.join(one.without)}" if one.without else ""
     return one.name, runtime.subagents.model_of(one), f"{tools}{less}", origin, one.description
+
+
+def _absent(runtime: Runtime, one: Definition) -> list[str]:
+    """Return a line about tools of a definition that are not enabled, if there are any."""
+    absent = not_enabled(one.tools or (), runtime.tools)
+    return [f"not enabled in [tools]: {', '.join(absent)}"] if absent else []
 
 
 def _off(runtime: Runtime) -> list[str]:

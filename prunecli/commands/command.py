@@ -37,7 +37,8 @@ class Table:
     """Rows under headings. Cells are plain text with formatted numbers; `right` lists right-aligned columns.
 
     `note` appears below the rows; the plain interface shows `lines_note` instead if it is set. `below`, if given, has
-    for each row the rows that a screen unfolds below it. `back` is the choice that Esc returns to.
+    for each row the rows that a screen unfolds below it. `back` is the choice that Esc returns to. `from_end`: a screen
+    shows the last rows first.
     """
 
     title: str
@@ -48,6 +49,7 @@ class Table:
     lines_note: str = ""
     below: "tuple[tuple[tuple[str, ...], ...], ...]" = ()
     back: "Choose | None" = None
+    from_end: bool = False
 
 
 @dataclass(frozen=True, slots=True)

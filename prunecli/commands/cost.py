@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, tzinfo
+from itertools import accumulate
+from unicodedata import east_asian_width
 
 from prunecli.commands.command import Effect as Effect_
 from prunecli.commands.command import Say, Table
@@ -21,6 +23,7 @@ UNKNOWN = "$ ?"
 MOST_ROWS = 1_000
 """Maximum requests and turns to list, newest first; `prunecli sessions audit` lists all."""
 _WORDS = 20
+"""Columns for the beginning of a prompt."""
 _Entry = tuple[Paid, Effect | None]
 
 
@@ -80,7 +83,9 @@ def _of_turn(bill: Sequence[Turn], word: str, zone: tzinfo | None) -> Effect_:
 
 def _name(turn: Turn) -> str:
     """Return the number and the beginning of a prompt."""
-    words = turn.words if len(turn.words) <= _WORDS else f"{turn.words[: _WORDS - 1].rstrip()}…"
+    columns = list(accumulate(1 + (east_asian_width(char) in "WF") for char in turn.words))
+    fits = sum(column < _WORDS for column in columns)
+    words = turn.words if columns[-1:] <= [_WORDS] else f"{turn.words[:fits].rstrip()}…"
     return f"{turn.number} {words}" if turn.number else "before the first prompt"
 
 

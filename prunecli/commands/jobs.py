@@ -36,7 +36,7 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
                 first, lines = job.newest_lines()
                 rows = tuple((str(number), line) for number, line in enumerate(lines, first))
                 title, note = f"Job {job.number}: {job.state}", f"{job.command}\n{_WAYS}"
-                return [Table(title, ("line", "output"), rows, (0,), note)]
+                return [Table(title, ("line", "output"), rows, (0,), note, from_end=True)]
     except ToolError as error:
         raise UsageError(str(error), "/jobs lists them") from error
 

@@ -7,7 +7,7 @@ argument cannot become a command.
 
 import re
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -49,17 +49,20 @@ class CustomCommand:
 
     def pieces(self, arguments: str) -> Iterator[str | Shell]:
         """Yield the prompt for these arguments, as texts and the shell commands between them."""
-        values = _split(arguments)
-        at, named = 0, False
-        for found in [*_SHELL.finditer(self.body), None]:
-            before = self.body[at : found.start() if found else None]
-            named = named or _ARGUMENT.search(before if found is None else before + found[1]) is not None
-            yield _filled(before, arguments, values)
-            if found:
-                yield Shell(_filled(found[1], arguments, values))
-                at = found.end()
-        if arguments and not named:
+        values = split(arguments)
+        yield from pieces_of(self.body, lambda piece: _filled(piece, arguments, values))
+        if arguments and not _ARGUMENT.search(self.body):
             yield f"\n\nArguments: {arguments}"
+
+
+def pieces_of(body: str, fill: Callable[[str], str]) -> Iterator[str | Shell]:
+    """Yield the texts of a body and the shell commands between them, both with their arguments filled in."""
+    at = 0
+    for found in _SHELL.finditer(body):
+        yield fill(body[at : found.start()])
+        yield Shell(fill(found[1]))
+        at = found.end()
+    yield fill(body[at:])
 
 
 def command_of(found: Found) -> CustomCommand:
@@ -92,7 +95,8 @@ def rule_of(allowed: str) -> str:
     return _TOOLS.get(name.lower(), name.lower()) + bracket + body.removeprefix("domain:")
 
 
-def _split(arguments: str) -> Sequence[str]:
+def split(arguments: str) -> Sequence[str]:
+    """Return the words of typed arguments, with quotes as in a shell."""
     try:
         return shlex.split(arguments)
     except ValueError:  # a quote without its end

@@ -60,6 +60,10 @@ _HEADER = re.compile(r"[!#$%&'*+.^`|~\w-]{1,100}", re.ASCII)
 _VALUE = re.compile(r"[\t -~]{0,4000}")
 _VARIABLE = re.compile(r"[A-Za-z_]\w{0,99}", re.ASCII)
 _PLAIN = re.compile(r"[\w\-, |]*", re.ASCII)
+_ATOM = re.compile(r"\\.|\[\^?\]?[^\]]*\]|(?<=\()\?(?:P?<\w+>|<?[:=!>])", re.DOTALL)
+"""An escaped character, a set, or the kind of a group."""
+_GROUP = re.compile(r"\(([^()]*)\)([*+{])?")
+_VARIES = re.compile(r"[*+?|{]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +156,7 @@ def _of_event(event: str, groups: Any) -> Iterator[Hook | str]:
         elif not isinstance(matcher, str):
             yield f"{here}.matcher: expected a string, got {_kind(matcher)}"
         elif why := _not_a_matcher(matcher):
-            yield f"{here}.matcher: not a regular expression: {why}"
+            yield f"{here}.matcher: {why}"
         else:
             for at, one in enumerate(inner):
                 yield _hook(event, matcher, one, f"{here}.hooks[{at}]")
@@ -221,11 +225,26 @@ def address_problem(url: str) -> str:
 
 
 def _not_a_matcher(matcher: str) -> str:
+    """Return why a text is not used as a matcher, or ""."""
     try:
         re.compile(matcher if matcher != "*" else "")
     except (re.error, RecursionError, OverflowError) as error:
-        return str(error)
+        return f"not a regular expression: {error}"
+    if _may_take_forever(matcher):
+        return "a repeat or alternative in a repeated group can take forever to match; write it without"
     return ""
+
+
+def _may_take_forever(pattern: str) -> bool:
+    """Return whether the time of a match may grow exponentially. Nothing can interrupt a match."""
+    plain = _ATOM.sub("x", pattern)
+    while found := _GROUP.search(plain):
+        inside, repeat = found.groups()
+        varies = bool(_VARIES.search(inside))
+        if varies and repeat:
+            return True
+        plain = plain[: found.start()] + ("x+" if varies or repeat else "x") + plain[found.end() :]
+    return False
 
 
 def _kind(value: Any) -> str:

@@ -2,16 +2,20 @@
 
 A session begins with their names and descriptions; the model reads a SKILL.md when a task fits. Notices report later
 changes, so that system prompt and tools stay unchanged.
+
+As in Claude Code, a skill may have placeholders: `$ARGUMENTS`, `$ARGUMENTS[0]` or `$0`, `$NAME` for names listed in
+`arguments`, `${CLAUDE_SKILL_DIR}`, and ``!`command` ``. If the user calls it, the prompt is its text with these
+filled in.
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from prunecli.errors import ConfigError
-from prunecli.extensions.commands import rule_of
-from prunecli.extensions.front_matter import flag, items, read_beginning, text
+from prunecli.extensions.commands import Shell, pieces_of, rule_of, split
+from prunecli.extensions.front_matter import flag, items, read, read_beginning, text
 from prunecli.extensions.places import Found, Owner
 from prunecli.sanitize import one_line
 
@@ -32,6 +36,7 @@ _OTHERS = ""
 _LINE = re.compile(r"- ([\w.-]{1,64}): (.*)", re.ASCII)
 _SHORTEST = 40
 _NAMES_CHARS = 1_200
+_PLACE = r"ARGUMENTS(?:\[(\d{1,3})\])?(?!\w)|(\d{1,3})(?!\w)|\{(CLAUDE_SKILL_DIR)\}"
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,63}", re.ASCII)
 _STRICT = re.compile(r"(?=.{1,64}$)[a-z0-9]+(-[a-z0-9]+)*")
 _RULE = "use at most 64 lowercase letters, digits and single hyphens"
@@ -63,6 +68,41 @@ class Skill:
     def prompt(self, arguments: str) -> str:
         """Return the prompt that tells the model to use the skill."""
         return f"Use the skill {self.name}: read {self.path} and follow it.\n\n{arguments}".strip()
+
+    def pieces(self, arguments: str) -> Iterator[str | Shell]:
+        """Yield the prompt that holds the skill's text, as texts and the shell commands between them; nothing if the
+        text has no placeholders. Raises a ConfigError that names the file.
+
+        As in Claude Code, an index without an argument stays as it is, a name without one becomes "", and a backslash
+        keeps a placeholder.
+        """
+        fields, body = read(self.path)
+        names, values = items(fields, "arguments"), split(arguments)
+        named = "|".join(map(re.escape, sorted(names, key=len, reverse=True))) or "(?!)"
+        place = re.compile(rf"((?<!\\)\\)?\$(?:{_PLACE}|({named})(?![\w-]))")
+
+        def fill(piece: str) -> str:
+            return place.sub(value, piece)
+
+        def value(found: re.Match[str]) -> str:
+            escaped, at, number, folder, name = found.groups()
+            if escaped:
+                return found[0][1:]
+            if folder:
+                return str(self.folder)
+            if name:
+                return dict(zip(names, values, strict=False)).get(name, "")
+            if (index := at or number) is None:
+                return arguments
+            return values[int(index)] if int(index) < len(values) else found[0]
+
+        pieces = list(pieces_of(body, fill))
+        found = [one for one in place.finditer(body) if not one[1]]
+        if found or len(pieces) > 1:
+            yield f"Follow the skill {self.name}, whose folder is {self.folder}:\n\n"
+            yield from pieces
+            if arguments and all(one[4] for one in found):
+                yield f"\n\nARGUMENTS: {arguments}"
 
 
 def skill_of(found: Found) -> Skill:

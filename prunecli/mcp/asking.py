@@ -11,6 +11,7 @@ from typing import Literal, NoReturn, TypeAlias
 from prunecli.mcp.definition import url_problem
 from prunecli.mcp.results import in_line, plain
 from prunecli.model.messages import Json
+from prunecli.sanitize import one_line, source
 
 Kind: TypeAlias = Literal["text", "number", "integer", "boolean", "choice", "choices"]
 MAX_FIELDS = 20
@@ -119,11 +120,12 @@ def page(server: str, message: str, url: str) -> Elicitation:
         raise ValueError(f"the url has more than {MAX_URL:,} characters, or some that cannot be shown")
     if problem := url_problem(url):
         raise ValueError(f"the url is not accepted: {problem}")
-    return Elicitation(server, plain(message[:4_000]).strip(), url=url)
+    return Elicitation(server, source(plain(message[:4_000])).strip(), url=url)
 
 
 def question(server: str, message: str, schema: Mapping[str, Json]) -> Elicitation:
-    """Return the question of a form. Raises ValueError if it has too many fields."""
+    """Return the question of a form. Raises ValueError if it has too many fields, or names and choices that cannot be
+    shown unchanged, because editors get them as they are."""
     properties = schema.get("properties")
     given = properties if isinstance(properties, Mapping) else {}
     if len(given) > MAX_FIELDS:
@@ -136,12 +138,19 @@ def question(server: str, message: str, schema: Mapping[str, Json]) -> Elicitati
         _field(str(name), one if isinstance(one, Mapping) else {}, name in required)
         for name, one in given.items()
     ]
-    return Elicitation(server, plain(message[:4_000]).strip(), tuple(fields))
+    if hidden := [one.name for one in fields if any(one_line(text) != text for text in _unchanged(one))]:
+        raise ValueError(f"field {in_line(hidden[0], 40)!r} has characters that cannot be shown")
+    return Elicitation(server, source(plain(message[:4_000])).strip(), tuple(fields))
+
+
+def _unchanged(field: Field) -> tuple[str, ...]:
+    """Return the texts that the server gets back."""
+    return field.name, *(value for value, _ in field.choices)
 
 
 def _field(name: str, schema: Mapping[str, Json], required: bool) -> Field:
     kind = schema.get("type")
-    title = in_line(str(schema.get("title") or name), 80)
+    title = _line(str(schema.get("title") or name), 80)
     choices = _choices(schema)
     of_items = _choices(items) if isinstance(items := schema.get("items"), Mapping) else ()
     found: Kind = "text"
@@ -156,7 +165,7 @@ def _field(name: str, schema: Mapping[str, Json], required: bool) -> Field:
         name,
         title,
         found,
-        in_line(str(schema.get("description") or "")),
+        _line(str(schema.get("description") or "")),
         choices[:MAX_CHOICES],
         required,
         schema.get("default"),
@@ -170,14 +179,19 @@ def _choices(schema: Mapping[str, Json]) -> tuple[tuple[str, str], ...]:
     values, labels = schema.get("enum"), schema.get("enumNames")
     if isinstance(values, list):
         named = labels if isinstance(labels, list) and len(labels) == len(values) else values
-        return tuple((str(v), in_line(str(n), 80)) for v, n in zip(values, named, strict=True))
+        return tuple((str(v), _line(str(n), 80)) for v, n in zip(values, named, strict=True))
     for key in ("oneOf", "anyOf"):
         options = schema.get(key)
         if isinstance(options, list) and all(isinstance(one, Mapping) and "const" in one for one in options):
             return tuple(
-                (str(one["const"]), in_line(str(one.get("title", one["const"])), 80)) for one in options
+                (str(one["const"]), _line(str(one.get("title", one["const"])), 80)) for one in options
             )
     return ()
+
+
+def _line(text: str, most: int = 200) -> str:
+    """Return the beginning of a text as one line without hidden characters, because editors show it unchanged."""
+    return one_line(in_line(text, most))
 
 
 def _limit(value: Json) -> float | None:

@@ -20,7 +20,7 @@ from prunecli.errors import PrunecliError, ToolError
 from prunecli.mcp.asking import Elicit, page, question
 from prunecli.mcp.calling import Clock, call_tool
 from prunecli.mcp.definition import Definition
-from prunecli.mcp.listing import offer_of
+from prunecli.mcp.listing import ValidTools, offer_of
 from prunecli.mcp.results import in_line, text_of_prompt, text_of_resource
 from prunecli.mcp.state import Offer, Server, State
 from prunecli.model.messages import Block, Json, Media
@@ -81,6 +81,7 @@ class Connection:
         self._why = ""
         self._status = 0
         self._clocks: set[asyncio.Timeout] = set()
+        self._gone: list[str] = []
         self.settled = asyncio.Event()
         self.server = Server(definition.name, definition.transport, definition.origin, offer=offer or Offer())
 
@@ -91,7 +92,7 @@ class Connection:
         try:
             async with asyncio.timeout(limit):
                 self._client = await self._connect(stack)
-                offer = await offer_of(self._client, self._note)
+                offer = await offer_of(self._client, self._note, self._gone)
             self._become("connected", offer.left_out, offer)
             await self._attend(self._client)
             self._end(self._why or "closed")
@@ -126,7 +127,7 @@ class Connection:
 
         return await stack.enter_async_context(
             Client(
-                self._transport(self._definition.expanded(self._world.environ)),
+                self._checked(self._transport(self._definition.expanded(self._world.environ))),
                 client_info=Implementation(name="prunecli", version=__version__),
                 elicitation_callback=self._elicited,
                 message_handler=self._heard,
@@ -134,6 +135,13 @@ class Connection:
                 mode="legacy" if self.older else "auto",
             )
         )
+
+    @asynccontextmanager
+    async def _checked(self, transport: AbstractAsyncContextManager[Any]) -> AsyncIterator[Any]:
+        async with transport as (read, write):
+            checked = ValidTools(read, lambda: self._client.protocol_version if self._client else "")
+            self._gone = checked.gone
+            yield checked, write
 
     def _transport(self, definition: Definition) -> AbstractAsyncContextManager[Any]:
         if definition.transport == "stdio":
@@ -170,7 +178,7 @@ class Connection:
 
         try:
             async with asyncio.timeout(self._definition.timeout):
-                offer = await offer_of(client, self._note)
+                offer = await offer_of(client, self._note, self._gone)
         except (TimeoutError, MCPError, ValueError) as error:
             self._note(f"the changed lists could not be read: {in_line(str(error)) or 'no answer'}")
         else:

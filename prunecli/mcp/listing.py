@@ -1,4 +1,4 @@
-"""The lists of a server, read page by page, with limits; names that cannot be shown or called are left out."""
+"""The lists of a server, read page by page, with limits; tools that cannot be used or shown are left out."""
 
 from collections.abc import Awaitable, Callable, Iterable
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -8,6 +8,8 @@ from prunecli.mcp.state import Offer, RemotePrompt, RemoteResource, RemoteTool, 
 
 if TYPE_CHECKING:
     from mcp import Client
+    from mcp.shared._stream_protocols import ReadStream
+    from mcp.shared.message import SessionMessage
     from mcp_types import Tool, ToolAnnotations
 
 MAX_PAGES = 50
@@ -20,9 +22,70 @@ _MAX_INSTRUCTIONS = 4_000
 T = TypeVar("T")
 
 
-async def offer_of(client: "Client", log: Callable[[str], None]) -> Offer:
-    """Read a server's whole offer. Raises the SDK's error if listing tools fails; other lists that fail are empty."""
+class ValidTools:
+    """The messages of a stream, without invalid tools in lists: the SDK rejects a whole list for one of them.
+
+    `version` returns the version of the protocol in use. `gone` has a line for each invalid tool.
+    """
+
+    def __init__(self, stream: "ReadStream[SessionMessage | Exception]", version: Callable[[], str]) -> None:
+        self._stream = stream
+        self._version = version
+        self.gone = list[str]()
+
+    def __getattr__(self, name: str) -> Any:
+        """Return what the stream itself offers."""
+        return getattr(self._stream, name)
+
+    async def receive(self) -> "SessionMessage | Exception":
+        """Return the next message."""
+        return self._without_invalid(await self._stream.receive())
+
+    def __aiter__(self) -> "ValidTools":
+        return self
+
+    async def __anext__(self) -> "SessionMessage | Exception":
+        return self._without_invalid(await self._stream.__anext__())
+
+    async def __aenter__(self) -> "ValidTools":
+        await self._stream.__aenter__()
+        return self
+
+    async def __aexit__(self, *error: Any) -> bool | None:
+        return await self._stream.__aexit__(*error)
+
+    def _without_invalid(self, message: "SessionMessage | Exception") -> "SessionMessage | Exception":
+        result: Any = getattr(getattr(message, "message", None), "result", None)
+        tools = result.get("tools") if isinstance(result, dict) else None
+        if isinstance(tools, list) and self._problem(result, tools) and not self._problem(result, []):
+            problems = [self._problem(result, [tool]) for tool in tools]
+            result["tools"] = [tool for tool, problem in zip(tools, problems, strict=True) if not problem]
+            for tool, problem in zip(tools, problems, strict=True):
+                if problem:
+                    name = tool.get("name") if isinstance(tool, dict) else None
+                    self.gone.append(f"tool {in_line(str(name), 60)} left out: {problem}")
+        return message
+
+    def _problem(self, result: dict[str, Any], tools: list[Any]) -> str:
+        """Return the first problem of a list with these tools, "" if there is none."""
+        from mcp_types.methods import parse_server_result
+        from pydantic import ValidationError
+
+        try:
+            parse_server_result("tools/list", self._version(), {**result, "tools": tools})
+        except ValidationError as error:
+            found = error.errors(include_url=False, include_input=False)[0]
+            return in_line(f"{'.'.join(map(str, found['loc'][2:]))}: {found['msg']}")
+        return ""
+
+
+async def offer_of(client: "Client", log: Callable[[str], None], gone: list[str]) -> Offer:
+    """Read a server's whole offer. Raises the SDK's error if listing tools fails; other lists that fail are empty.
+
+    `gone` is that of the client's `ValidTools`.
+    """
     able = client.server_capabilities
+    gone.clear()
     tools = await _all(lambda at: client.list_tools(cursor=at), "tools") if able.tools else []
     resources = prompts = ()  # type: Any
     if able.resources:
@@ -30,7 +93,9 @@ async def offer_of(client: "Client", log: Callable[[str], None]) -> Offer:
     if able.prompts:
         prompts = await _perhaps(_all(lambda at: client.list_prompts(cursor=at), "prompts"), log)
     kept = {one.name: one for one in map(_tool, tools) if usable(one.name)}
-    gone = len(tools) - len(kept)
+    unusable = len(tools) - len(kept)
+    for line in gone:
+        log(line)
     return Offer(
         tuple(kept.values()),
         tuple(
@@ -48,8 +113,15 @@ async def offer_of(client: "Client", log: Callable[[str], None]) -> Offer:
             if usable(one.name)
         ),
         in_line(client.instructions or "", _MAX_INSTRUCTIONS),
-        f"{gone} {'tool' if gone == 1 else 'tools'} left out: unusable or repeated names" if gone else "",
+        _left_out(unusable, gone),
     )
+
+
+def _left_out(unusable: int, gone: list[str]) -> str:
+    """Return one line about tools that were left out, or ""."""
+    more = f" (and {len(gone) - 1} more)" if len(gone) > 1 else ""
+    names = f"{unusable} {'tool' if unusable == 1 else 'tools'} left out: unusable or repeated names"
+    return "; ".join(filter(None, (gone[0] + more if gone else "", names if unusable else "")))
 
 
 def _tool(tool: "Tool") -> RemoteTool:

@@ -25,11 +25,12 @@ _UNKNOWN = {"input_tokens": 0, "output_tokens": 0}
 
 
 class PartialMessages:
-    """A converter from the events of one session to those of the API. `session_id` is used for the ids of messages;
-    `model` is the answering model."""
+    """A converter from the events of one session to those of the API. The ids of messages begin with `prefix`;
+    `model` is the answering model. `complete` is the id of the message that the last record completed, or ""."""
 
-    def __init__(self, session_id: str, model: Callable[[], str]) -> None:
-        self._session_id = session_id
+    def __init__(self, prefix: str, model: Callable[[], str]) -> None:
+        self.complete = ""
+        self._prefix = prefix
         self._model = model
         self._number = 0
         self._begun = False
@@ -39,6 +40,7 @@ class PartialMessages:
 
     def read(self, event: SessionEvent) -> Iterator[Mapping[str, Any]]:
         """Yield the API's events for one event of the session."""
+        self.complete = ""
         match event:
             case SummaryStarted() | SummaryEnded():
                 self._summary = isinstance(event, SummaryStarted)
@@ -57,11 +59,15 @@ class PartialMessages:
     def _forget(self) -> None:
         self._begun, self._index, self._open = False, -1, ""
 
+    @property
+    def _id(self) -> str:
+        return f"{self._prefix}_{self._number}"
+
     def _message(self) -> Mapping[str, Any]:
         self._begun = True
         self._number += 1
         message: dict[str, Any] = {
-            "id": f"msg_{self._session_id}_{self._number}",
+            "id": self._id,
             "type": "message",
             "role": "assistant",
             "model": self._model(),
@@ -104,4 +110,5 @@ class PartialMessages:
         delta = {"stop_reason": message.stop_reason, "stop_sequence": None}
         yield {"type": "message_delta", "delta": delta, "usage": usage_to_json(message.usage)}
         yield {"type": "message_stop"}
+        self.complete = self._id
         self._forget()

@@ -1,10 +1,14 @@
 """The JSON schema of `--json-schema`: the instructions for the model, and the validation of its answer.
 
-The schema comes from the user. Only references within it are followed; nothing is fetched.
+The schema comes from the user. Only references within it are followed; nothing is fetched. Answers are checked in a
+process of their own with a time limit, because a pattern can take forever, and Python cannot interrupt a match.
 """
 
+import asyncio
 import json
 import re
+import signal
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,6 +19,7 @@ from prunecli.model.events import UserMessage
 from prunecli.model.messages import Json
 from prunecli.model.notes import notice
 from prunecli.runtime.launch_flags import file_text
+from prunecli.runtime.schema_flaws import Target, is_impossible, looping_reference
 
 FLAG = "--json-schema"
 _INSTALL = "pip install 'prunecli[schema]'"
@@ -22,15 +27,21 @@ _FENCED = re.compile(
     r"^[ \t]*```(?:json)?[ \t]*\n(.*?)^[ \t]*```[ \t]*$", re.DOTALL | re.MULTILINE | re.IGNORECASE
 )
 _DATA = frozenset({"const", "default", "enum", "examples"})
+_NAMED = frozenset({"$defs", "definitions", "dependentSchemas", "patternProperties", "properties"})
+"""Keys whose values map names to schemas."""
 _MOST_PROBLEMS = 10
 _MOST_CHARS = 300
+CPU_SECONDS = 10.0
+"""Processor time to check one answer."""
+_START = "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from prunecli.runtime import answer_schema as a; "
 
 
 class AnswerSchema:
-    """A valid schema. Raises UsageError for an invalid one."""
+    """A valid schema. Raises UsageError for an invalid one. `limit` is in seconds of processor time."""
 
-    def __init__(self, schema: Json) -> None:
+    def __init__(self, schema: Json, limit: float = CPU_SECONDS) -> None:
         self.schema = schema
+        self._limit = limit
         self._validator = _validator(schema)
 
     @staticmethod
@@ -67,11 +78,40 @@ class AnswerSchema:
             "is valid."
         )
 
-    def value(self, answer: str) -> tuple[Json, list[str]]:
+    async def value(self, answer: str) -> tuple[Json, list[str]]:
         """Return the JSON of an answer and its problems; [] if it is valid.
 
-        If the text has one code fence, its content is the answer. Raises PrunecliError if the schema cannot be
-        evaluated.
+        Raises PrunecliError if the schema cannot be evaluated, or not in time.
+        """
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-I", "-c", f"{_START}a.main()", json.dumps(sys.path)),
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.DEVNULL,
+        )
+        try:
+            given = json.dumps([self.schema, self._limit, answer])
+            out, _ = await process.communicate(given.encode("ascii"))
+        finally:
+            if process.returncode is None:
+                process.kill()
+                await process.wait()
+        if process.returncode == -signal.SIGPROF:
+            raise PrunecliError(
+                f"{FLAG}: checking the answer took more than {self._limit:g} seconds",
+                "simplify the patterns in the schema",
+            )
+        if process.returncode:
+            raise PrunecliError(f"{FLAG}: the answer could not be checked", "simplify the schema")
+        checked = json.loads(out)
+        if "error" in checked:
+            raise PrunecliError(*checked["error"])
+        return checked["value"], checked["problems"]
+
+    def checked(self, answer: str) -> tuple[Json, list[str]]:
+        """Return what `value` returns, without a time limit.
+
+        If the text has one code fence, its content is the answer. Raises PrunecliError.
         """
         fences = _FENCED.findall(answer)
         text = fences[0] if len(fences) == 1 else answer
@@ -86,6 +126,17 @@ class AnswerSchema:
         except LookupError as error:  # an unresolvable reference
             raise PrunecliError(f"{FLAG}: {error}", "put it into $defs; nothing is fetched") from None
         return found, [_problem(one) for one in errors[:_MOST_PROBLEMS]]
+
+
+def main() -> None:
+    """Check the answer on standard input. The signal of the timer ends this process, even during a match."""
+    schema, limit, answer = json.load(sys.stdin)
+    signal.setitimer(signal.ITIMER_PROF, limit)
+    try:
+        found, problems = AnswerSchema(schema).checked(answer)
+        print(json.dumps({"value": found, "problems": problems}))  # noqa: T201
+    except PrunecliError as error:
+        print(json.dumps({"error": [error.message, error.hint]}))  # noqa: T201
 
 
 def _problem(error: Any) -> str:
@@ -126,24 +177,39 @@ def _validator(schema: Json) -> Any:
     resolver = REGISTRY.resolver_with_root(dialect.create_resource(schema))
     parts = list(_parts(schema))
     references = [part["$ref"] for part in parts if isinstance(part.get("$ref"), str)]
-    for reference in () if any("$id" in part for part in parts[1:]) else references:
-        try:
-            resolver.lookup(reference)
-        except Unresolvable:
-            raise UsageError(
-                f"the schema refers to {reference}, which is not in it",
-                "put it into $defs; nothing is fetched",
-            ) from None
+    if not any("$id" in part for part in parts[1:]):  # a nested $id changes what references mean
+        for reference in references:
+            try:
+                resolver.lookup(reference)
+            except Unresolvable:
+                raise UsageError(
+                    f"the schema refers to {reference}, which is not in it",
+                    "put it into $defs; nothing is fetched",
+                ) from None
+        _possible(parts, lambda reference: resolver.lookup(reference).contents)
     return kind(schema, registry=REGISTRY)
 
 
-def _parts(value: Json) -> Iterator[dict[str, Json]]:
-    """Yield a schema and then its subschemas, without objects that are data."""
+def _possible(parts: list[dict[str, Json]], target: Target) -> None:
+    """Raise UsageError if no answer can be valid, or validation would not end."""
+    if reference := looping_reference(parts, target):
+        raise UsageError(
+            f"the schema refers to itself without end: {reference}", "remove the circular reference"
+        )
+    if is_impossible(parts, target):
+        raise UsageError(
+            "no answer can be valid under the schema", "correct its types, bounds and required parts"
+        )
+
+
+def _parts(value: Json, *, named: bool = False) -> Iterator[dict[str, Json]]:
+    """Yield a schema and then its subschemas, without objects that are data. `named`: the keys are names."""
     if isinstance(value, dict):
-        yield value
+        if not named:
+            yield value
         for key, one in value.items():
-            if key not in _DATA:
-                yield from _parts(one)
+            if named or key not in _DATA:
+                yield from _parts(one, named=not named and key in _NAMED)
     elif isinstance(value, list):
         for one in value:
             yield from _parts(one)

@@ -22,6 +22,7 @@ from prunecli.model.signals import Notice
 from prunecli.providers.models import ALIASES
 from prunecli.runtime.host import Host
 from prunecli.sanitize import one_line
+from prunecli.tools.registry import not_enabled
 from prunecli.tools.tool import bounded, bounded_output, touches_of
 
 MAX_OUTPUT = 30_000
@@ -67,24 +68,28 @@ class CustomCommands:
                 yield words
                 return
             with self._granted(skill):
-                yield skill.prompt(arguments.strip())
+                text, _ = await self._text(skill, arguments.strip())
+                yield text or skill.prompt(arguments.strip())
             return
         with self._granted(command), self._model(command):
-            yield await self._text(command, arguments.strip())
+            text, self.mentioning = await self._text(command, arguments.strip())
+            yield text
 
     def _say(self, text: str) -> None:
         self._host.session.tell(Notice(text, "warning"))
 
     @contextmanager
     def _granted(self, command: CustomCommand | Skill) -> Iterator[None]:
-        keeper, rules = self._host.gatekeeper, []
+        keeper, rules, tools = self._host.gatekeeper, [], []
         for rule in command.rules:
             try:
-                parse_rule(rule)
+                tools.append(parse_rule(rule).tool)
             except ConfigError as error:
                 self._say(f"/{command.name}: allowed-tools: {one_line(error.message)}; it grants nothing.")
             else:
                 rules.append(rule)
+        if absent := not_enabled(tools, self._host.tools):
+            self._say(f"/{command.name}: allowed-tools: not enabled in [tools]: {', '.join(absent)}.")
         keeper.lent = tuple(rules)
         try:
             yield
@@ -116,7 +121,8 @@ class CustomCommands:
         finally:
             runtime.set_model(before)
 
-    async def _text(self, command: CustomCommand, arguments: str) -> str:
+    async def _text(self, command: CustomCommand | Skill, arguments: str) -> tuple[str, str]:
+        """Return the prompt, and the part of it that is not the output of commands."""
         parts, written = list[str](), list[str]()
         for piece in command.pieces(arguments):
             if isinstance(piece, Shell):
@@ -124,10 +130,9 @@ class CustomCommands:
             else:
                 parts.append(piece)
                 written.append(piece)
-        self.mentioning = "\n".join(written)
-        return "".join(parts).strip()
+        return "".join(parts).strip(), "\n".join(written)
 
-    async def _output(self, command: CustomCommand, shell: Shell) -> str:
+    async def _output(self, command: CustomCommand | Skill, shell: Shell) -> str:
         """Return the output of a shell command in a prompt. Raises UsageError if it may not run."""
         runtime = self._host
         tool = runtime.tools.get("bash")

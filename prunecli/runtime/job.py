@@ -55,6 +55,7 @@ class Job:
         self._notes: list[str] = []
         self._read = 0
         self._told = ""
+        self._stopped = False
 
     @staticmethod
     def of(
@@ -133,11 +134,13 @@ class Job:
         if self.child is not None:
             self.child.stop()
         else:
+            self._stopped = True
             stop_detached(self.output, 0)
 
     async def stop(self, seconds: float) -> None:
         """End the job: ask first, then kill."""
         if self.child is None:
+            self._stopped = True
             await asyncio.to_thread(stop_detached, self.output, seconds)
             self.look()
             return
@@ -171,6 +174,8 @@ class Job:
             return f"{word} {duration(max(0, self._clock() - self.began))}"
         if self.child is None and self._told:
             return self._told
+        if self.child is None and self._stopped:
+            return "stopped"
         if self.child is None:
             known = self.output.was_detached or (ended.exit_code or 0) > 0 or ended.timed_out
             return self._how(ended) if known else "ended with the program"

@@ -1,22 +1,30 @@
-"""The models that an endpoint lists, for `/model` and for context windows and prices that no table has."""
+"""The models that an endpoint lists, for `/model` and for context windows and prices that no table has.
+
+Prices are recorded in the sessions that use them, because a list is forgotten after a while.
+"""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 
 from prunecli.errors import PrunecliError
+from prunecli.model.events import Record, SettingChanged
 from prunecli.model.messages import Json
 from prunecli.providers.model_list import usable_price
 from prunecli.providers.models import ModelInfo, Offer, Prices
 from prunecli.providers.provider import Provider
 from prunecli.runtime.endpoint_memory import LASTS_MS, bare, recall, remember
 from prunecli.runtime.setup import Setup
+from prunecli.session.session import Session
 
 FRESH_MS = 10 * 60 * 1000
 """Milliseconds after which a list is requested again."""
 
 ASKING_SECONDS = 3.0
 """Time limit in seconds of a request for `/model`, since the user is waiting."""
+
+PRICES = "model.prices"
+"""The setting of a session with the prices that its endpoint listed, by model."""
 
 _SECTION = "models"
 _MOST = 2_000
@@ -83,6 +91,28 @@ def offered(info: ModelInfo, offer: Offer) -> ModelInfo:
     return info
 
 
+def record_prices(session: Session, info: ModelInfo) -> None:
+    """Record a model's prices in the session if they come from the endpoint and are not recorded yet."""
+    known, row = session.context.settings.get(PRICES), _prices_row(info.prices)
+    known = known if isinstance(known, dict) else {}
+    if info.told_prices and known.get(info.name) != row:
+        session.emit(SettingChanged(PRICES, {**known, info.name: row}))
+
+
+def recorded_prices(records: Iterable[Record]) -> dict[str, Prices]:
+    """Return the listed prices that a session recorded last, by model."""
+    changes = [
+        one.event for one in records if isinstance(one.event, SettingChanged) and one.event.key == PRICES
+    ]
+    value = changes[-1].value if changes else {}
+    return {name: _prices(row) for name, row in value.items()} if isinstance(value, dict) else {}
+
+
+def with_prices(info: ModelInfo, recorded: Mapping[str, Prices]) -> ModelInfo:
+    """Return a model's data, with its recorded prices if no table has them."""
+    return offered(info, Offer(info.name, 0, recorded.get(info.name, Prices())))
+
+
 def asked(provider: Provider, seconds: float) -> Rows:
     """Request the models of an endpoint with `Provider.models`, and close the provider.
 
@@ -106,16 +136,24 @@ def reason(error: PrunecliError | TimeoutError) -> str:
 
 def _row(offer: Offer) -> list[Json]:
     """Return a model in its stored form, with prices only if there are any."""
-    prices: list[Json] = [getattr(offer.prices, item.name) for item in fields(Prices)]
-    return [offer.name, offer.window, *([prices] if offer.prices != Prices() else [])]
+    prices = [_prices_row(offer.prices)] if offer.prices != Prices() else []
+    return [offer.name, offer.window, *prices]
 
 
 def _offer(row: object) -> Offer | None:
     """Parse a stored model; return None if it is damaged."""
     match row:
         case [str(name), int(window), *more] if not isinstance(window, bool) and len(more) <= 1:
-            given = more[0] if more and isinstance(more[0], list) else []
-            prices = Prices(*map(usable_price, given[: len(fields(Prices))]))
-            whole = prices.input is not None and prices.output is not None
-            return Offer(name, window, prices if whole else Prices())
+            return Offer(name, window, _prices(more[0] if more else []))
     return None
+
+
+def _prices_row(prices: Prices) -> list[Json]:
+    return [getattr(prices, item.name) for item in fields(Prices)]
+
+
+def _prices(row: object) -> Prices:
+    """Parse stored prices; they are unknown if they are damaged."""
+    given = row[: len(fields(Prices))] if isinstance(row, list) else []
+    prices = Prices(*map(usable_price, given))
+    return Prices() if prices.input is None or prices.output is None else prices

@@ -15,8 +15,10 @@ from prunecli.model.events import SettingChanged
 from prunecli.model.messages import Json
 from prunecli.model.notes import CHANGED, DELETED, changes_told
 from prunecli.model.requests import PREAMBLE, tool_names
+from prunecli.providers.models import ModelInfo
 from prunecli.runtime.added_folders import fact
 from prunecli.runtime.memory_notices import as_known, files_in, known
+from prunecli.runtime.offered_models import record_prices
 from prunecli.runtime.session_model import SessionModel
 from prunecli.runtime.setup import ADDED, Setup
 from prunecli.session.session import Session
@@ -64,12 +66,14 @@ def begin(
     setup: Setup,
     tools: Iterable[Tool],
     model: SessionModel,
+    info: ModelInfo,
     *,
     window: int,
     trusted: bool,
     more: Callable[[], Sequence[str]] = tuple,
 ) -> str:
-    """Record the preamble of a session without one, and a model named on the command line.
+    """Record the preamble of a session without one, a model named on the command line, and the prices of the model
+    `info` that only the endpoint knows.
 
     `more` returns further system texts; it is called only for a session without a preamble. Returns a note to the
     model about changes since the preamble was recorded, or "".
@@ -85,6 +89,7 @@ def begin(
         session.emit(SettingChanged(ADDED, added))
     if name := model.unrecorded(session):
         session.emit(SettingChanged("model.name", name))
+    record_prices(session, info)
     return change_note(session.context, now)
 
 

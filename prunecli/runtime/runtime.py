@@ -49,7 +49,7 @@ from prunecli.runtime.hooking import Hooking
 from prunecli.runtime.host import Inquiries
 from prunecli.runtime.jobs import Jobs
 from prunecli.runtime.mcp_servers import RemoteServers
-from prunecli.runtime.offered_models import OfferedModels
+from prunecli.runtime.offered_models import OfferedModels, record_prices
 from prunecli.runtime.preamble import begin
 from prunecli.runtime.refusals import Refusals
 from prunecli.runtime.resuming import Resuming, clear_half_done, fresh
@@ -281,9 +281,9 @@ class Runtime:
     def prepare(self) -> str:
         """Record the preamble before a run. Return a note to the model about changes since then, or ""."""
         self.session.mend()
-        parts = self.session, self.setup, self.tools.values(), self.session_model
-        window, trusted = self.choices.window, self.gatekeeper.trusted
-        return begin(*parts, window=window, trusted=trusted, more=self._listings)
+        parts = self.session, self.setup, self.tools.values(), self.session_model, self.choices.model
+        trusted = self.gatekeeper.trusted
+        return begin(*parts, window=self.choices.window, trusted=trusted, more=self._listings)
 
     def _listings(self) -> tuple[str, ...]:
         absent = self.extensions.absent
@@ -361,6 +361,7 @@ class Runtime:
         self.connections.check(name)
         self.session_model.asked = ""
         self.emit(SettingChanged("model.name", name))
+        record_prices(self.session, self.choices.model)
         return self.choices.model
 
     def use_config(self, config: Config) -> None:

@@ -10,11 +10,13 @@ from prunecli.model.events import (
     CompactionApplied,
     Event,
     Record,
+    SettingChanged,
     ToolResult,
     ToolStarted,
 )
 from prunecli.model.messages import Json, tool_uses
 from prunecli.model.requests import TASK
+from prunecli.runtime.offered_models import PRICES
 from prunecli.session.session import Session
 
 
@@ -59,7 +61,12 @@ def task_of(event: Event) -> Mapping[str, Json]:
 
 
 def bill(parent: Session, session: Session, event: object) -> None:
-    """Bill a record of a task in the parent's log, if it was billed."""
+    """Bill a record of a task in the parent's log, if it was billed; prices of its model are recorded there too."""
+    if isinstance(event, Record) and isinstance(event.event, SettingChanged) and event.event.key == PRICES:
+        prices = {**(parent.context.settings.get(PRICES) or {}), **event.event.value}
+        with suppress(StorageFailed):
+            if prices != parent.context.settings.get(PRICES):
+                parent.keep(SettingChanged(PRICES, prices))
     if not isinstance(event, Record) or not isinstance(
         event.event, AssistantMessage | AttemptBilled | CompactionApplied
     ):

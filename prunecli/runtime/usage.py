@@ -5,7 +5,7 @@ folded, because others saved nothing.
 """
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from datetime import datetime, tzinfo
 from typing import Any, Literal, TypeAlias, get_args
@@ -24,6 +24,8 @@ from prunecli.model.events import (
     UserMessage,
 )
 from prunecli.model.messages import Usage
+from prunecli.providers.models import Prices
+from prunecli.runtime.offered_models import recorded_prices
 
 Origin: TypeAlias = Literal["own", "copied", "imported"]
 """The origin of a request: this session, the session that it was copied from, or another program."""
@@ -120,10 +122,11 @@ class SessionUsage:
 
 @dataclass(frozen=True, slots=True)
 class Pricing:
-    """The pricing of usage: `price(model, usage)` in USD, the lifetime of the cache, a function that makes an empty
-    context, and the time zone of days (None for the machine's)."""
+    """The pricing of usage: `price(model, usage, recorded)` in USD, where `recorded` are the prices that a session
+    recorded; the lifetime of the cache, a function that makes an empty context, and the time zone of days (None for
+    the machine's)."""
 
-    price: Callable[[str, Usage], float | None]
+    price: Callable[[str, Usage, Mapping[str, Prices]], float | None]
     ttl_ms: int
     context: Callable[[], Context]
     zone: tzinfo | None = None
@@ -151,14 +154,14 @@ def usage_of(
         return rows.setdefault((day, name or model, origin), Sums())
 
     def price(name: str, usage: Usage) -> float | None:
-        return pricing.price(name or model, usage)
+        return pricing.price(name or model, usage, recorded)
 
     def origin_of(seq: int) -> Origin:
         return (
             "copied" if isinstance(copied, int) and seq <= copied else "imported" if seq in foreign else "own"
         )
 
-    foreign = _foreign(records)
+    foreign, recorded = _foreign(records), recorded_prices(records)
     responses = _payments(records, pricing, price, whole)
     for one, effect in zip(responses, effects(responses, price, pricing.ttl_ms), strict=True):
         part = sums(one.timestamp, one.model, origin_of(one.seq))

@@ -11,7 +11,7 @@ from prunecli.model.messages import Json
 from prunecli.model.touches import Touches
 from prunecli.tools.searching.names import shown_name
 from prunecli.tools.searching.scope import folders_of, scope_of
-from prunecli.tools.searching.search import MAX_SECONDS, scan
+from prunecli.tools.searching.search import MAX_SECONDS, glob_of, scan
 from prunecli.tools.tool import ToolContext, ToolOutput, bounded, in_one_line, text_output
 
 MAX_PATHS = 1000
@@ -44,7 +44,7 @@ class Find:
         return Touches(searches=folders_of(given.path, given.pattern))
 
     async def run(self, given: FindInput, context: ToolContext) -> ToolOutput:
-        """Run the search. Raises ToolError for a path that can't be searched."""
+        """Run the search. Raises ToolError for a path that can't be searched, and for too many braces."""
         if not given.pattern.strip("/"):
             raise ToolError("pattern is empty.")
         scope = scope_of(given.path, context.cwd)
@@ -52,6 +52,7 @@ class Find:
             raise ToolError(f"{well_formed(given.path)} is a file; path is the folder to search.")
         names = _Names()
         pattern = well_formed(given.pattern).removeprefix(scope.root.rstrip("/") + "/")
+        glob_of(pattern)  # raises here, since the search process can't report it
         arguments = ["names", scope.root, pattern]
         ended = await scan(arguments, scope.root, context.env, names.take)
         paths = [shown_name(os.path.join(scope.prefix, name)) for name in names.kept]

@@ -11,11 +11,10 @@ from prunecli.model.codec import well_formed
 from prunecli.model.messages import Json
 from prunecli.model.touches import Touches
 from prunecli.tools.processes.command import Ended
-from prunecli.tools.searching.glob import PathGlob
 from prunecli.tools.searching.matches import MAX_MATCHES, Matches
 from prunecli.tools.searching.scan import BAD_PATTERN
 from prunecli.tools.searching.scope import Scope, folders_of, path_in, scope_of
-from prunecli.tools.searching.search import MAX_SECONDS, ripgrep, ripgrep_of, scan
+from prunecli.tools.searching.search import MAX_SECONDS, glob_of, ripgrep, ripgrep_of, scan
 from prunecli.tools.searching.secrets import Secrets, secrets_in
 from prunecli.tools.tool import ToolContext, ToolOutput, bounded, in_one_line, text_output
 
@@ -65,7 +64,7 @@ class Grep:
             raise ToolError("pattern is matched line by line, so it can't contain a newline.")
         if not 0 <= given.context <= MAX_CONTEXT:
             raise ToolError(f"context must be from 0 to {MAX_CONTEXT}.")
-        wanted = PathGlob(given.glob) if given.glob else None
+        wanted = glob_of(given.glob) if given.glob else None
         named = scope.only or (context.approved and given.glob)  # the user was asked about these
         secrets = Secrets() if named else await secrets_in(scope, context.env)
         limit = context.limits.max_output_bytes

@@ -4,6 +4,7 @@ Listing needs no import; a tool's module is imported on first use.
 """
 
 import importlib
+from collections.abc import Container, Iterable
 from functools import cache
 from pathlib import Path
 
@@ -34,6 +35,12 @@ def names() -> tuple[str, ...]:
     """Return the names of all tools, sorted."""
     found = {path.stem for path in Path(__file__).parent.glob("[a-z]*.py")}
     return tuple(sorted(found.difference(_NOT_TOOLS)))
+
+
+def not_enabled(wanted: Iterable[str], enabled: Container[str]) -> list[str]:
+    """Return the existing tools and pairs among these names that are not enabled."""
+    parts = {one: PAIRS.get(one, (one,)) for one in wanted if one in PAIRS or one in names()}
+    return [one for one, each in parts.items() if not any(part in enabled for part in each)]
 
 
 def load(name: str) -> Tool:

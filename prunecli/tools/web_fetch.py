@@ -59,7 +59,7 @@ class WebFetch:
         found = await download(address, web)
         if found.elsewhere is not None:
             return text_output(_elsewhere(address, found.elsewhere))
-        return ToolOutput(await blocks_of(found), details=_details(found))
+        return ToolOutput(await blocks_of(found, context.media), details=_details(found))
 
 
 def _parsed(url: str, private: tuple[str, ...] = ()) -> "Address":

@@ -215,6 +215,18 @@ def test_prunes_and_what_they_saved_are_there(home: Home) -> None:
     assert "1 prune kept ~" in home.run().stdout
 
 
+def test_prices_that_the_session_recorded_count_where_no_table_has_one(home: Home) -> None:
+    prices = {"mine": [1.0, 2.0, 0.1, 1.25, None], MODEL: [0.0, 0.0, 0.0, 0.0, 0.0], "damaged": "?"}
+    home.session("one", SettingChanged("model.prices", prices), *asked("mine"), *asked())
+    found = home.json()
+    own = {one["name"]: one["cost"] for one in found["models"]}
+    assert own["mine"] == pytest.approx((1_000 + 2 * 100 + 0.1 * 8_000 + 1.25 * 1_000) / 1e6)
+    assert own[MODEL] > own["mine"]
+    audited = json.loads(home.runner.invoke(app, ["sessions", "audit", "one", "--json"]).stdout)["summary"]
+    assert (audited["unpriced"], found["total"]["unpriced"]) == (0, 0)
+    assert audited["cost"] == pytest.approx(found["total"]["cost"])
+
+
 def test_without_prices_nothing_is_said_to_be_saved(home: Home) -> None:
     home.session("one", *pruned("my-model"))
     text = home.run().stdout
@@ -257,7 +269,7 @@ class Counted:
 
     def __init__(self, folder: Path, key: str = "k") -> None:
         self.folds = 0
-        pricing = Pricing(lambda model, usage: usage.prompt_tokens / 1e6, 300_000, self._context, UTC)
+        pricing = Pricing(lambda _, usage, __: usage.prompt_tokens / 1e6, 300_000, self._context, UTC)
         self.store = UsageStore(folder, pricing, key)
 
     def _context(self) -> Context:

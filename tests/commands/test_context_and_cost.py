@@ -112,6 +112,17 @@ def turns_of(tmp_path: Path) -> Runtime:
     return runtime
 
 
+def test_a_turn_is_named_in_twenty_columns(tmp_path: Path) -> None:
+    runtime = start(tmp_path)
+    for words in ("日本語のとても長い長い質問です", "exactly twenty signs", "a" * 21):
+        runtime.emit(UserMessage((Text(words),)))
+        runtime.emit(AssistantMessage((Text("b"),), "claude-sonnet-4-5", usage=Usage(1, 1)))
+    table = run_line(runtime, "/cost")[0]
+    assert isinstance(table, Table)
+    names = [row[0] for row in table.rows[2:]]
+    assert names == ["3 " + "a" * 19 + "…", "2 exactly twenty signs", "1 日本語のとても長い…"]
+
+
 def test_cost_unfolds_by_turn_and_a_number_lists_its_requests(tmp_path: Path) -> None:
     runtime = turns_of(tmp_path)
     table = run_line(runtime, "/cost")[0]

@@ -8,9 +8,11 @@ from typing import Any
 import pytest
 
 from prunecli.commands.command import Choice, Choose, Effect, InThread, Say, run_line
+from prunecli.model.events import SettingChanged
 from prunecli.model.messages import Usage
+from prunecli.providers.models import Prices
 from prunecli.runtime import Runtime
-from prunecli.runtime.offered_models import FRESH_MS
+from prunecli.runtime.offered_models import FRESH_MS, PRICES, recorded_prices
 from tests.serving import HTML, Answer, as_json, nothing, serving
 from tests.starting import start
 
@@ -156,6 +158,25 @@ def test_prices_that_litellm_tells_apart_from_its_list_are_read(tmp_path: Path) 
         assert found["claude-opus-5"] == "1.0M tokens · $5/$25 per M"
         assert "hidden" not in found
         assert runtime.choices.price("mine", Usage(1_000_000, 0, 1_000_000)) == pytest.approx(1.1)
+
+
+def test_prices_of_the_endpoint_are_recorded_once_in_the_session(tmp_path: Path) -> None:
+    priced = {"id": "plain", "pricing": {"prompt": "0.000001", "completion": "0.000002"}}
+    rows = {"data": [priced, {**priced, "id": "other"}, {**priced, "id": "claude-opus-5"}]}
+    with serving(lambda *_: as_json(rows)) as served:
+        runtime = at(tmp_path, served.address)
+        runtime.prepare()
+        assert recorded_prices(runtime.session.records) == {}
+        effects_of(runtime)
+        for _ in range(2):
+            runtime.prepare()
+        for name in ("other", "claude-opus-5"):
+            effects_of(runtime, f"/model {name}")
+        runtime.prepare()
+    expected = Prices(1.0, 2.0)
+    assert recorded_prices(runtime.session.records) == {"plain": expected, "other": expected}
+    changes = [one.event for one in runtime.session.records if isinstance(one.event, SettingChanged)]
+    assert [change.key for change in changes].count(PRICES) == 2
 
 
 @pytest.mark.parametrize("status", [403, 404, 500])

@@ -111,15 +111,27 @@ def test_a_schema_without_a_prompt_is_refused_before_anything_is_sent(tmp_path: 
 # Partial messages --------------------------------------------------------------------------------------------
 
 
+def message_ids(found: list[Any]) -> tuple[list[str], list[str]]:
+    """The ids of the messages that began, and of those that are complete."""
+    events = [one["event"] for one in found if one["type"] == "stream_event"]
+    begun = [one["message"]["id"] for one in events if one["type"] == "message_start"]
+    return begun, [one["message"]["id"] for one in found if one["type"] == "assistant"]
+
+
 def test_partial_messages_are_the_events_of_the_api_in_order(tmp_path: Path) -> None:
     replies = [
         Reply([Thinking("I think so."), "Let me look.", Call("ls", {"path": "."})]),
         Reply("Nothing there."),
+        Reply("Still nothing."),
     ]
     with serve(replies) as endpoint:
         words = "--output-format", "stream-json", "--include-partial-messages", "look"
         done = program(tmp_path, endpoint, *words)
+        again = objects(program(tmp_path, endpoint, "-c", *words))
     found = objects(done)
+    ids = [message_ids(objects) for objects in (found, again)]
+    assert all(begun == complete for begun, complete in ids)
+    assert len({one for begun, _ in ids for one in begun}) == 3, "also unique in a resumed session"
     events = [one["event"] for one in found if one["type"] == "stream_event"]
     assert {one["session_id"] for one in found if one["type"] == "stream_event"} == {found[0]["session_id"]}
     assert all(

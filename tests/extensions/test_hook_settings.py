@@ -125,6 +125,20 @@ def test_a_matcher_that_is_no_regular_expression_spares_the_others() -> None:
     assert problem.startswith("hooks.PreToolUse[0].matcher: not a regular expression: ")
 
 
+@pytest.mark.parametrize("matcher", ["(a+)+$", "(?:a|a)*$", "((a*)b?)+", r"(?P<x>\w+\s?)*$", "(a{1,9}){1,9}"])
+def test_a_matcher_that_could_block_the_program_is_left_out(matcher: str) -> None:
+    found = parse({"PreToolUse": [{"matcher": matcher, "hooks": [{"type": "command", "command": "a"}]}]})
+    assert found.hooks == ()
+    assert "can take forever" in found.problems[0]
+
+
+@pytest.mark.parametrize(
+    "matcher", ["mcp__(a|b)__.*", "(Edit)+", "[(a+)]+", r"\(a+\)+", "(?:Notebook)?Edit.*"]
+)
+def test_other_matchers_with_groups_and_repeats_are_used(matcher: str) -> None:
+    assert parse({"PreToolUse": [{"matcher": matcher, "hooks": [{"command": "a"}]}]}).problems == ()
+
+
 @pytest.mark.parametrize(
     ("matcher", "names", "matches"),
     [

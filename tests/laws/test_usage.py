@@ -31,7 +31,7 @@ def price(model: str, usage: Usage) -> float:
     return (usage.input_tokens + 5 * usage.output_tokens + read / 10 + 1.25 * written) / 1_000_000
 
 
-PRICING = Pricing(price, TTL, lambda: Context(Chars4()), UTC)
+PRICING = Pricing(lambda model, usage, _: price(model, usage), TTL, lambda: Context(Chars4()), UTC)
 
 
 def folded(records: list[Record]) -> Context:

@@ -62,6 +62,13 @@ def plain() -> None:
     serve([{**TOOL, "inputSchema": text}], call)
 
 
+def invalid() -> None:
+    """Tools that do not follow the protocol, among others."""
+    bad = {"name": "bad\x1b[31m", "inputSchema": "none"}
+    array = {"name": "array", "inputSchema": {"type": "array"}}
+    serve([bad, {**TOOL, "name": "fine"}, array, {"name": "none"}, 3, {**TOOL, "description": 4}, TOOL], well)
+
+
 def hang() -> None:
     for _ in messages():
         pass

@@ -160,3 +160,22 @@ def test_a_limit_that_is_no_number_limits_nothing(limit: Json) -> None:
 def test_a_message_is_bounded_and_shows_no_control_characters(make: Callable[[str], Elicitation]) -> None:
     assert len(make("x" * 9_000).message) <= 4_000
     assert "\x1b" not in make("\x1b[2J").message
+
+
+@pytest.mark.parametrize(
+    "properties",
+    [{"a\x1b[2J": {}}, {"\u202eb": {}}, {"c": {"enum": ["\x9b31m"]}}, {"d": {"oneOf": [{"const": "\n"}]}}],
+)
+def test_a_form_with_names_or_choices_that_cannot_be_shown_is_not_asked(properties: dict[str, Json]) -> None:
+    with pytest.raises(ValueError, match="has characters that cannot be shown") as refused:
+        question("x", "?", {"properties": properties})
+    assert str(refused.value).isprintable()
+
+
+def test_titles_and_labels_of_a_form_show_hidden_characters() -> None:
+    hidden = "a\u202eb\u200bc\U000e0041"
+    form = {"title": hidden, "description": hidden, "enum": ["x"], "enumNames": [hidden]}
+    asked = question("x", hidden, {"properties": {"p": form}})
+    (field,) = asked.fields
+    texts = {asked.message, field.title, field.about, field.choices[0][1]}
+    assert texts == {"a\ufffdb\ufffdc\ufffd"}

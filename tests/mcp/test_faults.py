@@ -121,6 +121,16 @@ async def test_control_characters_reach_neither_names_nor_results(tmp_path: Path
         assert await called(hub, "names") == "a[31mred 2J\tb\nc"
 
 
+async def test_an_invalid_tool_costs_only_itself(tmp_path: Path) -> None:
+    async with hub_of(tmp_path, raw("invalid")) as hub:
+        server = server_of(hub, "invalid")
+        assert [tool.name for tool in server.offer.tools] == ["fine", "echo"]
+        assert server.why.startswith("tool bad[31m left out: inputSchema: Input should be a valid dict")
+        assert server.why.endswith("(and 4 more)")
+        assert sum("left out: " in line for line in server.log) == 5
+        assert await called(hub, "invalid") == "well"
+
+
 async def test_results_that_are_no_results_are_errors(tmp_path: Path) -> None:
     async with hub_of(tmp_path, raw("wrong")) as hub:
         said = await called(hub, "wrong")

@@ -16,7 +16,14 @@ from prunecli.context.tokens import Chars4
 from prunecli.errors import ConnectionLost, Overloaded, ProviderError
 from prunecli.headless import run_headless
 from prunecli.inspector.spending import paid
-from prunecli.model.events import AssistantMessage, AttemptBilled, Record, RequestSent
+from prunecli.model.events import (
+    AssistantMessage,
+    AttemptBilled,
+    Record,
+    RequestSent,
+    SessionStarted,
+    SettingChanged,
+)
 from prunecli.model.messages import Text, ToolUse, Usage
 from prunecli.model.record_codec import decode_record, encode_record
 from prunecli.model.requests import Request
@@ -24,10 +31,13 @@ from prunecli.providers.models import ModelTable
 from prunecli.providers.provider import Begun, StreamEvent, TextDelta, ThinkingDelta, ToolCallDelta
 from prunecli.providers.scripted import Scripted, ScriptedProvider, calls, says
 from prunecli.runtime import Runtime
+from prunecli.runtime.offered_models import PRICES
 from prunecli.runtime.sessions import Costs
+from prunecli.runtime.task_records import bill
 from prunecli.session.audit import audit
 from prunecli.session.digest import Digest
 from prunecli.session.log import read_log
+from prunecli.session.session import Session
 from prunecli.session.verify import verify_session
 from tests.starting import start
 from tests.waiting import DEADLINE
@@ -238,3 +248,15 @@ def test_the_record_reads_back_and_an_older_log_needs_none() -> None:
     record = Record(7, 1_000, AttemptBilled(OPUS, LOST, "stopped"))
     assert decode_record(encode_record(record)) == record
     assert Costs(TABLE).of_session(Digest()) == 0
+
+
+def test_the_prices_of_a_tasks_model_are_recorded_with_its_bill() -> None:
+    own, its = {"mine": [1.0, 2.0, None, None, None]}, {"small": [0.1, 0.2, None, None, None]}
+    parent, child = (
+        Session(SessionStarted(name, "/src", "mine"), Context(Chars4()), path=None) for name in ("p", "c")
+    )
+    parent.emit(SettingChanged(PRICES, own))
+    for _ in range(2):
+        bill(parent, child, child.emit(SettingChanged(PRICES, its)))
+    changes = [one.event.value for one in parent.records if isinstance(one.event, SettingChanged)]
+    assert changes == [own, {**own, **its}]

@@ -232,6 +232,30 @@ async def test_a_skill_is_called_by_its_name(tmp_path: Path) -> None:
     assert said(runtime) == [f"Use the skill pdf: read {at} and follow it.\n\npage 2"]
 
 
+@pytest.mark.parametrize(
+    ("body", "arguments", "prompt"),
+    [
+        ("Fix $ARGUMENTS.", "12 'a b'", "Fix 12 'a b'."),
+        ("From $0 to $ARGUMENTS[1], $2, $10.", "a 'b c'", "From a to b c, $2, $10."),
+        ("Fix $issue on $issue-branch, $other, $HOME.", "12", "Fix 12 on , $other, $HOME."),
+        ("It costs \\$1.00 or \\\\$0.", "5", "It costs $1.00 or \\\\5."),
+        ("Run {dir}/x.py.", "now", "Run {folder}/x.py.\n\nARGUMENTS: now"),
+        ("State: !`echo $0 in`", "'two three'", "State: two three in"),
+    ],
+)
+async def test_a_skill_gets_its_arguments_as_in_claude_code(
+    tmp_path: Path, body: str, arguments: str, prompt: str
+) -> None:
+    runtime = start(tmp_path, [says("Done.")])
+    folder = tmp_path / "home/.claude/skills/fix"
+    head = "---\nname: fix\ndescription: Fixes.\narguments: [issue, issue-branch]\n---\n"
+    put(folder / "SKILL.md", head + body.replace("{dir}", "${CLAUDE_SKILL_DIR}"))
+    await runtime.submit(f"/fix {arguments}")
+    assert said(runtime) == [
+        f"Follow the skill fix, whose folder is {folder}:\n\n" + prompt.replace("{folder}", str(folder))
+    ]
+
+
 # Commands ----------------------------------------------------------------------------------------------------
 
 
@@ -361,6 +385,20 @@ async def test_a_skills_allowed_tools_hold_for_the_prompt_that_calls_it_only(tmp
     await runtime.submit("go on")
     assert [one.call for one in asked] == [touch[0], touch[2]]
     assert sorted(os.listdir(runtime.setup.cwd)) == [".claude", "made1"]
+
+
+async def test_listed_tools_that_are_not_enabled_are_named_once(tmp_path: Path) -> None:
+    runtime = start(tmp_path, [says("Done.")], sets=['tools.enabled=["read","task"]'])
+    here = runtime.setup.cwd / ".claude"
+    fields = "description: Looks.\nTOOLS: WebFetch(domain:python.org), web_search, Read, mcp__x__y, Skill\n---\nLook."
+    put(here / "agents/looker.md", f"---\nname: looker\n{fields.replace('TOOLS', 'tools')}")
+    put(here / "commands/look.md", f"---\n{fields.replace('TOOLS', 'allowed-tools')}")
+    (table,) = [one for one in run_line(runtime, "/agents") if isinstance(one, Table)]
+    assert "looker: not enabled in [tools]: web_fetch, web_search, mcp" in table.note.split("\n")
+    told: list[str] = []
+    runtime.session.subscribe(lambda event: told.append(event.text) if isinstance(event, Notice) else None)
+    await runtime.submit("/look")
+    assert told == ["/look: allowed-tools: not enabled in [tools]: web_fetch, web_search, mcp."]
 
 
 @pytest.mark.parametrize("kind", ["deny", "plan"])

@@ -279,6 +279,7 @@ async def test_a_detached_job_outlives_the_program_and_is_found_again(tmp_path: 
     assert results(again)[-1].startswith("one\ntwo\n[job 1: detached ")
     await again.submit("stop it")
     assert processes_with(word) == []
+    assert [job.state for job in again.jobs.shown()] == ["stopped"]
     await again.submit("and?")
     assert notices(again) == [], "the result said that it ended"
     await again.close()

@@ -99,6 +99,7 @@ def test_a_host_name_is_an_entry(pattern: str) -> None:
             "fec0::1",
             "ff02::1",
             "192.0.0.192",
+            "168.63.129.16",
             "198.18.0.1",
             "nonsense",
             "",

@@ -87,6 +87,7 @@ async def test_odd_names_are_one_line_each(tools: Caller, workspace: Path) -> No
     [
         ({"pattern": ""}, "empty"),
         ({"pattern": "/"}, "empty"),
+        ({"pattern": "{a,b}" * 9}, "more than 256 globs"),
         ({"pattern": "x", "path": "a.py"}, "is a file"),
         ({"pattern": "x", "path": "missing"}, "does not exist"),
         ({"pattern": "x", "path": "a\0b"}, "NUL"),

@@ -8,7 +8,7 @@ from prunecli.providers.scripted import calls, says
 from prunecli.tui.screens.table import TableScreen
 from tests.tui.showing_app import shown
 
-COMMAND = "echo one; until [ -e go ]; do sleep 0.01; done; exit 3"
+COMMAND = "seq 300; echo one; until [ -e go ]; do sleep 0.01; done; exit 3"
 AUTO = ("permissions.mode=auto",)
 
 
@@ -28,7 +28,7 @@ async def test_ctrl_b_moves_the_running_command_and_its_end_is_shown_at_once(tmp
         assert call.outcome == "job 1"
         s.conversation.command("/jobs 1")
         await s.until(lambda: isinstance(s.app.screen, TableScreen))
-        await s.until_shown("Job 1: running", "one")
+        await s.until_shown("Job 1: running", "301  one")  # the newest lines
         await s.pilot.press("escape")
         await s.pilot.press("ctrl+c", "ctrl+c")
         await s.until_shown("Ctrl+C again to quit · this ends 1 job")

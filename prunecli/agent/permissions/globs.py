@@ -11,6 +11,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from prunecli.tools.files.secret_paths import looks_secret
+from prunecli.tools.searching.glob import without_backtracking
 
 MAX_MATCHES = 1000
 _MAX_ENTRIES = 20_000
@@ -126,7 +127,7 @@ def chooses_secrets(glob: str) -> bool:
 
 
 def _regex(text: str, star: str) -> str:
-    out, at = "", 0
+    out, at = list[str](), 0
     while at < len(text):
         if bracket := _BRACKET.match(text, at):
             inner = re.sub(r"([\\&~|^\[])", r"\\\1", bracket[2])
@@ -134,23 +135,23 @@ def _regex(text: str, star: str) -> str:
                 re.compile(f"[{inner}]")
             except re.error:
                 inner = r"\w\W"
-            out += "[^/]" if bracket[1] else f"(?i:[{inner}])"
+            out.append("[^/]" if bracket[1] else f"(?i:[{inner}])")
             at = bracket.end()
             continue
         character = text[at]
         if character == "*":
-            out += "" if out.endswith(star) else star
-        elif character in "?[":
-            out += "[^/]" if character == "?" else ".*"
-            if character == "[":  # a bracket in an unknown form may match anything from here on
-                return out
+            out += [star] if out[-1:] != [star] else []
+        elif character == "?":
+            out.append("[^/]")
+        elif character == "[":  # a bracket in an unknown form may match anything from here on
+            return without_backtracking(out, star) + ".*"
         elif character == "\\" and at + 1 < len(text):
             at += 1
-            out += re.escape(text[at])
+            out.append(re.escape(text[at]))
         else:
-            out += re.escape(character)
+            out.append(re.escape(character))
         at += 1
-    return out
+    return without_backtracking(out, star)
 
 
 def _names(folder: str) -> Iterator[tuple[str, bool]]:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from prunecli.agent.permissions.places import Place, Unresolvable, real_path, starts_programs
 from prunecli.tools.files.secret_paths import folded, looks_secret
+from prunecli.tools.searching.glob import without_backtracking
 
 _MAX_SEARCHED = 5000
 """Maximum directory entries to check for another hard link of a denied file."""
@@ -147,32 +148,32 @@ def _compiled(text: str) -> re.Pattern[str]:
 
 
 def _tail(parts: list[str], last: str) -> str:
-    out = ""
+    out = list[str]()
     for index, part in enumerate(parts):
         if part == "**":
-            out += last if index == len(parts) - 1 else "(?:/[^/]+)*"
+            out.append(last if index == len(parts) - 1 else "(?:/[^/]+)*")
         else:
-            out += "/" + _component(part)
-    return out
+            out.append(f"/{_component(part)}(?![^/])")
+    return without_backtracking(out, "(?:/[^/]+)*")
 
 
 def _component(text: str) -> str:
     """Return one component of a pattern as a regular expression; an unclosed bracket is a plain character."""
-    out, at = "", 0
+    out, at = list[str](), 0
     while at < len(text):
         character = text[at]
         negated = text[at + 1 : at + 2] in ("!", "^")
         end = text.find("]", at + 2 + negated) if character == "[" else -1
         if end > 0:
             inner = re.sub(r"([\\\[\]&~|^])", r"\\\1", text[at + 1 + negated : end])
-            out += f"(?!/)[{'^' if negated else ''}{inner}]"
+            out.append(f"(?!/)[{'^' if negated else ''}{inner}]")
             at = end
         elif character == "*":
-            out += "" if out.endswith("[^/]*") else "[^/]*"
+            out += ["[^/]*"] if out[-1:] != ["[^/]*"] else []
         else:
-            out += "[^/]" if character == "?" else re.escape(character)
+            out.append("[^/]" if character == "?" else re.escape(character))
         at += 1
-    return out
+    return without_backtracking(out, "[^/]*")
 
 
 def _has_named_twin(

@@ -24,6 +24,7 @@ from prunecli.hosts import is_allowed
 from prunecli.hosts import problem as host_problem
 from prunecli.model.shell import Doubt, Glob, Line, parse
 from prunecli.tools.registry import names
+from prunecli.tools.searching.glob import without_backtracking
 
 FETCH = "web_fetch"
 PORT = re.compile(r":\d{1,5}$")
@@ -110,8 +111,9 @@ class Rule:
     def names_call(self, target: str) -> bool:
         """Return whether the rule names this `server:tool`. Names are compared exactly; `*` stands for any
         characters."""
-        wanted = map(re.escape, (self.target or "*").split("*"))
-        return self.tool == "mcp" and re.fullmatch(".*".join(wanted), target, re.DOTALL) is not None
+        parts = [".*" if part == "*" else re.escape(part) for part in re.split(r"(\*)", self.target or "*")]
+        wanted = without_backtracking(parts, ".*")
+        return self.tool == "mcp" and re.fullmatch(wanted, target, re.DOTALL) is not None
 
 
 @lru_cache(maxsize=512)

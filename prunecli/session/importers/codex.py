@@ -4,7 +4,7 @@ Codex writes each response as separate items; all items up to the next result or
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from prunecli.model.codec import strict_loads, string
 from prunecli.model.events import AssistantMessage, Rewound
@@ -28,7 +28,13 @@ _TYPES = ("session_meta", "response_item", "event_msg", "turn_context", "compact
 _OF_THE_PROGRAM = re.compile(
     r"\s*(?:<environment_context>|<user_instructions>|<INSTRUCTIONS>|# AGENTS\.md instructions for )"
 )
-_TOLD_TWICE = ("user_message", "agent_message", "agent_reasoning", "token_count", "item_completed")
+_TOLD_TWICE = ("user_message", "agent_message", "agent_reasoning", "token_count")
+_ENDED = ("item_completed", "exec_command_end", "patch_apply_end", "mcp_tool_call_end")
+"""Events that say how a call ended."""
+_EXIT = re.compile(
+    r"(?:Chunk ID: \w+\nWall time: [\d.]+ seconds\nProcess exited with code|Exit code:) (-?\d+)\n"
+)
+"""The lines that Codex puts above the output of a command."""
 _SHELL = re.compile(
     r"\s*<user_shell_command>\s*<command>\n?(.*?)\n?</command>\s*<result>\n?(.*?)\n?</result>", re.DOTALL
 )
@@ -80,6 +86,7 @@ class Reader:
         self._model = ""
         self._response: int | None = None
         self._turns: list[int] = []
+        self._failed = set[Json]()
 
     def take(self, row: Row) -> None:
         """Add a record. Raises one of MALFORMED if the record is malformed."""
@@ -127,7 +134,8 @@ class Reader:
             case "function_call_output" | "custom_tool_call_output":
                 self.flush()
                 output = item.get("output")
-                self.to.result(item.get("call_id"), self._output(output), when, is_error=_failed(output))
+                failed = item.get("call_id") in self._failed or _failed(output)
+                self.to.result(item.get("call_id"), self._output(output), when, is_error=failed)
             case kind:
                 self.to.skip(f"{words(kind)[:40] or 'unnamed'} items")
 
@@ -192,6 +200,11 @@ class Reader:
                     self._response = None
             case "thread_rolled_back":
                 self._rolled_back(count(payload.get("num_turns")))
+            case kind if kind in _ENDED:
+                ended = part(payload.get("item")) or payload
+                call = ended.get("call_id") or ended.get("id")
+                if isinstance(call, str) and _ended_badly(ended):
+                    self._failed.add(call)
             case kind if kind not in _TOLD_TWICE:
                 self.to.skip(f"event_msg ({words(kind)[:40]})")
 
@@ -249,13 +262,24 @@ def _arguments(given: Json) -> Json:
         return given
 
 
+def _ended_badly(ended: Mapping[str, Json]) -> bool:
+    """Return whether an event says that a command, change of files or call of a server failed."""
+    return (
+        ended.get("status") in ("failed", "declined")
+        or ended.get("success") is False
+        or ended.get("exit_code") not in (0, None)
+        or "Err" in part(ended.get("result"))
+    )
+
+
 def _failed(output: Json) -> bool:
     if isinstance(output, dict):
         return output.get("success") is False
     if isinstance(output, str) and output.startswith('{"output"'):
         told = part(_arguments(output))
         return part(told.get("metadata")).get("exit_code") not in (0, None)
-    return False
+    ended = _EXIT.match(output) if isinstance(output, str) else None
+    return ended is not None and int(ended[1]) != 0
 
 
 def _usage(value: Json) -> Usage:

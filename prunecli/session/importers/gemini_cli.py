@@ -31,6 +31,12 @@ _SHELL = re.compile(
 )
 
 
+_SHELL_TOOL = "run_shell_command"
+_EXIT = re.compile(
+    r"\n(?:Error: [^\n]*\n)?Exit Code: (-?\d+)\n(?:Signal: [^\n]*\n)?(?:Background PIDs: [^\n]*\n)?"
+    r"Process Group PGID: \d+(?:\n</untrusted_context>)?\Z"
+)
+"""The end of a command's output, as Gemini CLI writes it."""
 _FILES = "--- Content from referenced files ---"
 _FILES_END = "--- End of content ---"
 
@@ -132,8 +138,7 @@ def _answered(given: Sequence[Json], to: Transcript, when: int | None) -> None:
     """Add the result of a call, unless the call contains it, as in files of sessions that were not resumed."""
     response = part(given[0]["functionResponse"])
     if not to.has_result(response.get("id")):
-        failed = "error" in part(response.get("response"))
-        to.result(response.get("id"), _output(given, to), when, is_error=failed)
+        to.result(response.get("id"), _output(given, to), when, is_error=_failed(given))
 
 
 def _said(content: Json, to: Transcript) -> list[Block]:
@@ -173,7 +178,7 @@ def _response(message: Json, to: Transcript, when: int | None) -> None:
         AssistantMessage((*found, *uses), words(message.get("model")) or to.origin.model, stop, usage), when
     )
     for call in calls:
-        failed = call.get("status") in ("error", "cancelled")
+        failed = call.get("status") in ("error", "cancelled") or _failed(call.get("result"))
         if "result" not in call and call.get("status") == "success":
             continue  # its result is a separate message
         result = _output(call.get("result"), to)
@@ -184,6 +189,17 @@ def _calls_among(content: Json, known: Container[Json]) -> list[Mapping[str, Jso
     """Return the calls in a response's parts that are not yet known."""
     given = [part(part(one).get("functionCall")) for one in content] if isinstance(content, list) else []
     return [call for call in given if call and call.get("id") not in known]
+
+
+def _failed(result: Json) -> bool:
+    """Return whether a result has an error, or is that of a command that failed."""
+    for one in result if isinstance(result, list) else ():
+        response = part(part(one).get("functionResponse"))
+        answer = part(response.get("response"))
+        ended = _EXIT.search(words(answer.get("output"))) if response.get("name") == _SHELL_TOOL else None
+        if "error" in answer or (ended and int(ended[1]) != 0):
+            return True
+    return False
 
 
 def _output(result: Json, to: Transcript) -> list[Block]:

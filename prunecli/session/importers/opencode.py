@@ -165,7 +165,8 @@ class _Reader:
         elif state.get("status") == "completed":
             files = state.get("attachments")
             images = [self._image(part(one)) for one in files] if isinstance(files, list) else []
-            self.to.result(call, (Text(words(state.get("output"))), *images), when)
+            failed = part(state.get("metadata")).get("exit") not in (0, None)
+            self.to.result(call, (Text(words(state.get("output"))), *images), when, is_error=failed)
             if times.get("compacted"):
                 self.cleared.append(call)
 

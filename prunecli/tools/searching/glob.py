@@ -4,7 +4,13 @@ Opens no files. The search process imports this module too, so it imports only f
 """
 
 import re
+from collections.abc import Sequence
 
+MAX_WORDS = 256
+"""Maximum globs that the braces of one may stand for."""
+_STAR = "[^/]*"
+_FOLDERS = "(?:[^/]*/)*"
+_OPEN, _OR, _CLOSE = "(?:", "|", ")"
 _POSIX = {
     "alnum": "0-9A-Za-z",
     "alpha": "A-Za-z",
@@ -24,7 +30,7 @@ _POSIX = {
 class PathGlob:
     """A glob from the user or the model: without a slash it matches names, otherwise whole paths.
 
-    A leading `!` negates it.
+    A leading `!` negates it. Raises ValueError if its braces stand for too many globs.
     """
 
     __slots__ = ("_about_names", "_negated", "_pattern")
@@ -42,8 +48,26 @@ class PathGlob:
         return (self._pattern.fullmatch(subject) is not None) != self._negated
 
 
+def without_backtracking(parts: Sequence[str], star: str) -> str:
+    """Join the parts of a glob to a regular expression that takes no longer than one star would.
+
+    Between two stars, the first place that matches is as good as any later one, so an atomic group keeps it. Each
+    part between two stars must match only one length, or whole components. `star` is a part that ends in `*`.
+    """
+    pieces = [""]
+    for part in parts:
+        if part == star:
+            pieces.append("")
+        else:
+            pieces[-1] += part
+    first, *between = pieces
+    if not between:
+        return first
+    return first + "".join(f"(?>{star}?{piece})" for piece in between[:-1]) + star + between[-1]
+
+
 def regex_of(glob: str, *, braces: bool) -> str:
-    """Return the regular expression whose full matches are those of the glob."""
+    """Return the regular expression whose full matches are those of the glob. Raises ValueError."""
     parts, at, depth = list[str](), 0, 0
     braces = braces and _balanced(glob)
     while at < len(glob):
@@ -66,28 +90,61 @@ def regex_of(glob: str, *, braces: bool) -> str:
             parts.append("[^/]")
         elif braces and char == "{":
             depth += 1
-            parts.append("(?:")
+            parts.append(_OPEN)
         elif braces and char == "}" and depth:
             depth -= 1
-            parts.append(")")
+            parts.append(_CLOSE)
         elif char == "," and depth:
-            parts.append("|")
+            parts.append(_OR)
         else:
             parts.append(re.escape(char))
         at += 1
     if depth:  # the apparent closing brace was inside brackets
         return regex_of(glob, braces=False)
-    return "".join(parts)
+    return "|".join(map(_joined, _words(parts)))
+
+
+def _joined(parts: Sequence[str]) -> str:
+    """Join parts without braces."""
+    runs: list[list[str]] = [[]]
+    for part in parts:
+        if part == _FOLDERS:
+            runs.append([])
+        else:
+            runs[-1].append(part)
+    joined = [without_backtracking(run, _STAR) for run in runs]
+    return without_backtracking([one for run in joined for one in (_FOLDERS, run)][1:], _FOLDERS)
+
+
+def _words(parts: list[str]) -> list[list[str]]:
+    """Return the parts once for each choice of what braces offer."""
+    words = [parts]
+    while _CLOSE in words[0]:
+        chosen = list[list[str]]()
+        for word in words:
+            end = word.index(_CLOSE)
+            start = max(at for at in range(end) if word[at] == _OPEN)
+            choices: list[list[str]] = [[]]
+            for part in word[start + 1 : end]:
+                if part == _OR:
+                    choices.append([])
+                else:
+                    choices[-1].append(part)
+            chosen += [[*word[:start], *choice, *word[end + 1 :]] for choice in choices]
+        if len(chosen) > MAX_WORDS:
+            raise ValueError(f"The glob's braces stand for more than {MAX_WORDS} globs. Use fewer.")
+        words = chosen
+    return words
 
 
 def _stars(glob: str, at: int, end: int) -> tuple[str, int]:
     """Translate one or more stars. Two or more that make up a whole component match across slashes."""
     begins = at == 0 or glob[at - 1] == "/"
     if end - at >= 2 and begins and glob[end : end + 1] == "/":
-        return "(?:.*/)?", end + 1
+        return _FOLDERS, end + 1
     if end - at >= 2 and begins and end == len(glob):
         return ".*" if at == 0 else ".+", end
-    return "[^/]*", end
+    return _STAR, end
 
 
 def _bracket(glob: str, at: int) -> tuple[str, int]:

@@ -5,8 +5,10 @@ import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from prunecli.errors import ToolError
 from prunecli.programs import find_outside
 from prunecli.tools.processes.command import Ended, run
+from prunecli.tools.searching.glob import PathGlob
 from prunecli.tools.searching.scan import MAX_COLUMNS
 
 MAX_SECONDS = 5.0
@@ -37,6 +39,14 @@ _RIPGREP_FLAGS = (
 )
 """Options that make ripgrep find the same files and lines as the search process, in the same order and form. A test
 compares them."""
+
+
+def glob_of(text: str) -> PathGlob:
+    """Return a glob of the model. Raises ToolError."""
+    try:
+        return PathGlob(text)
+    except ValueError as error:
+        raise ToolError(str(error)) from None
 
 
 async def scan(

@@ -4,16 +4,17 @@ Anyone may have written the page. So the text has a heading with its host, and c
 are replaced.
 """
 
-import binascii
+import asyncio
 import codecs
 import re
 from typing import Final
 
 from prunecli.errors import ToolError
 from prunecli.model.codec import well_formed
-from prunecli.model.messages import Block, Image, Text
+from prunecli.model.messages import Block, Media, Text
 from prunecli.sanitize import visible
-from prunecli.tools.files.image import MAX_BASE64, MAX_PIXELS, header_of, media_type_of
+from prunecli.tools.files.image import media_type_of
+from prunecli.tools.files.media import image_of
 from prunecli.tools.web.address import Address
 from prunecli.tools.web.download import Download
 from prunecli.tools.web.markdown import markdown
@@ -34,11 +35,14 @@ _HEAD = 2048
 _KIND = re.compile(r"[\w.+-]{1,60}/[\w.+-]{1,60}")
 
 
-async def blocks_of(found: Download) -> tuple[Block, ...]:
-    """Return the content of a result. Raises ToolError for content that is neither text nor an image."""
+async def blocks_of(found: Download, media: Media) -> tuple[Block, ...]:
+    """Return the content of a result, with an image in the size that the model sees.
+
+    Raises ToolError for content that is neither text nor an image, and for an image that the model can't see.
+    """
     kind = _kind(found)
     if media_type_of(found.body[:16]):
-        return _picture(found)
+        return await _picture(found, media)
     if kind not in _HTML and (not _TEXTUAL.fullmatch(kind) or _is_binary(found)):
         raise ToolError(
             f"{found.address.url} is {_named(kind)} ({_size(found)}), not text. Nothing was kept."
@@ -127,21 +131,14 @@ def _shown(text: str) -> str:
     return "\t".join(map(visible, lines.split("\t")))
 
 
-def _picture(found: Download) -> tuple[Block, ...]:
-    data = binascii.b2a_base64(found.body, newline=False).decode("ascii")
-    if found.cut or len(data) > MAX_BASE64:
-        raise ToolError(
-            f"{found.address.url} is an image of {_size(found)}, over the limit of {MAX_BASE64 * 3 // 4:,}."
-        )
+async def _picture(found: Download, media: Media) -> tuple[Block, ...]:
+    if found.cut:
+        raise ToolError(f"{found.address.url} is an image of {_size(found)}, over the limit.")
     try:
-        header = header_of(found.body)
+        image = await asyncio.to_thread(image_of, found.body, media)
     except ValueError as error:
-        raise ToolError(f"{found.address.url} is a damaged image: {error}.") from error
-    if max(header.width, header.height) > MAX_PIXELS:
-        raise ToolError(
-            f"{found.address.url} has {header.width} x {header.height} pixels; the limit is {MAX_PIXELS}."
-        )
-    return Text(heading(found.address)), Image(header.media_type, data, header.width, header.height)
+        raise ToolError(f"{found.address.url} is an image that can't be shown: {error}.") from error
+    return Text(heading(found.address)), image
 
 
 def _named(kind: str) -> str:

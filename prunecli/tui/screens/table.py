@@ -118,6 +118,8 @@ class TableScreen(ModalScreen[bool]):
     def on_mount(self) -> None:
         """Focus the rows, so that they get the keys."""
         self._rows.focus()
+        if self._table.from_end:
+            self.call_after_refresh(self._rows.scroll_end, animate=False)
 
     def on_resize(self) -> None:
         """Fit the box to the screen."""

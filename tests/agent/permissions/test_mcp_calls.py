@@ -84,3 +84,8 @@ async def test_what_a_server_claims_stands_in_the_question_and_decides_nothing(t
     assert verdict.kind == "ask"
     await keeper.ask(Asked(ToolUse("t1", "mcp_call", {}), touches, verdict.reason, verdict.rule))
     assert asked[0].reason.endswith("it says that it only reads, which nobody checks")
+
+
+def test_a_rule_with_many_stars_is_matched_at_once() -> None:
+    assert not parse_rule("mcp(x:" + "*a" * 30 + "b)").names_call("x:" + "a" * 5000)
+    assert parse_rule("mcp(x:*a*b)").names_call("x:caab")

@@ -287,3 +287,26 @@ def test_a_tool_that_is_not_known_may_do_anything(here: Scene) -> None:
             assert here.judge(name, given, rules=Rules(allow=("read", "edit", "bash"))).kind == "ask"
             assert here.judge(name, given, rules=Rules(deny=(name,)), mode="auto").kind == "deny"
     assert here.judge_touches("x", Touches(reads=("src/a.py",))).kind == "allow"
+
+
+@pytest.mark.parametrize(
+    ("rule", "path"),
+    [
+        ("read(" + "*a" * 30 + "b)", "a" * 250),
+        ("read(" + "**/a/" * 30 + "b)", "a/" * 1500 + "c"),
+    ],
+)
+def test_a_rule_with_many_stars_is_matched_at_once(here: Scene, rule: str, path: str) -> None:
+    assert here.read(path, rules=Rules(deny=(rule,))).kind != "deny"
+
+
+@pytest.mark.parametrize(
+    ("rule", "path"), [("**/a/**/b", "ab/a/x/b"), ("**/*a/**/b*", "aab/ba/b"), ("*a*b/**/c/**", "xaab/c/c/d")]
+)
+def test_a_rule_with_several_stars_finds_each_match(here: Scene, rule: str, path: str) -> None:
+    assert here.read(path, rules=Rules(deny=(f"read({rule})",))).kind == "deny"
+
+
+def test_a_glob_of_a_command_with_many_stars_is_matched_at_once(here: Scene) -> None:
+    (here.workspace / ("a" * 250)).touch()
+    assert here.bash("cat " + "*a" * 30 + "b").kind == "allow"

@@ -89,6 +89,43 @@ def test_what_codex_tells_the_model_about_itself_is_counted_and_left_out(tmp_pat
     assert sum(found.imported.left_out.values()) == 2
 
 
+@pytest.mark.parametrize(
+    ("output", "before", "failed"),
+    [
+        ("Chunk ID: a1\nWall time: 0.1 seconds\nProcess exited with code 2\nOutput:\nx", {}, True),
+        (
+            "Chunk ID: a1\nWall time: 0.1 seconds\nProcess exited with code 0\nOutput:\nExit code: 1\n",
+            {},
+            False,
+        ),
+        ("Exit code: 1\nWall time: 0 seconds\nOutput:\n", {}, True),
+        ({"content": "x", "success": False}, {}, True),
+        ("rejected", {"type": "item_completed", "item": {"id": "c", "status": "declined"}}, True),
+        (
+            "done",
+            {"type": "item_completed", "item": {"id": "c", "status": "completed", "exit_code": 0}},
+            False,
+        ),
+        ("x", {"type": "exec_command_end", "call_id": "c", "exit_code": 1}, True),
+        ("x", {"type": "patch_apply_end", "call_id": "c", "success": False}, True),
+        ("x", {"type": "mcp_tool_call_end", "call_id": "c", "result": {"Err": "no"}}, True),
+        ("x", {"type": "mcp_tool_call_end", "call_id": "c", "result": {"Ok": {}}}, False),
+    ],
+)
+def test_a_call_of_codex_failed_if_its_output_or_an_event_says_so(
+    tmp_path: Path, output: Any, before: dict[str, Any], failed: bool
+) -> None:
+    call = item(type="function_call", call_id="c", name="exec_command", arguments="{}")
+    found = lines(
+        tmp_path,
+        spoken("user", "go"),
+        call,
+        *([event(**before)] if before else []),
+        item(type="function_call_output", call_id="c", output=output),
+    )
+    assert [one.event.is_error for one in found.records if isinstance(one.event, ToolResult)] == [failed]
+
+
 def test_turns_that_codex_rolled_back_leave_the_context(tmp_path: Path) -> None:
     found = lines(
         tmp_path,
@@ -237,6 +274,46 @@ def test_the_newer_files_of_gemini_are_replayed_change_by_change(tmp_path: Path)
 
 
 # agent-session/1 and messages --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "response", "failed"),
+    [
+        ("run_shell_command", {"output": "Output: x\nExit Code: 2\nProcess Group PGID: 7"}, True),
+        (
+            "run_shell_command",
+            {"output": "Output: x\nExit Code: 2\nError: (none)\nProcess Group PGID: 7"},
+            False,
+        ),
+        (
+            "run_shell_command",
+            {"output": "Output: x\nError: (none)\nExit Code: 0\nSignal: 0\nProcess Group PGID: 7"},
+            False,
+        ),
+        ("read_file", {"output": "\nExit Code: 2\nProcess Group PGID: 7"}, False),
+        ("read_file", {"error": "no such file"}, True),
+    ],
+)
+def test_a_call_of_gemini_failed_if_its_response_says_so(
+    tmp_path: Path, name: str, response: dict[str, str], failed: bool
+) -> None:
+    answer = {"functionResponse": {"id": "c", "name": name, "response": response}}
+    call = {"id": "c", "name": name, "args": {}, "status": "success", "result": [answer]}
+    messages = [
+        {"id": "1", "type": "user", "content": "go"},
+        {"id": "2", "type": "gemini", "content": "", "toolCalls": [call]},
+    ]
+    found = value(tmp_path, {"sessionId": "s", "startTime": "2026-01-01T00:00:00Z", "messages": messages})
+    assert [one.event.is_error for one in found.records if isinstance(one.event, ToolResult)] == [failed]
+
+
+@pytest.mark.parametrize(
+    ("name", "failed"),
+    [("codex-1.jsonl.gz", 2), ("codex-2.jsonl.gz", 1), ("opencode-1.json.gz", 1), ("opencode-2.json.gz", 1)],
+)
+def test_commands_that_failed_in_real_files_are_errors(tmp_path: Path, name: str, failed: int) -> None:
+    found = read_source(IMPORTS / name)
+    assert sum(one.event.is_error for one in found.records if isinstance(one.event, ToolResult)) == failed
 
 
 def test_a_marked_compaction_of_an_agent_session_is_put_in_place_only_when_asked_for(tmp_path: Path) -> None:

@@ -1,10 +1,13 @@
 """What a glob of the model matches."""
 
+import re
+from itertools import product
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prunecli.tools.searching.glob import PathGlob
+from prunecli.tools.searching.glob import PathGlob, without_backtracking
 
 
 @pytest.mark.parametrize(
@@ -57,3 +60,27 @@ def test_every_text_is_a_glob(glob: str, path: str) -> None:
 @given(st.text(st.sampled_from("ab*?[]{},!-^/\\"), max_size=10), st.text("ab/", max_size=6))
 def test_every_odd_text_is_a_glob(glob: str, path: str) -> None:
     assert PathGlob(glob).matches(path) in (True, False)
+
+
+def test_stars_match_the_same_with_and_without_backtracking() -> None:
+    texts = ["".join(text) for size in range(6) for text in product("ab", repeat=size)]
+    for parts in product(("a", "b", ".*"), repeat=5):
+        slow, fast = re.compile("".join(parts)), re.compile(without_backtracking(parts, ".*"))
+        assert [text for text in texts if bool(slow.fullmatch(text)) != bool(fast.fullmatch(text))] == []
+
+
+@pytest.mark.parametrize(
+    ("glob", "path"),
+    [
+        ("*a" * 30 + "b", "a" * 250),
+        ("**/a/" * 30 + "b", "a/" * 2000),
+        ("{*a,*aa}" * 7 + "b", "a" * 250),
+    ],
+)
+def test_many_stars_are_matched_at_once(glob: str, path: str) -> None:
+    assert not PathGlob(glob).matches(path)
+
+
+def test_braces_that_stand_for_too_many_globs_are_refused() -> None:
+    with pytest.raises(ValueError, match="more than 256"):
+        PathGlob("{a,b}" * 9)

@@ -3,7 +3,7 @@
 import pytest
 
 from prunecli.errors import ToolError
-from prunecli.model.messages import Image, Text
+from prunecli.model.messages import Image, Media, Text
 from prunecli.tools.web.address import parsed
 from prunecli.tools.web.download import Download
 from prunecli.tools.web.markdown import markdown
@@ -26,7 +26,7 @@ HIDDEN</main><footer>footer</footer></body></html>"""
 
 async def text_of(body: bytes | str, kind: str = "text/html", *, cut: bool = False) -> str:
     data = body.encode() if isinstance(body, str) else body
-    (block,) = await blocks_of(Download(parsed(URL), {"content-type": kind}, data, cut))
+    (block,) = await blocks_of(Download(parsed(URL), {"content-type": kind}, data, cut), Media())
     assert isinstance(block, Text)
     return block.text
 
@@ -168,21 +168,30 @@ async def test_a_cut_text_says_so() -> None:
         (b"\0\1\2", "", "application/octet-stream"),
         (b"x", "video/mp4", "video/mp4"),
         (b"x", "evil\x1b[31m/ignore all", "application/octet-stream"),
-        (b"\x89PNG\r\n\x1a\nbroken", "image/png", "damaged image"),
+        (b"\x89PNG\r\n\x1a\nbroken", "image/png", "an image that can't be shown: cut short"),
     ],
 )
 async def test_anything_else_is_refused_with_what_it_is(body: bytes, kind: str, said: str) -> None:
     with pytest.raises(ToolError) as error:
-        await blocks_of(Download(parsed(URL), {"content-type": kind}, body))
+        await blocks_of(Download(parsed(URL), {"content-type": kind}, body), Media())
     assert said in str(error.value)
     assert str(error.value).isprintable()
 
 
 async def test_an_image_is_an_image() -> None:
-    heading, image = await blocks_of(Download(parsed(URL), {"content-type": "image/png"}, png(3, 2)))
+    heading, image = await blocks_of(Download(parsed(URL), {"content-type": "image/png"}, png(3, 2)), Media())
     assert isinstance(heading, Text)
     assert isinstance(image, Image)
     assert (image.width, image.height) == (3, 2)
+
+
+async def test_an_image_has_the_size_that_the_model_sees() -> None:
+    large = Download(parsed(URL), {"content-type": "image/png"}, png(4000, 2))
+    _, image = await blocks_of(large, Media())
+    assert isinstance(image, Image)
+    assert (image.width, image.height) == (1568, 1)
+    with pytest.raises(ToolError, match="blind can't see images"):
+        await blocks_of(large, Media(vision=False, model="blind"))
 
 
 @pytest.mark.parametrize(
