@@ -37,8 +37,8 @@ class Table:
     """Rows under headings. Cells are plain text with formatted numbers; `right` lists right-aligned columns.
 
     `note` appears below the rows; the plain interface shows `lines_note` instead if it is set. `below`, if given, has
-    for each row the rows that a screen unfolds below it. `back` is the choice that Esc returns to. `from_end`: a screen
-    shows the last rows first.
+    for each row the rows that a screen unfolds below it. `back` is the choice that Esc returns to. `from_end`: a
+    screen shows the last rows first.
     """
 
     title: str
