@@ -17,6 +17,10 @@ _SHIM_PROGRAMS = frozenset(
         *("volta", "volta-shim"),
     }
 )
+_RUSTUP_STARTS = frozenset(
+    {"cargo", "rustc", "rustdoc", "rustfmt", "cargo-fmt", "clippy-driver", "cargo-clippy"}
+)
+"""Other names of rustup, which may be hard links or copies."""
 """Programs that read `.tool-versions`, `.python-version`, `rust-toolchain` and the like, then start another
 program."""
 
@@ -112,7 +116,11 @@ def _holds_shims(entry: str) -> bool:
 
 def _is_shim(found: str) -> bool:
     """Return whether a program lies among shims, or is another name of a program that selects versions."""
-    real = os.path.basename(os.path.realpath(found))
-    return _holds_shims(os.path.dirname(found)) or (
-        real in _SHIM_PROGRAMS and real != os.path.basename(found)
+    folder, name = os.path.split(found)
+    real = os.path.realpath(found)
+    return (
+        _holds_shims(folder)
+        or (os.path.basename(real) in _SHIM_PROGRAMS and os.path.basename(real) != name)
+        or "/corepack/" in real
+        or (name in _RUSTUP_STARTS and os.path.lexists(os.path.join(folder, "rustup")))
     )

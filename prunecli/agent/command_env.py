@@ -18,6 +18,33 @@ _CHANGE_MEANING = frozenset(
         *("POSIXLY_CORRECT", "PROMPT_COMMAND", "PS4", "RIPGREP_CONFIG_PATH", "SHELLOPTS", "LESSOPEN"),
     }
 )
+_SEARCHED = frozenset(
+    {
+        "LD_LIBRARY_PATH",
+        "DYLD_LIBRARY_PATH",
+        "DYLD_FRAMEWORK_PATH",
+        "PYTHONPATH",
+        "NODE_PATH",
+        "PERL5LIB",
+        "RUBYLIB",
+    }
+)
+"""Lists of folders that programs load code from; a command that only reads finds none in the workspace."""
+_LOADS_CODE = frozenset(
+    {
+        *(
+            "LD_PRELOAD",
+            "LD_AUDIT",
+            "DYLD_INSERT_LIBRARIES",
+            "NODE_OPTIONS",
+            "PERL5OPT",
+            "RUBYOPT",
+            "TAR_OPTIONS",
+        ),
+        *("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "JDK_JAVAC_OPTIONS", "_JAVA_OPTIONS", "PYTHONHOME"),
+    }
+)
+"""Variables with options that may load code of the workspace."""
 _PREFIXES = ("BASH_FUNC_", "GIT_")
 _GIT_KEPT = ("GIT_AUTHOR_", "GIT_COMMITTER_", "GIT_SSH")
 """Prefixes of variables that are kept: the committer, and the connection to servers. No read-only command starts
@@ -56,7 +83,11 @@ class ReadingEnvironment(Mapping[str, str]):
         path = self._env.get("PATH", os.defpath)
         for folder in self._folders:
             path = outside_path(path, str(folder))
-        return {**self._env, "PATH": path, **git_settings(reading=True)}
+        kept = {name: value for name, value in self._env.items() if name not in _LOADS_CODE}
+        for name in _SEARCHED.intersection(kept):
+            for folder in self._folders:
+                kept[name] = outside_path(kept[name], str(folder))
+        return {**kept, "PATH": path, "GOTOOLCHAIN": "local", **git_settings(reading=True)}
 
     def __getitem__(self, name: str) -> str:
         return self._made[name]

@@ -1,4 +1,4 @@
-"""A strict parser for the unambiguous part of bash: the simple commands of a line.
+"""A strict parser for the unambiguous part of bash: the simple commands of a line (`script` adds compound commands).
 
 It accepts words of plain characters and quotes, joined by `|`, `&&`, `;`, `||` or a line break, and redirections to
 /dev/null, all with the same meaning as in bash. A word without quotes may be a glob, which is kept as a `Glob`.
@@ -60,6 +60,27 @@ class Glob(str):
     __slots__ = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A part of a word that bash replaces: the variable `name`, or the output of commands ("" as name).
+
+    `glob`: the variable of a loop stands for each match of the glob in turn. `quoted`: bash does not split the value.
+    `feed`: it stands for words that this pipeline prints.
+    """
+
+    name: str = ""
+    quoted: bool = False
+    glob: Glob | None = None
+    feed: tuple[tuple[str, ...], ...] = ()
+
+
+class Open(str):
+    """A word that is known only when it runs: `$HOME/x`, `"$f"`, `$(ls)`. As a string, it is its source text."""
+
+    __slots__ = ("parts",)
+    parts: tuple[str | Value, ...]
+
+
 class Doubt(Exception):
     """The line cannot be judged with certainty; `reason` is a clause such as "it uses a wildcard"."""
 
@@ -70,10 +91,16 @@ class Doubt(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """The argument vectors that bash will run, in order, and the operators between them (one fewer)."""
+    """The argument vectors that bash will run, in order, and the operators between them (one fewer).
+
+    If the line is not `flat`, it has compound commands: some of its commands may not run, and some run in subshells.
+    `merged` are the commands whose error messages go where their output goes.
+    """
 
     commands: tuple[tuple[str, ...], ...]
     joins: tuple[str, ...] = ()
+    flat: bool = True
+    merged: frozenset[int] = field(default=frozenset(), compare=False)
     globs: tuple[tuple[int, int], ...] = field(init=False)
     """Which words of which commands are globs: `ls '*'` and `ls *` are different lines."""
 
@@ -95,21 +122,17 @@ class Line:
 
 
 def _written(words: tuple[str, ...]) -> str:
-    return " ".join(str(word) if isinstance(word, Glob) else shlex.quote(word) for word in words)
+    return " ".join(str(word) if isinstance(word, Glob | Open) else shlex.quote(word) for word in words)
 
 
 def parse(text: str) -> Line:
     """Parse a line. Raises Doubt if bash could read it differently from this parser."""
-    if len(text) > MAX_LINE:
-        raise Doubt(f"it has more than {MAX_LINE} characters")
-    for character in text:
-        if not character.isprintable() and character != "\n":
-            raise Doubt(_named(character))
-    reader = _Reader(text.strip(" \n"))
+    check_text(text)
+    reader = Reader(text.strip(" \n"))
     commands: list[tuple[str, ...]] = []
     joins: list[str] = []
     while True:
-        commands.append(_checked(reader.command()))
+        commands.append(checked(reader.command()))
         if len(commands) > MAX_COMMANDS:
             raise Doubt(f"it has more than {MAX_COMMANDS} commands")
         if reader.at_end():
@@ -117,33 +140,45 @@ def parse(text: str) -> Line:
         joins.append(reader.operator())
 
 
-def _checked(words: list[str]) -> tuple[str, ...]:
+def check_text(text: str) -> None:
+    """Raise Doubt if the text is too long or has a character that no line may have."""
+    if len(text) > MAX_LINE:
+        raise Doubt(f"it has more than {MAX_LINE} characters")
+    for character in text:
+        if not character.isprintable() and character != "\n":
+            raise Doubt(named(character))
+
+
+def checked(words: list[str]) -> tuple[str, ...]:
+    """Return the words of a simple command. Raises Doubt if the first is not the plain name of a program."""
     if not words:
         raise Doubt("it contains an empty command")
     if words[0] in _RESERVED:
         raise Doubt(f"it uses the shell keyword {words[0]!r}")
     if "=" in words[0]:
         raise Doubt("it sets a variable")
-    if isinstance(words[0], Glob):
-        raise Doubt(_NAMES["*"])
+    if isinstance(words[0], Glob | Open):
+        raise Doubt(_NAMES["*" if isinstance(words[0], Glob) else "$"])
     return tuple(words)
 
 
-def _named(character: str) -> str:
+def named(character: str) -> str:
+    """Return the reason for a Doubt about a character."""
     if character in _NAMES:
         return _NAMES[character]
     shown = character if character.isprintable() else f"U+{ord(character):04X}"
     return f"it contains the character {shown}"
 
 
-class _Reader:
-    """One pass over the text; `at` only increases."""
+class Reader:
+    """Reads the words of a text from the place `at` on."""
 
     def __init__(self, text: str) -> None:
         self.text = text
         self.at = 0
 
     def at_end(self) -> bool:
+        """Return whether all of the text is read."""
         return self.at >= len(self.text)
 
     def command(self) -> list[str]:
@@ -164,6 +199,7 @@ class _Reader:
                 words.append(self._word())
 
     def operator(self) -> str:
+        """Read an operator and the line breaks after it. Raises Doubt for one that is not known."""
         for operator in ("&&", "||", ";", "|", "\n"):
             if self.text.startswith(operator, self.at):
                 self.at += len(operator)
@@ -211,27 +247,35 @@ class _Reader:
             elif character == "\\":
                 parts.append(self._escaped())
                 before = character
-            elif character == "{" and before == "@" and (found := _REFERENCE.match(self.text, self.at)):
-                parts.append(found[0])  # `HEAD@{1}`: bash expands nothing without a comma or two dots
-                before = "}"
-                self.at = found.end()
             elif character in "[]" and self._stands_alone(begin):
                 parts.append(character)
                 self.at += 1
             elif character in "*?[":
                 parts.append(self._wild(character))
                 before, wild = character, True
-            elif character in _PLAIN or (character == "~" and before in _BEFORE_TILDE):
-                parts.append(character)
-                before = character
-                self.at += 1
             else:
-                raise Doubt(_named(character))
+                before = self._plain(before)
+                parts.append(before)
         if not wild:
             return "".join(parts)
         if {"'", '"', "\\"} & set(self.text[begin : self.at]) or "~" in parts:
             raise Doubt(_NAMES["*"])
         return Glob("".join(parts))
+
+    def _plain(self, before: str) -> str:
+        """Return the next character, which stands for itself after the one before it."""
+        if (
+            self.text.startswith("{", self.at)
+            and before == "@"
+            and (found := _REFERENCE.match(self.text, self.at))
+        ):
+            self.at = found.end()
+            return found[0]  # `HEAD@{1}`: bash expands nothing without a comma or two dots
+        character = self.text[self.at]
+        if character not in _PLAIN and not (character == "~" and before in _BEFORE_TILDE):
+            raise Doubt(named(character))
+        self.at += 1
+        return character
 
     def _stands_alone(self, begin: int) -> bool:
         """Return whether the character here is a separate word, as in `[ -f x ]`."""
@@ -272,21 +316,31 @@ class _Reader:
 
         Inside, bash keeps all characters except $ ` " \\ !. It removes a backslash before $ ` " \\ only.
         """
-        text, at, inner = self.text, self.at + 1, list[str]()
-        while at < len(text) and text[at] != '"':
-            if text[at] == "\\":
-                at += 1
-                if at >= len(text) or text[at] in "!\n":
-                    raise Doubt(_NAMES["\\"])
-                if text[at] not in _NOT_LITERAL:
-                    inner.append("\\")
-            elif text[at] == "\n" or (
-                text[at] in _NOT_LITERAL and text[at + 1 : at + 2] not in _LITERAL_BEFORE.get(text[at], ())
-            ):
-                raise Doubt(_named(text[at]))
-            inner.append(text[at])
-            at += 1
-        if at >= len(text):
-            raise Doubt("it has an unclosed quote")
-        self.at = at + 1
+        inner = list[str]()
+        self.at += 1
+        while not self.closes():
+            inner.append(self.in_quotes())
         return "".join(inner)
+
+    def closes(self) -> bool:
+        """Skip a closing double quote and return whether there was one. Raises Doubt at the end of the text."""
+        if self.at_end():
+            raise Doubt("it has an unclosed quote")
+        found = self.text[self.at] == '"'
+        self.at += found
+        return found
+
+    def in_quotes(self) -> str:
+        """Return the next character in double quotes, with its backslash if bash keeps that."""
+        text, at, kept = self.text, self.at, ""
+        if text[at] == "\\":
+            at += 1
+            if at >= len(text) or text[at] in "!\n":
+                raise Doubt(_NAMES["\\"])
+            kept = "" if text[at] in _NOT_LITERAL else "\\"
+        elif text[at] == "\n" or (
+            text[at] in _NOT_LITERAL and text[at + 1 : at + 2] not in _LITERAL_BEFORE.get(text[at], ())
+        ):
+            raise Doubt(named(text[at]))
+        self.at = at + 1
+        return kept + text[at]

@@ -7,7 +7,8 @@ from prunecli.agent.permissions.harmless import read_line
 from prunecli.agent.permissions.places import Place, resolve
 from prunecli.agent.permissions.surroundings import Reading, Surroundings
 from prunecli.model.codec import well_formed
-from prunecli.model.shell import Doubt, Line, parse
+from prunecli.model.script import parse_script
+from prunecli.model.shell import Doubt, Line
 from prunecli.model.touches import Touches
 
 Effect = Literal["read", "edit", "run", "fetch", "context", "unknown"]
@@ -81,7 +82,7 @@ def _places(paths: tuple[str, ...], around: Surroundings) -> tuple[Place, ...]:
 def _command(tool_name: str, text: str, around: Surroundings, not_read: tuple[str, ...]) -> Call:
     line = None
     try:
-        line = parse(text)
+        line = parse_script(text)
         if not_read:
             raise Doubt(f"it has the unknown input {not_read[0]!r}")
         readings = read_line(line, around)

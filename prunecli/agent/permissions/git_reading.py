@@ -64,7 +64,7 @@ def read_git(words: Words, around: Surroundings, *, by_rule: bool) -> Reading:
     if doubt := git_doubt(subcommand, given):
         raise Doubt(doubt)
     command = _Command(subcommand, given, rest, around, cwd)
-    if subcommand == "diff" and len(given.operands) > 1 and not command.in_repository():
+    if subcommand == "diff" and len(given.operands) > 1 and not (command.top and is_repository(command.top)):
         raise Doubt("outside a repository, `git diff` compares any files and folders")
     places = command.places()
     if not by_rule and (
@@ -95,18 +95,10 @@ class _Command:
             for word in (operands if after is None else operands[: len(operands) - after])
             if after is not None or word not in self.specs
         )
-        self.top = _top(Path(real_path(cwd)))
+        self.top = work_tree(Path(real_path(cwd)))
 
     def _may_be_path(self, word: str) -> bool:
         return ":" not in word and (is_glob(word) or os.path.lexists(self.cwd / word))
-
-    def in_repository(self) -> bool:
-        """Return whether git accepts the nearest `.git` as a repository, judged by its HEAD."""
-        try:
-            head = read_regular(git_folder(self.top / ".git") / "HEAD") if self.top else b""
-        except (OSError, ValueError):
-            return False
-        return _HEAD.match(head) is not None
 
     def places(self) -> list[Place]:
         """Return the paths that the command names, relative to the folder and to the repository. Raises Doubt."""
@@ -143,7 +135,7 @@ class _Command:
         if not self._shows_contents():
             # `git show` prints a blob regardless of its options
             ids = tuple(part[0].lower() for word in self.revisions if (part := _ID.match(word)))
-            blobs = partial(_tracked, top, lambda entry: entry.blob.startswith(ids))
+            blobs = partial(tracked_paths, top, lambda entry: entry.blob.startswith(ids))
             return Sweep(blobs) if ids and self.subcommand == "show" else None
         parts = [word for word in self.revisions if ":" in word]
         trees = (
@@ -162,13 +154,13 @@ class _Command:
         if self.subcommand == "grep":
             root = str(top)
             untracked = "--untracked" in self.given.options
-            found = sweep_of_git_grep(root, untracked, partial(_tracked, top, lambda _: True))
+            found = sweep_of_git_grep(root, untracked, partial(tracked_paths, top, lambda _: True))
             return Sweep(lambda: found.paths, lambda path: found.shows(path) and shows(path))
         only_changed = self.subcommand == "diff" and not (
             self.revisions or self.given.options & {"--cached", "--staged", "--merge-base"}
         )
         wanted = partial(_is_changed, top) if only_changed else lambda _: True
-        return Sweep(partial(_tracked, top, wanted), shows)
+        return Sweep(partial(tracked_paths, top, wanted), shows)
 
     def _shows_contents(self) -> bool:
         options = self.given.options
@@ -187,7 +179,15 @@ class _Command:
                 return False
 
 
-def _tracked(top: Path, wanted: Callable[[Tracked], bool]) -> Iterator[str]:
+def is_repository(top: Path) -> bool:
+    """Return whether git accepts the `.git` of a work tree as a repository, judged by its HEAD."""
+    try:
+        return _HEAD.match(read_regular(git_folder(top / ".git") / "HEAD")) is not None
+    except (OSError, ValueError):
+        return False
+
+
+def tracked_paths(top: Path, wanted: Callable[[Tracked], bool]) -> Iterator[str]:
     """Return the absolute paths of tracked files. Raises TooMany."""
     try:
         index = git_folder(top / ".git") / "index"
@@ -207,7 +207,7 @@ def _is_changed(top: Path, entry: Tracked) -> bool:
     return changed or status.st_size % (1 << 32) != entry.size
 
 
-def _top(folder: Path) -> Path | None:
+def work_tree(folder: Path) -> Path | None:
     """Return the work tree that git would find from a real folder."""
     return next((up for up in (folder, *folder.parents) if os.path.lexists(up / ".git")), None)
 

@@ -16,21 +16,25 @@ from prunecli.agent.permissions.globs import TooMany, chooses_secrets, expand
 from prunecli.agent.permissions.harmless_commands import (
     CHANGING,
     FORMS,
+    INSIDE_QUERIES,
     INSTALLING,
     PACKAGE_MANAGERS,
+    QUERIES,
     RUNNING,
     Form,
     Words,
 )
+from prunecli.agent.permissions.listings import check_reader, command_of_xargs, listed
 from prunecli.agent.permissions.options import Given, check_counts, read_options
 from prunecli.agent.permissions.places import Unresolvable, real_path, resolve
 from prunecli.agent.permissions.surroundings import Reading, Surroundings
 from prunecli.agent.permissions.sweeps import has_links, sweep_of_grep, sweep_of_rg
-from prunecli.model.shell import Doubt, Glob, Line
+from prunecli.agent.permissions.variables import TAKES_TEXT, TESTS, check_unknown, tested, variants
+from prunecli.model.shell import Doubt, Glob, Line, Open, Value
 from prunecli.programs import program_doubt
 from prunecli.tools.files.secret_paths import folded
 
-_BUILTINS = frozenset({"echo", "pwd", "test", "[", "true", "false", "type", "command", "cd", "printf"})
+_BUILTINS = frozenset({"<", "echo", "pwd", *TESTS, ":", "true", "false", "type", "command", "cd", "printf"})
 _ENTERED = frozenset({".git", ".prunecli"})
 """Folders that no `cd` may enter without asking."""
 _LOOKS_UP = frozenset({"which", "type", "command"})
@@ -42,7 +46,12 @@ _MAX_FOLDERS = 4
 
 def read_line(line: Line, around: Surroundings) -> tuple[Reading, ...]:
     """Return the reads of a harmless command line. Raises Doubt if the line is not harmless."""
-    return tuple(read_command(words, place) for words, places in located(line, around) for place in places)
+    return tuple(
+        read_command(words, place)
+        for each, places in located(line, around)
+        for place in places
+        for words in variants(each, place)
+    )
 
 
 def located(line: Line, around: Surroundings) -> Iterator[tuple[Words, Sequence[Surroundings]]]:
@@ -50,12 +59,15 @@ def located(line: Line, around: Surroundings) -> Iterator[tuple[Words, Sequence[
 
     Raises Doubt for a `cd` that leaves the workspace or that can't be followed.
     """
-    unsure = any(join in (";", "||") for join in line.joins)
+    unsure = not line.flat or any(join in (";", "||") for join in line.joins)
     joins = ("&&", *line.joins, "&&")
-    places = [around]
+    places, feed = [around], tuple[Words, ...]()
     for index, words in enumerate(line.commands):
         if words[0] != "cd":
-            yield words, [replace(place, piped=joins[index] == "|") for place in places]
+            feed = (*feed, line.commands[index - 1]) if joins[index] == "|" else ()
+            if index - 1 in line.merged:
+                feed = (("2>&1",),)  # error messages are no file names
+            yield words, [replace(place, feed=feed) for place in places]
             continue
         if "|" in (joins[index], joins[index + 1]):
             raise Doubt("it changes the folder inside a pipe")
@@ -68,7 +80,7 @@ def located(line: Line, around: Surroundings) -> Iterator[tuple[Words, Sequence[
 def _entered(words: Words, around: Surroundings) -> Path:
     """Return the folder that a `cd` leads to, inside the workspace and without links. Raises Doubt."""
     text = words[-1]
-    if len(words) != 2 or text.startswith("-") or isinstance(text, Glob):
+    if len(words) != 2 or text.startswith("-") or isinstance(text, Glob | Open):
         raise Doubt("it changes the folder")
     try:
         place = resolve(text, around.cwd, around.home)
@@ -92,18 +104,57 @@ def read_command(words: Words, around: Surroundings, *, by_rule: bool = False) -
     try:
         if not around.holds(resolve(".", around.cwd, around.home)):
             raise Doubt("it would run outside the workspace")
+        feed = _feed(words[-1])
+        if (feed and words[0] not in TAKES_TEXT) or words[0] == "xargs":
+            return _on_files(words, feed, around)
+        check_unknown(words)
         words = _expanded(words, around)
-        if not is_listed(words[0]):
+        query = _is_query(words, around)
+        if not query and not is_listed(words[0]):
             raise Doubt(_unlisted(words))
         _check_programs(words, around)
+        if query:
+            return Reading()
         if words[0] == "git":
             return read_git(words, around, by_rule=by_rule)
         if words[0] == "find":
             return _find(words, around)
+        if words[0] in TESTS:
+            return Reading(tuple(around.readable(path, names_only=True) for path in tested(words)))
         form = FORMS[words[0]]
         return _listed(words[0], form, read_options(form, words[1:]), around)
     except Unresolvable as error:
         raise Doubt(f"it uses a path that can't be resolved ({error})") from None
+
+
+def _feed(word: str) -> tuple[Words, ...]:
+    """Return the pipeline whose output a word stands for, if it is nothing else."""
+    only = word.parts[0] if isinstance(word, Open) and len(word.parts) == 1 else ""
+    return only.feed if isinstance(only, Value) and not only.name else ()
+
+
+def _on_files(words: Words, feed: tuple[Words, ...], around: Surroundings) -> Reading:
+    """Judge a command on the files that a pipeline lists, as its last words or through xargs."""
+    if words[0] == "xargs":
+        command, feed = command_of_xargs(words), around.feed
+    else:
+        command = words[:-1]
+    if not feed or any(isinstance(word, Glob | Open) for word in command):
+        raise Doubt("it passes on a list of files that is not known")
+    check_reader(command)
+    _check_programs(words, around)
+    files = listed(feed, around)
+    sample = os.path.relpath(files.paths[0], around.cwd) if files.paths else "none"
+    reading = read_command((*command, sample), replace(around, feed=()))
+    return Reading(reading.places, files)
+
+
+def _is_query(words: Words, around: Surroundings) -> bool:
+    """Return whether the command only prints versions or what is installed."""
+    text = " ".join(words)
+    if any(isinstance(word, Glob) or " " in word for word in words):
+        return False
+    return bool(QUERIES.fullmatch(text) or (around.walled and INSIDE_QUERIES.fullmatch(text)))
 
 
 def _unlisted(words: Words) -> str:
@@ -122,7 +173,7 @@ def _unlisted(words: Words) -> str:
 
 def is_listed(program: str) -> bool:
     """Return whether the program is on a list of harmless commands."""
-    return program in FORMS or program in ("git", "find")
+    return program in FORMS or program in ("git", "find") or program in TESTS
 
 
 def _expanded(words: Words, around: Surroundings) -> Words:
@@ -177,8 +228,14 @@ def _listed(name: str, form: Form, given: Given, around: Surroundings) -> Readin
         return Reading()
     drop = form.operands == "text first" and not given.options & form.no_text
     operands = given.operands[1:] if drop else given.operands
+    texts = (
+        given.operands[:1] if drop else [value for option, value in given.values if option in form.no_text]
+    )
+    for text in texts:
+        if doubt := form.scripts(text):
+            raise Doubt(doubt)
     sweeps = bool(form.sweeps & (given.options | {""})) and not given.options & form.no_contents
-    if not operands and name == "rg" and around.piped and not given.options & form.no_contents:
+    if not operands and name == "rg" and around.feed and not given.options & form.no_contents:
         return Reading()  # it searches its input
     if not operands and (form.reads_cwd or sweeps):
         operands = (".",)

@@ -10,7 +10,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
 
+from prunecli.agent.permissions.harmless_scripts import awk_doubt, jq_doubt, sed_doubt
+from prunecli.model.words import KNOWN
+
 Words = tuple[str, ...]
+MANY = 10_000
+"""Any number of operands."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +26,8 @@ class Form:
     path, the command reads its working folder. With an option of `sweeps`, it shows contents of files below its
     operands ("" = always); with one of `no_contents`, it shows only names. With one of `no_text`, no operand is a
     text. `names_only`: it shows names, sizes and dates, never contents. `all_text`: it has no options. `doubt`
-    returns the reason why the operands are not harmless, or "".
+    returns the reason why the operands are not harmless, or "", and `scripts` that of each text: the first operand,
+    or the values of `no_text`.
     """
 
     flags: str = ""
@@ -30,7 +36,7 @@ class Form:
     long: str = ""
     operands: Literal["paths", "text first", "texts"] = "paths"
     least: int = 0
-    most: int = 10_000
+    most: int = MANY
     number: bool = False
     needs: frozenset[str] = frozenset()
     reads_cwd: bool = False
@@ -41,6 +47,7 @@ class Form:
     no_folders: bool = False
     all_text: bool = False
     doubt: Callable[[Words], str] = field(default=lambda _: "")
+    scripts: Callable[[str], str] = field(default=lambda _: "")
 
 
 def _only(pattern: str, what: str) -> Callable[[Words], str]:
@@ -55,39 +62,12 @@ def _first(pattern: str, what: str) -> Callable[[Words], str]:
     return lambda operands: "" if operands and form.fullmatch(operands[0]) else what
 
 
-def _sed_doubt(operands: Words) -> str:
-    """Reject any sed script but line addresses or plain expressions followed by p or = (GHSA-7mv8-j34q-vp7q)."""
-    address = r"(?:\d+|\$|/[^/\\\[\]]*/)"
-    command = rf"\s*{address}?(?:\s*,\s*(?:{address}|\+\d+))?\s*[p=]\s*"
-    return _first(rf"{command}(?:;{command})*", "its script does more than print lines")(operands)
-
-
-def _awk_doubt(operands: Words) -> str:
-    """Reject any awk program but `{print $1, $2}`, for all lines or those with a number or a text, since others may
-    run programs or write files."""
+def _awk(operands: Words) -> str:
     if any("=" in word for word in operands[1:]):
         return "it assigns a variable"
-    item = r"\$(?:\d+|NF|0)"
-    action = rf"\{{\s*print(?:\s+{item}(?:\s*,\s*{item})*)?\s*;?\s*\}}"
-    test = r"(?:NR\s*(?:[=<>!]=|[<>])\s*\d+|!?/[^/\\\[\]]+/)"
-    tests = rf"{test}(?:\s*(?:&&|\|\||,)\s*{test})*"
-    return _first(rf"\s*(?:{tests}\s*(?:{action})?|{action})\s*", "its program does more than print")(
-        operands
-    )
+    return awk_doubt(operands[0])
 
 
-def _jq_doubt(operands: Words) -> str:
-    """Reject jq filters that use modules, other inputs, the environment or endless loops."""
-    more = "its filter does more than select"
-    if operands and re.search(
-        r"(?<![.\w])(import|include|env|input\w*|modulemeta|repeat|recurse|range|def)\b", operands[0]
-    ):
-        return more
-    return _first(r"[\w.,:|()\[\]\"' ?<>=!+*/-]+", more)(operands)
-
-
-_VERSION = Form(long="version", most=0)
-_PYTHON = Form("V", long="version", most=0)
 _SUM = Form("bt", long="binary text", least=1)
 _NAMES_ONLY = _only(r"[\w.+-]+", "it uses the name")
 
@@ -114,6 +94,7 @@ FORMS: dict[str, Form] = {
         reads_cwd=True,
         names_only=True,
     ),
+    "<": Form(least=1, most=1),
     "cat": Form("nbsAetvET", long="number number-nonblank squeeze-blank show-all show-ends show-tabs"),
     "tac": Form(),
     "nl": Form("p", "bnwsvif", long="body-numbering= number-width="),
@@ -145,19 +126,19 @@ FORMS: dict[str, Form] = {
     ),
     "sed": Form(
         "nErs",
-        long="quiet silent regexp-extended",
+        "e",
+        long="quiet silent regexp-extended expression=",
         operands="text first",
-        least=1,
-        needs=frozenset({"-n", "--quiet", "--silent"}),
-        doubt=_sed_doubt,
+        no_text=frozenset({"-e", "--expression"}),
+        scripts=sed_doubt,
     ),
-    "awk": Form("", "F", operands="text first", least=1, doubt=_awk_doubt),
+    "awk": Form("", "F", operands="text first", least=1, doubt=_awk),
     "jq": Form(
         "rcSeMCna",
         long="raw-output compact-output sort-keys exit-status null-input monochrome-output color-output tab indent=",
         operands="text first",
         least=1,
-        doubt=_jq_doubt,
+        scripts=jq_doubt,
     ),
     "sort": Form(
         "nrufbhVgMdisc",
@@ -208,8 +189,6 @@ FORMS: dict[str, Form] = {
         least=1,
         names_only=True,
     ),
-    "test": Form("fdersxLhwk", least=1, most=1, names_only=True),
-    "[": Form("fdersxLhwk", least=2, most=2, names_only=True),
     "od": Form(
         "cxbdov", "tNjA", optional="w", long="format= read-bytes= skip-bytes= address-radix=", least=1
     ),
@@ -225,7 +204,7 @@ FORMS: dict[str, Form] = {
     "seq": Form("w", "s", operands="texts", least=1, most=3, doubt=_only(r"\d{1,6}", "it uses the number")),
     "sleep": Form(operands="texts", least=1, most=1, doubt=_only(r"\d{0,2}(\.\d+)?", "it waits for")),
     "pwd": Form("LP", most=0),
-    "true": Form(most=0),
+    **dict.fromkeys((":", "true"), Form(most=0)),
     "false": Form(most=0),
     "date": Form(
         "uR",
@@ -248,11 +227,55 @@ FORMS: dict[str, Form] = {
     "which": Form("a", long="all", operands="texts", least=1, doubt=_NAMES_ONLY),
     "command": Form("vV", operands="texts", least=1, needs=frozenset({"-v", "-V"}), doubt=_NAMES_ONLY),
     "type": Form("atpP", operands="texts", least=1, doubt=_NAMES_ONLY),
-    **dict.fromkeys(("python", "python3"), _PYTHON),
-    "node": Form("v", long="version", most=0),
-    **dict.fromkeys(("gcc", "g++", "clang", "make", "cmake", "bash", "gdb", "ld", "tar"), _VERSION),
+    "printenv": Form(
+        operands="texts", least=1, doubt=_only("|".join(sorted(KNOWN)), "it prints the variable")
+    ),
+    "expr": Form(operands="texts", least=1, all_text=True),
+    "base64": Form("di", "w", long="decode ignore-garbage wrap=", most=1),
+    "xxd": Form("bpiuE", "lcsg", most=1),
+    "nm": Form(
+        "aACDgnrSu", long="demangle dynamic extern-only defined-only undefined-only size-sort", least=1
+    ),
+    "objdump": Form(
+        "dDhtTrRsxfpC", "jM", long="disassemble section-headers syms demangle file-headers", least=1
+    ),
+    "readelf": Form("ahlSsrdVnW", long="all file-header segments sections symbols wide", least=1),
+    "size": Form("AB", least=1),
+    "gofmt": Form("lds"),
+    "pkg-config": Form(
+        long="libs cflags modversion exists list-all version static", operands="texts", doubt=_NAMES_ONLY
+    ),
+    "lsof": Form("nP", "ip", most=0),
+    "ss": Form("ltunapHs46oem", most=0),
+    "netstat": Form("ltunapr", most=0),
+    "top": Form("b", "n", most=0, needs=frozenset({"-b"})),
+    "pgrep": Form("flax", operands="texts", least=1, most=1),
+    **dict.fromkeys(("lscpu", "lsblk", "locale", "tty", "who"), Form(most=0)),
 }
 """The allowed forms of each command. `git` and `find` have their own modules."""
+
+QUERIES = re.compile(
+    r"""(?:python3?|ruby|perl|php|node|deno|bun|tsc|rustc|uv|gcc|g\+\+|cc|c\+\+|clang|clang\+\+|make|cmake|ninja|bash|gdb|ld
+      |tar|curl|wget|jq|rg|fd|docker|gh|sqlite3|psql|ruff|pip3?|java|javac|sed|awk|grep|find)[ ]--version
+    |(?:node|tsc|ruby|php|perl)[ ]-v | (?:python3?|pip3?|rustc|uv|curl)[ ]-V | javac?[ ]-version
+    |go[ ](?:version|env(?:[ ](?:GOPATH|GOROOT|GOOS|GOARCH|GOMOD|GOMODCACHE|GOCACHE|GOVERSION|GOBIN|CGO_ENABLED))+)
+    |pip3?[ ](?:check|list(?:[ ]--(?:user|local|format=\w+|not-required))*|show(?:[ ](?!-)[\w.-]+)+)""",
+    re.VERBOSE | re.ASCII,
+)
+"""Whole commands that print versions, paths or installed packages, and obey no file of the workspace."""
+INSIDE_QUERIES = re.compile(
+    r"""(?:(?:npm|pnpm|yarn)[ ](?:ls|list|why|explain|root|prefix|bin) | npm[ ](?:pkg|config)[ ]get
+      | cargo[ ](?:tree|metadata) | go[ ](?:list|doc|env|mod[ ](?:graph|why)) | rustup[ ]show
+      | (?:pip3?|uv[ ]pip|python3?[ ]-m[ ]pip)[ ](?:list|show|freeze|check) | (?:poetry|composer)[ ]show
+      | (?:gem|bundle|conda)[ ]list | uv[ ]tree | dotnet[ ]--list-sdks)
+      (?:[ ](?:--?(?:depth|all|json|long|prod|global|g|a|m|p|i|e|f|u|invert|package|edges|duplicates|no-deps|workspace
+        |format-version|format|test|deps|find|short)(?:=[\w.,@/-]*)?|(?!-)[\w.@/:{}-]+))*
+    | (?:npm|yarn|pnpm|cargo|mvn|gradle|bundle|gem|rustup|dotnet|poetry)[ ]--version | (?:npm|mvn)[ ]-v
+    | cargo[ ]-V""",
+    re.VERBOSE | re.ASCII,
+)
+"""Whole commands that print what a project consists of. They may run programs that the project's configuration names,
+so they are harmless only in a sandbox, where the workspace is read-only for them."""
 
 CHANGING = frozenset(
     {

@@ -48,7 +48,14 @@ def judge(
     path = os.environ.get("PATH", os.defpath) if search_path is None else search_path
     user = home or Path(os.path.expanduser("~"))
     around = Surroundings(
-        workspace, cwd, user, secrets, path, walled=inside.closed, readable_folders=readable, added=added
+        workspace,
+        cwd,
+        user,
+        secrets,
+        path,
+        walled=inside.closed and trusted,
+        readable_folders=readable,
+        added=added,
     )
     try:
         parts = parts_of(tool_name, touches, around, not_read)

@@ -50,13 +50,9 @@ def check_counts(name: str, form: Form, given: Given) -> None:
     if form.needs and not form.needs & given.options:
         raise Doubt(f"`{name}` without {' or '.join(sorted(form.needs))} may do more than read")
     if len(given.operands) > form.most:
-        if "version" in form.long:
-            raise Doubt(f"`{name}` can change files")
         raise Doubt(f"`{name}` with {given.operands[form.most]!r} may do more than read")
     if len(given.operands) < form.least:
         raise Doubt(f"`{name}` needs more arguments")
-    if not form.least and not form.most and not given.options and "version" in form.long:
-        raise Doubt(f"`{name}` can change files")
 
 
 class _Reader:

@@ -10,11 +10,11 @@ import re
 
 from prunecli.agent.permissions.globs import TooMany, expand
 from prunecli.agent.permissions.harmless import is_listed, read_command
-from prunecli.agent.permissions.harmless_commands import FORMS, Words
+from prunecli.agent.permissions.harmless_commands import Words
 from prunecli.agent.permissions.harmless_git import GIT_FORMS
 from prunecli.agent.permissions.places import Place, Unresolvable, is_system, resolve
 from prunecli.agent.permissions.surroundings import Surroundings
-from prunecli.model.shell import Doubt, Glob
+from prunecli.model.shell import Doubt, Glob, Open
 
 _CHANGING_GIT = frozenset({"branch", "tag", "remote", "stash", "worktree", "config"})
 """git commands whose harmless forms only list; a rule that names one allows the other forms on purpose."""
@@ -100,6 +100,70 @@ _SHORT = {
     "tee": "",
 }
 """Letters of short options that execute something or write to a named file."""
+_FIRST = r"^(?:-\S+ (?:[^\s-]\S* )?)*"
+"""The options before a subcommand."""
+_TO_NAME = {
+    program: re.compile(_FIRST + rf"(?:{pattern})\b" if anchored else pattern, re.IGNORECASE)
+    for programs, anchored, pattern in (
+        (
+            "gh glab hub",
+            True,
+            "auth|api|alias|extension|secret|ssh-key|gpg-key|config|codespace|variable|token",
+        ),
+        (
+            "aws",
+            True,
+            "configure|sts|secretsmanager|sso|iam create|ecr get-\\S*|ssm get-\\S*|codeartifact get-\\S*",
+        ),
+        ("gcloud", True, "auth|secrets|config|compute (?:ssh|config-ssh)"),
+        ("az", True, "account get-access-token|keyvault|login|ad sp|\\S.*keys? "),
+        (
+            "kubectl oc",
+            True,
+            "exec|cp|config|debug|plugin|edit|(?:get|describe) secrets?|create token|proxy|run",
+        ),
+        ("helm", True, "get|plugin|registry"),
+        ("docker podman", True, "run|exec|cp|create|login|commit|build|compose|config|plugin|context"),
+        ("npm pnpm yarn bun", True, "exec|x|dlx|create|init|config|token|login|adduser|publish|profile|pack"),
+        ("cargo", True, "login|publish|owner|yank"),
+        ("go", True, "env .*-w|generate|tool"),
+        ("pip pip3", True, "config|download|wheel"),
+        ("uv poetry", True, "publish|config|auth|self"),
+        ("terraform tofu", True, "console|output|show|state|login"),
+        ("pulumi", True, "config|console|login|stack"),
+        (
+            "heroku fly flyctl vercel netlify railway",
+            True,
+            "config|auth|env|secrets?|variables|ssh|run|tokens?",
+        ),
+        ("vault op pass security", True, "\\w+"),
+        ("ansible-vault", True, "view|decrypt|edit"),
+        ("redis-cli", True, ".*\\b(?:eval|config|module|script|function|shutdown)"),
+        (
+            "sqlite3",
+            False,
+            r"\.(?:sh|sy|imp|out|once|ex|read|load|open|backup|save|log|clone)|(?:file|extension|edit)\s*\(",
+        ),
+        ("psql", False, r"\\(?:!|o|copy|i|g|w|e|s)|\bprogram\b"),
+        ("mysql mariadb", False, r"\\!|\bsystem\b|\bsource\b|\boutfile\b|load_file"),
+        (
+            "cmake ctest",
+            False,
+            r"(?:^|\s)-[PECS]\b|--install|(?:COMPILER|LAUNCHER|PROGRAM|COMMAND|INCLUDE|FILE)\w*(?::\w+)?=",
+        ),
+        ("gpg", False, r"secret|(?:^|\s)-\w*d|--decrypt|--exec|-program"),
+        ("openssl", False, r"^(?:enc|pkey|rsa|ec|pkcs12|engine)\b|(?:^|\s)-(?:out|engine|provider)"),
+        ("vim vi nvim view less more most", False, r"(?:^|\s)\+"),
+        (
+            "env xargs timeout nice nohup stdbuf setsid time watch parallel sudo doas strace",
+            False,
+            r"(?:^|\s)[^-\s]",
+        ),
+    )
+    for program in programs.split()
+}
+"""The words with which a program runs commands, writes files or prints credentials; a rule covers them if it names
+them, as in `bash(gh auth status)`. The program that another one starts belongs to them."""
 _STARTS = frozenset({("python", "-m"), ("uv", "run"), ("poetry", "run"), ("pnpm", "exec"), ("npm", "exec")})
 """Commands whose next word is the program that they start."""
 _ONLY_FIRST = frozenset({"gcc", "g++", "cc", "c++", "clang", "clang++"})
@@ -118,6 +182,8 @@ def open_doubt(words: Words, left_open: Words, around: Surroundings) -> str:
     """Return the reason why a prefix rule does not cover the rest of a command, or ""."""
     if not left_open:
         return ""
+    if any(isinstance(word, Open) for word in words):
+        return "it uses a variable or substitution"
     named = words[: len(words) - len(left_open)]
     if _only_reads(words):
         try:
@@ -128,6 +194,8 @@ def open_doubt(words: Words, left_open: Words, around: Surroundings) -> str:
                 return doubt.reason
     if words == ("git", *left_open) and (doubt_of := _git_doubt(left_open)):
         return doubt_of
+    if unnamed := _unnamed(words, named):
+        return unnamed
     program = _program(words)
     if program == "tar" and len(named) == 1 and re.fullmatch(r"[A-Za-z]*[IF][A-Za-z]*", left_open[0]):
         return f"the option {left_open[0]} may execute or write"  # the old style, without a dash
@@ -137,13 +205,22 @@ def open_doubt(words: Words, left_open: Words, around: Surroundings) -> str:
         return f"it uses a path that can't be checked ({error})"
 
 
+def _unnamed(words: Words, named: Words) -> str:
+    """Return why a command needs a rule that names more of its words, or ""."""
+    program = words[0].rpartition("/")[2]
+    pattern = _TO_NAME.get(program)
+    found = pattern.search(" ".join(words[1:])) if pattern else None
+    if not pattern or not found or pattern.search(" ".join(named[1:])):
+        return ""
+    return f"`{program}` with {found[0].strip()!r} may execute, write or print credentials"
+
+
 def _only_reads(words: Words) -> bool:
     """Return whether the program only reads, unless an option makes it do more."""
     if words[0] == "git":
         subcommand = next((word for word in words[1:] if not word.startswith("-")), "")
         return subcommand in GIT_FORMS and subcommand not in _CHANGING_GIT
-    form = FORMS.get(words[0])
-    return is_listed(words[0]) and not (form and "version" in form.long and not form.most)
+    return is_listed(words[0]) and words[0] != "gofmt"  # its harmless forms list, others write
 
 
 def _may_be_harmless(begin: Words, around: Surroundings) -> bool:

@@ -16,7 +16,8 @@ from prunecli.agent.permissions.places import Place, Unresolvable, is_inside, re
 from prunecli.agent.permissions.prefix_rules import open_doubt
 from prunecli.agent.permissions.rules import Rule, command_allowed, line_named, text_named
 from prunecli.agent.permissions.surroundings import Surroundings
-from prunecli.model.shell import Doubt, Line
+from prunecli.agent.permissions.variables import variants
+from prunecli.model.shell import Doubt, Line, Open
 
 _MAX_WORDS = 400
 """Maximum words of a line to check as paths. The user is asked about longer lines."""
@@ -147,7 +148,9 @@ def _path_in_words(pattern: str, call: Call, around: Surroundings) -> bool | Non
     leading dot, as in `--include=*`. It is also None for a word without slash and dot, which may mean anything to an
     unknown program.
     """
-    commands = call.line.commands if call.line else (tuple(_rough_words(call, around)),)
+    commands = call.line.commands if call.line else ()
+    if not commands or any(isinstance(word, Open) for words in commands for word in words):
+        commands = (*commands, tuple(_rough_words(call, around)))
     words = [(word, is_listed(command[0])) for command in commands for word in command]
     folders = _folders(commands, around)
     unsure = len(words) > _MAX_WORDS
@@ -301,7 +304,8 @@ def _by_rule(words: tuple[str, ...], rules: Sequence[Rule], places: Sequence[Sur
 def _is_harmless(words: tuple[str, ...], places: Sequence[Surroundings]) -> bool:
     try:
         for place in places:
-            read_command(words, place)
+            for one in variants(words, place):
+                read_command(one, place)
     except Doubt:
         return False
     return True

@@ -22,7 +22,7 @@ from prunecli.agent.permissions.globs import component_regex
 from prunecli.errors import ConfigError
 from prunecli.hosts import is_allowed
 from prunecli.hosts import problem as host_problem
-from prunecli.model.shell import Doubt, Glob, Line, parse
+from prunecli.model.shell import Doubt, Glob, Line, Open, parse
 from prunecli.tools.registry import names
 from prunecli.tools.searching.glob import without_backtracking
 
@@ -199,7 +199,7 @@ def command_allowed(rule: Rule, words: tuple[str, ...]) -> tuple[str, ...] | Non
 
 def _stands_for(wanted: str, word: str) -> bool:
     if not isinstance(wanted, Glob):
-        return wanted == word and not isinstance(word, Glob)
+        return wanted == word and not isinstance(word, Glob | Open)
     patterns, parts = wanted.split("/"), str(word).removeprefix("./").split("/")
     return len(patterns) == len(parts) and all(
         part not in ("", "..")
@@ -227,7 +227,8 @@ def line_named(rule: Rule, line: Line) -> bool | None:
             return True
         if program in _HIDE_COMMANDS | _NAME_COMMANDS and text_named(rule, " ".join(words)):
             return True
-        hidden = hidden or program in _HIDE_COMMANDS
+        opened = program == _program(wanted[0]) and any(isinstance(word, Open) for word in words)
+        hidden = hidden or opened or program in _HIDE_COMMANDS
     return None if hidden else False
 
 

@@ -23,8 +23,9 @@ from prunecli.tools.files.secret_paths import looks_secret, may_look_secret
 class Surroundings:
     """The context of a judgment: absolute folders, and prunecli's own files and folders with secrets.
 
-    `path` is the PATH for finding programs; "" leaves programs unchecked. `piped`: an earlier command in the line
-    writes the input. `walled`: a sandbox hides secrets and the network, so commands may read outside the workspace.
+    `path` is the PATH for finding programs; "" leaves programs unchecked. `feed`: the earlier commands of
+    its pipeline, which write the input. `walled`: a sandbox hides secrets and the network, so commands may read
+    outside the workspace.
     `readable_folders` are real folders outside the workspace that may be read, such as those of skills. `added` are
     other folders that belong to the workspace.
     """
@@ -34,7 +35,7 @@ class Surroundings:
     home: Path
     secrets: tuple[Path, ...] = ()
     path: str = ""
-    piped: bool = False
+    feed: tuple[tuple[str, ...], ...] = ()
     walled: bool = False
     readable_folders: tuple[str, ...] = ()
     added: tuple[Path, ...] = ()

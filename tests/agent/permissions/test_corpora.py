@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from prunecli.agent.permissions.inside import Inside
 from prunecli.agent.permissions.verdict import Rules
 from tests.agent.judged import Scene, corpus, scene
 
@@ -60,7 +61,7 @@ def committed(here: Scene, settings: tuple[tuple[str, str], ...]) -> None:
 
 
 def test_the_corpora_have_the_size_they_claim() -> None:
-    assert len(set(HOSTILE)) >= 300
+    assert len(set(HOSTILE)) >= 850
     assert len(set(HARMLESS)) == 200
 
 
@@ -87,6 +88,57 @@ def test_most_lines_of_real_sessions_pass(tmp_path: Path, env: bool, husky: bool
     lines = [line.replace("{workspace}", str(here.workspace)) for line in HARMLESS]
     asked = [line for line in lines if here.bash(line, rules=rules).kind != "allow"]
     assert len(lines) - len(asked) >= floor, asked
+
+
+EVERYDAY_LINES = [(line[0], line[2:]) for line in corpus("permissions/everyday_lines.txt")]
+FILES = (
+    *(
+        "src/index.ts",
+        "src/App.tsx",
+        "src/main.rs",
+        "src/b.py",
+        "tests/test_a.py",
+        "main.go",
+        "main.c",
+        "main.o",
+    ),
+    *(
+        "a.out",
+        "words.txt",
+        "a.txt",
+        "b.txt",
+        "CHANGELOG.md",
+        "package.json",
+        "requirements.txt",
+        "Cargo.toml",
+    ),
+)
+
+
+@pytest.mark.parametrize(
+    ("inside", "passing"), [(Inside(), "H"), (Inside(True, True), "HS")], ids=["bare", "inside"]
+)
+def test_nine_of_ten_everyday_lines_pass_and_none_that_may_run_the_project(
+    tmp_path: Path, inside: Inside, passing: str
+) -> None:
+    here = Scene(tmp_path / "ws", tmp_path / "outside", tmp_path / "home")
+    for folder in ("src", "tests", "dist", "node_modules/react"):
+        (here.workspace / folder).mkdir(parents=True)
+    for name in ("src/a.py", "README.md", *FILES):
+        (here.workspace / name).write_text("x\n")
+    (here.workspace / ".gitignore").write_text(".env\nnode_modules\n")
+    here.home.mkdir()
+    committed(here, HUSKY)
+    (here.workspace / ".env").write_text("KEY=secret\n")
+    rules = Rules(deny=("read(.env)",))
+    asked = []
+    for kind, line in EVERYDAY_LINES:
+        verdict = here.bash(line, rules=rules, inside=inside, search_path="/usr/bin:/bin")
+        if kind not in passing:
+            assert verdict.kind == "ask", line
+        elif verdict.kind != "allow":
+            asked.append(line)
+    assert len(asked) * 20 <= len(EVERYDAY_LINES), asked
 
 
 def test_a_glob_that_could_become_an_option_is_harmless_only_without_a_match(tmp_path: Path) -> None:

@@ -87,6 +87,17 @@ def test_deny_and_ask_rules_still_win(tmp_path: Path) -> None:
     assert judged(tmp_path, "xargs make", CLOSED, rules=Rules(deny=("bash(make *)",))).kind != "allow"
 
 
+@pytest.mark.parametrize(
+    "line", ["npm ls", "cargo tree -i serde", "go list -m all", "npm --version", "cat /etc/passwd"]
+)
+def test_a_query_that_may_run_the_project_passes_only_in_a_closed_sandbox(tmp_path: Path, line: str) -> None:
+    assert judged(tmp_path, line, CLOSED).kind == "allow"
+    assert not judged(tmp_path, line, CLOSED).granted
+    assert judged(tmp_path, line, Inside(there=True)).kind == "ask"
+    assert judged(tmp_path, line, CLOSED, trusted=False).kind == "deny"
+    assert judged(tmp_path, f"{line} --prefix=x; rm x", CLOSED, mode="ask").kind == "ask"
+
+
 def test_plan_mode_and_an_untrusted_directory_stay_closed(tmp_path: Path) -> None:
     assert judged(tmp_path, "make", CLOSED, mode="plan").kind == "deny"
     assert judged(tmp_path, "make", CLOSED, trusted=False).kind == "deny"

@@ -88,6 +88,34 @@ def test_a_shim_is_asked_about_because_a_file_of_the_workspace_chooses(here: Sce
     assert here.bash("jq . package.json", search_path=beside(here.home / "bin")).kind == "ask"
 
 
+def test_a_program_beside_rustup_or_of_corepack_is_a_shim(here: Scene) -> None:
+    """rustup starts what rust-toolchain.toml names; its other names may be hard links or copies."""
+    folder = here.home / ".cargo/bin"
+    payload(folder / "rustc")
+    assert here.bash("rustc --version", search_path=str(folder)).kind == "allow"
+    payload(folder / "rustup")
+    assert "version manager" in here.bash("rustc --version", search_path=str(folder)).reason
+    payload(here.home / "lib/corepack/dist/tsc.js")
+    (here.home / "bin").mkdir()
+    os.symlink("../lib/corepack/dist/tsc.js", here.home / "bin/tsc")
+    assert here.bash("tsc --version", search_path=str(here.home / "bin")).kind == "ask"
+
+
+def test_a_reading_command_loads_no_code_of_the_workspace(here: Scene) -> None:
+    lib = here.workspace / "lib"
+    env = {
+        "PATH": "/usr/bin",
+        "LD_PRELOAD": "./x.so",
+        "NODE_OPTIONS": "-r ./x",
+        "JAVA_TOOL_OPTIONS": "-javaagent:x",
+    }
+    env |= {"LD_LIBRARY_PATH": f"{lib}:/opt/lib::.", "PYTHONPATH": f"{lib}", "HOME": str(here.home)}
+    reading = ReadingEnvironment(unattended_environment(env), here.workspace)
+    assert not reading.keys() & {"LD_PRELOAD", "NODE_OPTIONS", "JAVA_TOOL_OPTIONS"}
+    assert (reading["LD_LIBRARY_PATH"], reading["PYTHONPATH"]) == ("/opt/lib", "")
+    assert reading["GOTOOLCHAIN"] == "local"
+
+
 def test_a_program_of_the_repository_around_the_workspace_counts_too(tmp_path: Path) -> None:
     package = tmp_path / "repo/packages/a"
     package.mkdir(parents=True)

@@ -182,6 +182,46 @@ def test_a_prefix_rule_covers_neither_harmful_options_nor_secrets_nor_paths_outs
         assert here.bash(line, rules=Rules(allow=(rule,))).kind == "ask", line
 
 
+NEEDS_NAMING = """
+sqlite3 a.db .tables | sqlite3 a.db .shell id | sqlite3 a.db '.output x' | sqlite3 a.db 'select writefile(1,2)'
+cmake --build build | cmake -P x.cmake | cmake -E env sh x | cmake -DCMAKE_C_COMPILER=./x . | cmake -C x .
+gh pr list | gh auth token | gh -R a/b auth status -t | gh api user | gh alias set x '!id'
+aws s3 ls | aws configure export-credentials | aws --profile a sts get-session-token | aws ecr get-login-password
+kubectl get pods | kubectl get secret a -o yaml | kubectl -n a exec b -- sh | kubectl config view --raw
+docker ps | docker run -it a sh | docker exec a sh | docker cp a:/x y
+npm run test | npm config list | npm exec x | npm token list
+cargo build | cargo login x
+go vet ./... | go env -w CC=./x | go generate ./...
+gcloud projects list | gcloud auth print-access-token
+az vm list | az account get-access-token
+psql -l | psql mydb '\\! id' | psql -At 'copy a to program x'
+redis-cli get a | redis-cli config get requirepass | redis-cli eval x 0
+terraform plan | terraform output -json | terraform console
+pip install x | pip config list
+heroku ps | heroku config
+vim x.txt | vim +!id x.txt
+less README.md | less +!id README.md
+gpg --verify x | gpg --export-secret-keys | gpg -d x
+openssl version | openssl rsa
+"""
+
+
+@pytest.mark.parametrize("row", NEEDS_NAMING.strip().splitlines())
+def test_a_prefix_rule_names_the_words_that_run_programs_or_print_credentials(here: Scene, row: str) -> None:
+    covered, *asked = row.split(" | ")
+    program = covered.split(" ")[0]
+    assert here.bash(covered, rules=Rules(allow=(f"bash({program} *)",))).kind == "allow"
+    for line in asked:
+        assert here.bash(line, rules=Rules(allow=(f"bash({program} *)",))).kind == "ask", line
+
+
+def test_a_rule_for_a_program_that_starts_another_names_that_one(here: Scene) -> None:
+    for line in ("timeout 5 sh -c id", "env FOO=a ./x", "xargs rm", "sudo -n id"):
+        assert here.bash(line, rules=Rules(allow=(f"bash({line.split()[0]} *)",))).kind == "ask", line
+    assert here.bash("timeout 5 make test", rules=Rules(allow=("bash(timeout 5 make *)",))).kind == "allow"
+    assert here.bash("gh auth status", rules=Rules(allow=("bash(gh auth status *)",))).kind == "allow"
+
+
 @pytest.mark.parametrize(
     ("rule", "line"),
     [

@@ -1,0 +1,116 @@
+"""Checks the scripts of sed, awk and jq: a harmless one prints, and neither runs programs nor opens other files."""
+
+import re
+from itertools import pairwise
+
+_ADDRESS = r"(?:\d+|\$|/(?:[^/\\\[\]\n]|\\[^\n])*/I?)"
+_RANGE = rf"\s*{_ADDRESS}?(?:\s*,\s*(?:{_ADDRESS}|[+~]\d+))?\s*!?\s*"
+_SED_COMMAND = re.compile(rf"{_RANGE}(?:[pPdDqQ=nNgGhHx]\s*(?:;|(?=\}})|$)|\{{)|\s*\}}\s*;?\s*", re.ASCII)
+_SED_SUBSTITUTE = re.compile(
+    rf"{_RANGE}s(?P<end>[/|#,@:%!_])(?P<old>(?:\\[^\n]|(?!(?P=end))[^\\\n])*)(?P=end)"
+    r"(?:\\[^\n]|(?!(?P=end))[^\\\n])*(?P=end)[gpiI\d]*\s*(?:;|(?=\})|$)",
+    re.ASCII,
+)
+"""A substitution without the flags that run a program or write a file (`e`, `w`)."""
+_OPEN_BRACKET = re.compile(r"\[\^?\]|\[[^\]]*$")
+"""A bracket that the delimiter of a substitution may be in. GNU and BSD disagree about it."""
+
+
+def sed_doubt(script: str) -> str:
+    """Return why a sed script is not harmless, or "" (GHSA-7mv8-j34q-vp7q)."""
+    at = 0
+    while at < len(script):
+        found = _SED_SUBSTITUTE.match(script, at) or _SED_COMMAND.match(script, at)
+        if not found or (
+            "old" in found.groupdict() and _OPEN_BRACKET.search(re.sub(r"\\.", "", found["old"]))
+        ):
+            return "its script does more than print lines"
+        at = found.end()
+    return "" if script.strip() else "its script is empty"
+
+
+_AWK_TOKEN = re.compile(
+    r"""(?P<space>[ ]+)|(?P<string>"(?:[^"\\\n]|\\[^\n])*")|(?P<number>\d+(?:\.\d+)?)|(?P<name>[A-Za-z_]\w*)
+    |(?P<open>[({\[])|(?P<close>[)}\]])|(?P<regex>/(?:[^/\\\n\[\]]|\\[^\n]|\[[^\]\[\\/\n]+\])+/)
+    |(?P<step>\+\+|--)|(?P<operator>&&|\|\||[=!<>]=|[-+*%]=|!~|[~!<>=?:,$+*%;-])""",
+    re.VERBOSE | re.ASCII,
+)
+_AWK_CALLED = frozenset(
+    {
+        *(
+            "length",
+            "substr",
+            "index",
+            "tolower",
+            "toupper",
+            "sprintf",
+            "int",
+            "match",
+            "gsub",
+            "sub",
+            "split",
+        ),
+        *("gensub", "print", "printf", "if", "for", "in"),
+    }
+)
+_AWK_NAMES = _AWK_CALLED | {
+    *("else", "next", "exit", "NR", "NF", "FNR", "FILENAME", "FS", "OFS", "RS", "ORS", "BEGIN", "END"),
+    *("RSTART", "RLENGTH"),
+}
+_AWK_OTHER = frozenset({"getline", "system", "function", "func", "return", "delete", "do", "while", "switch"})
+_PAIRS = {")": "(", "}": "{", "]": "["}
+
+
+def awk_doubt(program: str) -> str:
+    """Return why an awk program is not harmless, or "".
+
+    Its names are known ones and variables in lower case, and it has no `|`. A `>` in an action writes a file, unless
+    it is in parentheses, where it compares.
+    """
+    more = "its program does more than print"
+    tokens: list[tuple[str, str]] = []
+    at = 0
+    while at < len(program):
+        found = _AWK_TOKEN.match(program, at)
+        if not found:
+            return more
+        kind, at = found.lastgroup or "", found.end()
+        if kind == "regex" and tokens and tokens[-1][0] not in ("open", "operator") and tokens[-1][1] != "}":
+            return more  # it may be a division
+        if kind != "space":
+            tokens.append((kind, found[0]))
+    nesting = ""
+    for (kind, text), following in pairwise([*tokens, ("", "")]):
+        if kind == "open":
+            nesting += text
+        elif kind == "close":
+            if not nesting.endswith(_PAIRS[text]):
+                return more
+            nesting = nesting[:-1]
+        elif (kind == "name" and not _is_awk_name(text, called=following[1] == "(")) or (
+            text == ">" and "{" in nesting and nesting[-1] != "("
+        ):
+            return more
+    return more if nesting or not tokens else ""
+
+
+def _is_awk_name(name: str, *, called: bool) -> bool:
+    if called:
+        return name in _AWK_CALLED
+    return name in _AWK_NAMES or (
+        re.fullmatch(r"[a-z][a-z0-9_]*", name) is not None and name not in _AWK_OTHER
+    )
+
+
+_JQ_MORE = re.compile(
+    r"(?<![.\w])(?:import|include|env|input\w*|modulemeta|repeat|recurse|range|def|until|while|halt\w*)\b"
+    r"|\$(?![a-z]\w*)"
+)
+_JQ = re.compile(r"[\w.,:|()\[\]{}\"' ?<>=!+*/\\@$-]+")
+
+
+def jq_doubt(filter_: str) -> str:
+    """Return why a jq filter is not harmless, or ""; it may use modules, other inputs, variables or endless loops."""
+    return (
+        "" if _JQ.fullmatch(filter_) and not _JQ_MORE.search(filter_) else "its filter does more than select"
+    )
