@@ -40,6 +40,7 @@ class Paid:
     `cleared`: the part of the withheld tokens that the endpoint cleared itself. `fresh`: the part that this request
     would have sent for the first time. `again`: tokens of its prompt that were fetched because they had been
     withheld; `again_fresh`: those for the first time. `extra`: the response did nothing but fetch such tokens.
+    `is_partial`: it broke off, so its output is an estimate.
     """
 
     seq: int
@@ -56,6 +57,7 @@ class Paid:
     fresh: int = 0
     again: int = 0
     again_fresh: int = 0
+    is_partial: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +137,7 @@ def paid(
         elif isinstance(event, CompactionApplied):
             cleared = 0
         own = kind != "summary"
-        held, *others = (told(raw, record.seq) * own for raw in sums)
+        held, fresh, again, again_fresh = (told(raw, record.seq) * own for raw in sums)
         found.append(
             Paid(
                 record.seq,
@@ -149,7 +151,10 @@ def paid(
                 kind,
                 cleared,
                 record.seq in extra,
-                *others,
+                fresh,
+                again,
+                again_fresh,
+                is_partial=kind in ("cut", "stopped") or getattr(event, "stop_reason", "") == "interrupted",
             )
         )
         last = record.timestamp

@@ -55,10 +55,10 @@ def pruning_line(status: "Status | None", width: int) -> Content:
             forms = (f"endpoint cleared {cleared}", f"cleared {cleared}", "")
             left.append(Piece(forms, "$muted", 3, glue=" | "))
         if status and status.held:
-            held = one_line(status.held).partition(":")[
-                0
-            ]  # the line below shows how long the cache stays warm
-            left.append(Piece((f"{held} while the cache is warm", held), "$accent", 0, glue=" | "))
+            held, _, why = one_line(status.held).partition(": ")  # the line below shows the cache's lifetime
+            is_warm = why.startswith("cache warm")
+            words = (f"{held} until the cache is cold", f"{held} until cold") if is_warm else (held, "")
+            left.append(Piece(words, "$accent", 0, glue=" | "))
     about = "~" if status and status.estimated and part else ""
     right = [
         Piece((f"ctx {about}{share(part)}", f"{about}{share(part)}"), level(part), 8),

@@ -65,10 +65,12 @@ def test_pruning_that_is_off_says_so() -> None:
 def test_what_the_gate_holds_back_is_said_where_there_is_room() -> None:
     held = "held 31.0K: cache warm for 3m12s; pruning now costs ~$0.41"
     line = pruning_line(status(held=held), 150).plain
-    assert "| held 31.0K while the cache is warm" in line
+    assert "| held 31.0K until the cache is cold" in line
     assert "3m12s" not in line, "a figure that no tick changes"
-    assert "| held 31.0K  " in pruning_line(status(held=held), 95).plain
-    assert "| held 31.0K  " in pruning_line(status(held=held), 78).plain
+    assert "| held 31.0K until cold  " in pruning_line(status(held=held), 95).plain
+    assert "| held 31.0K until cold " in pruning_line(status(held=held), 78).plain
+    asked = "held until your next prompt: an edit now would drop thinking"
+    assert "| held until your next prompt  " in pruning_line(status(held=asked), 150).plain
 
 
 def test_an_estimate_carries_a_tilde_and_a_measured_figure_does_not() -> None:
