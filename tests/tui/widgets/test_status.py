@@ -58,6 +58,11 @@ def test_scanned_is_marked_until_the_endpoint_has_reported_enough_results() -> N
     assert pruning_line(status(rough=True, ledger=none), 78).plain.startswith("🔪 0 tool tokens scanned | ")
 
 
+def test_results_that_a_compaction_kept_are_named() -> None:
+    kept = replace(LEDGER, kept_results=3)
+    assert "| 8 protected + 3 kept by a compaction " in pruning_line(status(ledger=kept), 110).plain
+
+
 def test_pruning_that_is_off_says_so() -> None:
     assert pruning_line(status(pruning=False), 40).plain.startswith("🔪 off  ")
 
