@@ -24,9 +24,9 @@ class Ledger:
     answers that prunes dropped. pruned: net tokens withheld now. cleared: tokens that the endpoint is expected to
     clear from its copy of the next request; not part of `pruned`. held: the part of live results that was held back
     because they were too long; never sent, so not part of the others. protected: live results that the strategy would
-    not touch now. kept: whole results before the boundary, which a compaction kept and nothing prunes; not part of the
-    others. `spared` has the reasons by seq, computed on first use, which must be before the context changes.
-    balance: returns the savings and costs of pruning in USD, by public name, if prices are known.
+    not touch now. kept: whole results before the boundary, which a compaction kept and nothing prunes; they are not
+    part of the others. `spared` has the reasons by seq, computed on first use, which must be before the context
+    changes. balance: returns the savings and costs of pruning in USD, by public name, if prices are known.
     """
 
     scanned_tokens: int = 0

@@ -43,18 +43,14 @@ def pruning_line(status: "Status | None", width: int) -> Content:
         tilde = "~" if ledger and ledger.pruned_tokens else ""
         scanned = f"~{scanned}" if status and status.rough and ledger and ledger.scanned_tokens else scanned
         protected, kept = (ledger.protected_results, ledger.kept_results) if ledger else (0, 0)
-        also = f" + {kept} kept by a compaction" if kept else ""
+        spared = f"{protected} protected"
+        also = (f"{spared} + {kept} kept by a compaction", f"{spared} + {kept} kept") if kept else ()
         left = [
             Piece(
                 (f"🔪 {scanned} tool tokens scanned", f"🔪 {scanned} scanned", f"🔪 {scanned}"), "$muted", 2
             ),
             Piece((f"pruned {tilde}{pruned}", f"{tilde}{pruned}"), "$muted", 3, glue=" | "),
-            Piece(
-                (f"{protected} protected{also}", f"{protected} protected", f"{protected}", ""),
-                "$muted",
-                4,
-                glue=" | ",
-            ),
+            Piece((*also, spared, f"{protected}", ""), "$muted", 4, glue=" | "),
         ]
         if ledger and ledger.cleared_tokens:
             cleared = f"~{short(ledger.cleared_tokens)}"
