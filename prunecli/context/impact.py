@@ -14,7 +14,7 @@ from prunecli.context.economics import Break, Market, breaking
 from prunecli.context.exchange import Entry
 from prunecli.context.overlay import Overlay
 from prunecli.context.state import Context
-from prunecli.context.token_counts import TokenCounts
+from prunecli.context.token_counts import TokenCounts, altered
 from prunecli.context.tokens import NOTHING, total
 from prunecli.context.unseen import ThinkingSum
 from prunecli.figures import money
@@ -81,7 +81,7 @@ def impact(context: Context, events: Iterable[Event], market: Market, *, withhol
     appended = total(amount_of(context, event) for event in planned if isinstance(event, UserMessage))
     freed, withheld, spared = NOTHING.minus(appended), NOTHING, 0
     dropped = overlay.dropped()
-    shown = {seq: _planned(context.entries[seq], overlay, dropped) for seq in (*heads, *counts.altered)}
+    shown = {seq: _planned(context.entries[seq], overlay, dropped) for seq in (*heads, *altered(counts))}
     for head in heads.values():
         item = shown[head.seq]
         edits, memos, hidden = item.edits, item.memos, item.hidden
