@@ -73,7 +73,7 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect_]:
 
 def _of_turn(bill: Sequence[Turn], word: str, zone: tzinfo | None) -> Effect_:
     """Return the requests of the turn with this number. Raises UsageError for any other word."""
-    turn = next((turn for turn in bill if str(turn.number) == word), None)
+    turn = next((turn for turn in bill if str(turn.number) == word and not turn.is_compaction), None)
     if turn is None:
         raise UsageError(f"no turn {word!r} has a cost", "/cost lists the turns, /cost all every request")
     entries = list(zip(turn.responses, turn.effects, strict=True))
@@ -83,6 +83,8 @@ def _of_turn(bill: Sequence[Turn], word: str, zone: tzinfo | None) -> Effect_:
 
 def _name(turn: Turn) -> str:
     """Return the number and the beginning of a prompt."""
+    if turn.is_compaction:
+        return "compaction"
     columns = list(accumulate(1 + (east_asian_width(char) in "WF") for char in turn.words))
     fits = sum(column < _WORDS for column in columns)
     words = turn.words if columns[-1:] <= [_WORDS] else f"{turn.words[:fits].rstrip()}…"
@@ -113,7 +115,7 @@ def _row(name: str, entry: str, entries: Sequence[_Entry]) -> tuple[str, ...]:
         short(read),
         short(written),
         share(read / prompt) if prompt else "-",
-        short(sum(usage.output_tokens for usage in usages)),
+        "~" * any(one.is_partial for one in responses) + short(sum(usage.output_tokens for usage in usages)),
         _total(responses),
         f"~{short(sum(one.withheld for one in responses))}" if any(one.withheld for one in responses) else "",
         _saved(entries),

@@ -1,15 +1,19 @@
 """The order of entries: sorted lists, and the items once a summary has replaced a range."""
 
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeVar
 
+from prunecli.context.counted import Item
 from prunecli.context.exchange import Entry, Exchange
+from prunecli.context.token_counts import unsent
 from prunecli.model.events import CompactionApplied
 
 if TYPE_CHECKING:
     from prunecli.context.fold import Fold
 
+NOTHING_PLANNED: Mapping[int, Item] = MappingProxyType({})
 _Filed = TypeVar("_Filed", Entry, Exchange)
 
 
@@ -34,6 +38,15 @@ def _file(where: list[_Filed], what: _Filed, *, present: bool) -> None:
         where.insert(at, what)
     elif there and not present:
         del where[at]
+
+
+def known(context: "Fold", planned: Mapping[int, Item] = NOTHING_PLANNED) -> int:
+    """Return the number of leading items that are now, or as planned, as in the last request.
+
+    The endpoint has these in its cache while it is warm.
+    """
+    places = (context.position(seq) for seq in unsent(context.counts, planned) if context.is_shown(seq))
+    return min(places, default=len(context.items))
 
 
 def with_summary(items: Iterable[Entry], summary: Entry, event: CompactionApplied) -> list[Entry]:

@@ -35,25 +35,27 @@ class TokenCounts(EntryTokens):
         self.factor = 1.0
         self._preamble_raw = 0
         self._kept_out = KeptOut(self)
-        self._news: list[Report | int | tuple[float, int]] = []
-        self._has_prunes = False
+        self._news: list[Report | int | tuple[float, int] | None] = []
+        self._scale = Scale.of(self.factor, self._preamble_raw)
+        self._past: list[tuple[int, Scale]] = []
+        self._items: dict[int, Item] = {}
+        self._since_sent: dict[int, Item | None] = {}
+        self._left: dict[int, Item] | None = None
+        self._began = False
         self.clear()
 
     def clear(self) -> None:
-        """Forget all items and reports, but keep system prompt, tools, and the tokens kept out of past requests."""
-        if self._has_prunes and self._news:
-            self._settle()
-        self._has_prunes = False
-        self._kept_out.clear()
-        self._scale = Scale.of(self.factor, self._preamble_raw)
-        self._items: dict[int, Item] = {}
+        """Forget all items for a rewind, but keep what was learned: the scale, and the tokens kept out of past
+        requests."""
+        sent = {**self._items, **self._since_sent}
+        self._began = self._began or bool(sent)
+        self._left = {seq: item for seq, item in sent.items() if item is not None} if self._began else None
+        self._items = {}
         self._uncounted: dict[int, None] = {}
-        self._news = []
-        self._past: list[tuple[int, Scale]] = []
+        self._news.append(None)
         self._since: dict[int, Item | None] = {}
         self._at_sent: dict[int, Item | None] | None = None
-        self._since_sent: dict[int, Item | None] = {}
-        self._reported, self._prompt, self._clearing = NOTHING, 0, NO_CLEARING
+        self._since_sent = {}
         self._shares: dict[int, int] | None = None
         self._shown: Amount | None = None
         self._scanned = self._withheld = NOTHING
@@ -88,7 +90,6 @@ class TokenCounts(EntryTokens):
         Only `countable` items enter scanned and withheld. The model does not see the thinking of a `silent` answer.
         """
         item = Item(head, parts_of(head), edits, memos, hidden, countable, silent)
-        self._has_prunes = self._has_prunes or hidden or bool(edits)
         if not hidden:
             item.chars = sum([self.shown_chars(entry, edits.get(entry.seq)) for entry in item.parts])
             whole = [entry for entry in item.parts if entry.size[2] and entry.seq not in edits]
@@ -132,6 +133,12 @@ class TokenCounts(EntryTokens):
         self._at_sent = {seq: self._items.get(seq) for seq in self._since}
         self._since_sent = {}
 
+    def rewound(self) -> None:
+        """End a rewind: compare with the last request, which was on another branch."""
+        sent, self._left = self._left or {}, None
+        items = self._items.items()
+        self._since_sent = {seq: sent.get(seq) for seq, item in items if not item.is_same(sent.get(seq))}
+
     def as_sent(self, seq: int) -> None:
         """Record that, according to the endpoint, the last request showed this item as it is now counted."""
         if self._at_sent is not None:
@@ -150,7 +157,7 @@ class TokenCounts(EntryTokens):
             return
         changes = _changes(self._since, at_sent)
         self._since, self._since_sent, self._shown = self._since_sent, {}, None
-        self._news.append(Report(response, prompt_tokens, changes, clearing))
+        self._news.append(Report(response, prompt_tokens, changes, clearing, again=self._left is not None))
         if all(self.is_counted(item) for change in changes for item in change if item is not None):
             self._settle()
 
@@ -171,6 +178,9 @@ class TokenCounts(EntryTokens):
                     self._kept_out.attempted(news, self._scale)
                 case Report():
                     self._learn(news)
+                case None:
+                    self._reported, self._prompt, self._clearing = NOTHING, 0, NO_CLEARING
+                    self._kept_out.clear()
         self._news.clear()
         self._shares = None
 
@@ -179,11 +189,13 @@ class TokenCounts(EntryTokens):
         self._clearing, changes = report.clearing, report.changes
         prompt = report.prompt + self._clearing.tokens
         moved = total(self._moved(then, now) for then, now in changes)
-        if self._prompt and all(now is not None and now.grew_from(then) for then, now in changes):
-            self._scale = self._scale.grew(prompt - self._prompt, moved)
-        self._kept_out.reported(report, prompt - self._prompt if self._prompt else None, self._scale)
+        grown = prompt - self._prompt if self._prompt and not report.again else None
+        if grown is not None and all(now is not None and now.grew_from(then) for then, now in changes):
+            self._scale = self._scale.grew(grown, moved)
+        self._kept_out.reported(report, grown, self._scale)
         self._reported, self._prompt, self._shown = self._reported.plus(moved), prompt, None
-        self._scale = self._scale.reported(prompt, self._reported)
+        if not (self._past and report.response < self._past[-1][0]):  # not by another model
+            self._scale = self._scale.reported(prompt, self._reported)
 
     def _moved(self, then: Item | None, now: Item | None) -> Amount:
         return self.item_amount(now).minus(self.item_amount(then))
@@ -211,6 +223,13 @@ class TokenCounts(EntryTokens):
     def context_tokens(self) -> int:
         """Tokens of the whole next request with system and tools, as the endpoint counts them."""
         return self.scale.total(*self.shown) - sum(self.cleared.values())
+
+    @property
+    def is_reported(self) -> bool:
+        """Whether the endpoint has counted exactly this context: its last prompt, and the answer to it."""
+        if abs(self.scale.total(*self._reported) - self._prompt) > 1 or not self._prompt:
+            return False
+        return all(_is_told(self, then, self._items.get(seq)) for seq, then in self._since.items())
 
     @property
     def clearing(self) -> Clearing:
@@ -257,20 +276,6 @@ class TokenCounts(EntryTokens):
         """Return the scale for the model that gave this response."""
         scale = self.scale
         return next((past for until, past in self._past if response < until), scale)
-
-    def amount_as(
-        self,
-        head: Entry,
-        edits: Mapping[int, Edit],
-        memos: Sequence[Edit],
-        *,
-        hidden: bool,
-        silent: bool = False,
-    ) -> Amount:
-        """Return the tokens of an item under these edits."""
-        return self.item_amount(
-            Item(head, parts_of(head), edits, memos, hidden, countable=False, silent=silent)
-        )
 
     def shown_amount(self, entry: Entry, edit: Edit | None = None) -> Amount:
         """Return the tokens of an entry under an edit or as is, without thinking that the model does not see."""
@@ -336,6 +341,27 @@ class TokenCounts(EntryTokens):
         """Return the additional amount of an item that would be withheld under these edits."""
         item = Item(head, parts_of(head), edits, memos, hidden, countable=True)
         return self.withheld_by(item).minus(self.withheld_by(self._items[head.seq]))
+
+
+def _is_told(counts: TokenCounts, then: Item | None, now: Item | None) -> bool:
+    """Return whether an item is as in the last report, or an answer to it whose tokens were reported."""
+    if then is None and now is not None:
+        return now.head.kind == "assistant" and len(now.parts) == 1 and not any(counts.item_amount(now)[::2])
+    return now is not None and now.is_same(then)
+
+
+def unsent(counts: TokenCounts, planned: Mapping[int, Item]) -> Iterator[int]:
+    """Yield the items that the last request did not show as they are planned, or without a plan, as they are now."""
+    for seq in {**counts._since_sent, **planned}:
+        now = counts._items.get(seq)
+        item = planned.get(seq, now)
+        if item is not None and not item.is_same(counts._since_sent.get(seq, now)):
+            yield seq
+
+
+def altered(counts: TokenCounts) -> list[int]:
+    """Return the items that the last request showed otherwise."""
+    return [seq for seq, then in counts._since_sent.items() if then is not None and seq in counts._items]
 
 
 def state_of(counts: TokenCounts, item: Entry) -> tuple[object, ...]:

@@ -15,7 +15,7 @@ from prunecli.context.memo import Memo
 from prunecli.context.state import Context
 from prunecli.context.strategies.adaptive import HardClear, SoftTrim
 from prunecli.context.strategy import Chosen, Proposal, propose_all
-from prunecli.context.tokens import NOTHING, Amount, Chars4
+from prunecli.context.tokens import NOTHING, Amount, Chars4, total
 from prunecli.context.validate import validate
 from prunecli.context.view import View
 from prunecli.model.events import (
@@ -289,7 +289,7 @@ def recount(context: Context, one: Chosen) -> Any:
         counts.scale.tokens(*scanned),
         counts.scale.tokens(*withheld),
         len(kept),
-        counts.scale.tokens(sum(view.tokens(entry) for entry in kept)),
+        counts.scale.tokens(*total(map(counts.amount, kept))),
         told.context_tokens,
         WINDOW,
         held_tokens=counts.scale.tokens(sum(held)),

@@ -68,9 +68,8 @@ _HINT = (
 
 def legend(found: WindowMap) -> list[tuple[Part | None, str]]:
     """Return the parts present with their tokens, and the withheld tokens (part None)."""
-    mark = "" if found.measured else "~"
     items: list[tuple[Part | None, str]] = [
-        (part, f"{NAMES[part]} {mark if part not in ('free', 'reserve') else ''}{short(found.of(part))}")
+        (part, f"{NAMES[part]} {'~' if part not in ('free', 'reserve') else ''}{short(found.of(part))}")
         for part in PARTS
         if found.of(part)
     ]
@@ -96,7 +95,8 @@ def title(found: WindowMap, model: str, requests: int, doing: str) -> tuple[list
             3,
         ),
     ]
-    right = [Piece((f"{requests} request{'s' * (requests != 1)}", ""), "$muted", 1)]
+    sent = f"up to {requests} request{'s' * (requests != 1)}"
+    right = [Piece((f"carried by {sent}", sent, ""), "$muted", 1)]
     if doing:
         right.insert(0, Piece((doing, doing.partition(":")[0]), "$warning", 5))
     else:
