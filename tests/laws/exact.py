@@ -1,7 +1,7 @@
 """An endpoint with an exact prompt cache, and sessions played against it: what the figures are held against.
 
-A block takes `factor` times as many tokens as o200k_base finds in its texts, an image one for 750 pixels, thinking as
-many as its signature says.
+A block takes `factor` times as many tokens as o200k_base finds in its texts, an image one for 28 x 28 pixels,
+thinking as many as its signature says.
 The longest cached prefix is read, the rest is written. What was sent is cached up to each place where a user message
 ended, for `ttl_ms` behind the response. Thinking is bound to what stood before it and to the thinking before that:
 where it no longer fits it is dropped. Nothing here knows how prunecli estimates.
@@ -83,7 +83,7 @@ def images_of(block: Any) -> Iterator[int]:
                 yield from images_of(inner)
         case {"type": "image", "source": {"data": data}}:
             width, height = struct.unpack_from(">II", b64decode(data), 16)
-            yield width * height // 750
+            yield min(4_784, -(-width // 28) * -(-height // 28))
         case {"type": "document", "source": {"data": data}}:
             yield PAGE * b64decode(data)[-1]
         case _:
