@@ -128,11 +128,11 @@ def _unsent(context: Context) -> int:
 
 
 def _cached_behind(context: Context, seq: int) -> int:
-    """Return the cached tokens from this entry's message on, which a change here would invalidate."""
-    exchange = context.entries[seq].exchange if seq in context.entries else None
-    head = exchange.seq if exchange else seq
-    start = context.position(head) if context.is_shown(head) else 0
-    return context.counts.tokens_of(context.items[start : context.wire.item_at(context.wire.unchanged)])
+    """Return the cached tokens after the last prefix that the endpoint can still read after a change here."""
+    wire, group = context.wire, context.group_of(seq) if seq in context.entries else 0
+    stored = wire.stored_before(group), wire.stored_before(len(wire))
+    start, end = (0 if at is None else wire.item_at(at + 1) for at in stored)
+    return context.counts.tokens_of(context.items[start:end])
 
 
 def cold(context: Context, market: Market) -> str:

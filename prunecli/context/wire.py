@@ -18,6 +18,9 @@ from prunecli.model.requests import Role, WireMessage, link
 Source: TypeAlias = tuple[bytes, ...] | Entry
 """Canonical blocks, or the entry whose blocks are made together with the message."""
 
+_SAME = 0.98
+"""Reports of the same prefix differ by less than this factor."""
+
 Piece: TypeAlias = tuple[int, Source]
 """(seq, blocks)"""
 
@@ -92,6 +95,10 @@ class Wire:
         self._ends: list[int] = [0]
         self._sent = 0
         self._changed = 0
+        self._stored: dict[int, int] = {}
+        """The messages at whose ends the endpoint has stored a prefix, with its reported tokens, 0 if unknown."""
+        self._marks: Sequence[int] = ()
+        self._kept = 0
         self._before: dict[int, WireMessage | None] = {}
         """The messages of the last request that were laid out again since, by index; None for one never built."""
 
@@ -194,10 +201,30 @@ class Wire:
         last = len(self._ends) - 1
         return self._ends[min(end, last)] - self._ends[min(start, last)] if start < end else 0
 
-    def sent(self) -> None:
-        """Record that a request was sent, so that later changes count as new."""
-        self._sent = self._changed = len(self._groups)
+    def sent(self, marks: Sequence[int] = ()) -> None:
+        """Record that a request with these breakpoints was sent, so that later changes count as new."""
+        stored = {at: tokens for at, tokens in self._stored.items() if at < self._kept}
+        self._stored, self._marks = dict.fromkeys(marks, 0) | stored, marks
+        self._sent = self._changed = self._kept = len(self._groups)
         self._before = {}
+
+    def answered(self, read: int, stored: int) -> None:
+        """Record that the endpoint read this many tokens of the last request from its cache, and stored it up to
+        this many. Longer prefixes were no longer cached."""
+        alive = {at: tokens for at, tokens in self._stored.items() if tokens * _SAME <= read}
+        added = {at: self._stored.get(at) or read for at in self._marks}
+        self._stored = alive | added | dict.fromkeys(self._marks[-1:], stored)
+
+    def stored_before(self, group: int) -> int | None:
+        """Return the last message before this one at whose end the endpoint has stored an unchanged prefix.
+
+        If the log has no breakpoints, each message that once ended a request counts.
+        """
+        end = min(group, self.unchanged)
+        users = (at for at in range(end - 1, -1, -1) if self._groups[at].role == "user")
+        return (
+            max((at for at in self._stored if at < end), default=None) if self._stored else next(users, None)
+        )
 
     @property
     def unchanged(self) -> int:
@@ -214,6 +241,7 @@ class Wire:
         return len(self._groups)
 
     def _touch(self, group: int) -> None:
+        self._kept = min(self._kept, group)
         for at in range(group, min(self._changed, len(self._groups))):
             self._before[at] = self._groups[at].message
         self._changed = min(self._changed, group)
