@@ -202,7 +202,8 @@ def cache_marks(wire: Wire, messages: tuple[WireMessage, ...]) -> tuple[int, ...
     known = range(min(wire.unchanged, last) - 1, -1, -1)
     stable = next((index for index in known if messages[index].role == "user"), None)
     newest = last if messages and messages[last].role == "user" else None
-    return tuple(sorted({at for at in (wire.stored_before(last), stable, newest) if at is not None}))
+    stored = wire.group_at(wire.stored(wire.item_at(min(wire.unchanged, last)))) - 1
+    return tuple(sorted({at for at in (stored, stable, newest) if at is not None and at >= 0}))
 
 
 def sent(request: Request) -> RequestSent:

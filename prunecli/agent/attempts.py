@@ -1,21 +1,31 @@
 """Sends a request until it is answered, and records the cost of failed attempts.
 
 An endpoint reports the usage of the prompt when a response begins, and bills it even if the response fails. So an
-attempt that breaks off or is stopped costs its prompt. This is recorded once, as `AttemptBilled`, or as the usage of
-the partial answer if one is kept. An attempt that is refused before it begins reports nothing and costs nothing.
+attempt that breaks off or is stopped costs its prompt and its output until then. Most endpoints report output at
+the end, so the output is estimated from what was received. Both are recorded once: as `AttemptBilled`, or as usage
+of the partial answer if one is kept. An attempt that is refused before it begins reports nothing and costs nothing.
 """
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from prunecli.agent.journal import Journal
 from prunecli.agent.retry import RetryPolicy, Sleep
+from prunecli.context.tokens import from_words
 from prunecli.errors import NoSummaryNow, ProviderError
 from prunecli.model.events import AssistantMessage, AttemptBilled, BilledReason
 from prunecli.model.messages import Text, Usage
 from prunecli.model.requests import Request
-from prunecli.model.signals import Notice, RetryScheduled, StreamDiscarded, StreamStarted, TextDelta
+from prunecli.model.signals import (
+    Notice,
+    RetryScheduled,
+    StreamDiscarded,
+    StreamStarted,
+    TextDelta,
+    ThinkingDelta,
+    ToolCallDelta,
+)
 from prunecli.providers.provider import Begun, Provider, Response
 
 SUMMARY_TRIES = 3
@@ -34,6 +44,7 @@ class Attempts:
     spent: Callable[[Usage], None] = lambda _: None
     _model: str = ""
     _partial: list[str] = field(default_factory=list)
+    _received: list[str] = field(default_factory=list)
     _begun: Usage = Usage()
 
     async def until_answered(self, request: Request, *, summary: bool = False) -> Response:
@@ -53,12 +64,11 @@ class Attempts:
                         self._begun = event.usage
                         continue
                     streamed = True
-                    if isinstance(event, TextDelta):
-                        self._partial.append(event.text)
+                    self._receive(event)
                     self.session.tell(event)
                 raise AssertionError("a provider's stream ended without a response")
             except ProviderError as error:
-                self.bill("summary" if summary else "cut", self._begun)
+                self.bill("summary" if summary else "cut", self._so_far)
                 if streamed:
                     self.session.tell(StreamDiscarded())
                 wait = self.retry.wait(error, attempt, streamed=streamed, jitter=self.jitter())
@@ -77,15 +87,15 @@ class Attempts:
         """Record the attempt that the user stopped: as a partial answer if it has text, otherwise by its usage."""
         text = "".join(self._partial)
         if not text.strip():
-            self.bill("stopped", self._begun)
+            self.bill("stopped", self._so_far)
             return
-        partial = AssistantMessage((Text(text),), self._model, "interrupted", self._begun)
+        partial = AssistantMessage((Text(text),), self._model, "interrupted", self._so_far)
         self._forget()
         self.session.keep(partial)
 
     def stopped_summary(self) -> None:
         """Record the usage of a summary that was stopped by the user or cut off by another error."""
-        self.bill("summary", self._begun)
+        self.bill("summary", self._so_far)
 
     def bill(self, reason: BilledReason, usage: Usage) -> None:
         """Record the billed usage of an attempt without an answer, if the endpoint reported it."""
@@ -94,6 +104,20 @@ class Attempts:
             self.spent(usage)
             self.session.keep(AttemptBilled(self._model, usage, reason))
 
+    def _receive(self, event: TextDelta | ThinkingDelta | ToolCallDelta) -> None:
+        if isinstance(event, TextDelta):
+            self._partial.append(event.text)
+        self._received.append(event.json if isinstance(event, ToolCallDelta) else event.text)
+
+    @property
+    def _so_far(self) -> Usage:
+        """The usage reported so far, with at least the output that was received."""
+        output = round(self.session.context.counts.factor * from_words("".join(self._received)))
+        if not self._begun.prompt_tokens:
+            return self._begun
+        return replace(self._begun, output_tokens=max(self._begun.output_tokens, output))
+
     def _forget(self) -> None:
         self._partial.clear()
+        self._received.clear()
         self._begun = Usage()

@@ -70,7 +70,7 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect_]:
 
 def _of_turn(bill: Sequence[Turn], word: str, zone: tzinfo | None) -> Effect_:
     """Return the requests of the turn with this number. Raises UsageError for any other word."""
-    turn = next((turn for turn in bill if str(turn.number) == word), None)
+    turn = next((turn for turn in bill if str(turn.number) == word and not turn.is_compaction), None)
     if turn is None:
         raise UsageError(f"no turn {word!r} has a cost", "/cost lists the turns, /cost all every request")
     entries = list(zip(turn.responses, turn.effects, strict=True))
@@ -81,6 +81,8 @@ def _of_turn(bill: Sequence[Turn], word: str, zone: tzinfo | None) -> Effect_:
 def _name(turn: Turn) -> str:
     """Return the number and the beginning of a prompt."""
     words = turn.words if len(turn.words) <= _WORDS else f"{turn.words[: _WORDS - 1].rstrip()}…"
+    if turn.is_compaction:
+        return "compaction"
     return f"{turn.number} {words}" if turn.number else "before the first prompt"
 
 
@@ -108,7 +110,7 @@ def _row(name: str, entry: str, entries: Sequence[_Entry]) -> tuple[str, ...]:
         short(read),
         short(written),
         share(read / prompt) if prompt else "-",
-        short(sum(usage.output_tokens for usage in usages)),
+        "~" * any(one.is_partial for one in responses) + short(sum(usage.output_tokens for usage in usages)),
         _total(responses),
         f"~{short(sum(one.withheld for one in responses))}" if any(one.withheld for one in responses) else "",
         _saved(entries),

@@ -5,9 +5,21 @@ from dataclasses import replace
 
 from prunecli.commands.command import Effect, Say
 from prunecli.context.impact import impact
+from prunecli.context.state import Context
 from prunecli.errors import UsageError
 from prunecli.figures import short
+from prunecli.inspector.labels import restored
 from prunecli.runtime import Runtime
+
+
+def _undone(context: Context) -> str:
+    """Return a sentence about results that an undo restored; "" if there are none."""
+    if not (count := len(restored(context))):
+        return ""
+    those = (
+        "1 result that an undo restored is" if count == 1 else f"{count} results that an undo restored are"
+    )
+    return f". {those} left alone until after your next prompt; /redo or p in /context prunes anyway"
 
 
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
@@ -20,7 +32,7 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     context = runtime.session.context
     events, note = runtime.policy.forced(context)
     if not events:
-        return [Say(f"Nothing to prune: {note or 'no tool results yet'}")]
+        return [Say(f"Nothing to prune: {note or 'no tool results yet'}{_undone(context)}")]
     found = impact(context, events, runtime.policy.market)
     results = sum(event.messages_removed for event in events)
     amount = f"{results} result{'s' * (results != 1)}"

@@ -59,7 +59,7 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
         f"{money(sum(usd for _, usd in costs))}"
     )
     summary.append(f"re-reads   {again:>8} of pruned content")
-    live = runtime.session.context.pruns
+    live = {record.seq for record in runtime.session.context.live_pruns()}
     rows = tuple(
         _row(row, cost, runtime.setup.zone, in_force=row.undone or row.seq in live)
         for row, cost in zip(tracked, costs, strict=True)

@@ -3,17 +3,21 @@
 from collections.abc import Sequence
 
 from prunecli.commands.command import Effect, Say
-from prunecli.context.redo import redo
+from prunecli.context.redo import redo, undone
 from prunecli.figures import counted, short
+from prunecli.inspector.labels import withheld_by
+from prunecli.model.events import PrunApplied
 from prunecli.runtime import Runtime
 
 
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     """Redo the prunes that the last /undo restored."""
-    events = redo(runtime.policy.view(runtime.session.context), runtime.session.records)
-    for event in events:
-        runtime.emit(event)
-    if not events:
-        return [Say("Nothing to redo: the last prune is still in effect.")]
-    tokens = sum(event.tokens_removed for event in events)
-    return [Say(f"Redid {counted(len(events), 'prune')}, ~{short(tokens)} tokens pruned.")]
+    context = runtime.session.context
+    records = [runtime.emit(event) for event in redo(runtime.policy.view(context), runtime.session.records)]
+    if not records:
+        is_undone = undone(runtime.session.records)
+        restored = "the restored entries are pinned, compacted or in progress"
+        return [Say(f"Nothing to redo: {restored if is_undone else 'no /undo since the last prune'}.")]
+    prunes = [record for record in records if isinstance(record.event, PrunApplied)]
+    tokens = sum(withheld_by(context, record.seq) or 0 for record in prunes)
+    return [Say(f"Redid {counted(len(prunes), 'prune')}, ~{short(tokens)} tokens pruned.")]

@@ -27,6 +27,7 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
             "; ".join([cache_forms(effect.change)[0], bill_forms(effect.change)[0]]) if effect.change else ""
         )
         said = "; ".join(filter(None, (price, effect.thinking)))
-        return [Say(f"Restored in place and pinned: {named} ({back}); {said}.")]
+        whole = f" with all of {', '.join(map(str, plan.whole))}" if plan.whole else ""
+        return [Say(f"Restored in place and pinned: {named}{whole} ({back}); {said}.")]
     when = "after the current tool calls" if runtime.running else "at the end"
     return [Say(f"Restored {when} and pinned: {named} ({back}). No cache is lost.")]

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 
 from prunecli.commands.command import Effect, Say
+from prunecli.context.taking_back import undo
 from prunecli.errors import UsageError
-from prunecli.figures import short
+from prunecli.figures import counted, short
 from prunecli.inspector.labels import withheld_by
-from prunecli.model.events import PrunReverted
 from prunecli.runtime import Runtime
 from prunecli.runtime.entry_numbers import thinking_cost
 
@@ -24,8 +24,9 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
             f"no prune numbered {arguments} is in effect",
             "/prune-stats lists prunes by number; /restore restores single entries",
         )
-    event = PrunReverted(tuple(record.seq for record in reversed(chosen)))
-    thinking = thinking_cost(runtime, event)
-    tokens = -(withheld_by(runtime.session.context, runtime.emit(event).seq) or 0)
-    count = f"{len(chosen)} prune{'s' * (len(chosen) > 1)}"
-    return [Say(f"Undid {count}, ~{short(tokens)} tokens restored.{thinking}")]
+    events = undo(runtime.session.context, chosen)
+    thinking = thinking_cost(runtime, *events)
+    first, *_ = [runtime.emit(event) for event in events]
+    tokens = -(withheld_by(runtime.session.context, first.seq) or 0)
+    pins = "".join(f" Pinned again: {', '.join(map(str, event.seqs))}." for event in events[1:])
+    return [Say(f"Undid {counted(len(chosen), 'prune')}, ~{short(tokens)} tokens restored.{pins}{thinking}")]

@@ -38,6 +38,12 @@ class Item:
         """Return whether the content shown by `then` is still included unchanged."""
         return then is None or then.look == self.look
 
+    def is_same(self, other: "Item | None") -> bool:
+        """Return whether both show the same content, also if one was folded again after a rewind."""
+        if other is None or self.look != other.look:
+            return False
+        return [part.seq for part in self.parts] == [part.seq for part in other.parts]
+
     @property
     def look(self) -> tuple[object, ...]:
         """The edits on its parts."""
@@ -61,10 +67,12 @@ class Report:
 def output_tokens(entry: Entry) -> int:
     """Output tokens of an answer as reported, including hidden thinking; 0 if not plausible.
 
-    Some agents' files record the count at the start of the stream.
+    Some agents' files record the count at the start of the stream. That of an interrupted answer is estimated.
     """
     event = entry.event
-    if not isinstance(event, AssistantMessage) or event.usage.output_tokens * 10 < entry.size[0]:
+    if not isinstance(event, AssistantMessage) or event.stop_reason == "interrupted":
+        return 0
+    if event.usage.output_tokens * 10 < entry.size[0]:
         return 0
     return event.usage.output_tokens
 

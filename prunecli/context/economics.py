@@ -4,10 +4,13 @@ After a break, everything after it is written to the cache again instead of read
 longer read with each later request.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import ceil
 from typing import Literal, NamedTuple, TypeAlias
 
+from prunecli.context.counted import Item
+from prunecli.context.placing import known
 from prunecli.context.state import Context
 from prunecli.figures import countdown
 
@@ -83,8 +86,9 @@ class Market:
 class Break:
     """The effect of a change in the context on the prompt cache and the bill.
 
-    `rewritten`: cached tokens after the change that must be written again. `cost`: USD, once; `gain`: USD per request
-    from the next one on, negative if tokens come back; both None without prices. `cold` is the reason why nothing is
+    `rewritten`: cached tokens after the change that must be written again; below 0 if it takes back an edit that no
+    request has contained, so that as many need not be. `cost`: USD, once; `gain`: USD per request from the next one
+    on, negative if tokens come back; both None without prices. `cold` is the reason why nothing is
     cached, "" for a warm cache, which `warm` describes. `at_end`: the change only adds to the end, so no cached
     content changes.
     """
@@ -104,35 +108,31 @@ class Break:
         return max(1, ceil(self.cost / self.gain))
 
 
-def breaking(context: Context, first: int | None, before: int, after: int, market: Market) -> Break:
-    """Return the break caused by changing entry `first`; None if content is only appended.
+def breaking(
+    context: Context, planned: Mapping[int, Item], before: int, after: int, market: Market, *, at_end: bool
+) -> Break:
+    """Return the break caused by showing items as `planned`, or by content that is only appended.
 
     `before` and `after`: tokens of the whole next request without and with the change, each at the prices of its
-    length. Restored content is written to the cache once.
+    length. The endpoint has a prefix in its cache that it stored and the last request showed in this way; anything
+    else is written once.
     """
     still, saved = cold(context, market), before - after
-    rewritten = 0 if still or first is None else _cached_behind(context, first)
+    now, then = known(context), known(context, planned)
+    rewritten = 0
+    if not still:
+        read, reads = context.wire.stored(now), context.wire.stored(then)
+        mended = context.counts.tokens_as(context.items[read:reads], planned)
+        rewritten = context.counts.tokens_of(context.items[reads:read]) - mended
     cost = gain = None
     old, new = market.prices_for(before), market.prices_for(after)
     if old is not None and new is not None:
         cost = max(0, rewritten - saved) * new.extra
         if old != new and not still:  # new content is also written at other prices
-            cost = max(0.0, cost + _unsent(context) * (new.extra - old.extra))
+            unsent = context.counts.tokens_of(context.items[now:])
+            cost = max(0.0, cost + unsent * (new.extra - old.extra))
         gain = (before * old.read - after * new.read) / 1e6
-    return Break(rewritten, cost, gain, still, warmth(context, market), at_end=first is None)
-
-
-def _unsent(context: Context) -> int:
-    """Return the tokens of content that has not been in any request yet."""
-    return context.counts.tokens_of(context.items[context.wire.item_at(context.wire.unchanged) :])
-
-
-def _cached_behind(context: Context, seq: int) -> int:
-    """Return the cached tokens after the last prefix that the endpoint can still read after a change here."""
-    wire, group = context.wire, context.group_of(seq) if seq in context.entries else 0
-    stored = wire.stored_before(group), wire.stored_before(len(wire))
-    start, end = (0 if at is None else wire.item_at(at + 1) for at in stored)
-    return context.counts.tokens_of(context.items[start:end])
+    return Break(rewritten, cost, gain, still, warmth(context, market), at_end)
 
 
 def cold(context: Context, market: Market) -> str:

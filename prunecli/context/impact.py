@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from prunecli.context.again import amount_of
+from prunecli.context.counted import Item, parts_of
 from prunecli.context.economics import Break, Market, breaking
 from prunecli.context.exchange import Entry
 from prunecli.context.overlay import Overlay
@@ -80,11 +81,11 @@ def impact(context: Context, events: Iterable[Event], market: Market, *, withhol
     appended = total(amount_of(context, event) for event in planned if isinstance(event, UserMessage))
     freed, withheld, spared = NOTHING.minus(appended), NOTHING, 0
     dropped = overlay.dropped()
+    shown = {seq: _planned(context.entries[seq], overlay, dropped) for seq in (*heads, *counts.altered)}
     for head in heads.values():
-        edits, memos, hidden = overlay.of(head)
-        silent = head.seq in dropped or (head.kind == "assistant" and overlay.lacks(head.seq))
-        later = counts.amount_as(head, edits, memos, hidden=hidden, silent=silent)
-        freed = freed.plus(counts.amount_of([head]).minus(later))
+        item = shown[head.seq]
+        edits, memos, hidden = item.edits, item.memos, item.hidden
+        freed = freed.plus(counts.amount_of([head]).minus(counts.item_amount(item)))
         spared += _no_longer_cleared(counts, head, edits, hidden=hidden)
         if withholds and head.seq > context.boundary:
             withheld = withheld.plus(counts.withheld_as(head, edits, memos, hidden=hidden))
@@ -97,8 +98,15 @@ def impact(context: Context, events: Iterable[Event], market: Market, *, withhol
     lost, back = context.unseen.sum(moves.lost), context.unseen.sum(moves.back)
     if not heads and appended == NOTHING:
         return Impact(before, after, 0, None, lost, back)
-    change = breaking(context, min(heads, default=None), before, after, market)
+    change = breaking(context, shown, before, after, market, at_end=not heads)
     return Impact(before, after, counts.scale.tokens(*withheld), change, lost, back)
+
+
+def _planned(head: Entry, overlay: Overlay, dropped: frozenset[int]) -> Item:
+    """Return an item as it would be shown."""
+    edits, memos, hidden = overlay.of(head)
+    silent = head.seq in dropped or (head.kind == "assistant" and overlay.lacks(head.seq))
+    return Item(head, parts_of(head), edits, memos, hidden, countable=False, silent=silent)
 
 
 def _no_longer_cleared(counts: TokenCounts, head: Entry, edits: Mapping[int, Edit], *, hidden: bool) -> int:

@@ -4,11 +4,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 
 from prunecli.context.clearing import Clearing
+from prunecli.context.exchange import Entry
 from prunecli.context.overlay import Overlay
+from prunecli.context.state import Context
 from prunecli.context.strategy import Chosen, Proposal, propose_all
 from prunecli.context.tokens import total
 from prunecli.context.view import View
-from prunecli.figures import short
+from prunecli.figures import counted, short
 from prunecli.model.edits import Edit
 from prunecli.model.events import PrunApplied, PruneSource
 from prunecli.model.messages import Json
@@ -22,8 +24,9 @@ class Ledger:
     answers that prunes dropped. pruned: net tokens withheld now. cleared: tokens that the endpoint is expected to
     clear from its copy of the next request; not part of `pruned`. held: the part of live results that was held back
     because they were too long; never sent, so not part of the others. protected: live results that the strategy would
-    not touch now. `spared` has the reasons by seq, computed on first use, which must be before the context changes.
-    balance: returns the savings and costs of pruning in USD, by public name, if prices are known.
+    not touch now. kept: whole results before the boundary, which a compaction kept and nothing prunes; they are not
+    part of the others. `spared` has the reasons by seq, computed on first use, which must be before the context
+    changes. balance: returns the savings and costs of pruning in USD, by public name, if prices are known.
     """
 
     scanned_tokens: int = 0
@@ -36,6 +39,8 @@ class Ledger:
     cleared_tool_uses: int = 0
     held_tokens: int = 0
     held_results: int = 0
+    kept_tokens: int = field(default=0, compare=False)
+    kept_results: int = field(default=0, compare=False)
     spared: Mapping[int, str] = field(default_factory=dict, compare=False)
     balance: Callable[[], Mapping[str, Json]] = field(default=dict, compare=False)
 
@@ -47,8 +52,9 @@ class Ledger:
     @property
     def protected_words(self) -> str:
         """The protected tokens in words: `6.5K tokens in 1 result`."""
-        count = self.protected_results
-        return f"{short(self.protected_tokens)} tokens in {count} result{'s' * (count != 1)}"
+        said = _in_results(self.protected_tokens, self.protected_results)
+        kept = _in_results(self.kept_tokens, self.kept_results)
+        return f"{said}, besides {kept} kept by a compaction" if self.kept_results else said
 
     @property
     def held_words(self) -> str:
@@ -75,6 +81,7 @@ def ledger(view: View, chosen: Sequence[Chosen]) -> Ledger:
     touched = _touched(view, proposals)
     protected = [amounts[entry] for entry in view.results if entry.seq not in touched]
     held = [entry.held_tokens for entry in view.results if entry.spilled]
+    kept = [counts.amount(entry) for entry in _kept(view.context)] if view.context.boundary >= 0 else []
     scale = counts.scale
     return Ledger(
         scale.tokens(*counts.scanned),
@@ -86,8 +93,22 @@ def ledger(view: View, chosen: Sequence[Chosen]) -> Ledger:
         *counts.clearing,
         scale.tokens(sum(held)),
         len(held),
+        scale.tokens(*total(kept)),
+        len(kept),
         _Spared(view, proposals, touched),
     )
+
+
+def _in_results(tokens: int, count: int) -> str:
+    return f"{short(tokens)} tokens in {counted(count, 'result')}"
+
+
+def _kept(context: Context) -> Iterator[Entry]:
+    """Yield the results that a compaction kept and the next request shows whole."""
+    for item in context.items:
+        if item.seq < context.boundary and not (item.exchange and context.dropped(item.exchange)):
+            parts = item.exchange.results if item.exchange else [item]
+            yield from (part for part in parts if part.prunable and context.text_edit(part.seq) is None)
 
 
 def _touched(view: View, proposals: Sequence[Proposal]) -> set[int]:

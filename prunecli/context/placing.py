@@ -1,9 +1,10 @@
 """The order of entries: sorted lists, and the items once a summary has replaced a range."""
 
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
+from prunecli.context.counted import Item
 from prunecli.context.exchange import Entry, Exchange
 from prunecli.model.events import CompactionApplied
 
@@ -34,6 +35,15 @@ def _file(where: list[_Filed], what: _Filed, *, present: bool) -> None:
         where.insert(at, what)
     elif there and not present:
         del where[at]
+
+
+def known(context: "Fold", planned: Mapping[int, Item] | None = None) -> int:
+    """Return the number of leading items that are now, or as planned, as in the last request.
+
+    The endpoint has these in its cache while it is warm.
+    """
+    unsent = (context.position(seq) for seq in context.counts.unsent(planned) if context.is_shown(seq))
+    return min(unsent, default=len(context.items))
 
 
 def with_summary(items: Iterable[Entry], summary: Entry, event: CompactionApplied) -> list[Entry]:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from prunecli.context.exchange import Entry
+from prunecli.context.placing import known
 from prunecli.context.reads import Lines, changes_files, file_of, lines_shown, shows_file
 from prunecli.context.tokens import NOTHING, Amount
 from prunecli.model import requests
@@ -19,7 +20,7 @@ from prunecli.model.events import (
     Attached,
     AttemptBilled,
     CompactionApplied,
-    Event,
+    Pinned,
     PrunApplied,
     PrunReverted,
     Record,
@@ -106,18 +107,20 @@ class Fetch(NamedTuple):
 class PruneHistory:
     """The rows so far, by the seq of their record, and the fetches of withheld content.
 
-    `news`: the seqs of rows that the last record changed.
+    `news`: the seqs of rows that the last record changed. `unpinned`: the pins that manual prunes removed, by prune.
     """
 
     def __init__(self) -> None:
         self.rows: dict[int, PruneStats] = {}
         self.fetches: list[Fetch] = []
         self.news: list[int] = []
+        self.unpinned: dict[int, tuple[int, ...]] = {}
+        self._unpinning: tuple[int, tuple[int, ...]] = -1, ()
         self._held: dict[int, int] = {}
         self._pending: list[int] = []
         self._reported = 0
-        self._before = self._first = self._known = 0
-        self._unsent: dict[int, int] = {}
+        self._before = self._cached = 0
+        self._unsent: set[int] = set()
         self._heads: list[int] = []
         self._withheld = NOTHING
         self._out: set[int] = set()
@@ -132,8 +135,7 @@ class PruneHistory:
                 self._before = context.counts.context_tokens
                 self._heads = _heads_of(record.event, context)
                 self._withheld = context.counts.withheld_of(self._heads)
-                places = (context.position(seq) for seq in self._heads if context.is_shown(seq))
-                self._first = min(places, default=len(context.items))
+                self._cached = known(context)
             case (
                 AssistantMessage(usage=usage) | CompactionApplied(usage=usage) | AttemptBilled(usage=usage)
             ) if self._pending and usage.prompt_tokens and getattr(record.event, "reason", "") != "task":
@@ -147,17 +149,21 @@ class PruneHistory:
             case PrunApplied(source, edits, strategy) as event:
                 said = (source, strategy or "", event.reason)
                 self._note(record, context, said)
+                if self._unpinning[0] == record.seq - 1 and source == "user" and strategy is None:
+                    self.unpinned[record.seq] = self._unpinning[1]
                 for edit in edits:
                     if edit.kind in ("clear", "trim", "drop") and context.in_force(record.seq, edit):
                         self._take(context.entries[edit.seq])
             case PrunReverted(seqs):
                 self._note(record, context, ("user", "", f"undid {', '.join(map(str, seqs))}"), undone=True)
+            case Pinned(seqs, pinned=False):
+                self._unpinning = record.seq, seqs
             case RequestSent():
                 self._sent(record, context)
             case AssistantMessage(usage=usage) if usage.prompt_tokens:
                 self._reported = usage.prompt_tokens
             case CompactionApplied() | Rewound() | SettingChanged(requests.PREAMBLE):
-                self._reported = self._known = 0  # these records break the cache themselves
+                self._reported = 0  # these records break the cache themselves
             case ToolResult(is_error=False) if record.seq in context.entries:
                 self._came(context.entries[record.seq], context)
             case UserMessage(attached=Attached()) if record.seq in context.entries:
@@ -173,9 +179,9 @@ class PruneHistory:
         self, record: Record, context: "Fold", said: tuple[str, str, str], *, undone: bool = False
     ) -> None:
         before, after = self._before, context.counts.context_tokens
-        is_moot = undone and self._take_back(record.event)
-        behind = [] if is_moot else context.items[self._first : min((self._known, *self._unsent.values()))]
-        last = context.last_response
+        if undone:
+            self._forget_moot(context)
+        behind, last = context.items[known(context) : self._cached], context.last_response
         self.rows[record.seq] = PruneStats(
             record.seq,
             record.timestamp,
@@ -190,24 +196,21 @@ class PruneHistory:
             withheld=context.counts.withheld_of(self._heads).minus(self._withheld),
         )
         self.news.append(record.seq)
-        if not is_moot:
-            self._pending.append(record.seq)
-            self._unsent[record.seq] = self._first
+        self._pending.append(record.seq)
+        if not undone:
+            self._unsent.add(record.seq)
 
-    def _take_back(self, event: Event) -> bool:
-        """Return whether an undo concerns only prunes that were never in a request, so neither they nor the undo cost
-        anything."""
-        seqs = dict.fromkeys(event.seqs if isinstance(event, PrunReverted) else ())
-        if not seqs or any(seq not in self._unsent for seq in seqs):
-            return False
-        for seq in seqs:
-            del self._unsent[seq]
-            self._pending.remove(seq)
-            self.rows[seq] = replace(self.rows[seq], rewritten=0)
-        return True
+    def _forget_moot(self, context: "Fold") -> None:
+        """Make prunes free that were taken back before any request contained them."""
+        for seq in sorted(self._unsent):
+            prun = context.pruns.get(seq)
+            edits = prun.event.edits if prun and isinstance(prun.event, PrunApplied) else ()
+            if not any(context.in_force(seq, edit) for edit in edits):
+                self._unsent.discard(seq)
+                self.rows[seq] = replace(self.rows[seq], rewritten=0)
+                self.news.append(seq)
 
     def _sent(self, record: Record, context: "Fold") -> None:
-        self._known = len(context.items)
         self._unsent.clear()
         last = context.last_response
         for seq in self._pending:
@@ -227,8 +230,9 @@ class PruneHistory:
         else:
             stayed = self._reported - sum(row.tokens_before - row.tokens_after for row in rows)
             missed = max(0, min(stayed, event.usage.prompt_tokens) - read)
-            known = self._reported > 0 and context.last_model == event.model
-            shares = _shared(missed if known else 0, [row.rewritten for row in rows])
+            is_known = self._reported > 0 and context.last_model == event.model
+            weights = [row.rewritten for row in rows]
+            shares = _shared(missed if is_known and any(weights) else 0, weights)
             found = [
                 replace(row, rewritten=part, measured=True) for row, part in zip(rows, shares, strict=True)
             ]

@@ -2,19 +2,20 @@
 
 from collections.abc import Iterable, Sequence
 
+from prunecli.context.exchange import Entry, Exchange
 from prunecli.context.ledger import prun_applied
 from prunecli.context.state import RESTORED
 from prunecli.context.todo_list import CURRENT
 from prunecli.context.view import View
-from prunecli.model.events import PrunApplied, PrunReverted, Record
+from prunecli.model.events import Pinned, PrunApplied, PrunReverted, Record
 
 REDONE = "the user wanted it again"
 
 
-def undone(records: Iterable[Record]) -> tuple[PrunApplied, ...]:
-    """Return the prunes reverted by the newest undo and not redone; () after another prune."""
+def undone(records: Iterable[Record]) -> tuple[tuple[int, PrunApplied], ...]:
+    """Return the prunes reverted by the newest undo and not redone, with their numbers; () after another prune."""
     applied: dict[int, PrunApplied] = {}
-    stack: list[tuple[PrunApplied, ...]] = []
+    stack: list[tuple[tuple[int, PrunApplied], ...]] = []
     for record in records:
         match record.event:
             case PrunApplied(reason=reason) as event:
@@ -25,20 +26,26 @@ def undone(records: Iterable[Record]) -> tuple[PrunApplied, ...]:
                     stack[-1] = stack[-1][1:]
                     del stack[len(stack) - (not stack[-1]) :]
             case PrunReverted(seqs):
-                back = tuple(applied[seq] for seq in sorted(seqs) if seq in applied)
+                back = tuple((seq, applied[seq]) for seq in sorted(seqs) if seq in applied)
                 stack += [back] if back else []
             case _:
                 pass
     return stack[-1] if stack else ()
 
 
-def redo(view: View, records: Sequence[Record]) -> list[PrunApplied]:
-    """Return the events that redo the prunes of the newest undo, as far as they are still possible."""
-    events: list[PrunApplied] = []
-    for event in undone(records):
-        edits = [edit for edit in event.edits if edit.kind == "memo" or _may(view, edit.seq)]
+def redo(view: View, records: Sequence[Record]) -> list[PrunApplied | Pinned]:
+    """Return the events that redo the prunes of the newest undo, as far as they are still possible.
+
+    Pins that such a prune removed, and its undo restored, are removed again.
+    """
+    events: list[PrunApplied | Pinned] = []
+    for prun, event in undone(records):
+        unpinned = view.context.prune_history.unpinned.get(prun, ())
+        edits = [edit for edit in event.edits if edit.kind == "memo" or _may(view, edit.seq, unpinned)]
         if all(edit.kind == "memo" for edit in edits):
             continue
+        if unpinned:
+            events.append(Pinned(unpinned, pinned=False))
         events.append(
             prun_applied(view, "user", edits, strategy=event.strategy, memo=event.memo, reason=REDONE)
         )
@@ -46,10 +53,19 @@ def redo(view: View, records: Sequence[Record]) -> list[PrunApplied]:
     return events
 
 
-def _may(view: View, seq: int) -> bool:
-    """Return whether an entry can be pruned again: it is shown, and neither pinned nor in progress."""
+def _may(view: View, seq: int, unpinned: Sequence[int]) -> bool:
+    """Return whether an entry can be pruned again: it is shown, and neither pinned since nor in progress."""
     entry = view.context.entries.get(seq)
     if entry is None or not view.shows(entry):
         return False
     target = entry.exchange if entry.exchange and entry.kind == "assistant" else entry
-    return view.locked(target) in ("", RESTORED, CURRENT)
+    why = view.locked(target)
+    if why == "pinned":
+        parts = target.entries if isinstance(target, Exchange) else [entry, _head(entry)]
+        pins = {part.seq for part in parts} & view.context.pinned
+        return pins <= set(unpinned) and not view.in_progress(target)
+    return why in ("", RESTORED, CURRENT)
+
+
+def _head(entry: Entry) -> Entry:
+    return entry.exchange.head if entry.exchange else entry

@@ -222,9 +222,11 @@ class Context:
 
     def _rewind(self, seq: int, to_seq: int) -> None:
         reader, lineage = self.thoughts.reader, self._lineage.rewind(seq, to_seq)
+        sent = self.counts.last_sent()
         self._clear()
         for earlier in lineage:
             self._fold(earlier)
+        self.counts.follow(sent)
         self.thoughts.back(reader)
         self.unseen.update(seq)
 

@@ -132,6 +132,16 @@ class TokenCounts(EntryTokens):
         self._at_sent = {seq: self._items.get(seq) for seq in self._since}
         self._since_sent = {}
 
+    def last_sent(self) -> dict[int, Item]:
+        """Return the items as the last request showed them."""
+        found = {**self._items, **self._since_sent}
+        return {seq: item for seq, item in found.items() if item is not None}
+
+    def follow(self, sent: Mapping[int, Item]) -> None:
+        """Compare with the last request, which was on another branch and showed these items."""
+        items = self._items.items()
+        self._since_sent = {seq: sent.get(seq) for seq, item in items if not item.is_same(sent.get(seq))}
+
     def as_sent(self, seq: int) -> None:
         """Record that, according to the endpoint, the last request showed this item as it is now counted."""
         if self._at_sent is not None:
@@ -258,19 +268,23 @@ class TokenCounts(EntryTokens):
         scale = self.scale
         return next((past for until, past in self._past if response < until), scale)
 
-    def amount_as(
-        self,
-        head: Entry,
-        edits: Mapping[int, Edit],
-        memos: Sequence[Edit],
-        *,
-        hidden: bool,
-        silent: bool = False,
-    ) -> Amount:
-        """Return the tokens of an item under these edits."""
-        return self.item_amount(
-            Item(head, parts_of(head), edits, memos, hidden, countable=False, silent=silent)
-        )
+    def unsent(self, planned: Mapping[int, Item] | None = None) -> Iterator[int]:
+        """Yield the items that the last request did not show as they are now, or as they are planned."""
+        for seq in {**self._since_sent, **(planned or {})}:
+            now = self._items.get(seq)
+            item = planned.get(seq, now) if planned else now
+            if item is not None and not item.is_same(self._since_sent.get(seq, now)):
+                yield seq
+
+    @property
+    def altered(self) -> list[int]:
+        """The items that the last request showed otherwise."""
+        return [seq for seq, then in self._since_sent.items() if then is not None and seq in self._items]
+
+    def tokens_as(self, items: Iterable[Entry], planned: Mapping[int, Item]) -> int:
+        """Return the tokens of these items as planned; those without a plan as they are."""
+        found = (planned.get(item.seq, self._items.get(item.seq)) for item in items)
+        return self.scale.tokens(*total(map(self.item_amount, found)))
 
     def shown_amount(self, entry: Entry, edit: Edit | None = None) -> Amount:
         """Return the tokens of an entry under an edit or as is, without thinking that the model does not see."""

@@ -96,7 +96,7 @@ class Wire:
         self._sent = 0
         self._changed = 0
         self._stored: dict[int, int] = {}
-        """The messages at whose ends the endpoint has stored a prefix, with its reported tokens, 0 if unknown."""
+        """The prefixes that the endpoint has stored: by their number of items, the reported tokens, 0 if unknown."""
         self._marks: Sequence[int] = ()
         self._kept = 0
         self._before: dict[int, WireMessage | None] = {}
@@ -203,28 +203,23 @@ class Wire:
 
     def sent(self, marks: Sequence[int] = ()) -> None:
         """Record that a request with these breakpoints was sent, so that later changes count as new."""
-        stored = {at: tokens for at, tokens in self._stored.items() if at < self._kept}
-        self._stored, self._marks = dict.fromkeys(marks, 0) | stored, marks
-        self._sent = self._changed = self._kept = len(self._groups)
+        self._marks = [self.item_at(at + 1) for at in marks]
+        stored = {items: tokens for items, tokens in self._stored.items() if items <= self._kept}
+        self._stored, self._kept = dict.fromkeys(self._marks, 0) | stored, len(self._items)
+        self._sent = self._changed = len(self._groups)
         self._before = {}
 
     def answered(self, read: int, stored: int) -> None:
         """Record that the endpoint read this many tokens of the last request from its cache, and stored it up to
         this many. Longer prefixes were no longer cached."""
-        alive = {at: tokens for at, tokens in self._stored.items() if tokens * _SAME <= read}
-        added = {at: self._stored.get(at) or read for at in self._marks}
+        alive = {items: tokens for items, tokens in self._stored.items() if tokens * _SAME <= read}
+        added = {items: self._stored.get(items) or read for items in self._marks}
         self._stored = alive | added | dict.fromkeys(self._marks[-1:], stored)
 
-    def stored_before(self, group: int) -> int | None:
-        """Return the last message before this one at whose end the endpoint has stored an unchanged prefix.
-
-        If the log has no breakpoints, each message that once ended a request counts.
-        """
-        end = min(group, self.unchanged)
-        users = (at for at in range(end - 1, -1, -1) if self._groups[at].role == "user")
-        return (
-            max((at for at in self._stored if at < end), default=None) if self._stored else next(users, None)
-        )
+    def stored(self, items: int) -> int:
+        """Return how many of these leading items are in the longest prefix that the endpoint has stored; all of them
+        if the log has no breakpoints."""
+        return max((known for known in self._stored if known <= items), default=0) if self._stored else items
 
     @property
     def unchanged(self) -> int:
@@ -241,7 +236,7 @@ class Wire:
         return len(self._groups)
 
     def _touch(self, group: int) -> None:
-        self._kept = min(self._kept, group)
+        self._kept = min(self._kept, self.item_at(group))
         for at in range(group, min(self._changed, len(self._groups))):
             self._before[at] = self._groups[at].message
         self._changed = min(self._changed, group)

@@ -287,7 +287,9 @@ def cache_forms(change: Break) -> tuple[str, ...]:
         return ("cache unchanged", "no cache lost", "")
     if change.cold:
         return (f"cache unchanged ({change.cold})", "no cache lost", "")
-    if change.rewritten <= 0:
+    if change.rewritten < 0:
+        return ("no cache lost: not sent yet", "no cache lost", "")
+    if not change.rewritten:
         return ("no more cache lost: already broken here", "no more cache lost", "")
     again = f"{short(change.rewritten)} of cache rewritten"
     return (f"{again} ({change.warm})", again, f"cache −{short(change.rewritten)}")

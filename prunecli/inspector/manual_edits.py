@@ -14,6 +14,7 @@ from prunecli.context.exchange import Entry, Exchange
 from prunecli.context.ledger import prun_applied
 from prunecli.context.prun import MAX_MEMO_CHARS, entry_ranges
 from prunecli.context.state import RESTORED, Context
+from prunecli.context.taking_back import undo
 from prunecli.context.todo_list import CURRENT
 from prunecli.context.view import View
 from prunecli.inspector.labels import Key
@@ -32,13 +33,15 @@ BY_HAND = "by hand"
 class Plan:
     """The events that an edit would record, and a short description.
 
-    Without events, `refusal` is the reason. `entries` are the restored ones.
+    Without events, `refusal` is the reason. `entries` are the restored ones, `whole` the dropped exchanges that must
+    come back with them.
     """
 
     events: tuple[Event, ...] = ()
     what: str = ""
     refusal: str = ""
     entries: tuple[int, ...] = ()
+    whole: tuple[int, ...] = ()
 
     @property
     def allowed(self) -> bool:
@@ -272,18 +275,20 @@ def in_place(context: Context, seqs: Sequence[int]) -> Plan:
     A result of a dropped exchange brings back the whole exchange.
     """
     targets: dict[int, None] = {}
+    named: dict[int, None] = {}
     for seq in seqs:
         exchange = context.entries[seq].exchange
-        if exchange and context.dropped(exchange):
-            targets[exchange.seq] = None
-        if context.edits_of(seq):
-            targets[seq] = None
+        found = [exchange.seq] if exchange and context.dropped(exchange) else []
+        found += [seq] if context.edits_of(seq) else []
+        targets.update(dict.fromkeys(found))
+        named.update(dict.fromkeys([seq] if found else []))
     if not targets:
         held = any(context.entries[seq].spilled for seq in seqs)
         return refused("never sent whole: restore it at the end" if held else "nothing pruned here")
-    found = tuple(targets)
-    what = f"restore and pin {_entries(found)} in place"
-    return Plan((PrunReverted(found),), what, entries=found)
+    whole = tuple(seq for seq in targets if seq not in named)
+    with_it = f" with all of {_entries(whole)}" if whole else ""
+    what = f"restore and pin {_entries(tuple(named))} in place{with_it}"
+    return Plan((PrunReverted(tuple(targets)),), what, entries=tuple(named), whole=whole)
 
 
 def _below(view: View, outline: Outline, key: Key) -> list[int]:
@@ -318,7 +323,9 @@ def _undo(view: View) -> Plan:
         return refused("no prune to undo")
     who = {"model": "the model's", "user": "your", "strategy": f"{event.strategy or 'a strategy'}'s"}
     count = f"{event.messages_removed} entr{'y' if event.messages_removed == 1 else 'ies'}"
-    return Plan((PrunReverted((live[-1].seq,)),), f"undo {who[event.source]} last prune ({count})")
+    events = undo(view.context, live[-1:])
+    pins = ", and pin again" if len(events) > 1 else ""
+    return Plan(events, f"undo {who[event.source]} last prune ({count}){pins}")
 
 
 # Pins --------------------------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
 
+from prunecli.context.counted import Item, parts_of
 from prunecli.context.exchange import Entry, Exchange
 from prunecli.context.placing import covers, place, words_behind, words_left
 from prunecli.context.shown import shown
@@ -195,7 +196,7 @@ class History:
         texts = {part.seq: edit for part in parts if (edit := edits.text_edit(part.seq))}
         memos = edits.memos_at(item.exchange) if item.exchange else []
         hidden = item.exchange is not None and edits.dropped(item.exchange)
-        amount = self._counts.amount_as(item, texts, memos, hidden=hidden)
+        amount = self._counts.item_amount(Item(item, parts_of(item), texts, memos, hidden, countable=False))
         return self._counts.scale.tokens(*amount)
 
     def messages(self, start: int) -> tuple[WireMessage, ...]:

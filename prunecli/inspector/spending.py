@@ -5,7 +5,7 @@ with the whole previous request in the cache, if it was warm. The difference in 
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -18,8 +18,6 @@ from prunecli.model.events import (
     AttemptBilled,
     BilledReason,
     CompactionApplied,
-    PrunApplied,
-    PrunReverted,
     Record,
     RequestSent,
 )
@@ -35,11 +33,13 @@ class Paid:
     """One response, or an attempt that was billed without one; `cost` in USD, None for an unknown price.
 
     `withheld`: tokens that pruning kept out of its request, including those of results that were sent in part.
-    `edited`: there was a prune or a revert since the previous request. `idle_ms`: time from the previous response to
+    `edited`: other edits are in force than in the previous request. `kept`: the tokens that a rewind since then left,
+    with those withheld, None without a rewind. `idle_ms`: time from the previous response to
     this request, None for the first one. `kind`: an answer, a summary, or the reason why an attempt has no answer.
     `cleared`: the part of the withheld tokens that the endpoint cleared itself. `fresh`: the part that this request
     would have sent for the first time. `again`: tokens of its prompt that were fetched because they had been
     withheld; `again_fresh`: those for the first time. `extra`: the response did nothing but fetch such tokens.
+    `is_partial`: it broke off, so its output is an estimate.
     """
 
     seq: int
@@ -56,6 +56,8 @@ class Paid:
     fresh: int = 0
     again: int = 0
     again_fresh: int = 0
+    is_partial: bool = False
+    kept: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,17 +108,16 @@ def paid(
     `withheld` returns the tokens that prunes kept out of a response's request. `told` converts raw tokens of results
     to those of a response's model. `fetches` are the results that were fetched again. Costs O(records).
     """
-    found, extra, edited = list[Paid](), _only_fetching(fetches), False
+    found, extra, rows = list[Paid](), _only_fetching(fetches), dict[int, Paid]()
     live = HeldBack({one.seq: one.raw for one in fetches})
-    sent: tuple[Sums, int, bool] | None = None
+    sent: _Sent | None = None
     last: int | None = None
     cleared = 0
     for record in records:
         live.take(record)
         event = record.event
-        edited = edited or isinstance(event, PrunApplied | PrunReverted)
         if isinstance(event, RequestSent):
-            sent, edited = (live.sums(), record.timestamp, edited), False
+            sent = _sent(live, record, rows)
         if not isinstance(event, AssistantMessage | AttemptBilled | CompactionApplied):
             continue
         if not event.usage.prompt_tokens:
@@ -124,18 +125,16 @@ def paid(
         if (kind := _kind(event)) == "task":  # not a request of this session
             found.append(_of_task(record, event, price))
             continue
-        sums, at, changed = sent or (live.sums(), record.timestamp, edited)
-        if sent is None:
-            edited = False
+        sums, at, changed, kept = sent or _sent(live, record, rows)
         seen = sums._replace(fresh=0, again_fresh=0)
-        sent = (seen, record.timestamp, False) if kind == "cut" else None  # the same request is sent again
+        sent = _Sent(seen, record.timestamp) if kind == "cut" else None  # the same request is sent again
         if isinstance(event, AssistantMessage):
             before, cleared = cleared, clearing_of(event.applied_edits).tokens
             changed = changed or cleared != before
         elif isinstance(event, CompactionApplied):
             cleared = 0
         own = kind != "summary"
-        held, *others = (told(raw, record.seq) * own for raw in sums)
+        held, fresh, again, again_fresh = (told(raw, record.seq) * own for raw in sums)
         found.append(
             Paid(
                 record.seq,
@@ -149,11 +148,34 @@ def paid(
                 kind,
                 cleared,
                 record.seq in extra,
-                *others,
+                fresh,
+                again,
+                again_fresh,
+                kept=kept,
+                is_partial=kind in ("cut", "stopped") or getattr(event, "stop_reason", "") == "interrupted",
             )
         )
-        last = record.timestamp
+        last, rows[record.seq] = record.timestamp, found[-1]
     return found
+
+
+class _Sent(NamedTuple):
+    """A request: its sums, its time, and `Paid.edited` and `Paid.kept` of its response."""
+
+    sums: Sums
+    at: int
+    edited: bool = False
+    kept: int | None = None
+
+
+def _sent(live: HeldBack, record: Record, rows: Mapping[int, Paid]) -> _Sent:
+    kept = None
+    if live.rewound_to is not None:
+        one = rows.get(live.rewound_to)
+        kept = one.usage.prompt_tokens + one.withheld + one.usage.output_tokens if one else 0
+    request = _Sent(live.sums(), record.timestamp, live.is_edited, kept)
+    live.sent()
+    return request
 
 
 def _of_task(
@@ -271,16 +293,17 @@ def _unpruned(one: Paid, before: Paid | None, ttl_ms: int) -> Usage:
     """Return the prompt of a request as it would have been reported without prunes.
 
     Without a prune since the last request, the cached part includes the withheld tokens. After a prune, all of the
-    last request would have been cached, if anything was. An endpoint that reports no cache is treated as having none.
+    last request would have been cached, if anything was; after a rewind, what it left of the last request. An
+    endpoint that reports no cache is treated as having none.
     """
     usage, read = one.usage, one.usage.cache_read_input_tokens
     if read is None:
         return Usage(usage.input_tokens + one.withheld)
     whole = usage.prompt_tokens + one.withheld
     warm = before is not None and before.model == one.model and (one.idle_ms or 0) <= ttl_ms
+    there = read + one.withheld - one.fresh if read else 0
     if one.edited and warm and before is not None:
-        there = before.usage.prompt_tokens + before.withheld
-    else:
-        there = read + one.withheld - one.fresh if read else 0
+        last = before.usage.prompt_tokens + before.withheld
+        there = last if one.kept is None else max(there, min(last, one.kept))
     there = min(there, whole - usage.input_tokens)
     return Usage(usage.input_tokens, 0, there, whole - usage.input_tokens - there)

@@ -230,8 +230,9 @@ class AttemptBilled:
 
     `cut`: the stream broke off and is tried again, or failed. `stopped`: the user stopped it before any text.
     `summary`: a summary that was not used. The prompt was billed in full. `usage.output_tokens` is the output
-    reported by then; most endpoints report output only at the end of an answer. `task`: a request of a task, whose
-    answer is in the log of its own session; `child` is `{"id", "seq"}` of it.
+    reported by then, or an estimate of the received output if that is more: most endpoints report output only at the
+    end of an answer. `task`: a request of a task, whose answer is in the log of its own session; `child` is
+    `{"id", "seq"}` of it.
     """
 
     model: str

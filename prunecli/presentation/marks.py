@@ -38,7 +38,7 @@ class Marks:
         touched: set[int] = set()
         for seq in seqs:
             if seq in self._targets:
-                targets = self._targets.pop(seq)
+                targets = self._targets[seq]
                 for target in targets:
                     self._stacks[target] = [pair for pair in self._stacks.get(target, ()) if pair[0] != seq]
                 touched |= self._touched(targets)
@@ -46,6 +46,12 @@ class Marks:
                 self._stacks.pop(seq, None)
                 touched |= self._touched([seq])
         return touched
+
+    def is_undone(self, prun: int) -> bool:
+        """Return whether no edit of a prune is in force any more."""
+        targets = self._targets[prun]
+        stacks = (self._stacks.get(target, ()) for target in targets)
+        return bool(targets) and not any(prun == seq for stack in stacks for seq, _ in stack)
 
     def _touched(self, targets: Iterable[int]) -> set[int]:
         found: set[int] = set()

@@ -94,7 +94,6 @@ class Presenter:
         self._saved = saved
         self._withheld = withheld
         self._prunes: dict[int, tuple[int, PrunApplied]] = {}  # by slot
-        self._undone: set[int] = set()
         self._fold_thinking = not open_thinking
         self._marks = Marks()
         self._streaming = Streaming(self.board, fold_thinking=self._fold_thinking)
@@ -306,18 +305,16 @@ class Presenter:
 
     def _reverted(self, seqs: Sequence[int]) -> list[Change]:
         changes = self._remark(self._marks.revert(seqs))
-        self._undone.update(seqs)
+        found = ((slot, self._prune_notice(*prune)) for slot, prune in self._prunes.items())
         return changes + [
-            self.board.put(slot, self._prune_notice(seq, event))
-            for slot, (seq, event) in self._prunes.items()
-            if seq in seqs
+            self.board.put(slot, notice) for slot, notice in found if notice != self.board.entries[slot]
         ]
 
     def _prune_notice(self, seq: int, event: PrunApplied) -> shown.Notice:
         tokens = self._withheld(seq)
         said = prune_in_words(event, sum(map(self._saved, event.edits)) if tokens is None else tokens)
         first, line_end, memo = said.partition("\n")
-        return shown.Notice(f"{first} · undone{line_end}{memo}" if seq in self._undone else said)
+        return shown.Notice(f"{first} · undone{line_end}{memo}" if self._marks.is_undone(seq) else said)
 
     def _remark(self, seqs: Iterable[int]) -> list[Change]:
         changes: list[Change] = []

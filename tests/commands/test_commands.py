@@ -123,6 +123,15 @@ async def test_prune_applies_at_once_and_undo_brings_it_back(tmp_path: Path) -> 
     assert "Nothing to undo" in say(list(run_line(runtime, "/undo")))
 
 
+async def test_prune_after_an_undo_says_that_restored_results_are_left_alone(tmp_path: Path) -> None:
+    runtime = await with_results(tmp_path)
+    run_line(runtime, "/prune")
+    assert "no /undo since" in say(list(run_line(runtime, "/redo")))
+    run_line(runtime, "/undo")
+    said = say(list(run_line(runtime, "/prune")))
+    assert "results that an undo restored are left alone until after your next prompt; /redo" in said
+
+
 async def test_prune_with_nothing_to_prune_says_why(tmp_path: Path) -> None:
     runtime = await with_results(tmp_path, sets=("permissions.mode=auto", "pruning.strategy=pi"))
     assert "Nothing to prune" in say(list(run_line(runtime, "/prune")))

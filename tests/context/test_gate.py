@@ -18,6 +18,7 @@ from prunecli.model.events import (
     PrunReverted,
     Record,
     RequestSent,
+    Rewound,
     ToolResult,
     UserMessage,
 )
@@ -73,6 +74,37 @@ def test_a_prune_that_was_undone_before_the_next_request_leaves_the_cache_as_it_
         context.apply(Record(101, 61 * SECOND, PrunReverted((100,))))
         assert context.messages() == sent
         assert judge(context, clear(context, 1), MARKET) == held
+
+
+def test_taking_back_what_no_request_contained_costs_nothing() -> None:
+    context = session(20)
+    (prune,) = clear(context, 2)
+    targets = tuple(edit.seq for edit in prune.edits)
+    context.apply(Record(100, 61 * SECOND, prune))
+
+    def cost(*seqs: int) -> float:
+        change = impact(context, [PrunReverted(seqs)], MARKET).change
+        assert change is not None
+        return change.cost or 0.0
+
+    assert [cost(100), cost(*targets)] == [0, 0]
+    whole = context.counts.context_tokens
+    context.apply(Record(101, 61 * SECOND, RequestSent("m", 1, "00")))
+    assert min(cost(100), cost(*targets)) > 0.9 * whole * 3.45 / 1e6
+
+
+def test_a_rewind_keeps_what_the_last_request_cached() -> None:
+    context = session(20)
+    held = judge(context, clear(context, 1), MARKET)
+    context.apply(Record(100, 61 * SECOND, UserMessage((Text("more"),))))
+    context.apply(Record(101, 61 * SECOND, RequestSent("m", 1, "00")))
+    context.apply(Record(102, 61 * SECOND, Rewound(58)))
+    assert not held.apply
+    assert not judge(context, clear(context, 1), MARKET).apply
+    context.apply(Record(103, 61 * SECOND, clear(context, 1)[0]))
+    context.apply(Record(104, 61 * SECOND, RequestSent("m", 1, "00")))
+    context.apply(Record(105, 61 * SECOND, Rewound(58)))
+    assert judge(context, clear(context, 1, start=1), MARKET).reason == "the cache is already broken here"
 
 
 def test_another_model_has_a_cold_cache() -> None:

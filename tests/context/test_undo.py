@@ -7,6 +7,8 @@ import pytest
 from prunecli.context.prun import plan_edits, plan_prun
 from prunecli.context.redo import REDONE, redo
 from prunecli.context.strategies.adaptive import Tools
+from prunecli.context.taking_back import undo
+from prunecli.model.edits import Edit
 from prunecli.model.events import PrunApplied, PrunReverted, Record
 from tests.context.talk import ALL, THOUGHT, Talk, seqs, texts, tokens
 
@@ -141,6 +143,24 @@ def test_redo_leaves_alone_what_was_pinned_or_compacted_since(way: str) -> None:
     talk.revert(talk.edit("clear", found[0], "[one]"))
     talk.pin(found[0]) if way == "pin" else talk.compact(0, talk.seq)
     assert redo(talk.view(), talk.records) == []
+
+
+def test_an_undo_pins_again_what_the_prune_unpinned_and_a_redo_unpins_it() -> None:
+    talk, found = worked()
+    talk.pin(found[0])
+    talk.pin(found[0], pinned=False)
+    talk.add(PrunApplied("user", (Edit("clear", found[0], None, "[gone]", 60, 1),), reason="by hand"))
+    for event in undo(talk.context, talk.context.live_pruns()):
+        talk.add(event)
+    assert talk.context.pinned == {found[0]}
+    assert next(iter(talk.shown().values())).startswith("0 ")
+    for event in redo(talk.view(), talk.records):
+        talk.add(event)
+    assert talk.context.pinned == set()
+    assert next(iter(talk.shown().values())) == "[gone]"
+    for event in undo(talk.context, talk.context.live_pruns()):
+        talk.add(event)
+    assert talk.context.pinned == {found[0]}
 
 
 # Restore and pin -----------------------------------------------------------------------------------------------

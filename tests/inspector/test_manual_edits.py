@@ -14,6 +14,7 @@ from prunecli.model.events import (
     Pinned,
     PrunApplied,
     PrunReverted,
+    RequestSent,
     Rewound,
     UserMessage,
 )
@@ -164,7 +165,7 @@ def test_the_price_of_an_act_is_the_gates() -> None:
     result = talk.step("read", tokens(1_000))
     talk.say()
     talk.context.last_response = 1_000
-    talk.context.wire.sent()
+    talk.add(RequestSent("m", 0, "00"))
     market = Market(2_000, 300_000, "", read=0.3, write=3.75)
     found = impact(talk.context, planned(talk, "prune", Key("result", result)).events, market)
     assert found.change is not None
@@ -312,7 +313,10 @@ def test_at_the_end_costs_what_comes_back_and_in_place_all_that_stands_behind_it
     seq = talk.step("read", tokens(300))
     talk.add(AssistantMessage((Text(tokens(900)),), "m", "end_turn", Usage(0, 900, 900, 400)))
     talk.edit("clear", seq, "[gone]")
-    talk.context.wire.sent()
+    unsent = impact(talk.context, in_place(talk.context, [seq]).events, Market(read=1.0, write=11.0)).change
+    assert unsent
+    assert (unsent.cost, cache_forms(unsent)[0]) == (0, "no cache lost: not sent yet")
+    talk.add(RequestSent("m", 0, "00"))
     market = Market(read=1.0, write=11.0)
     end = impact(talk.context, at_the_end(talk.context, [seq]).events, market)
     place = impact(talk.context, in_place(talk.context, [seq]).events, market)
@@ -338,3 +342,16 @@ def test_a_rewind_before_a_restore_takes_it_out_and_the_entry_can_be_restored_ag
     assert talk.context.messages() == before
     assert shown_in(talk.context, seq) == -1
     assert at_the_end(talk.context, [seq]).allowed
+
+
+def test_a_result_of_a_dropped_exchange_comes_back_with_all_of_it_and_both_are_named() -> None:
+    talk = Talk()
+    talk.user()
+    result = talk.step("read", tokens(300))
+    talk.say()
+    head = talk.exchange(result).seq
+    talk.edit("drop", head)
+    found = in_place(talk.context, [result])
+    assert found.events == (PrunReverted((head,)),)
+    assert (found.entries, found.whole) == ((result,), (head,))
+    assert found.what == f"restore and pin entry {result} in place with all of entry {head}"

@@ -10,6 +10,7 @@ from prunecli.model.events import (
     CompactionApplied,
     Event,
     PrunApplied,
+    PrunReverted,
     Record,
     Rewound,
     Spilled,
@@ -176,3 +177,17 @@ def test_the_balance_has_public_names_and_no_figure_without_a_price() -> None:
     assert books.to_json() == {"saved_usd": 400.0, "paid_usd": 0.0, "regret_usd": 0.0, "net_usd": 400.0}
     unknown = pruning(paid(log(held_back(40), answer(0, 9, "?")), price), [], price, TTL)
     assert set(unknown.to_json().values()) == {None}
+
+
+def test_a_rewind_past_a_prune_pays_for_what_was_forgotten_meanwhile_and_takes_back_an_unsent_one_for_free() -> (
+    None
+):
+    first = [answer(0, 100), clear(40), answer(20, 45)]
+    rows = paid(log(*first, Rewound(0), answer(20, 85)), price, kept_out(40, 2))
+    assert (rows[2].edited, rows[2].kept) == (True, 100)
+    books = pruning(rows[2:], [], price, TTL)
+    assert (books.saved, books.cost) == (0, 0), "nothing was known of the request before"
+    books = pruning(rows[1:], [], price, TTL)
+    assert books.cost == (20 + 10 * 85) - (100 + 10 * 5)
+    unsent = paid(log(answer(0, 100), clear(40), PrunReverted((1,)), answer(20, 85)), price)
+    assert [row.edited for row in unsent] == [False, False]

@@ -272,6 +272,17 @@ def test_a_dropped_exchange_is_marked_with_all_that_belongs_to_it() -> None:
     assert pruned(one.board.entries) == ["", "", "", "", ""]
 
 
+def test_a_prune_is_undone_once_its_last_entry_was_restored() -> None:
+    edits = tuple(Edit("clear", seq, None, "[gone]", 50, 1) for seq in (1, 3))
+    one = presenter()
+    told(*records(*exchange(), PrunApplied("user", edits, messages_removed=2)), to=one)
+    last = len(one.board.entries) - 1
+    assert told(Record(6, 6, PrunReverted((1,))), to=one)[1:] == []
+    assert told(Record(7, 7, PrunReverted((3,))), to=one)[-1] == Put(
+        last, shown.Notice("✂ pruned ~98 tokens in 2 entries, by you · undone")
+    )
+
+
 def test_a_prune_says_who_and_why() -> None:
     edits = (Edit("clear", 3, "t1", "[gone]", 50, 1),)
     by_strategy = PrunApplied("strategy", edits, "pi", (), 49, 1, None, "old")

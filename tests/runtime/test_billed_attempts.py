@@ -34,7 +34,7 @@ from tests.waiting import DEADLINE
 
 OPUS = "claude-opus-5-5"
 SETS = ("model.name=claude-opus-5-5", "permissions.mode=auto")
-LOST = Usage(3, 1, 1_000, 20_000)
+LOST = Usage(3, 9, 1_000, 20_000)
 NEXT = Usage(5, 40, 21_000, 300)
 TABLE = ModelTable.load(Path(prunecli.__file__).parent / "data")
 
@@ -183,7 +183,7 @@ async def test_a_summary_that_is_not_used_is_billed(tmp_path: Path) -> None:
         await runtime.submit(words)
     await runtime.compact("")
     assert [(one.usage, one.reason) for one in billed(runtime)] == [(LOST, "summary"), (NEXT, "summary")]
-    assert set(everywhere(runtime).values()) == {(27 + 21_003 + 21_305, 41)}
+    assert set(everywhere(runtime).values()) == {(27 + 21_003 + 21_305, 49)}
     await runtime.close()
 
 

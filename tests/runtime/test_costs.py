@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import prunecli
+from prunecli.commands.command import Table, run_line
 from prunecli.context.bill import Bill
 from prunecli.model.events import AssistantMessage, Record
 from prunecli.model.messages import Text, Usage
@@ -56,7 +57,7 @@ class Stopped(ScriptedProvider):
 
     async def stream(self, request: Request) -> AsyncIterator[StreamEvent]:
         yield Begun(Usage(3, 1, 1_000, 200))
-        yield TextDelta("I was about to")
+        yield TextDelta("I was about to explain")
         await asyncio.Event().wait()
 
 
@@ -70,7 +71,10 @@ async def test_an_answer_that_is_stopped_is_billed_as_far_as_it_is_known(tmp_pat
     await working
     answer = runtime.session.context.items[-1].event
     assert isinstance(answer, AssistantMessage)
-    assert (answer.stop_reason, answer.usage) == ("interrupted", Usage(3, 1, 1_000, 200))
+    assert (answer.stop_reason, answer.usage) == ("interrupted", Usage(3, 10, 1_000, 200))
+    table = run_line(runtime, "/cost")[0]
+    assert isinstance(table, Table)
+    assert table.rows[0][6] == "~10"
     assert runtime.bill.requests == 1
     assert runtime.bill.prompt_tokens == 1_203
     await runtime.close()

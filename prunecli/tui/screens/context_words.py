@@ -96,7 +96,7 @@ def title(found: WindowMap, model: str, requests: int, doing: str) -> tuple[list
             3,
         ),
     ]
-    right = [Piece((f"{requests} request{'s' * (requests != 1)}", ""), "$muted", 1)]
+    right = [Piece((f"carried by up to {requests} request{'s' * (requests != 1)}", ""), "$muted", 1)]
     if doing:
         right.insert(0, Piece((doing, doing.partition(":")[0]), "$warning", 5))
     else:

@@ -42,23 +42,25 @@ def pruning_line(status: "Status | None", width: int) -> Content:
         )
         tilde = "~" if ledger and ledger.pruned_tokens else ""
         scanned = f"~{scanned}" if status and status.rough and ledger and ledger.scanned_tokens else scanned
-        protected = ledger.protected_results if ledger else 0
+        protected, kept = (ledger.protected_results, ledger.kept_results) if ledger else (0, 0)
+        spared = f"{protected} protected"
+        also = (f"{spared} + {kept} kept by a compaction", f"{spared} + {kept} kept") if kept else ()
         left = [
             Piece(
                 (f"🔪 {scanned} tool tokens scanned", f"🔪 {scanned} scanned", f"🔪 {scanned}"), "$muted", 2
             ),
             Piece((f"pruned {tilde}{pruned}", f"{tilde}{pruned}"), "$muted", 3, glue=" | "),
-            Piece((f"{protected} protected", f"{protected}", ""), "$muted", 4, glue=" | "),
+            Piece((*also, spared, f"{protected}", ""), "$muted", 4, glue=" | "),
         ]
         if ledger and ledger.cleared_tokens:
             cleared = f"~{short(ledger.cleared_tokens)}"
             forms = (f"endpoint cleared {cleared}", f"cleared {cleared}", "")
             left.append(Piece(forms, "$muted", 3, glue=" | "))
         if status and status.held:
-            held = one_line(status.held).partition(":")[
-                0
-            ]  # the line below shows how long the cache stays warm
-            left.append(Piece((f"{held} while the cache is warm", held), "$accent", 0, glue=" | "))
+            held, _, why = one_line(status.held).partition(": ")  # the line below shows the cache's lifetime
+            is_warm = why.startswith("cache warm")
+            words = (f"{held} until the cache is cold", f"{held} until cold") if is_warm else (held, "")
+            left.append(Piece(words, "$accent", 0, glue=" | "))
     about = "~" if status and status.estimated and part else ""
     right = [
         Piece((f"ctx {about}{share(part)}", f"{about}{share(part)}"), level(part), 8),

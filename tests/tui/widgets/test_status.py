@@ -58,6 +58,11 @@ def test_scanned_is_marked_until_the_endpoint_has_reported_enough_results() -> N
     assert pruning_line(status(rough=True, ledger=none), 78).plain.startswith("🔪 0 tool tokens scanned | ")
 
 
+def test_results_that_a_compaction_kept_are_named() -> None:
+    kept = replace(LEDGER, kept_results=3)
+    assert "| 8 protected + 3 kept by a compaction " in pruning_line(status(ledger=kept), 110).plain
+
+
 def test_pruning_that_is_off_says_so() -> None:
     assert pruning_line(status(pruning=False), 40).plain.startswith("🔪 off  ")
 
@@ -65,10 +70,12 @@ def test_pruning_that_is_off_says_so() -> None:
 def test_what_the_gate_holds_back_is_said_where_there_is_room() -> None:
     held = "held 31.0K: cache warm for 3m12s; pruning now costs ~$0.41"
     line = pruning_line(status(held=held), 150).plain
-    assert "| held 31.0K while the cache is warm" in line
+    assert "| held 31.0K until the cache is cold" in line
     assert "3m12s" not in line, "a figure that no tick changes"
-    assert "| held 31.0K  " in pruning_line(status(held=held), 95).plain
-    assert "| held 31.0K  " in pruning_line(status(held=held), 78).plain
+    assert "| held 31.0K until cold  " in pruning_line(status(held=held), 95).plain
+    assert "| held 31.0K until cold " in pruning_line(status(held=held), 78).plain
+    asked = "held until your next prompt: an edit now would drop thinking"
+    assert "| held until your next prompt  " in pruning_line(status(held=asked), 150).plain
 
 
 def test_an_estimate_carries_a_tilde_and_a_measured_figure_does_not() -> None:
