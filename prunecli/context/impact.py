@@ -132,7 +132,8 @@ def _moves(context: Context, overlay: Overlay, dropped: frozenset[int], touched:
     before = unseen.dropped.union(seq for seq in answers if unseen.lacks(seq))
     after = dropped.union(seq for seq in answers if overlay.lacks(seq))
     back = [entries[seq] for seq in sorted(before - after) if overlay.is_sent(seq)]
-    return _Moves([entries[seq] for seq in sorted(after - before)], back)
+    sent = Overlay(context)
+    return _Moves([entries[seq] for seq in sorted(after - before) if sent.is_sent(seq)], back)
 
 
 def lost_blocks(context: Context, events: Iterable[Event]) -> int:
