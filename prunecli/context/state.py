@@ -274,8 +274,7 @@ class Context:
         if event.usage.prompt_tokens:
             self.requests += 1
             self.last_response, self.last_model = record.timestamp, event.model
-            self.caches = (read := event.usage.cache_read_input_tokens) is not None
-            self.wire.answered(read or 0, event.usage.prompt_tokens - event.usage.input_tokens)
+            self.caches = self.wire.answered(event.usage)
 
     def _set(self, key: str, value: Json, at: int) -> None:
         self.settings[key] = value

@@ -55,6 +55,7 @@ class TokenCounts(EntryTokens):
         self._since_sent: dict[int, Item | None] = {}
         self._reported, self._prompt, self._clearing = NOTHING, 0, NO_CLEARING
         self._shares: dict[int, int] | None = None
+        self._documents.clear()
         self._shown: Amount | None = None
         self._scanned = self._withheld = NOTHING
         self.chars = self.images = self._fixed = 0
@@ -188,6 +189,10 @@ class TokenCounts(EntryTokens):
         """Update the scale from a report on the prompt as sent, not on the endpoint's own shorter copy."""
         self._clearing, changes = report.clearing, report.changes
         prompt = report.prompt + self._clearing.tokens
+        if self._prompt and self.measure_documents(changes, prompt - self._prompt, self._scale):
+            for item in filter(None, (self._items.get(now.head.seq) for _, now in changes if now)):
+                item.amount = item.kept = None
+                self._uncounted[item.head.seq] = None
         moved = total(self._moved(then, now) for then, now in changes)
         if self._prompt and all(now is not None and now.grew_from(then) for then, now in changes):
             self._scale = self._scale.grew(prompt - self._prompt, moved)

@@ -13,6 +13,7 @@ from typing import TypeAlias
 from prunecli.context import render
 from prunecli.context.exchange import Entry, Exchange
 from prunecli.context.paired import has_searches, paired, waits
+from prunecli.model.messages import Usage
 from prunecli.model.requests import Role, WireMessage, link
 
 Source: TypeAlias = tuple[bytes, ...] | Entry
@@ -209,12 +210,17 @@ class Wire:
         self._sent = self._changed = len(self._groups)
         self._before = {}
 
-    def answered(self, read: int, stored: int) -> None:
-        """Record that the endpoint read this many tokens of the last request from its cache, and stored it up to
-        this many. Longer prefixes were no longer cached."""
+    def answered(self, usage: Usage) -> bool:
+        """Record what the endpoint read of the last request from its cache, and stored; longer prefixes were no
+        longer cached. Return whether it reports this."""
+        if (read := usage.cache_read_input_tokens) is None:
+            return False
         alive = {items: tokens for items, tokens in self._stored.items() if tokens * _SAME <= read}
         added = {items: self._stored.get(items) or read for items in self._marks}
-        self._stored = alive | added | dict.fromkeys(self._marks[-1:], stored)
+        self._stored = (
+            alive | added | dict.fromkeys(self._marks[-1:], usage.prompt_tokens - usage.input_tokens)
+        )
+        return True
 
     def stored(self, items: int) -> int:
         """Return how many of these leading items are in the longest prefix that the endpoint has stored; all of them
