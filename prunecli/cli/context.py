@@ -164,7 +164,7 @@ def _table(inspection: Inspection) -> str:
     lines += [f"{name}: {note}" for name, note in inspection.notes if note not in ("", *inspection.problems)]
     lines.append(
         f"{len(inspection.messages)} messages, ~{short(ledger.context_tokens)} of {short(ledger.window)} tokens · "
-        f"scanned {short(ledger.scanned_tokens)} · pruned ~{short(ledger.pruned_tokens)} · "
+        f"scanned ~{short(ledger.scanned_tokens)} · pruned ~{short(ledger.pruned_tokens)} · "
         f"protected {ledger.protected_words}"
     )
     lines += [ledger.held_words] if ledger.held_results else []

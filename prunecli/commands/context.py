@@ -27,7 +27,7 @@ def table(runtime: Runtime) -> Table:
     mark = "~" if status.estimated else ""
     note = (
         f"{mark}{short(ledger.context_tokens)} of {short(ledger.window)} tokens ({used}) with system prompt and "
-        f"tools · scanned {short(ledger.scanned_tokens)} · pruned ~{short(ledger.pruned_tokens)} · "
+        f"tools · scanned ~{short(ledger.scanned_tokens)} · pruned ~{short(ledger.pruned_tokens)} · "
         f"protected {ledger.protected_words}"
     )
     note += f" · {ledger.held_words}" if ledger.held_results else ""

@@ -26,8 +26,8 @@ _HEADINGS = (
     "reason",
 )
 _NOTE = (
-    "before and after: the whole next request · cache cost: tokens rewritten because the prefix changed, "
-    "~ until the endpoint has reported the next request · re-reads: pruned content fetched again"
+    "before and after: estimates of the whole next request · cache cost: tokens rewritten because the prefix "
+    "changed, ~ until the endpoint has reported the next request · re-reads: pruned content fetched again"
 )
 
 
@@ -41,8 +41,8 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     used = f", {mark}{share(ledger.context_tokens / ledger.window)}" if ledger.window else ""
     protected, _, where = ledger.protected_words.partition(" ")
     summary = [
-        f"scanned    {short(ledger.scanned_tokens):>8} tokens of tool results",
-        f"pruned     {short(ledger.pruned_tokens):>8} tokens withheld now",
+        f"scanned    {_about(ledger.scanned_tokens):>8} tokens of tool results",
+        f"pruned     {_about(ledger.pruned_tokens):>8} tokens withheld now",
         *_cleared(ledger),
         *_held(ledger),
         f"protected  {protected:>8} {where}",
@@ -93,7 +93,11 @@ def _cleared(ledger: Ledger) -> list[str]:
 
 def _held(ledger: Ledger) -> list[str]:
     what = f"tokens never sent, of {ledger.held_results} long result{'s' * (ledger.held_results != 1)}"
-    return [f"held back  {short(ledger.held_tokens):>8} {what}"] if ledger.held_results else []
+    return [f"held back  {_about(ledger.held_tokens):>8} {what}"] if ledger.held_results else []
+
+
+def _about(tokens: int) -> str:
+    return f"~{short(tokens)}" if tokens else "0"
 
 
 def _row(row: PruneStats, cost: tuple[int, float], zone: tzinfo | None, *, in_force: bool) -> tuple[str, ...]:

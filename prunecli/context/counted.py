@@ -55,13 +55,14 @@ class Report:
     """A prompt, as `response` reported it.
 
     Also the changes since the previous report (items before and after), and the content that the endpoint cleared
-    from its copy.
+    from its copy. `again`: a rewind led back to it, so it measures nothing new.
     """
 
     response: int
     prompt: int
     changes: tuple[tuple[Item | None, Item | None], ...]
     clearing: Clearing
+    again: bool = False
 
 
 def output_tokens(entry: Entry) -> int:

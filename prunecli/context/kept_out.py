@@ -48,7 +48,7 @@ class KeptOut:
             if before is not after:
                 self._now = self._now.plus(after).minus(before)
         if self._now != NOTHING:
-            self._at[report.response] = self._now
+            self._at.setdefault(report.response, self._now)
 
     def _measure(self, changes: Sequence[tuple[Item | None, Item | None]], grown: int, scale: Scale) -> None:
         """Record the endpoint's count of the results that are new in this report."""

@@ -51,7 +51,7 @@ class Ledger:
 
     @property
     def protected_words(self) -> str:
-        """The protected tokens in words: `6.5K tokens in 1 result`."""
+        """The protected tokens in words: `~6.5K tokens in 1 result`."""
         said = _in_results(self.protected_tokens, self.protected_results)
         kept = _in_results(self.kept_tokens, self.kept_results)
         return f"{said}, besides {kept} kept by a compaction" if self.kept_results else said
@@ -100,7 +100,7 @@ def ledger(view: View, chosen: Sequence[Chosen]) -> Ledger:
 
 
 def _in_results(tokens: int, count: int) -> str:
-    return f"{short(tokens)} tokens in {counted(count, 'result')}"
+    return f"{'~' * bool(tokens)}{short(tokens)} tokens in {counted(count, 'result')}"
 
 
 def _kept(context: Context) -> Iterator[Entry]:

@@ -222,7 +222,7 @@ class Context:
 
     def _rewind(self, seq: int, to_seq: int) -> None:
         reader, lineage = self.thoughts.reader, self._lineage.rewind(seq, to_seq)
-        sent = self.counts.last_sent()
+        sent = self.counts.rewinding()
         self._clear()
         for earlier in lineage:
             self._fold(earlier)

@@ -35,25 +35,20 @@ class TokenCounts(EntryTokens):
         self.factor = 1.0
         self._preamble_raw = 0
         self._kept_out = KeptOut(self)
-        self._news: list[Report | int | tuple[float, int]] = []
-        self._has_prunes = False
+        self._news: list[Report | int | tuple[float, int] | None] = []
+        self._scale = Scale.of(self.factor, self._preamble_raw)
+        self._past: list[tuple[int, Scale]] = []
+        self._is_rewinding = False
         self.clear()
 
     def clear(self) -> None:
-        """Forget all items and reports, but keep system prompt, tools, and the tokens kept out of past requests."""
-        if self._has_prunes and self._news:
-            self._settle()
-        self._has_prunes = False
-        self._kept_out.clear()
-        self._scale = Scale.of(self.factor, self._preamble_raw)
+        """Forget all items, but keep what was learned: the scale, and the tokens kept out of past requests."""
         self._items: dict[int, Item] = {}
         self._uncounted: dict[int, None] = {}
-        self._news = []
-        self._past: list[tuple[int, Scale]] = []
+        self._news.append(None)
         self._since: dict[int, Item | None] = {}
         self._at_sent: dict[int, Item | None] | None = None
         self._since_sent: dict[int, Item | None] = {}
-        self._reported, self._prompt, self._clearing = NOTHING, 0, NO_CLEARING
         self._shares: dict[int, int] | None = None
         self._documents.clear()
         self._shown: Amount | None = None
@@ -89,7 +84,6 @@ class TokenCounts(EntryTokens):
         Only `countable` items enter scanned and withheld. The model does not see the thinking of a `silent` answer.
         """
         item = Item(head, parts_of(head), edits, memos, hidden, countable, silent)
-        self._has_prunes = self._has_prunes or hidden or bool(edits)
         if not hidden:
             item.chars = sum([self.shown_chars(entry, edits.get(entry.seq)) for entry in item.parts])
             whole = [entry for entry in item.parts if entry.size[2] and entry.seq not in edits]
@@ -133,13 +127,15 @@ class TokenCounts(EntryTokens):
         self._at_sent = {seq: self._items.get(seq) for seq in self._since}
         self._since_sent = {}
 
-    def last_sent(self) -> dict[int, Item]:
-        """Return the items as the last request showed them."""
+    def rewinding(self) -> dict[int, Item]:
+        """Prepare for records that are folded again. Return the items as the last request showed them."""
+        self._is_rewinding = True
         found = {**self._items, **self._since_sent}
         return {seq: item for seq, item in found.items() if item is not None}
 
     def follow(self, sent: Mapping[int, Item]) -> None:
-        """Compare with the last request, which was on another branch and showed these items."""
+        """End a rewind. Compare with the last request, which was on another branch and showed these items."""
+        self._is_rewinding = False
         items = self._items.items()
         self._since_sent = {seq: sent.get(seq) for seq, item in items if not item.is_same(sent.get(seq))}
 
@@ -161,7 +157,7 @@ class TokenCounts(EntryTokens):
             return
         changes = _changes(self._since, at_sent)
         self._since, self._since_sent, self._shown = self._since_sent, {}, None
-        self._news.append(Report(response, prompt_tokens, changes, clearing))
+        self._news.append(Report(response, prompt_tokens, changes, clearing, again=self._is_rewinding))
         if all(self.is_counted(item) for change in changes for item in change if item is not None):
             self._settle()
 
@@ -182,6 +178,9 @@ class TokenCounts(EntryTokens):
                     self._kept_out.attempted(news, self._scale)
                 case Report():
                     self._learn(news)
+                case None:
+                    self._reported, self._prompt, self._clearing = NOTHING, 0, NO_CLEARING
+                    self._kept_out.clear()
         self._news.clear()
         self._shares = None
 
@@ -194,11 +193,13 @@ class TokenCounts(EntryTokens):
                 item.amount = item.kept = None
                 self._uncounted[item.head.seq] = None
         moved = total(self._moved(then, now) for then, now in changes)
-        if self._prompt and all(now is not None and now.grew_from(then) for then, now in changes):
-            self._scale = self._scale.grew(prompt - self._prompt, moved)
-        self._kept_out.reported(report, prompt - self._prompt if self._prompt else None, self._scale)
+        grown = prompt - self._prompt if self._prompt and not report.again else None
+        if grown is not None and all(now is not None and now.grew_from(then) for then, now in changes):
+            self._scale = self._scale.grew(grown, moved)
+        self._kept_out.reported(report, grown, self._scale)
         self._reported, self._prompt, self._shown = self._reported.plus(moved), prompt, None
-        self._scale = self._scale.reported(prompt, self._reported)
+        if not (self._past and report.response < self._past[-1][0]):  # not by another model
+            self._scale = self._scale.reported(prompt, self._reported)
 
     def _moved(self, then: Item | None, now: Item | None) -> Amount:
         return self.item_amount(now).minus(self.item_amount(then))
@@ -226,6 +227,20 @@ class TokenCounts(EntryTokens):
     def context_tokens(self) -> int:
         """Tokens of the whole next request with system and tools, as the endpoint counts them."""
         return self.scale.total(*self.shown) - sum(self.cleared.values())
+
+    @property
+    def is_reported(self) -> bool:
+        """Whether the endpoint has counted exactly this context: its last prompt, and the answer to it."""
+        if abs(self.scale.total(*self._reported) - self._prompt) > 1 or not self._prompt:
+            return False
+        return all(self._is_told(then, self._items.get(seq)) for seq, then in self._since.items())
+
+    def _is_told(self, then: Item | None, now: Item | None) -> bool:
+        if then is None and now is not None:
+            return (
+                now.head.kind == "assistant" and len(now.parts) == 1 and not any(self.item_amount(now)[::2])
+            )
+        return now is not None and now.is_same(then)
 
     @property
     def clearing(self) -> Clearing:

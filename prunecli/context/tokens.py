@@ -154,7 +154,8 @@ class Scale:
 
     `factor` is the model family's known number of tokens per raw token, `rate` the measured number, and `wordy` the
     measured raw tokens per token estimated from words. `fixed` is the tokens before the messages; `base` is their
-    first measurement, None before any report. `part` is below 1 if the endpoint reports fewer tokens than the
+    first measurement, None before any report. `even` is close to 1 and spreads the remainder of the last report over
+    all estimated messages. `part` is below 1 if the endpoint reports fewer tokens than the
     messages would take, because something left the prompt without a record in the log. `measured`: these figures are
     based on a report. `rates` and `words` hold the measurements behind `rate` and `wordy`.
     """
@@ -162,6 +163,7 @@ class Scale:
     factor: float = 1.0
     rate: float = 1.0
     wordy: float = 1.0
+    even: float = 1.0
     part: float = 1.0
     fixed: float = 0.0
     base: float | None = None
@@ -189,7 +191,7 @@ class Scale:
 
     def weight(self, raw: float, exact: float, words: float) -> float:
         """Return the endpoint's tokens for an amount, unrounded and for a whole prompt."""
-        return self.rate * (raw + self.wordy * words) + exact
+        return self.even * self.rate * (raw + self.wordy * words) + exact
 
     def for_preamble(self, raw: int) -> "Scale":
         """Return the scale, until the next report, for another system prompt or tools of this many raw tokens."""
@@ -222,18 +224,24 @@ class Scale:
     def reported(self, prompt: int, amount: Amount) -> "Scale":
         """Return the scale after a report of `prompt` tokens for messages of this amount.
 
-        The part that `rate` does not explain is attributed to `fixed` while plausible, then to words. A report far
+        While plausible, the remainder that `rate` does not explain is split between `fixed` and the estimated
+        messages in proportion to their sizes, so each moves little; otherwise it is attributed to words. A report far
         below the messages does not cover the whole prompt, since some servers report only uncached tokens.
         """
-        if prompt < _LEAST * self.weight(*amount):
+        raw, exact, words = amount
+        estimated = self.rate * (raw + self.wordy * words)
+        if prompt < _LEAST * (estimated + exact):
             return self
-        fixed = prompt - self.weight(*amount)
+        fixed = prompt - estimated - exact
         first = self.fixed if self.base is None else self.base
         plausible = fixed >= first / 2 if self.base is None else abs(fixed - first) <= _DRIFT * first
         if plausible:
-            base = fixed if self.base is None else first
-            return replace(self, part=1.0, fixed=fixed, base=base, measured=True)
-        raw, exact, words = amount
+            base = self.base
+            if base is None:
+                base = first * (prompt - exact) / (first + estimated) if first else fixed
+            even = 1 + (fixed - base) / max(1.0, base + estimated)
+            fixed = prompt - even * estimated - exact
+            return replace(self, even=even, part=1.0, fixed=fixed, base=base, measured=True)
         rest = (prompt - first - exact) / self.rate - raw
         wordy = min(max((rest + _PRIOR) / (words + _PRIOR), 1 / RANGE), RANGE)
         fixed = prompt - self.rate * (raw + wordy * words) - exact
@@ -241,7 +249,7 @@ class Scale:
         if fixed < 0:  # something left the prompt without a record
             part = prompt / max(1.0, prompt - fixed + first)
             fixed = first * part
-        return replace(self, wordy=wordy, part=part, fixed=fixed, base=first, measured=True)
+        return replace(self, wordy=wordy, even=1.0, part=part, fixed=fixed, base=first, measured=True)
 
 
 def _stepped(used: float, measured: float) -> float:

@@ -25,7 +25,7 @@ class WindowMap:
 
     `used` of `window` is the whole next request. A context larger than its window has no free part and no reserve:
     its parts sum to `used`. `pruned` is withheld content, and `cleared` the content that the endpoint is expected to
-    clear itself. `measured`: the endpoint has reported a request.
+    clear itself. `measured`: the endpoint has counted exactly this context. The parts are always estimates.
     """
 
     tokens: tuple[int, ...]
@@ -83,7 +83,7 @@ def undivided(outline: Outline, window: int, pruned: int) -> WindowMap:
     """Return a map without parts, which shows only how full the window is until the breakdown is known."""
     counts = outline.context.counts
     return WindowMap(
-        (0,) * len(PARTS), counts.context_tokens, window, pruned, counts.scale.measured, counts.clearing
+        (0,) * len(PARTS), counts.context_tokens, window, pruned, counts.is_reported, counts.clearing
     )
 
 

@@ -35,7 +35,7 @@ def status(
         gatekeeper.mode,
         choices.pruning,
         running,
-        not context.counts.scale.measured,
+        not context.counts.is_reported,
         gatekeeper.trusted,
         tuple(typed(message) for message in waiting),
         session.name,

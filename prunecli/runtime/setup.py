@@ -111,9 +111,9 @@ def keeper_of(
 class Status:
     """The figures of the status bar, from one ledger and one bill.
 
-    `held` is the reason why the gate holds a prune back, or "". `estimated`: the endpoint has not reported a request
-    yet. `rough`: it has reported too few results to show how it counts them. `waiting` is the number of queued
-    messages. `sandbox` describes the sandbox in a word, "" while it is being tried. `jobs` is the number of
+    `held` is the reason why the gate holds a prune back, or "". `estimated`: the endpoint has not counted exactly
+    this context. `rough`: it has reported too few results to show how it counts them. `waiting` is the number of
+    queued messages. `sandbox` describes the sandbox in a word, "" while it is being tried. `jobs` is the number of
     background commands.
     """
 

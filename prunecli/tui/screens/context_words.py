@@ -68,9 +68,8 @@ _HINT = (
 
 def legend(found: WindowMap) -> list[tuple[Part | None, str]]:
     """Return the parts present with their tokens, and the withheld tokens (part None)."""
-    mark = "" if found.measured else "~"
     items: list[tuple[Part | None, str]] = [
-        (part, f"{NAMES[part]} {mark if part not in ('free', 'reserve') else ''}{short(found.of(part))}")
+        (part, f"{NAMES[part]} {'~' if part not in ('free', 'reserve') else ''}{short(found.of(part))}")
         for part in PARTS
         if found.of(part)
     ]
