@@ -106,7 +106,7 @@ def _has_document(entry: Entry) -> bool:
 
 SHIPPED = "tiktoken"
 """The name of the counter whose counts are in the log."""
-_DOCUMENT_RANGE = 4.0
+_DOCUMENT_RANGE = 8.0
 """The largest ratio between a measured document and its estimate."""
 WORDS = ("user", "summary")
 """Kinds of entries whose tokens are estimated from bytes, because strategies never prune them."""

@@ -50,7 +50,6 @@ class TokenCounts(EntryTokens):
         self._at_sent: dict[int, Item | None] | None = None
         self._since_sent: dict[int, Item | None] = {}
         self._shares: dict[int, int] | None = None
-        self._documents.clear()
         self._shown: Amount | None = None
         self._scanned = self._withheld = NOTHING
         self.chars = self.images = self._fixed = 0
