@@ -137,7 +137,7 @@ class EntryTokens:
             return Amount(exact=output)
         media = entry.size[2] if edit is None else 0
         tokens = max(0, self.shown_tokens(entry, edit) - media)
-        exact = self._documents.get(entry.seq, media) if media else 0
+        exact = self.media_tokens(entry) if media else 0
         return Amount(exact=exact, words=tokens) if entry.kind in WORDS else Amount(tokens, exact)
 
     def _spoken(self, entry: Entry, event: AssistantMessage, output: int) -> Amount:
@@ -158,6 +158,10 @@ class EntryTokens:
             if edit.kind in ("clear", "trim") and edit.seq in entries:
                 images += min(max(0, edit.tokens_saved), entries[edit.seq].size[2])
         return Amount(saved - images, images)
+
+    def media_tokens(self, entry: Entry) -> int:
+        """Return the tokens of an entry's images and documents, measured if possible."""
+        return self._documents.get(entry.seq, entry.size[2])
 
     def measure_documents(
         self, changes: Sequence[tuple[Item | None, Item | None]], grown: int, scale: Scale
