@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from prunecli.commands.command import Effect, Say
-from prunecli.context.taking_back import undo
+from prunecli.context.redo import undo
 from prunecli.errors import UsageError
 from prunecli.figures import counted, short
 from prunecli.inspector.labels import withheld_by

@@ -12,6 +12,7 @@ from typing import Literal, NamedTuple, TypeAlias
 from prunecli.context.counted import Item
 from prunecli.context.placing import known
 from prunecli.context.state import Context
+from prunecli.context.tokens import total
 from prunecli.figures import countdown
 
 Gate: TypeAlias = Literal["always", "cache_aware"]
@@ -121,9 +122,12 @@ def breaking(
     now, then = known(context), known(context, planned)
     rewritten = 0
     if not still:
+        counts, items = context.counts, context.items
         read, reads = context.wire.stored(now), context.wire.stored(then)
-        mended = context.counts.tokens_as(context.items[read:reads], planned)
-        rewritten = context.counts.tokens_of(context.items[reads:read]) - mended
+        mended = (planned.get(item.seq) for item in items[read:reads])
+        whole = [item for item in items[read:reads] if item.seq not in planned]
+        amount = total(map(counts.item_amount, mended)).plus(counts.amount_of(whole))
+        rewritten = counts.tokens_of(items[reads:read]) - counts.scale.tokens(*amount)
     cost = gain = None
     old, new = market.prices_for(before), market.prices_for(after)
     if old is not None and new is not None:

@@ -14,7 +14,7 @@ from prunecli.context.economics import Break, Market, breaking
 from prunecli.context.exchange import Entry
 from prunecli.context.overlay import Overlay
 from prunecli.context.state import Context
-from prunecli.context.token_counts import TokenCounts
+from prunecli.context.token_counts import TokenCounts, altered
 from prunecli.context.tokens import NOTHING, total
 from prunecli.context.unseen import ThinkingSum
 from prunecli.figures import money
@@ -81,14 +81,13 @@ def impact(context: Context, events: Iterable[Event], market: Market, *, withhol
     appended = total(amount_of(context, event) for event in planned if isinstance(event, UserMessage))
     freed, withheld, spared = NOTHING.minus(appended), NOTHING, 0
     dropped = overlay.dropped()
-    shown = {seq: _planned(context.entries[seq], overlay, dropped) for seq in (*heads, *counts.altered)}
+    shown = {seq: _planned(context.entries[seq], overlay, dropped) for seq in (*heads, *altered(counts))}
     for head in heads.values():
         item = shown[head.seq]
-        edits, memos, hidden = item.edits, item.memos, item.hidden
         freed = freed.plus(counts.amount_of([head]).minus(counts.item_amount(item)))
-        spared += _no_longer_cleared(counts, head, edits, hidden=hidden)
+        spared += _no_longer_cleared(counts, head, item.edits, hidden=item.hidden)
         if withholds and head.seq > context.boundary:
-            withheld = withheld.plus(counts.withheld_as(head, edits, memos, hidden=hidden))
+            withheld = withheld.plus(counts.withheld_by(item)).minus(counts.withheld_of([head.seq]))
     moves = _moves(context, overlay, dropped, heads)
     for answers, sign in ((moves.lost, 1), (moves.back, -1)):
         others = [counts.thinking(one) for one in answers if one.seq not in heads]

@@ -2,15 +2,18 @@
 
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeVar
 
 from prunecli.context.counted import Item
 from prunecli.context.exchange import Entry, Exchange
+from prunecli.context.token_counts import unsent
 from prunecli.model.events import CompactionApplied
 
 if TYPE_CHECKING:
     from prunecli.context.fold import Fold
 
+NOTHING_PLANNED: Mapping[int, Item] = MappingProxyType({})
 _Filed = TypeVar("_Filed", Entry, Exchange)
 
 
@@ -37,13 +40,13 @@ def _file(where: list[_Filed], what: _Filed, *, present: bool) -> None:
         del where[at]
 
 
-def known(context: "Fold", planned: Mapping[int, Item] | None = None) -> int:
+def known(context: "Fold", planned: Mapping[int, Item] = NOTHING_PLANNED) -> int:
     """Return the number of leading items that are now, or as planned, as in the last request.
 
     The endpoint has these in its cache while it is warm.
     """
-    unsent = (context.position(seq) for seq in context.counts.unsent(planned) if context.is_shown(seq))
-    return min(unsent, default=len(context.items))
+    places = (context.position(seq) for seq in unsent(context.counts, planned) if context.is_shown(seq))
+    return min(places, default=len(context.items))
 
 
 def with_summary(items: Iterable[Entry], summary: Entry, event: CompactionApplied) -> list[Entry]:

@@ -1,15 +1,23 @@
-"""Redo: prunes again the content that an undo restored, with the same texts, as a new decision."""
+"""Undo, and redo: prunes again the content that an undo restored, with the same texts, as a new decision."""
 
 from collections.abc import Iterable, Sequence
 
 from prunecli.context.exchange import Entry, Exchange
 from prunecli.context.ledger import prun_applied
-from prunecli.context.state import RESTORED
+from prunecli.context.state import RESTORED, Context
 from prunecli.context.todo_list import CURRENT
 from prunecli.context.view import View
 from prunecli.model.events import Pinned, PrunApplied, PrunReverted, Record
 
 REDONE = "the user wanted it again"
+
+
+def undo(context: Context, prunes: Sequence[Record]) -> tuple[PrunReverted, *tuple[Pinned, ...]]:
+    """Return the events that undo these prunes, newest first, and restore the pins that they removed."""
+    seqs = tuple(record.seq for record in reversed(prunes))
+    removed = (one for seq in seqs for one in context.prune_history.unpinned.get(seq, ()))
+    pins = tuple(dict.fromkeys(one for one in removed if one not in context.pinned))
+    return PrunReverted(seqs), *([Pinned(pins)] if pins else [])
 
 
 def undone(records: Iterable[Record]) -> tuple[tuple[int, PrunApplied], ...]:

@@ -72,8 +72,7 @@ class Context:
         self.tool_names: tuple[str, ...] | None = None
         self.started: SessionStarted | None = None
         self.last_response: int | None = None
-        self.last_model = self.requested = ""
-        self.caches = True
+        self.last_model, self.requested, self.caches = "", "", True
         self.counts = TokenCounts(counter, factor_of)
         self.prune_history = PruneHistory()
         self.thoughts = Thoughts(partial(thinks, self))
@@ -222,11 +221,10 @@ class Context:
 
     def _rewind(self, seq: int, to_seq: int) -> None:
         reader, lineage = self.thoughts.reader, self._lineage.rewind(seq, to_seq)
-        sent = self.counts.rewinding()
         self._clear()
         for earlier in lineage:
             self._fold(earlier)
-        self.counts.follow(sent)
+        self.counts.rewound()
         self.thoughts.back(reader)
         self.unseen.update(seq)
 

@@ -1,24 +1,13 @@
-"""The events of an undo, and the edits that end when a prune is undone or an entry is restored."""
+"""The edits that end when a prune is undone or an entry is restored."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from collections.abc import Iterable, Mapping
+from typing import TypeAlias
 
 from prunecli.model.edits import Edit
-from prunecli.model.events import Pinned, PrunApplied, PrunReverted, Record
-
-if TYPE_CHECKING:
-    from prunecli.context.state import Context
+from prunecli.model.events import PrunApplied, Record
 
 Stacks: TypeAlias = dict[int, list[tuple[int, Edit]]]
 """Edits by target, each with the seq of its PrunApplied."""
-
-
-def undo(context: "Context", prunes: Sequence[Record]) -> tuple[PrunReverted, *tuple[Pinned, ...]]:
-    """Return the events that undo these prunes, newest first, and restore the pins that they removed."""
-    seqs = tuple(record.seq for record in reversed(prunes))
-    removed = (one for seq in seqs for one in context.prune_history.unpinned.get(seq, ()))
-    pins = tuple(dict.fromkeys(one for one in removed if one not in context.pinned))
-    return PrunReverted(seqs), *([Pinned(pins)] if pins else [])
 
 
 def take_back(

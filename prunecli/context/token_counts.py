@@ -38,17 +38,24 @@ class TokenCounts(EntryTokens):
         self._news: list[Report | int | tuple[float, int] | None] = []
         self._scale = Scale.of(self.factor, self._preamble_raw)
         self._past: list[tuple[int, Scale]] = []
-        self._is_rewinding = False
+        self._items: dict[int, Item] = {}
+        self._since_sent: dict[int, Item | None] = {}
+        self._left: dict[int, Item] | None = None
+        self._began = False
         self.clear()
 
     def clear(self) -> None:
-        """Forget all items, but keep what was learned: the scale, and the tokens kept out of past requests."""
-        self._items: dict[int, Item] = {}
+        """Forget all items for a rewind, but keep what was learned: the scale, and the tokens kept out of past
+        requests."""
+        sent = {**self._items, **self._since_sent}
+        self._began = self._began or bool(sent)
+        self._left = {seq: item for seq, item in sent.items() if item is not None} if self._began else None
+        self._items = {}
         self._uncounted: dict[int, None] = {}
         self._news.append(None)
         self._since: dict[int, Item | None] = {}
         self._at_sent: dict[int, Item | None] | None = None
-        self._since_sent: dict[int, Item | None] = {}
+        self._since_sent = {}
         self._shares: dict[int, int] | None = None
         self._shown: Amount | None = None
         self._scanned = self._withheld = NOTHING
@@ -126,15 +133,9 @@ class TokenCounts(EntryTokens):
         self._at_sent = {seq: self._items.get(seq) for seq in self._since}
         self._since_sent = {}
 
-    def rewinding(self) -> dict[int, Item]:
-        """Prepare for records that are folded again. Return the items as the last request showed them."""
-        self._is_rewinding = True
-        found = {**self._items, **self._since_sent}
-        return {seq: item for seq, item in found.items() if item is not None}
-
-    def follow(self, sent: Mapping[int, Item]) -> None:
-        """End a rewind. Compare with the last request, which was on another branch and showed these items."""
-        self._is_rewinding = False
+    def rewound(self) -> None:
+        """End a rewind: compare with the last request, which was on another branch."""
+        sent, self._left = self._left or {}, None
         items = self._items.items()
         self._since_sent = {seq: sent.get(seq) for seq, item in items if not item.is_same(sent.get(seq))}
 
@@ -156,7 +157,7 @@ class TokenCounts(EntryTokens):
             return
         changes = _changes(self._since, at_sent)
         self._since, self._since_sent, self._shown = self._since_sent, {}, None
-        self._news.append(Report(response, prompt_tokens, changes, clearing, again=self._is_rewinding))
+        self._news.append(Report(response, prompt_tokens, changes, clearing, again=self._left is not None))
         if all(self.is_counted(item) for change in changes for item in change if item is not None):
             self._settle()
 
@@ -238,14 +239,7 @@ class TokenCounts(EntryTokens):
         """Whether the endpoint has counted exactly this context: its last prompt, and the answer to it."""
         if abs(self.scale.total(*self._reported) - self._prompt) > 1 or not self._prompt:
             return False
-        return all(self._is_told(then, self._items.get(seq)) for seq, then in self._since.items())
-
-    def _is_told(self, then: Item | None, now: Item | None) -> bool:
-        if then is None and now is not None:
-            return (
-                now.head.kind == "assistant" and len(now.parts) == 1 and not any(self.item_amount(now)[::2])
-            )
-        return now is not None and now.is_same(then)
+        return all(_is_told(self, then, self._items.get(seq)) for seq, then in self._since.items())
 
     @property
     def clearing(self) -> Clearing:
@@ -292,24 +286,6 @@ class TokenCounts(EntryTokens):
         """Return the scale for the model that gave this response."""
         scale = self.scale
         return next((past for until, past in self._past if response < until), scale)
-
-    def unsent(self, planned: Mapping[int, Item] | None = None) -> Iterator[int]:
-        """Yield the items that the last request did not show as they are now, or as they are planned."""
-        for seq in {**self._since_sent, **(planned or {})}:
-            now = self._items.get(seq)
-            item = planned.get(seq, now) if planned else now
-            if item is not None and not item.is_same(self._since_sent.get(seq, now)):
-                yield seq
-
-    @property
-    def altered(self) -> list[int]:
-        """The items that the last request showed otherwise."""
-        return [seq for seq, then in self._since_sent.items() if then is not None and seq in self._items]
-
-    def tokens_as(self, items: Iterable[Entry], planned: Mapping[int, Item]) -> int:
-        """Return the tokens of these items as planned; those without a plan as they are."""
-        found = (planned.get(item.seq, self._items.get(item.seq)) for item in items)
-        return self.scale.tokens(*total(map(self.item_amount, found)))
 
     def shown_amount(self, entry: Entry, edit: Edit | None = None) -> Amount:
         """Return the tokens of an entry under an edit or as is, without thinking that the model does not see."""
@@ -369,12 +345,26 @@ class TokenCounts(EntryTokens):
         found = [self._items[seq] for seq in heads if seq in self._items]
         return total(self.withheld_by(item) for item in found if item.countable)
 
-    def withheld_as(
-        self, head: Entry, edits: Mapping[int, Edit], memos: Sequence[Edit], *, hidden: bool
-    ) -> Amount:
-        """Return the additional amount of an item that would be withheld under these edits."""
-        item = Item(head, parts_of(head), edits, memos, hidden, countable=True)
-        return self.withheld_by(item).minus(self.withheld_by(self._items[head.seq]))
+
+def _is_told(counts: TokenCounts, then: Item | None, now: Item | None) -> bool:
+    """Return whether an item is as in the last report, or an answer to it whose tokens were reported."""
+    if then is None and now is not None:
+        return now.head.kind == "assistant" and len(now.parts) == 1 and not any(counts.item_amount(now)[::2])
+    return now is not None and now.is_same(then)
+
+
+def unsent(counts: TokenCounts, planned: Mapping[int, Item]) -> Iterator[int]:
+    """Yield the items that the last request did not show as they are planned, or without a plan, as they are now."""
+    for seq in {**counts._since_sent, **planned}:
+        now = counts._items.get(seq)
+        item = planned.get(seq, now)
+        if item is not None and not item.is_same(counts._since_sent.get(seq, now)):
+            yield seq
+
+
+def altered(counts: TokenCounts) -> list[int]:
+    """Return the items that the last request showed otherwise."""
+    return [seq for seq, then in counts._since_sent.items() if then is not None and seq in counts._items]
 
 
 def state_of(counts: TokenCounts, item: Entry) -> tuple[object, ...]:

@@ -183,15 +183,18 @@ class Scale:
 
     def tokens(self, raw: float, exact: float = 0, words: float = 0) -> int:
         """Return the endpoint's tokens for an amount."""
-        return round(self.part * self.weight(raw, exact, words))
+        return round(self.part * self._spread(raw, exact, words))
 
     def total(self, raw: float, exact: float, words: float) -> int:
         """Return the tokens of a whole request with these messages."""
-        return max(0, round(self.fixed + self.part * self.weight(raw, exact, words)))
+        return max(0, round(self.fixed + self.part * self._spread(raw, exact, words)))
+
+    def _spread(self, raw: float, exact: float, words: float) -> float:
+        return self.even * self.rate * (raw + self.wordy * words) + exact
 
     def weight(self, raw: float, exact: float, words: float) -> float:
-        """Return the endpoint's tokens for an amount, unrounded and for a whole prompt."""
-        return self.even * self.rate * (raw + self.wordy * words) + exact
+        """Return the endpoint's tokens for an amount by the measured rates alone, unrounded."""
+        return self.rate * (raw + self.wordy * words) + exact
 
     def for_preamble(self, raw: int) -> "Scale":
         """Return the scale, until the next report, for another system prompt or tools of this many raw tokens."""

@@ -13,8 +13,8 @@ from prunecli.context.again import shown_again, shown_in, withheld
 from prunecli.context.exchange import Entry, Exchange
 from prunecli.context.ledger import prun_applied
 from prunecli.context.prun import MAX_MEMO_CHARS, entry_ranges
+from prunecli.context.redo import undo
 from prunecli.context.state import RESTORED, Context
-from prunecli.context.taking_back import undo
 from prunecli.context.todo_list import CURRENT
 from prunecli.context.view import View
 from prunecli.inspector.labels import Key

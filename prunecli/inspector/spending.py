@@ -109,10 +109,9 @@ def paid(
     to those of a response's model. `fetches` are the results that were fetched again. Costs O(records).
     """
     found, extra, rows = list[Paid](), _only_fetching(fetches), dict[int, Paid]()
-    live = HeldBack({one.seq: one.raw for one in fetches})
+    live, cleared = HeldBack({one.seq: one.raw for one in fetches}), 0
     sent: _Sent | None = None
     last: int | None = None
-    cleared = 0
     for record in records:
         live.take(record)
         event = record.event

@@ -5,9 +5,8 @@ from typing import Any
 import pytest
 
 from prunecli.context.prun import plan_edits, plan_prun
-from prunecli.context.redo import REDONE, redo
+from prunecli.context.redo import REDONE, redo, undo
 from prunecli.context.strategies.adaptive import Tools
-from prunecli.context.taking_back import undo
 from prunecli.model.edits import Edit
 from prunecli.model.events import PrunApplied, PrunReverted, Record
 from tests.context.talk import ALL, THOUGHT, Talk, seqs, texts, tokens

@@ -120,6 +120,8 @@ def booked(
         without = played.endpoint.pieces(context)
         played.add(event)
         pruned = played.endpoint.pieces(context)
+        if rewinds:
+            return  # the gate knows the last request only, not what earlier ones left in the cache
         if not warm or change is None or change.cost is None or change.gain is None:
             return
         lost = played.endpoint.cached(without, played.now) - played.endpoint.cached(pruned, played.now)
@@ -173,9 +175,9 @@ ROUGH = Bounds(0.05, 0.22, 0.01)
 """With chars4, which takes all text for equally dense: what was sent is known by the prompts, what will be is not."""
 
 
-def held(found: Sequence[Books], bounds: Bounds = Bounds()) -> None:
+def held(found: Sequence[Books], bounds: Bounds = Bounds(), *, prices: bool = True) -> None:
     """The gate's prices are within the bounds; the net of /cost is 5 % wrong at most and never has the wrong sign."""
-    for pairs in ([one.costs for one in found], [one.gains for one in found]):
+    for pairs in ([one.costs for one in found], [one.gains for one in found]) if prices else ():
         errors = sorted(abs(said - true) / true for costs in pairs for said, true in costs)
         assert len(errors) >= 5
         assert median(errors) <= bounds.middle
@@ -275,7 +277,7 @@ def over_talks(examples: int, *, rewinds: bool = False) -> None:
 
     run: Callable[[], None] = collect
     run()
-    held(found)
+    held(found, prices=not rewinds)
 
 
 SLOW = (pytest.param(500, False, marks=pytest.mark.slow), pytest.param(500, True, marks=pytest.mark.slow))

@@ -14,7 +14,7 @@ from prunecli.context.memo import Memo
 from prunecli.context.state import Context
 from prunecli.context.strategies.adaptive import HardClear, SoftTrim
 from prunecli.context.strategy import Chosen, Proposal, propose_all
-from prunecli.context.tokens import NOTHING, Amount, Chars4
+from prunecli.context.tokens import NOTHING, Amount, Chars4, total
 from prunecli.context.validate import validate
 from prunecli.context.view import View
 from prunecli.model.events import (
@@ -147,7 +147,7 @@ def test_requests_stay_valid_words_stay_whole_and_nothing_is_asked_for_twice(
         return bool(proposal.edits)
 
     total, pruned = over_logs(check, examples)
-    assert pruned >= total * (0.5 if one.name != "no_pruning" else 0)
+    assert pruned >= total * (0.3 if one.name != "no_pruning" else 0)
 
 
 @pytest.mark.parametrize("one", REPEATABLE, ids=lambda one: one.name)
@@ -167,7 +167,7 @@ def test_what_was_worked_out_before_answers_as_if_worked_out_now(one: Chosen) ->
         return found
 
     total, pruned = over_logs(check, 15)
-    assert pruned >= total * (0.5 if one.name != "no_pruning" else 0)
+    assert pruned >= total * (0.3 if one.name != "no_pruning" else 0)
 
 
 def answered(one: Chosen, context: Context) -> Proposal:
@@ -267,7 +267,7 @@ def recount(context: Context, one: Chosen) -> Any:
         counts.scale.tokens(*scanned),
         counts.scale.tokens(*withheld),
         len(kept),
-        counts.scale.tokens(sum(view.tokens(entry) for entry in kept)),
+        counts.scale.tokens(*total(map(counts.amount, kept))),
         told.context_tokens,
         WINDOW,
     )
