@@ -281,7 +281,8 @@ def in_place(context: Context, seqs: Sequence[int]) -> Plan:
         found = [exchange.seq] if exchange and context.dropped(exchange) else []
         found += [seq] if context.edits_of(seq) else []
         targets.update(dict.fromkeys(found))
-        named.update(dict.fromkeys([seq] if found else []))
+        is_part = exchange is not None and exchange.seq != seq and exchange.seq in seqs
+        named.update(dict.fromkeys([seq] if found and not (is_part and seq not in found) else []))
     if not targets:
         held = any(context.entries[seq].spilled for seq in seqs)
         return refused("never sent whole: restore it at the end" if held else "nothing pruned here")

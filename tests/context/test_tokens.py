@@ -5,8 +5,18 @@ import pytest
 from prunecli.context.state import Context
 from prunecli.context.tokens import Amount, Chars4, Scale, from_words
 from prunecli.context.view import View
-from prunecli.model.events import AssistantMessage, Record, SettingChanged, ToolResult, UserMessage
+from prunecli.model.events import (
+    AssistantMessage,
+    Event,
+    Record,
+    RequestSent,
+    Rewound,
+    SettingChanged,
+    ToolResult,
+    UserMessage,
+)
 from prunecli.model.messages import Image, Text, ToolUse, Usage
+from prunecli.model.requests import PREAMBLE
 from prunecli.providers.tokenizer import SHIPPED
 
 
@@ -78,3 +88,52 @@ def test_a_count_recorded_with_another_formula_for_images_keeps_its_sum() -> Non
     assert (
         sum(context.counts.amount(context.entries[2])) == context.counts.tokens(context.entries[2]) == 1_333
     )
+
+
+class Reported:
+    """A session with an endpoint that counts 3,000 tokens before the messages and 1.3 for each of ours."""
+
+    def __init__(self) -> None:
+        self.context, self.texts, self.seq = Context(Chars4()), 0, 0
+        self.add(SettingChanged(PREAMBLE, {"system": ["x" * 9_000], "tools": []}))
+
+    def add(self, event: Event, tokens: int = 0) -> int:
+        self.context.apply(Record(self.seq, self.seq, event))
+        self.texts, self.seq = self.texts + tokens, self.seq + 1
+        return self.seq - 1
+
+    def turn(self, *sizes: int) -> int:
+        """A prompt, and results of these tokens; the seq of the prompt."""
+        prompt = self.add(UserMessage((Text("word " * 40),)), 50)
+        for number, size in enumerate(sizes):
+            use = ToolUse(f"t{prompt}-{number}", "read", {})
+            self.answer(use)
+            self.add(ToolResult(use.id, "read", (Text("abcd" * size),)), size)
+        self.answer(Text("done"))
+        return prompt
+
+    def answer(self, block: Text | ToolUse) -> None:
+        self.add(RequestSent("m", 0, ""))
+        usage = Usage(3_000 + round(1.3 * self.texts), 13)
+        self.add(AssistantMessage((block,), "m", usage=usage), 10)
+
+
+def test_only_a_reported_total_is_exact_and_the_preamble_keeps_its_size_while_the_session_grows() -> None:
+    session = Reported()
+    counts, fixed, totals = session.context.counts, list[int](), list[int]()
+    prompts = []
+    for sizes in ((100, 3_000), (500, 40), (2_000, 900, 20)):
+        prompts.append(session.turn(*sizes))
+        fixed.append(counts.fixed)
+        totals.append(counts.context_tokens)
+        assert counts.is_reported
+        assert counts.context_tokens == pytest.approx(3_000 + 1.3 * session.texts, abs=1)
+    assert max(fixed) - min(fixed) < 10
+    session.add(UserMessage((Text("more"),)))
+    assert not counts.is_reported
+    for prompt, total in zip(reversed(prompts[1:]), reversed(totals[:-1]), strict=True):
+        session.add(Rewound(prompt - 1))
+        assert (counts.context_tokens, counts.is_reported) == (total, True)
+    session.add(Rewound(prompts[0] - 1))
+    assert counts.context_tokens == pytest.approx(3_000, abs=30)
+    assert not counts.is_reported

@@ -95,7 +95,8 @@ def title(found: WindowMap, model: str, requests: int, doing: str) -> tuple[list
             3,
         ),
     ]
-    right = [Piece((f"carried by up to {requests} request{'s' * (requests != 1)}", ""), "$muted", 1)]
+    sent = f"up to {requests} request{'s' * (requests != 1)}"
+    right = [Piece((f"carried by {sent}", sent, ""), "$muted", 1)]
     if doing:
         right.insert(0, Piece((doing, doing.partition(":")[0]), "$warning", 5))
     else:
