@@ -193,16 +193,17 @@ def _head(context: Context, seq: int) -> int:
 def cache_marks(wire: Wire, messages: tuple[WireMessage, ...]) -> tuple[int, ...]:
     """Return the messages that get a cache breakpoint.
 
-    One is the last message, which caches the whole request. The other is the last user message that is unchanged
-    since the previous request, so exactly the unchanged part is read back, even after a prune. The endpoint looks
-    back twenty blocks from a breakpoint, and each user message once ended a request, so it is cached there. The end
-    of the preamble always has its own breakpoint.
+    One is the last message, which caches the whole request. One is the last user message that is unchanged since the
+    previous request, so that a later change after it leaves it cached. The endpoint stores prefixes at breakpoints
+    only and looks back twenty blocks for them, so the last one stored is marked too. The end of the preamble always
+    has its own breakpoint.
     """
     last = len(messages) - 1
     known = range(min(wire.unchanged, last) - 1, -1, -1)
     stable = next((index for index in known if messages[index].role == "user"), None)
-    marks = [] if stable is None else [stable]
-    return tuple([*marks, last] if messages and messages[last].role == "user" else marks)
+    newest = last if messages and messages[last].role == "user" else None
+    stored = wire.group_at(wire.stored(wire.item_at(max(0, min(wire.unchanged, last))))) - 1
+    return tuple(sorted({at for at in (stored, stable, newest) if at is not None and at >= 0}))
 
 
 def sent(request: Request) -> RequestSent:

@@ -178,7 +178,7 @@ class Pruning(Section):
     context_tokens: Annotated[Count, "Context window in tokens for unknown models."] = 200_000
     estimator: Annotated[
         Literal["tiktoken", "chars4"],
-        "Token estimator: a vocabulary, or characters divided by four.",
+        "Token estimator: a vocabulary, or characters divided by four (more for Chinese, Japanese and Korean).",
     ] = "tiktoken"
     order: Annotated[Literal["newest", "oldest"], "Which exchanges the model's prun calls remove first."] = (
         "newest"

@@ -5,10 +5,10 @@ from dataclasses import dataclass, replace
 
 from prunecli.context.clearing import Clearing
 from prunecli.context.exchange import Entry
-from prunecli.context.tokens import NOTHING, Amount, TokenCounter, from_words, result_tokens, total
+from prunecli.context.tokens import NOTHING, Amount, Scale, TokenCounter, from_words, result_tokens, total
 from prunecli.model.edits import Edit
-from prunecli.model.events import AssistantMessage, Event, ToolResult
-from prunecli.model.messages import thinking_blocks
+from prunecli.model.events import AssistantMessage, CompactionApplied, Event, ToolResult
+from prunecli.model.messages import Document, thinking_blocks
 
 
 @dataclass(slots=True, eq=False)
@@ -91,8 +91,23 @@ def parts_of(head: Entry) -> tuple[Entry, ...]:
     return tuple(head.exchange.entries) if head.exchange else (head,)
 
 
+def fresh(then: Item | None, now: Item | None) -> list[Entry]:
+    """Return the entries that were added to an item since then and are shown in full."""
+    if now is None or now.hidden:
+        return []
+    return [part for part in now.parts[len(then.parts) if then else 0 :] if part.seq not in now.edits]
+
+
+def _has_document(entry: Entry) -> bool:
+    event = entry.event
+    content = () if isinstance(event, CompactionApplied) else event.content
+    return any(isinstance(block, Document) for block in content)
+
+
 SHIPPED = "tiktoken"
 """The name of the counter whose counts are in the log."""
+_DOCUMENT_RANGE = 8.0
+"""The largest ratio between a measured document and its estimate."""
 WORDS = ("user", "summary")
 """Kinds of entries whose tokens are estimated from bytes, because strategies never prune them."""
 
@@ -105,6 +120,8 @@ class EntryTokens:
 
     def __init__(self, counter: TokenCounter, factor_of: Callable[[str], float]) -> None:
         self.counter = counter
+        self._documents: dict[int, int] = {}
+        """Tokens of entries' documents, as the endpoint counted them."""
         self._factor_of = factor_of
 
     def thinking(self, entry: Entry) -> Amount:
@@ -120,7 +137,8 @@ class EntryTokens:
             return Amount(exact=output)
         media = entry.size[2] if edit is None else 0
         tokens = max(0, self.shown_tokens(entry, edit) - media)
-        return Amount(exact=media, words=tokens) if entry.kind in WORDS else Amount(tokens, media)
+        exact = self.media_tokens(entry) if media else 0
+        return Amount(exact=exact, words=tokens) if entry.kind in WORDS else Amount(tokens, exact)
 
     def _spoken(self, entry: Entry, event: AssistantMessage, output: int) -> Amount:
         """Return the tokens of an answer without its thinking: the rest of the reported tokens, or an estimate."""
@@ -140,6 +158,27 @@ class EntryTokens:
             if edit.kind in ("clear", "trim") and edit.seq in entries:
                 images += min(max(0, edit.tokens_saved), entries[edit.seq].size[2])
         return Amount(saved - images, images)
+
+    def media_tokens(self, entry: Entry) -> int:
+        """Return the tokens of an entry's images and documents, measured if possible."""
+        return self._documents.get(entry.seq, entry.size[2])
+
+    def measure_documents(
+        self, changes: Sequence[tuple[Item | None, Item | None]], grown: int, scale: Scale
+    ) -> bool:
+        """Learn the size of new documents if a prompt grew mostly by them, because no estimate knows their pages."""
+        new = [part for then, now in changes for part in fresh(then, now) if _has_document(part)]
+        if not (expected := sum(part.size[2] for part in new)):
+            return False
+        moved = total(self.item_amount(now).minus(self.item_amount(then)) for then, now in changes)
+        rest = scale.weight(*moved) - expected
+        share = (grown - rest) / expected
+        if abs(rest) > expected or not 1 / _DOCUMENT_RANGE <= share <= _DOCUMENT_RANGE:
+            return False
+        self._documents.update((part.seq, round(share * part.size[2])) for part in new)
+        for now in [now for _, now in changes if now is not None]:
+            now.amount = now.kept = None
+        return True
 
     def shown_chars(self, entry: Entry, edit: Edit | None) -> int:
         """Return the characters shown of an entry, without images. For an answer: text, thinking and inputs as

@@ -115,17 +115,19 @@ def breaking(
     """Return the break caused by showing items as `planned`, or by content that is only appended.
 
     `before` and `after`: tokens of the whole next request without and with the change, each at the prices of its
-    length. What the last request showed in this way is in the cache; anything else is written once.
+    length. The endpoint has a prefix in its cache that it stored and the last request showed in this way; anything
+    else is written once.
     """
     still, saved = cold(context, market), before - after
     now, then = known(context), known(context, planned)
     rewritten = 0
     if not still:
         counts, items = context.counts, context.items
-        mended = (planned.get(item.seq) for item in items[now:then])
-        whole = [item for item in items[now:then] if item.seq not in planned]
+        read, reads = context.wire.stored(now), context.wire.stored(then)
+        mended = (planned.get(item.seq) for item in items[read:reads])
+        whole = [item for item in items[read:reads] if item.seq not in planned]
         amount = total(map(counts.item_amount, mended)).plus(counts.amount_of(whole))
-        rewritten = counts.tokens_of(items[then:now]) - counts.scale.tokens(*amount)
+        rewritten = counts.tokens_of(items[reads:read]) - counts.scale.tokens(*amount)
     cost = gain = None
     old, new = market.prices_for(before), market.prices_for(after)
     if old is not None and new is not None:

@@ -84,11 +84,10 @@ def impact(context: Context, events: Iterable[Event], market: Market, *, withhol
     shown = {seq: _planned(context.entries[seq], overlay, dropped) for seq in (*heads, *altered(counts))}
     for head in heads.values():
         item = shown[head.seq]
-        edits, memos, hidden = item.edits, item.memos, item.hidden
         freed = freed.plus(counts.amount_of([head]).minus(counts.item_amount(item)))
-        spared += _no_longer_cleared(counts, head, edits, hidden=hidden)
+        spared += _no_longer_cleared(counts, head, item.edits, hidden=item.hidden)
         if withholds and head.seq > context.boundary:
-            withheld = withheld.plus(counts.withheld_as(head, edits, memos, hidden=hidden))
+            withheld = withheld.plus(counts.withheld_by(item)).minus(counts.withheld_of([head.seq]))
     moves = _moves(context, overlay, dropped, heads)
     for answers, sign in ((moves.lost, 1), (moves.back, -1)):
         others = [counts.thinking(one) for one in answers if one.seq not in heads]
@@ -132,7 +131,8 @@ def _moves(context: Context, overlay: Overlay, dropped: frozenset[int], touched:
     before = unseen.dropped.union(seq for seq in answers if unseen.lacks(seq))
     after = dropped.union(seq for seq in answers if overlay.lacks(seq))
     back = [entries[seq] for seq in sorted(before - after) if overlay.is_sent(seq)]
-    return _Moves([entries[seq] for seq in sorted(after - before)], back)
+    sent = Overlay(context)
+    return _Moves([entries[seq] for seq in sorted(after - before) if sent.is_sent(seq)], back)
 
 
 def lost_blocks(context: Context, events: Iterable[Event]) -> int:

@@ -6,7 +6,7 @@ the result, so the later savings of pruning it are known better than from any es
 
 from collections.abc import Sequence
 
-from prunecli.context.counted import EntryTokens, Item, Report, reported_thinking
+from prunecli.context.counted import EntryTokens, Item, Report, fresh, reported_thinking
 from prunecli.context.exchange import Entry
 from prunecli.context.tokens import NOTHING, RANGE, Amount, Scale, total
 
@@ -52,8 +52,8 @@ class KeptOut:
 
     def _measure(self, changes: Sequence[tuple[Item | None, Item | None]], grown: int, scale: Scale) -> None:
         """Record the endpoint's count of the results that are new in this report."""
-        fresh = [part for then, now in changes for part in _fresh(then, now)]
-        new = total(map(self._tokens.amount, fresh))
+        new_parts = [part for then, now in changes for part in fresh(then, now) if part.prunable]
+        new = total(map(self._tokens.amount, new_parts))
         expected = scale.factor * new.raw + new.exact
         if expected <= 0 or any(_hides_a_guess(then, now) for then, now in changes):
             return
@@ -63,7 +63,7 @@ class KeptOut:
         rate = (grown - scale.weight(*moved.minus(new))) / expected
         most = RANGE if new.raw > new.exact else _MEDIA_RANGE
         if 1 / most <= rate <= most:
-            self._rates.update((part.seq, rate) for part in fresh)
+            self._rates.update((part.seq, rate) for part in new_parts)
 
     def _shown(self, item: Item | None, scale: Scale) -> Amount:
         if item is None:
@@ -95,14 +95,6 @@ class KeptOut:
             memos = Amount(sum(map(self._tokens.memo_tokens, item.memos)))
             item.kept = total(self._whole(part, scale) for part in gone).minus(total((memos, *shown)))
         return item.kept
-
-
-def _fresh(then: Item | None, now: Item | None) -> list[Entry]:
-    """Return the results that were added to an item since then and are shown in full."""
-    if now is None or now.hidden:
-        return []
-    new = now.parts[len(then.parts) if then else 0 :]
-    return [part for part in new if part.prunable and part.seq not in now.edits]
 
 
 def _hides_a_guess(then: Item | None, now: Item | None) -> bool:

@@ -206,7 +206,6 @@ class Context:
             case RequestSent(model):
                 self._lineage.append(record)
                 self.requested = model
-                self.wire.sent()
                 self._fold(record)
             case SettingChanged(key, value):
                 self._set(key, value, record.seq)
@@ -236,7 +235,8 @@ class Context:
                 self._add(user_entry(record, event, self.entries))
                 self.again.update(dict.fromkeys(event.restores, record.seq))
                 self.pinned = self.pinned.union([record.seq] if event.restores else ())
-            case RequestSent(model):
+            case RequestSent(model, cache_marks=marks):
+                self.wire.sent(marks)
                 self.unseen.requested(record, model)
                 self.counts.sent()
             case AssistantMessage() as event:
@@ -272,7 +272,7 @@ class Context:
         if event.usage.prompt_tokens:
             self.requests += 1
             self.last_response, self.last_model = record.timestamp, event.model
-            self.caches = event.usage.cache_read_input_tokens is not None
+            self.caches = self.wire.answered(event.usage)
 
     def _set(self, key: str, value: Json, at: int) -> None:
         self.settings[key] = value

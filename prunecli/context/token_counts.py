@@ -167,7 +167,8 @@ class TokenCounts(EntryTokens):
 
     def _settle(self) -> None:
         """Update the scale from the reports since the last time."""
-        for news in self._news:
+        waiting, self._news = self._news, []  # counting a document asks for what was learned before
+        for news in waiting:
             match news:
                 case int(preamble):
                     self._scale, self._prompt = self._scale.for_preamble(preamble), 0
@@ -181,15 +182,18 @@ class TokenCounts(EntryTokens):
                 case None:
                     self._reported, self._prompt, self._clearing = NOTHING, 0, NO_CLEARING
                     self._kept_out.clear()
-        self._news.clear()
         self._shares = None
 
     def _learn(self, report: Report) -> None:
         """Update the scale from a report on the prompt as sent, not on the endpoint's own shorter copy."""
         self._clearing, changes = report.clearing, report.changes
         prompt = report.prompt + self._clearing.tokens
-        moved = total(self._moved(then, now) for then, now in changes)
         grown = prompt - self._prompt if self._prompt and not report.again else None
+        if grown is not None and self.measure_documents(changes, grown, self._scale):
+            for item in filter(None, (self._items.get(now.head.seq) for _, now in changes if now)):
+                item.amount = item.kept = None
+                self._uncounted[item.head.seq] = None
+        moved = total(self._moved(then, now) for then, now in changes)
         if grown is not None and all(now is not None and now.grew_from(then) for then, now in changes):
             self._scale = self._scale.grew(grown, moved)
         self._kept_out.reported(report, grown, self._scale)
@@ -201,6 +205,12 @@ class TokenCounts(EntryTokens):
         return self.item_amount(now).minus(self.item_amount(then))
 
     # Reading -------------------------------------------------------------------------------------------------
+
+    def media_tokens(self, entry: Entry) -> int:
+        """Return the tokens of an entry's images and documents, measured if possible."""
+        if self._news:
+            self._settle()
+        return super().media_tokens(entry)
 
     @property
     def scale(self) -> Scale:
@@ -334,13 +344,6 @@ class TokenCounts(EntryTokens):
         """Return the part of `pruned` that these items contribute."""
         found = [self._items[seq] for seq in heads if seq in self._items]
         return total(self.withheld_by(item) for item in found if item.countable)
-
-    def withheld_as(
-        self, head: Entry, edits: Mapping[int, Edit], memos: Sequence[Edit], *, hidden: bool
-    ) -> Amount:
-        """Return the additional amount of an item that would be withheld under these edits."""
-        item = Item(head, parts_of(head), edits, memos, hidden, countable=True)
-        return self.withheld_by(item).minus(self.withheld_by(self._items[head.seq]))
 
 
 def _is_told(counts: TokenCounts, then: Item | None, now: Item | None) -> bool:

@@ -13,10 +13,14 @@ from typing import TypeAlias
 from prunecli.context import render
 from prunecli.context.exchange import Entry, Exchange
 from prunecli.context.paired import has_searches, paired, waits
+from prunecli.model.messages import Usage
 from prunecli.model.requests import Role, WireMessage, link
 
 Source: TypeAlias = tuple[bytes, ...] | Entry
 """Canonical blocks, or the entry whose blocks are made together with the message."""
+
+_SAME = 0.98
+"""Reports of the same prefix differ by less than this factor."""
 
 Piece: TypeAlias = tuple[int, Source]
 """(seq, blocks)"""
@@ -92,6 +96,10 @@ class Wire:
         self._ends: list[int] = [0]
         self._sent = 0
         self._changed = 0
+        self._stored: dict[int, int] = {}
+        """The prefixes that the endpoint has stored: by their number of items, the reported tokens, 0 if unknown."""
+        self._marks: Sequence[int] = ()
+        self._kept = 0
         self._before: dict[int, WireMessage | None] = {}
         """The messages of the last request that were laid out again since, by index; None for one never built."""
 
@@ -194,10 +202,30 @@ class Wire:
         last = len(self._ends) - 1
         return self._ends[min(end, last)] - self._ends[min(start, last)] if start < end else 0
 
-    def sent(self) -> None:
-        """Record that a request was sent, so that later changes count as new."""
+    def sent(self, marks: Sequence[int] = ()) -> None:
+        """Record that a request with these breakpoints was sent, so that later changes count as new."""
+        self._marks = [self.item_at(at + 1) for at in marks]
+        stored = {items: tokens for items, tokens in self._stored.items() if items <= self._kept}
+        self._stored, self._kept = dict.fromkeys(self._marks, 0) | stored, len(self._items)
         self._sent = self._changed = len(self._groups)
         self._before = {}
+
+    def answered(self, usage: Usage) -> bool:
+        """Record what the endpoint read of the last request from its cache, and stored; longer prefixes were no
+        longer cached. Return whether it reports this."""
+        if (read := usage.cache_read_input_tokens) is None:
+            return False
+        alive = {items: tokens for items, tokens in self._stored.items() if tokens * _SAME <= read}
+        added = {items: self._stored.get(items) or read for items in self._marks}
+        self._stored = (
+            alive | added | dict.fromkeys(self._marks[-1:], usage.prompt_tokens - usage.input_tokens)
+        )
+        return True
+
+    def stored(self, items: int) -> int:
+        """Return how many of these leading items are in the longest prefix that the endpoint has stored; all of them
+        if the log has no breakpoints."""
+        return max((known for known in self._stored if known <= items), default=0) if self._stored else items
 
     @property
     def unchanged(self) -> int:
@@ -214,6 +242,7 @@ class Wire:
         return len(self._groups)
 
     def _touch(self, group: int) -> None:
+        self._kept = min(self._kept, self.item_at(group))
         for at in range(group, min(self._changed, len(self._groups))):
             self._before[at] = self._groups[at].message
         self._changed = min(self._changed, group)

@@ -29,10 +29,13 @@ SECOND = 1_000
 MARKET = Market(now=100 * SECOND, ttl_ms=300 * SECOND, model="m", read=0.3, write=3.75)
 
 
-def session(exchanges: int = 10, chars: int = 4_000, *, caches: bool = True) -> Context:
-    """A session of so many exchanges whose last response came at 60 s."""
+def session(
+    exchanges: int = 10, chars: int = 4_000, *, caches: bool = True, cold_at: int | None = None
+) -> Context:
+    """A session of so many exchanges whose last response came at 60 s. With `cold_at`, requests have breakpoints,
+    and the one of that number found nothing cached."""
     context = Context(Chars4())
-    seq = 0
+    seq, stored = 0, 0
 
     def add(event: Event) -> None:
         nonlocal seq
@@ -41,9 +44,12 @@ def session(exchanges: int = 10, chars: int = 4_000, *, caches: bool = True) -> 
 
     add(UserMessage((Text("go"),)))
     for number in range(exchanges):
-        add(RequestSent("m", 1, "00"))
         weight = context.counts.context_tokens
+        add(RequestSent("m", 1, "00", () if cold_at is None else (2 * number,)))
         usage = Usage(weight, 5, 0, 0) if caches else Usage(weight, 5)
+        if cold_at is not None:
+            read = 0 if number == cold_at else stored
+            usage, stored = Usage(0, 5, read, weight - read), weight
         add(AssistantMessage((ToolUse(f"t{number}", "read", {"path": "x"}),), "m", "tool_use", usage))
         add(ToolResult(f"t{number}", "read", (Text("x" * chars),)))
     return context
@@ -215,3 +221,23 @@ def test_without_prices_only_a_cold_cache_counts() -> None:
     assert not decision.apply
     assert "$" not in decision.reason
     assert context.caches is False
+
+
+def test_an_edit_rewrites_everything_behind_the_last_prefix_that_was_stored() -> None:
+    context = session(10, cold_at=6)
+
+    def rewritten(start: int) -> int:
+        change = impact(context, clear(context, 1, start), MARKET).change
+        assert change is not None
+        return change.rewritten
+
+    assert rewritten(1) == rewritten(5) > 1_000 + rewritten(6)
+    assert rewritten(6) > rewritten(7) > rewritten(8) > rewritten(9) == 0
+
+
+def test_a_rewind_leaves_the_prefix_before_it_cached() -> None:
+    context = session(10, cold_at=0)
+    end = max(item.seq for item in context.items[:5])
+    context.apply(Record(100, 61 * SECOND, Rewound(end)))
+    context.apply(Record(101, 62 * SECOND, UserMessage((Text("go on"),))))
+    assert not judge(context, clear(context, 1), MARKET).apply

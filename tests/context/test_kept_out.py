@@ -115,6 +115,7 @@ def test_a_document_is_worth_what_it_took_however_far_the_estimate_was_off() -> 
     document = talk.emit(ToolResult("pdf", "read", (Document("application/pdf", "JVBERi0=", 7),)))
     talk.prompt += 50 + 3_000  # 17,500 were expected
     talk.step()
+    assert sum(talk.context.counts.amount(talk.context.entries[document])) == 3_000  # which the gate goes by
     talk.prune(3_000 - SHORT, Edit("clear", document, None, GONE, 17_500, SHORT))
     talk.step()
     assert talk.kept_out()[-1] == 3_000 - SHORT

@@ -68,9 +68,26 @@ def test_an_image_counts_by_its_pixels_and_a_text_by_the_factor_of_the_model() -
     context.apply(Record(2, 2, call))
     context.apply(Record(3, 3, ToolResult("t", "read", (words, picture))))
     view = View(context, 100_000)
-    assert context.counts.amount(context.entries[1]) == Amount(0, 1_000, 100)
-    assert context.counts.amount(context.entries[3]) == Amount(100, 1_000)
-    assert view.about(view.tokens(context.entries[3]), context.entries[3]) == 1_200
+    assert context.counts.amount(context.entries[1]) == Amount(0, 27 * 36, 100)
+    assert context.counts.amount(context.entries[3]) == Amount(100, 27 * 36)
+    assert view.about(view.tokens(context.entries[3]), context.entries[3]) == 200 + 27 * 36
+
+
+@pytest.mark.parametrize(
+    "text", ["请检查配置参数是否有效。", "設定ファイルを読み込んで確認します。", "설정 파일을 읽습니다."]
+)
+def test_chars4_is_near_the_shipped_tokenizer_in_east_asian_scripts(text: str) -> None:
+    assert Chars4().count(text * 20) == pytest.approx(SHIPPED.count(text * 20), rel=0.25)
+
+
+def test_a_count_recorded_with_another_formula_for_images_keeps_its_sum() -> None:
+    context, picture = Context(SHIPPED), Image("image/png", "iVBORw0KGgo=", 1_000, 1_000)
+    context.apply(Record(0, 0, UserMessage((Text("look"),))))
+    context.apply(Record(1, 1, AssistantMessage((ToolUse("t", "read", {}),), "m", "tool_use")))
+    context.apply(Record(2, 2, ToolResult("t", "read", (picture,), tokens=1_333)))
+    assert (
+        sum(context.counts.amount(context.entries[2])) == context.counts.tokens(context.entries[2]) == 1_333
+    )
 
 
 class Reported:

@@ -179,3 +179,11 @@ def test_thinking_that_a_compaction_costs_is_no_cost_or_gain_of_pruning() -> Non
     assert talk.context.withheld_from(before) > 0
     assert talk.context.withheld_from(after) == 0
     assert talk.context.unseen.cost_of_edits().blocks == 3
+
+
+def test_thinking_that_comes_back_stale_with_its_answer_is_not_lost() -> None:
+    talk = Talk(3)
+    dropped_answer = talk.emit(PrunApplied("user", (Edit("drop", 6),)))
+    talk.emit(PrunApplied("user", (Edit("clear", 4, None, "[gone]", 100, 2),)))
+    found = impact(talk.context, [PrunReverted((dropped_answer,))], Market())
+    assert (found.lost.blocks, found.back.blocks) == (0, 0)

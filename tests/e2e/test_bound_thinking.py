@@ -226,6 +226,7 @@ async def test_with_a_budget_a_damaged_signature_in_the_open_loop_is_survived_to
     ("refused", "sets"),
     [
         ("thinking.display", ()),
+        ("anthropic-beta", ()),
         ("cache_control.ttl", ("model.cache_ttl=1h",)),
     ],
 )

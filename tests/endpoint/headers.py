@@ -6,6 +6,11 @@ from dataclasses import dataclass
 from tests.endpoint.rules import VERSION_2023, VERSION_2026, Rules
 from tests.endpoint.shape import RefusedError
 
+UNKNOWN_BETA = (
+    "Unexpected value(s) {names} for the `anthropic-beta` header. Please consult our documentation at "
+    "docs.anthropic.com or try again without the header."
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Client:
@@ -29,8 +34,10 @@ def check_headers(headers: Mapping[str, str], rules: Rules) -> Client:
         raise RefusedError("anthropic-version", "header is required")
     if version not in (VERSION_2023, VERSION_2026):
         raise RefusedError("anthropic-version", f'"{version}" is not a valid version')
-    betas = headers.get("anthropic-beta", "").split(",")
-    return Client(version, frozenset(name.strip() for name in betas), rules.accounts.get(key, "an account"))
+    betas = frozenset(name.strip() for name in headers.get("anthropic-beta", "").split(",")) - {""}
+    if betas and "anthropic-beta" in rules.refused:
+        raise RefusedError("", UNKNOWN_BETA.format(names=", ".join(f"`{name}`" for name in sorted(betas))))
+    return Client(version, betas, rules.accounts.get(key, "an account"))
 
 
 def api_key(headers: Mapping[str, str]) -> str:

@@ -96,10 +96,10 @@ class Rules:
     September 2026, where thinking out of its conversation is by default billed and reported instead of refused.
     `refused`: optional fields that this endpoint refuses, as gateways do (`refusal` is how):
     "thinking.block_binding", "thinking.display", "cache_control.ttl", "context_management", "output_config",
-    "compaction". `summaries`: what a request for a summary meets: 529, or an answer without one.
-    `max_images` is 600 at the service where the window is above 200,000. `cache_minimum` and `lookback` belong
-    to the prompt cache: tokens below which a prefix is not stored (the service: 512 to 4,096), and how many
-    blocks each breakpoint looks back, itself included.
+    "compaction", "anthropic-beta" (every value of that header). `summaries`: what a request for a summary
+    meets: 529, or an answer without one. `max_images` is 600 at the service where the window is above 200,000.
+    `cache_minimum` and `lookback` belong to the prompt cache: tokens below which a prefix is not stored (the
+    service: 512 to 4,096), and how many blocks each breakpoint looks back, itself included.
     """
 
     models: tuple[Model, ...] = MODELS

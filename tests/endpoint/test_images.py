@@ -138,10 +138,10 @@ def test_the_hundred_and_first_image_is_refused():
 
 
 def test_an_image_costs_its_pixels_not_its_bytes():
-    assert Picture("", 750, 100).tokens == 100
-    assert Picture("", 8000, 8000).tokens == 1600
+    assert Picture("", 750, 100).tokens == 27 * 4
+    assert Picture("", 8000, 8000).tokens == 4784
     assert Picture("", 0, 0).tokens == 1600
     assert Picture("", 1, 1).tokens == 1
     large = body(user(image(png(750, 100, padding=1_000_000))))
-    assert verdict(large, Rules(window=100)) == ""
-    assert verdict(large, Rules(window=99)).startswith("prompt is too long: 100 tokens")
+    assert verdict(large, Rules(window=108)) == ""
+    assert verdict(large, Rules(window=107)).startswith("prompt is too long: 108 tokens")

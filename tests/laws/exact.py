@@ -1,10 +1,10 @@
 """An endpoint with an exact prompt cache, and sessions played against it: what the figures are held against.
 
-A block takes `factor` times as many tokens as o200k_base finds in its texts, an image one for 750 pixels, thinking as
-many as its signature says.
-The longest cached prefix is read, the rest is written. What was sent is cached up to each place where a user message
-ended, for `ttl_ms` behind the response. Thinking is bound to what stood before it and to the thinking before that:
-where it no longer fits it is dropped. Nothing here knows how prunecli estimates.
+A block takes `factor` times as many tokens as o200k_base finds in its texts, an image one for 28 x 28 pixels,
+thinking as many as its signature says.
+The longest cached prefix is read, the rest is written. What was sent is cached up to each of its breakpoints, for
+`ttl_ms` behind the response or the next one that reads it. Thinking is bound to what stood before it and to the
+thinking before that: where it no longer fits it is dropped. Nothing here knows how prunecli estimates.
 """
 
 import json
@@ -18,6 +18,7 @@ from itertools import takewhile
 from typing import Any, NamedTuple
 from zlib import crc32
 
+from prunecli.agent.assemble import cache_marks
 from prunecli.context import render
 from prunecli.context.state import Context
 from prunecli.context.tokens import TokenCounter
@@ -48,7 +49,7 @@ PAGE = 1_700
 
 
 class Piece(NamedTuple):
-    """A block of a request or its preamble; `ends`: with it ends the preamble or a user message."""
+    """A block of a request or its preamble; `ends`: it has a breakpoint."""
 
     key: object
     tokens: float
@@ -83,7 +84,7 @@ def images_of(block: Any) -> Iterator[int]:
                 yield from images_of(inner)
         case {"type": "image", "source": {"data": data}}:
             width, height = struct.unpack_from(">II", b64decode(data), 16)
-            yield width * height // 750
+            yield min(4_784, -(-width // 28) * -(-height // 28))
         case {"type": "document", "source": {"data": data}}:
             yield PAGE * b64decode(data)[-1]
         case _:
@@ -135,6 +136,8 @@ class Endpoint:
     factor: float
     ttl_ms: int
     last: Sequence[Piece] = ()
+    marks: Sequence[int] = ()
+    has_more: bool = False
     _used: dict[int, int] = field(default_factory=dict)
     _bound: dict[str, tuple[int, str]] = field(default_factory=dict)
 
@@ -162,7 +165,7 @@ class Endpoint:
                 else:
                     prefix, tokens = hash((prefix, key)), self.factor * tokens_of(block) + image_tokens(block)
                 last = place == len(message.blocks) - 1
-                pieces.append(Piece(key, tokens, ends=message.role == "user" and last))
+                pieces.append(Piece(key, tokens, ends=number in self.marks and last))
         return pieces, dropped
 
     def cached(self, pieces: Sequence[Piece], sent: int) -> float:
@@ -170,22 +173,26 @@ class Endpoint:
         chain, whole, read = 0, 0.0, 0.0
         for piece in pieces:
             chain, whole = hash((chain, piece.key)), whole + piece.tokens
-            if sent - self._used.get(chain, sent - self.ttl_ms - 1) <= self.ttl_ms:
+            if self._has(chain, sent):
                 read = whole
         return read
 
+    def _has(self, chain: int, sent: int) -> bool:
+        return sent - self._used.get(chain, sent - self.ttl_ms - 1) <= self.ttl_ms
+
     def has_from_before(self, pieces: Sequence[Piece], sent: int) -> bool:
-        """Whether a request would read more than what it has in common with the last one: something that an undo had
-        taken back comes again."""
+        """Whether a request would read more than what it has in common with the last one, or once did: something that
+        an undo had taken back comes again."""
         common = takewhile(lambda both: both[0].key == both[1].key, zip(pieces, self.last, strict=False))
-        return self.cached(pieces, sent) > whole([piece for piece, _ in common]) + 0.5
+        return self.has_more or self.cached(pieces, sent) > whole([piece for piece, _ in common]) + 0.5
 
     def asked(self, pieces: Sequence[Piece], sent: int, answered: int) -> Usage:
-        """The usage of a request; it is cached from now on."""
-        self.last, read, chain = pieces, self.cached(pieces, sent), 0
+        """The usage of a request; it is cached from now on. `has_more` tells of content that came back."""
+        self.has_more = self.cached(pieces, sent) > 0 and self.has_from_before(pieces, sent)
+        self.last, read, chain, upto = pieces, self.cached(pieces, sent), 0, 0.0
         for piece in pieces:
-            chain = hash((chain, piece.key))
-            if piece.ends:
+            chain, upto = hash((chain, piece.key)), upto + piece.tokens
+            if piece.ends or (upto <= read and self._has(chain, sent)):
                 self._used[chain] = answered
         return Usage(0, 0, round(read), round(whole(pieces)) - round(read))
 
@@ -227,13 +234,18 @@ class Played:
         record = Record(len(self.records), max(self.now, at or 0), event)
         self.records.append(record)
         self.context.apply(record)
-        if not isinstance(event, PrunApplied | PrunReverted):
+        if isinstance(event, RequestSent):
+            self.bare.apply(replace(record, event=replace(event, cache_marks=tuple(self.unpruned.marks))))
+        elif not isinstance(event, PrunApplied | PrunReverted):
             self.bare.apply(record)
         return record
 
     def ask(self) -> None:
         """A request goes out."""
-        self.add(RequestSent(self.model, len(self.context.messages()), self.context.sha256()))
+        for endpoint, context in ((self.endpoint, self.context), (self.unpruned, self.bare)):
+            endpoint.marks = cache_marks(context.wire, context.messages())
+        sha256, marks = self.context.sha256(), tuple(self.endpoint.marks)
+        self.add(RequestSent(self.model, len(self.context.messages()), sha256, marks))
 
     def billed(self, sent: int, at: int) -> tuple[Usage, list[str]]:
         """The endpoint reads the last request, which nothing changed since: its usage, and what it dropped."""

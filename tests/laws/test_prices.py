@@ -129,7 +129,8 @@ def booked(
         gain = all_read(without) - all_read(pruned)
         true = gain + next_one(played, pruned) - next_one(played, without)
         if played.endpoint.has_from_before(pruned, played.now):
-            assert change.cost >= 0.97 * true  # the gate knows the last request only, so this one is cheaper
+            least = 0.97 if counter is SHIPPED else 0.78
+            assert change.cost >= least * true - NOTHING  # the gate does not know what an undo left cached
         elif lost - saved > SMALL and true > 0:
             costs.append((change.cost, true))
         if saved > SMALL:

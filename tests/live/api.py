@@ -24,6 +24,11 @@ def bound(behavior: str = "drop_block") -> dict[str, Any]:
     return {**ADAPTIVE, "block_binding": {"prefix_mismatch_behavior": behavior}}
 
 
+def text(words: str) -> dict[str, Any]:
+    """A message of the user."""
+    return {"role": "user", "content": [{"type": "text", "text": words}]}
+
+
 @dataclass(frozen=True)
 class Answer:
     """A status with its body; of a stream its events."""

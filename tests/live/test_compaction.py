@@ -8,15 +8,11 @@ from prunecli.context.compaction import CompactionPlan, signed_summary
 from prunecli.errors import SummaryRejected
 from prunecli.model.codec import content_from_json
 from prunecli.model.requests import COMPACTION_BETA
-from tests.live.api import BINDING, Answer, Api, Talk, bound
+from tests.live.api import BINDING, Answer, Api, Talk, bound, text
 from tests.live.test_bound_thinking import meaning
 
 BETAS = (BINDING, COMPACTION_BETA)
 ASKED = {"type": "summarize", "instructions": CompactionPlan(0, 1, "").instructions()}
-
-
-def text(words: str) -> dict[str, Any]:
-    return {"role": "user", "content": [{"type": "text", "text": words}]}
 
 
 @pytest.fixture
