@@ -39,10 +39,10 @@ def test_what_was_held_back_is_in_the_ledger_the_statistics_and_the_bill(tmp_pat
     assert ledger["saved_usd"] == ledger["net_usd"] != 0
     assert (ledger["paid_usd"], ledger["regret_usd"]) == (0, 0)
     assert not runtime.balance.losing()
-    assert words(runtime, "/cost").endswith("Pruning saved $0.18 net in this session.")
+    assert words(runtime, "/cost").endswith("Pruning saved $0.19 net in this session.")
     stats = words(runtime, "/prune-stats")
-    assert "saved         $0.18 by keeping" in stats
-    assert "balance       $0.18 saved net in this session" in stats
+    assert "saved         $0.19 by keeping" in stats
+    assert "balance       $0.19 saved net in this session" in stats
 
 
 def test_a_recall_counts_against_it(tmp_path: Path) -> None:
@@ -67,8 +67,11 @@ def test_a_recall_counts_against_it(tmp_path: Path) -> None:
 def test_a_prune_that_only_breaks_the_cache_loses_money(tmp_path: Path) -> None:
     runtime = start(tmp_path, sets=(f"model.name={MODEL}",))
     runtime.emit(UserMessage((Text("hello"),)))
-    answered(runtime, 0, 90_000)
-    runtime.emit(PrunApplied("user", (Edit("clear", 1, None, "x", 10, 0),), tokens_removed=10))
+    answered(runtime, 0, 9_000, ToolUse("t1", "bash", {"command": "make"}))
+    runtime.emit(ToolResult("t1", "bash", (Text("word " * 90),)))
+    answered(runtime, 9_000, 81_000)
+    result = next(entry.seq for entry in runtime.session.context.entries.values() if entry.kind == "result")
+    runtime.emit(PrunApplied("user", (Edit("clear", result, None, "x", 10, 0),), tokens_removed=10))
     answered(runtime, 1_000, 89_000)
     assert runtime.balance.losing()
     assert runtime.policy.losing()
