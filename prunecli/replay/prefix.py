@@ -80,7 +80,7 @@ class PrefixCache:
     def read(self, now: int) -> tuple[int, int]:
         """Return the cached part of the request: its number of items, and its tokens including the system prompt."""
         place = self._cuts[-1] if self._cuts and self._is_warm(now, self._answered) else -1
-        if self._others:
+        if not self._others.keys().isdisjoint(self._chain):
             backwards = range(len(self._chain) - 1, place, -1)
             back = (at for at in backwards if self._is_warm(now, self._others.get(self._chain[at])))
             place = next(back, place)

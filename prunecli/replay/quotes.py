@@ -13,7 +13,8 @@ from prunecli.model.messages import Json, Text, ToolUse, plain_text
 
 LENGTH = 40
 """Minimum characters of a quote."""
-_BLOCK = LENGTH // 2
+BLOCK = LENGTH // 2
+"""Any quote contains a whole block of this many characters, counted from any start."""
 _OLD = ("old_string", "oldText", "old_text", "old_str", "search")
 _PATCH, _PATCH_END = "*** Begin Patch", "*** End Patch"
 _MOST_SOURCES = 64
@@ -86,8 +87,8 @@ class _Index:
         number = len(self._texts)
         self._texts.append((seq, text))
         places = self._places
-        for at in range(0, len(text) - _BLOCK + 1, _BLOCK):
-            known = places.setdefault(text[at : at + _BLOCK], [])
+        for at in range(0, len(text) - BLOCK + 1, BLOCK):
+            known = places.setdefault(text[at : at + BLOCK], [])
             known.append((number, at))
             if len(known) > _MOST_SOURCES:
                 del known[0]
@@ -106,8 +107,8 @@ class _Index:
     def _matches(self, text: str) -> Iterator[Match]:
         reached: dict[tuple[int, int], int] = {}
         places = self._places
-        for at in range(len(text) - _BLOCK + 1):
-            for source, place in places.get(text[at : at + _BLOCK], ()):
+        for at in range(len(text) - BLOCK + 1):
+            for source, place in places.get(text[at : at + BLOCK], ()):
                 diagonal = source, place - at
                 if reached.get(diagonal, -1) >= at:
                     continue
@@ -123,7 +124,7 @@ def _extended(text: str, its: str, at: int, place: int) -> tuple[int, int]:
     start, shift = at, place - at
     while start and start + shift and text[start - 1] == its[start + shift - 1]:
         start -= 1
-    end, most = at + _BLOCK, min(len(text), len(its) - shift)
+    end, most = at + BLOCK, min(len(text), len(its) - shift)
     while end < most and text[end] == its[end + shift]:
         end += 1
     return start, end

@@ -15,7 +15,7 @@ from prunecli.context.exchange import Entry
 from prunecli.context.state import Context
 from prunecli.model.events import ToolResult
 from prunecli.model.messages import Usage
-from prunecli.replay.quotes import LENGTH, Match, Quoting, folded
+from prunecli.replay.quotes import BLOCK, LENGTH, Match, Quoting, folded
 from prunecli.replay.rates import Rates
 
 if TYPE_CHECKING:
@@ -107,20 +107,26 @@ class Regrets:
         gone = context.text_edit(entry.seq) is not None or _is_dropped(context, entry)
         return context.counts.factor * (held + (context.counts.tokens(entry) if gone else 0))
 
-    def _missing(self, quoting: Quoting, fetched: Container[int], *, edits_only: bool) -> Iterator[int]:
+    def _missing(self, quoting: Quoting, fetched: Mapping[int, float], *, edits_only: bool) -> Iterator[int]:
         """Yield the sources of quotes whose text is neither in the context from a newer source nor already
         fetched."""
         for said, matches, sources in quoting.said:
-            if (edits_only and not said.edits) or self.hidden.isdisjoint(sources):
+            if edits_only and not said.edits:
                 continue
-            if all(source in fetched for source in sources if source in self.hidden):
+            wanted = (sources & self.hidden).difference(fetched)
+            if not wanted:
                 continue
-            seen = [(one.start, one.end - LENGTH) for one in matches if one.source in fetched]
+            oldest = min(wanted)
+            seen = (
+                [(one.start, one.end - LENGTH) for one in matches if one.source in fetched] if fetched else []
+            )
             for match in matches:
+                if match.source < oldest:
+                    break
                 span = match.start, match.end - LENGTH
                 if match.source in fetched:
                     continue
-                if match.source not in self.hidden:
+                if match.source not in wanted:
                     seen.append(span)
                 elif not covered(span, seen):
                     seen += self._visible(match, said.text)
@@ -136,6 +142,10 @@ class Regrets:
             return
         at, last = match.start, match.end - LENGTH
         while shown and at <= last:
+            block = match.start + -(-(at - match.start) // BLOCK) * BLOCK  # lies in the text from `at` on
+            if text[block : block + BLOCK] not in shown:
+                at = block + 1
+                continue
             if text[at : at + LENGTH] not in shown:
                 at += 1
                 continue
