@@ -76,11 +76,11 @@ class PruningLog:
 def _line(record: Record, session: str, row: PruneStats, choices: Choices) -> dict[str, Json]:
     tokens, usd = row.cache_cost(choices.price, choices.policy.market.ttl_ms)
     match record.event:
-        case PrunApplied():
+        case PrunApplied() if row.seq == record.seq:
             event = "prune"
-        case PrunReverted():
+        case PrunReverted() if row.seq == record.seq:
             event = "undo"
-        case AssistantMessage() | CompactionApplied():
+        case AssistantMessage() | CompactionApplied() | PrunApplied() | PrunReverted():
             event = "cache_cost"
         case _:
             event = "reread"

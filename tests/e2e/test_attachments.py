@@ -99,7 +99,7 @@ async def test_an_image_is_sent_as_one_and_kept_as_a_blob(tmp_path: Path) -> Non
         assert isinstance(event.content[1], Image)
         counts = runtime.session.context.counts
         entry = runtime.session.context.entries[seq]
-        assert counts.tokens(entry) - 100 == sum(map(counts.counter.count, entry.countable))
+        assert counts.tokens(entry) - 27 * 4 == sum(map(counts.counter.count, entry.countable))
         assert runtime.session.path is not None
         line = runtime.session.path.read_text().splitlines()[seq]
         assert '"media_type":"image/png;width=750;height=100"' in line

@@ -84,7 +84,7 @@ async def test_a_full_log_makes_room(tmp_path: Path) -> None:
     assert not path.exists()
     assert path.with_name("prunecli.log.1").stat().st_size > MOST_BYTES
     run_line(runtime, "/undo")
-    assert [line["event"] for line in lines(path)] == ["undo"]
+    assert [line["event"] for line in lines(path)] == ["cache_cost", "undo"], "the prune was never sent"
 
 
 @pytest.mark.parametrize("blocked", ["logs", "logs/prunecli.log"])

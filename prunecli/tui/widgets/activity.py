@@ -94,7 +94,7 @@ class Activity(Widget):
             return Content.assemble(" ", fitted(hint, (), width))
         elapsed = self._clock() - (self._since if self._asked_at is None else self._asked_at)
         took = countdown(int(elapsed * 1000)) if elapsed >= 1 else ""
-        if took and self._words != self._first and not self._asking:
+        if took and self._words != self._first and not (self._asking or self._retry):
             took += " total"  # a call in the transcript has its own, shorter time
         frame = FRAMES[int(self._clock() / FRAME_SECONDS) % len(FRAMES)]
         left = [
