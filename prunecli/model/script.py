@@ -21,6 +21,7 @@ from prunecli.model.shell import (
 )
 from prunecli.model.words import WordReader, opened
 
+_MAX_NESTING = 20
 _PRINTS_PLAIN = frozenset({"wc", "date", "whoami", "hostname", "uname", "nproc", "id", "arch"})
 _NO_NAME = re.compile(r"-\w+|\+[%\w:.-]+", re.ASCII)
 _REVISION = re.compile(r"(?:HEAD|@)(?:[~^]\d*)*|--short|--verify|--quiet|-q")
@@ -49,9 +50,18 @@ class _Script(WordReader):
         self.flat = True
         self.merged: set[int] = set()
         self.depth = 0
+        self.nesting = 0
 
     def commands_until(self, *ends: str) -> str:
         """Read commands up to one of the words, "" for the end of the text or a parenthesis. Return that word."""
+        self.nesting += 1
+        if self.nesting > _MAX_NESTING:
+            raise Doubt("its commands are nested too deeply")
+        end = self._commands_until(ends)
+        self.nesting -= 1
+        return end
+
+    def _commands_until(self, ends: tuple[str, ...]) -> str:
         while True:
             self._blank(newlines=True)
             compound = self._element()
@@ -96,7 +106,10 @@ class _Script(WordReader):
             self.flat = False
             self._blank_after(1)
         rest = self.text[self.at : self.at + 3]
-        if rest.startswith("(") and rest != "((":
+        begin = len(self.commands)
+        if rest.startswith("(("):
+            raise Doubt("it evaluates a sum")  # which may set a variable or run a command
+        if rest.startswith("("):
             self._group(")", 1)
         elif rest[:2] in ("{ ", "{\n"):
             self._group("}", 1)
@@ -110,7 +123,8 @@ class _Script(WordReader):
         self.join = ";"
         inputs: list[str] = []
         while self._redirected(inputs):
-            pass
+            if self.text[: self.at].endswith("2>&1"):
+                self.merged.update(range(begin, len(self.commands)))
         for path in inputs:
             self._emit(("<", path))
         self._blank()
@@ -160,10 +174,15 @@ class _Script(WordReader):
             raise Doubt("it uses the shell keyword 'for'")
         body = do.end()
         for item in items:
-            self.at = body
+            self.at, begin = body, len(self.commands)
             self.bound[found[1]] = _each(item)
             self.commands_until("done")
             self.bound.pop(found[1], None)
+            repeats = isinstance(item, Glob | Open) and any(
+                words[0] == "cd" for words in self.commands[begin:]
+            )
+            if repeats:
+                raise Doubt("it changes the folder in a loop over files")
 
     def _simple(self) -> None:
         words: list[str] = []
@@ -192,12 +211,11 @@ class _Script(WordReader):
         closed = words[:1] == ["[["] and words[-1] == "]]" and "]]" not in words[:-1]
         self.flat = self.flat and not closed
         command = tuple(words) if closed else checked(words)
-        before = self.join
         if merges:
             self.merged.add(len(self.commands) + len(inputs))
         for path in inputs:
             self._emit(("<", path))
-            self.join = before
+            self.join = "|"
         self._emit(command)
 
     def _emit(self, words: tuple[str, ...]) -> None:
@@ -238,7 +256,9 @@ class _Script(WordReader):
         self._group(")", 2)
         inner, single = tuple(self.commands[begin:]), set(self.joins[begin:]) <= {"|"}
         single = single and self.merged.isdisjoint(range(begin, len(self.commands)))
-        return Value(_output(inner[-1]), quoted, feed=inner) if single else Value("", quoted)
+        if not single:
+            return Value("", quoted)
+        return Value(_output(inner[-1]), quoted, feed=() if quoted else inner)  # quoted, a list is one word
 
 
 def _each(item: str) -> str | Value:
@@ -250,12 +270,14 @@ def _each(item: str) -> str | Value:
 
 
 def _output(words: tuple[str, ...]) -> str:
-    """Return a name for the output of a command: "?" for text without special characters, "HEAD" for a revision."""
+    """Return a name for the output of a command: "?" for text without special characters, "HEAD" for one revision or
+    nothing."""
     if words[0] in _PRINTS_PLAIN and all(map(_NO_NAME.fullmatch, words[1:])):
         return "?"
-    if words[:2] == ("git", "merge-base") or (
-        words[:2] == ("git", "rev-parse") and all(_REVISION.fullmatch(word) for word in words[2:])
-    ):
+    operands = [word for word in words[2:] if not word.startswith("-")]
+    if words[:2] == ("git", "merge-base") and len(operands) == len(words) - 2:
+        return "HEAD"
+    if words[:2] == ("git", "rev-parse") and len(operands) <= 1 and all(map(_REVISION.fullmatch, words[2:])):
         return "HEAD"
     if words == ("pwd",):
         return "PWD"

@@ -203,7 +203,7 @@ class Reader:
         for operator in ("&&", "||", ";", "|", "\n"):
             if self.text.startswith(operator, self.at):
                 self.at += len(operator)
-                if operator == "|" and self.text.startswith("&", self.at):
+                if operator in ("|", ";") and self.text.startswith("&", self.at):
                     raise Doubt("it uses a redirection")
                 while self.text.startswith((" ", "\n"), self.at):
                     self.at += 1

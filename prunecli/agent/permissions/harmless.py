@@ -199,7 +199,7 @@ def _expanded(words: Words, around: Surroundings) -> Words:
             if match.startswith("-"):
                 raise Doubt(f"the wildcard {word} matches {match!r}, which looks like an option")
             around.readable(match, names_only=bool(form and (form.names_only or form.all_text)))
-        found.extend(matches)
+        found.extend(map(Glob, matches))
     return tuple(found)
 
 
@@ -235,7 +235,8 @@ def _listed(name: str, form: Form, given: Given, around: Surroundings) -> Readin
         if doubt := form.scripts(text):
             raise Doubt(doubt)
     sweeps = bool(form.sweeps & (given.options | {""})) and not given.options & form.no_contents
-    if not operands and name == "rg" and around.feed and not given.options & form.no_contents:
+    piped = around.feed and around.feed[-1][0] != "<"  # rg searches no input that is a folder or device
+    if not operands and name == "rg" and piped and not given.options & form.no_contents:
         return Reading()  # it searches its input
     if not operands and (form.reads_cwd or sweeps):
         operands = (".",)
@@ -293,7 +294,7 @@ def _find(words: Words, around: Surroundings) -> Reading:
         word = words[at]
         if word in _FIND_WITH_VALUE:
             at += 1
-            if at >= len(words):
+            if at >= len(words) or words[at] in _FIND_ALONE | _FIND_WITH_VALUE | {"-newer"}:
                 raise Doubt(f"the option {word} needs a value")
         elif word == "-newer" and at + 1 < len(words):
             at += 1

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from prunecli.agent.permissions.harmless_scripts import awk_doubt, jq_doubt, sed_doubt
+from prunecli.model.shell import Glob
 from prunecli.model.words import KNOWN
 
 Words = tuple[str, ...]
@@ -25,9 +26,9 @@ class Form:
     `least` and `most` limit the operands; `number` allows `-20`; one of `needs` must be given. `reads_cwd`: without a
     path, the command reads its working folder. With an option of `sweeps`, it shows contents of files below its
     operands ("" = always); with one of `no_contents`, it shows only names. With one of `no_text`, no operand is a
-    text. `names_only`: it shows names, sizes and dates, never contents. `all_text`: it has no options. `doubt`
-    returns the reason why the operands are not harmless, or "", and `scripts` that of each text: the first operand,
-    or the values of `no_text`.
+    text. `names_only`: it shows names, sizes and dates, never contents. `all_text`: it has no options. `apart`: an
+    option with a value is a word of its own. `doubt` returns the reason why the operands are not harmless, or "",
+    and `scripts` that of each text: the first operand, or the values of `no_text`.
     """
 
     flags: str = ""
@@ -46,6 +47,7 @@ class Form:
     names_only: bool = False
     no_folders: bool = False
     all_text: bool = False
+    apart: bool = False
     doubt: Callable[[Words], str] = field(default=lambda _: "")
     scripts: Callable[[str], str] = field(default=lambda _: "")
 
@@ -59,7 +61,9 @@ def _only(pattern: str, what: str) -> Callable[[Words], str]:
 def _first(pattern: str, what: str) -> Callable[[Words], str]:
     """Return a check that the first operand matches the pattern."""
     form = re.compile(pattern)
-    return lambda operands: "" if operands and form.fullmatch(operands[0]) else what
+    return lambda operands: (
+        "" if operands and form.fullmatch(operands[0]) and not isinstance(operands[0], Glob) else what
+    )
 
 
 def _awk(operands: Words) -> str:
@@ -68,6 +72,21 @@ def _awk(operands: Words) -> str:
     return awk_doubt(operands[0])
 
 
+def _no_response(text: str) -> str:
+    """Reject `@FILE`, which stands for options in a file in each word and value of binutils."""
+    return f"{text!r} stands for options in a file" if text.startswith("@") else ""
+
+
+def _socket(text: str) -> str:
+    """Reject hosts, whose names lsof would look up."""
+    return (
+        ""
+        if re.fullmatch(r"[46]?(?:tcp|udp)?(?::[\d,-]+)?|[\d,]+", text, re.IGNORECASE)
+        else f"it looks up {text!r}"
+    )
+
+
+_NO_RESPONSES = _only(r"[^@].*", "it reads options from")
 _SUM = Form("bt", long="binary text", least=1)
 _NAMES_ONLY = _only(r"[\w.+-]+", "it uses the name")
 
@@ -177,6 +196,7 @@ FORMS: dict[str, Form] = {
         long="dirsfirst gitignore noreport prune du filelimit=",
         reads_cwd=True,
         names_only=True,
+        apart=True,
     ),
     "basename": Form("az", "s", long="multiple suffix=", operands="texts", least=1),
     "dirname": Form("z", operands="texts", least=1),
@@ -193,7 +213,15 @@ FORMS: dict[str, Form] = {
         "cxbdov", "tNjA", optional="w", long="format= read-bytes= skip-bytes= address-radix=", least=1
     ),
     "hexdump": Form("Cvx", "ns", least=1),
-    "strings": Form("a", "nt", long="bytes= radix=", least=1, doubt=_only("[^@].*", "it reads options from")),
+    "strings": Form(
+        "a",
+        "nt",
+        long="bytes= radix=",
+        least=1,
+        doubt=_NO_RESPONSES,
+        no_text=frozenset({"-n", "-t"}),
+        scripts=_no_response,
+    ),
     **dict.fromkeys(("md5sum", "sha1sum", "sha256sum", "sha512sum", "cksum"), _SUM),
     "echo": Form(operands="texts", all_text=True),
     "printf": Form(
@@ -232,22 +260,35 @@ FORMS: dict[str, Form] = {
     ),
     "expr": Form(operands="texts", least=1, all_text=True),
     "base64": Form("di", "w", long="decode ignore-garbage wrap=", most=1),
-    "xxd": Form("bpiuE", "lcsg", most=1),
+    "xxd": Form("bpiuE", "lcsg", most=1, apart=True),
     "nm": Form(
-        "aACDgnrSu", long="demangle dynamic extern-only defined-only undefined-only size-sort", least=1
+        "aACDgnrSu",
+        long="demangle dynamic extern-only defined-only undefined-only size-sort",
+        least=1,
+        doubt=_NO_RESPONSES,
     ),
     "objdump": Form(
-        "dDhtTrRsxfpC", "jM", long="disassemble section-headers syms demangle file-headers", least=1
+        "dDhtTrRsxfpC",
+        "jM",
+        long="disassemble section-headers syms demangle file-headers",
+        least=1,
+        doubt=_NO_RESPONSES,
+        no_text=frozenset({"-j", "-M"}),
+        scripts=_no_response,
     ),
-    "readelf": Form("ahlSsrdVnW", long="all file-header segments sections symbols wide", least=1),
-    "size": Form("AB", least=1),
+    "readelf": Form(
+        "ahlSsrdVnW", long="all file-header segments sections symbols wide", least=1, doubt=_NO_RESPONSES
+    ),
+    "size": Form("AB", least=1, doubt=_NO_RESPONSES),
     "gofmt": Form("lds"),
     "pkg-config": Form(
         long="libs cflags modversion exists list-all version static", operands="texts", doubt=_NAMES_ONLY
     ),
-    "lsof": Form("nP", "ip", most=0),
+    "lsof": Form(
+        "nP", "ip", most=0, needs=frozenset({"-n"}), no_text=frozenset({"-i", "-p"}), scripts=_socket
+    ),
     "ss": Form("ltunapHs46oem", most=0),
-    "netstat": Form("ltunapr", most=0),
+    "netstat": Form("ltunapr", most=0, needs=frozenset({"-n"})),
     "top": Form("b", "n", most=0, needs=frozenset({"-b"})),
     "pgrep": Form("flax", operands="texts", least=1, most=1),
     **dict.fromkeys(("lscpu", "lsblk", "locale", "tty", "who"), Form(most=0)),

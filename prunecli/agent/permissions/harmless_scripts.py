@@ -4,11 +4,11 @@ import re
 from itertools import pairwise
 
 _ADDRESS = r"(?:\d+|\$|/(?:[^/\\\[\]\n]|\\[^\n])*/I?)"
-_RANGE = rf"\s*{_ADDRESS}?(?:\s*,\s*(?:{_ADDRESS}|[+~]\d+))?\s*!?\s*"
-_SED_COMMAND = re.compile(rf"{_RANGE}(?:[pPdDqQ=nNgGhHx]\s*(?:;|(?=\}})|$)|\{{)|\s*\}}\s*;?\s*", re.ASCII)
+_RANGE = rf"\s*+{_ADDRESS}?(?:\s*+,\s*+(?:{_ADDRESS}|[+~]\d+))?\s*+!?\s*+"
+_SED_COMMAND = re.compile(rf"{_RANGE}(?:[pPdDqQ=nNgGhHx]\s*+(?:;|(?=\}})|$)|\{{)|\s*+\}}\s*+;?\s*+", re.ASCII)
 _SED_SUBSTITUTE = re.compile(
     rf"{_RANGE}s(?P<end>[/|#,@:%!_])(?P<old>(?:\\[^\n]|(?!(?P=end))[^\\\n])*)(?P=end)"
-    r"(?:\\[^\n]|(?!(?P=end))[^\\\n])*(?P=end)[gpiI\d]*\s*(?:;|(?=\})|$)",
+    r"(?:\\[^\n]|(?!(?P=end))[^\\\n])*(?P=end)[gpiI\d]*\s*+(?:;|(?=\})|$)",
     re.ASCII,
 )
 """A substitution without the flags that run a program or write a file (`e`, `w`)."""
@@ -22,7 +22,8 @@ def sed_doubt(script: str) -> str:
     while at < len(script):
         found = _SED_SUBSTITUTE.match(script, at) or _SED_COMMAND.match(script, at)
         if not found or (
-            "old" in found.groupdict() and _OPEN_BRACKET.search(re.sub(r"\\.", "", found["old"]))
+            "old" in found.groupdict()
+            and _OPEN_BRACKET.search(re.sub(r"\\.|\[([:.=])[^\]]*\1\]", "x", found["old"]))
         ):
             return "its script does more than print lines"
         at = found.end()
@@ -31,7 +32,7 @@ def sed_doubt(script: str) -> str:
 
 _AWK_TOKEN = re.compile(
     r"""(?P<space>[ ]+)|(?P<string>"(?:[^"\\\n]|\\[^\n])*")|(?P<number>\d+(?:\.\d+)?)|(?P<name>[A-Za-z_]\w*)
-    |(?P<open>[({\[])|(?P<close>[)}\]])|(?P<regex>/(?:[^/\\\n\[\]]|\\[^\n]|\[[^\]\[\\/\n]+\])+/)
+    |(?P<open>[({\[])|(?P<close>[)}\]])|(?P<regex>/(?:[^/\\\n\[\]]|\\[^\n]|\[\^?[^\]\[\\/\n^][^\]\[\\/\n]*\])+/)
     |(?P<step>\+\+|--)|(?P<operator>&&|\|\||[=!<>]=|[-+*%]=|!~|[~!<>=?:,$+*%;-])""",
     re.VERBOSE | re.ASCII,
 )

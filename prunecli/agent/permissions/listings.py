@@ -123,6 +123,8 @@ def _found(words: Words, around: Surroundings) -> Iterator[str]:
 
 def _searched(name: str, given: Given, around: Surroundings) -> Iterator[str]:
     operands = given.operands if given.options & FORMS[name].no_text else given.operands[1:]
+    if name == "grep" and not operands and not given.options & {"-r", "-R"}:
+        raise Doubt("it passes on the name of its input")
     roots = tuple(str(around.readable(word).real) for word in operands or (".",))
     sweep = sweep_of_rg(roots, given) if name == "rg" else sweep_of_grep(roots, given)
     for root in operands or (".",):

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from prunecli.agent.permissions.harmless_commands import Form, Words
-from prunecli.model.shell import Doubt
+from prunecli.model.shell import Doubt, Glob
 
 _VALUE = re.compile(r"(?!-)|-\d+$")
 
@@ -36,13 +36,17 @@ def _long_options(listed: str) -> dict[str, str]:
 
 
 def read_options(form: Form, words: Words) -> Given:
-    """Read the words after a command's name. Raises Doubt at the first unknown option."""
+    """Read the words after a command's name. Raises Doubt at the first unknown option.
+
+    A `Glob` is one of its matches. Which one comes first depends on the locale, so none may be a text or a value.
+    """
     reader = _Reader(form, words)
     while reader.at < len(words):
         reader.step()
-    return Given(
-        frozenset(reader.options), tuple(reader.values), tuple(reader.operands), tuple(reader.suspects)
-    )
+    options, operands = frozenset(reader.options), tuple(reader.operands)
+    if form.operands == "text first" and not options & form.no_text and isinstance((*operands, "")[0], Glob):
+        raise Doubt(f"the wildcard stands for a pattern or script, such as {operands[0]!r}")
+    return Given(options, tuple(reader.values), operands, tuple(reader.suspects))
 
 
 def check_counts(name: str, form: Form, given: Given) -> None:
@@ -96,6 +100,8 @@ class _Reader:
             self.values.append((name, self._next(word)))
 
     def _cluster(self, word: str) -> None:
+        if self.form.apart and len(word) > 2 and not set(self.form.values).isdisjoint(word):
+            raise Doubt(f"{self.words[0]!r} may read the option {word} in another way")
         for index, letter in enumerate(word[1:], 1):
             name, rest = "-" + letter, word[index + 1 :]
             if letter in self.form.values:
@@ -111,7 +117,8 @@ class _Reader:
             self.options.add(name)
 
     def _next(self, word: str) -> str:
-        if self.at >= len(self.words) or not _VALUE.match(self.words[self.at]):
+        word_after = self.words[self.at] if self.at < len(self.words) else "--"
+        if not _VALUE.match(word_after) or isinstance(word_after, Glob):
             raise Doubt(f"the option {word} needs a value")
         self.at += 1
-        return self.words[self.at - 1]
+        return word_after

@@ -157,7 +157,7 @@ _TO_NAME = {
         (
             "env xargs timeout nice nohup stdbuf setsid time watch parallel sudo doas strace",
             False,
-            r"(?:^|\s)[^-\s]",
+            r"(?:^|\s)(?![.\d]+[smhd]?(?:\s|$)|\w+=)[^-\s]",
         ),
     )
     for program in programs.split()

@@ -6,6 +6,7 @@ import itertools
 import os
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from prunecli.agent.permissions import path_patterns
@@ -304,8 +305,10 @@ def _by_rule(words: tuple[str, ...], rules: Sequence[Rule], places: Sequence[Sur
 def _is_harmless(words: tuple[str, ...], places: Sequence[Surroundings]) -> bool:
     try:
         for place in places:
-            for one in variants(words, place):
-                read_command(one, place)
+            # a line with a rule runs with more rights, so queries that may run the project are not harmless in it
+            inner = replace(place, walled=place.walled and is_listed(words[0]))
+            for one in variants(words, inner):
+                read_command(one, inner)
     except Doubt:
         return False
     return True

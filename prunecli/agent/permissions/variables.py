@@ -40,8 +40,16 @@ def variants(words: Words, around: Surroundings) -> Iterator[Words]:
         if count >= _MAX_VALUES:
             raise Doubt("its loop has too many files")
         known = {**dict(zip(globs, chosen, strict=True)), "HOME": str(around.home), "PWD": str(around.cwd)}
-        known |= {"<(": "/dev/null", **({"HEAD": "HEAD"} if words[0] == "git" else {})}
-        yield tuple(_filled(word, known) if isinstance(word, Open) else word for word in words)
+        known |= {"<(": "/dev/null"}
+        yield _with(words, known | ({"HEAD": "HEAD"} if words[0] == "git" else {}))
+        if words[0] == "git" and any(part.name == "HEAD" for word in opened for part in _parts(word)):
+            yield _with(words, {**known, "HEAD": ""})  # the commands that print the revision may fail
+
+
+def _with(words: Words, known: dict[str, str]) -> Words:
+    """Return the command with its values. As in bash, a word of empty values is dropped."""
+    filled = ((word, _filled(word, known) if isinstance(word, Open) else word) for word in words)
+    return tuple(text for word, text in filled if text or word is text or any(p.quoted for p in _parts(word)))
 
 
 def _filled(word: Open, known: dict[str, str]) -> str:
@@ -54,7 +62,7 @@ def _filled(word: Open, known: dict[str, str]) -> str:
         if part.name not in known:
             return word
         value = known[part.name]
-        if not part.quoted and not PLAIN.fullmatch(value):
+        if value and not part.quoted and not PLAIN.fullmatch(value):
             raise Doubt(f"the value {value!r} would be split or expanded without quotes")
         if value.startswith("-") and not "".join(texts):
             raise Doubt(f"the value {value!r} looks like an option")

@@ -61,7 +61,7 @@ def committed(here: Scene, settings: tuple[tuple[str, str], ...]) -> None:
 
 
 def test_the_corpora_have_the_size_they_claim() -> None:
-    assert len(set(HOSTILE)) >= 850
+    assert len(set(HOSTILE)) >= 1050
     assert len(set(HARMLESS)) == 200
 
 
@@ -196,3 +196,33 @@ def test_following_links_asks_where_there_are_links(tmp_path: Path) -> None:
 )
 def test_newly_read_forms_are_judged_by_what_they_run(tmp_path: Path, line: str, kind: str) -> None:
     assert scene(tmp_path).bash(line).kind == kind
+
+
+@pytest.mark.parametrize(
+    "line", ["sed *", "awk *", "jq *", "grep -r *", "rg *", "printf *", "head -n *", "git grep *"]
+)
+def test_the_first_match_of_a_wildcard_is_no_script_or_value(tmp_path: Path, line: str) -> None:
+    """Its order depends on the locale, and the files may have any names."""
+    here = scene(tmp_path)
+    for name in ("p", "q"):
+        (here.workspace / "src" / "odd" / name).parent.mkdir(exist_ok=True)
+        (here.workspace / "src" / "odd" / name).write_text("x\n")
+    assert here.bash("cat *", cwd=here.workspace / "src" / "odd").kind == "allow"
+    assert here.bash(line, cwd=here.workspace / "src" / "odd").kind == "ask"
+
+
+def test_an_unquoted_revision_may_be_empty(tmp_path: Path) -> None:
+    """Then the next word takes its place, and `git grep` searches everything instead of one folder."""
+    here = project(tmp_path, env=False, husky=False)
+    (here.workspace / "server.pem").write_text("key\n")
+    committed(here, ())
+    revision = "$(git merge-base HEAD HEAD)"
+    assert here.bash("git grep HEAD src").kind == "allow"
+    assert here.bash(f"git grep {revision} src").kind == "ask"
+    assert here.bash(f"git log --oneline {revision}..HEAD").kind == "allow"
+
+
+def test_a_long_script_is_judged_at_once(tmp_path: Path) -> None:
+    here = scene(tmp_path)
+    for script in (" " * 8000 + "e", "1" + " " * 4000 + "," + " " * 4000 + "e"):
+        assert here.bash(f"sed '{script}' README.md").kind == "ask"

@@ -98,6 +98,15 @@ def test_a_query_that_may_run_the_project_passes_only_in_a_closed_sandbox(tmp_pa
     assert judged(tmp_path, f"{line} --prefix=x; rm x", CLOSED, mode="ask").kind == "ask"
 
 
+def test_a_query_that_may_run_the_project_gets_no_more_rights_from_the_rule_of_another_command(
+    tmp_path: Path,
+) -> None:
+    rules = Rules(allow=("bash(git status)", "bash(make)"))
+    assert not judged(tmp_path, "git status && cargo tree", CLOSED, mode="ask", rules=rules).granted
+    assert judged(tmp_path, "make && cargo tree", CLOSED, mode="ask", rules=rules).kind == "ask"
+    assert judged(tmp_path, "make && ls", CLOSED, mode="ask", rules=rules).granted
+
+
 def test_plan_mode_and_an_untrusted_directory_stay_closed(tmp_path: Path) -> None:
     assert judged(tmp_path, "make", CLOSED, mode="plan").kind == "deny"
     assert judged(tmp_path, "make", CLOSED, trusted=False).kind == "deny"

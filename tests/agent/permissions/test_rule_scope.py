@@ -218,6 +218,9 @@ def test_a_prefix_rule_names_the_words_that_run_programs_or_print_credentials(he
 def test_a_rule_for_a_program_that_starts_another_names_that_one(here: Scene) -> None:
     for line in ("timeout 5 sh -c id", "env FOO=a ./x", "xargs rm", "sudo -n id"):
         assert here.bash(line, rules=Rules(allow=(f"bash({line.split()[0]} *)",))).kind == "ask", line
+    for begin in ("timeout 5", "timeout -k 2s 1.5", "nice -n 5", "env A=b", "xargs -n 1", "watch -n 0.5"):
+        assert here.bash(f"{begin} sh -c id", rules=Rules(allow=(f"bash({begin} *)",))).kind == "ask", begin
+    assert here.bash("timeout 5 python3", rules=Rules(allow=("bash(timeout *)",))).kind == "ask"
     assert here.bash("timeout 5 make test", rules=Rules(allow=("bash(timeout 5 make *)",))).kind == "allow"
     assert here.bash("gh auth status", rules=Rules(allow=("bash(gh auth status *)",))).kind == "allow"
 
