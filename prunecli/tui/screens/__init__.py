@@ -17,4 +17,4 @@ class Overlay(ModalScreen[T]):
 
     def dismiss(self, result: T | None = None) -> AwaitComplete:
         """Close with a result; does nothing if another screen is on top, or if it is closed already."""
-        return super().dismiss(result) if self.is_current else AwaitComplete.nothing()
+        return super().dismiss(result) if self.is_current else AwaitComplete()
