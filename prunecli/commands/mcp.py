@@ -13,6 +13,7 @@ from prunecli.mcp.state import RemoteTool, Server
 from prunecli.runtime import Runtime
 from prunecli.runtime.mcp_definitions import McpDefinitions, Servers
 from prunecli.runtime.mcp_login import LoginAttempt, login_of, open_page
+from prunecli.runtime.mcp_servers import UNTRUSTED
 from prunecli.sanitize import one_line
 
 NONE = "No MCP servers. Add [mcp.NAME] to the config, or .mcp.json to the project, then /reload."
@@ -48,12 +49,24 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     match action:
         case "reconnect":
             servers.restart(wanted)
-            return [Say(f"Connecting to {wanted} again. /mcp shows its state.")]
-        case "disable" | "enable":
-            servers.switch(wanted, on=action == "enable")
-            return [Say(f"{wanted} is {'on' if action == 'enable' else 'off'} in this session.")]
+            said = f"Connecting to {wanted} again. /mcp shows its state."
+            return [_held(servers.named(wanted), f" /mcp enable {wanted} to start it.") or Say(said)]
+        case "enable":
+            servers.switch(wanted, on=True)
+            return [_held(servers.named(wanted)) or Say(f"{wanted} is on in this session.")]
+        case "disable":
+            servers.switch(wanted, on=False)
+            return [Say(f"{wanted} is off in this session.")]
         case _:
             return _one(runtime, found)
+
+
+def _held(server: Server | None, way_out: str = "") -> Say | None:
+    """Return why a server does not start, with the way out if it is disabled; None if it starts."""
+    if server is None or server.state not in ("disabled", "needs approval"):
+        return None
+    hint = way_out if server.why != UNTRUSTED and server.state == "disabled" else ""
+    return Say(f"{server.name}: {server.state}, {server.why}.{hint}", "warning")
 
 
 def _all(runtime: Runtime, servers: Sequence[Server]) -> Table:

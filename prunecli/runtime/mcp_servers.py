@@ -27,12 +27,14 @@ from prunecli.tools.tool import ToolOutput
 if TYPE_CHECKING:
     from prunecli.mcp.asking import Elicit, Elicitation, Reply
     from prunecli.mcp.connection import World
+    from prunecli.mcp.definition import Definition
     from prunecli.mcp.hub import Hub, Wanted
     from prunecli.mcp.state import RemotePrompt, Server
 
 TITLE = "MCP servers"
 NONE_LEFT = "There are no MCP servers any more."
 OFF = "off in the configuration"
+UNTRUSTED = "this folder is not trusted, /trust"
 DECLINED = "The MCP server {} asked a question. Nobody can answer here, so its questions are declined."
 PROJECT_FILE = ".mcp.json"
 HOW = "mcp_search finds their tools, mcp_call calls one."
@@ -104,19 +106,20 @@ class RemoteServers:
         self._wanted = wanted
         if not wanted and self._hub is None:
             return
-        from prunecli.mcp.hub import Hub, Wanted
+        from prunecli.mcp.hub import Hub
 
         if self._hub is None:
             self._hub = Hub(self._world())
-        off = self._disabled
-        self._hub.use(
-            [
-                Wanted(one.definition, "disabled", "off in this session")
-                if off.get(one.definition.name)
-                else one
-                for one in wanted
-            ]
-        )
+        self._hub.use([self._switched(one) for one in wanted])
+
+    def _switched(self, one: "Wanted") -> "Wanted":
+        """Return a server as the user switched it for this session."""
+        from prunecli.mcp.hub import Wanted
+
+        off = self._disabled.get(one.definition.name)
+        if off:
+            return Wanted(one.definition, "disabled", "off in this session")
+        return Wanted(one.definition) if off is False and one.why == OFF else one
 
     def _world(self) -> "World":
         from prunecli.mcp.connection import World
@@ -309,7 +312,12 @@ def configured(runtime: Host) -> "Sequence[Wanted]":
     from prunecli.runtime.mcp_definitions import McpDefinitions
 
     found = McpDefinitions(setup.places, setup.cwd).current(runtime.config, trusted=trusted)
+
+    def of(one: "Definition") -> Wanted:
+        why = "" if trusted and one.enabled else OFF if trusted else UNTRUSTED
+        return Wanted(one, "disabled" if why else None, why)
+
     return [
-        *(Wanted(one) if one.enabled else Wanted(one, "disabled", OFF) for one in found.usable),
+        *map(of, found.usable),
         *(Wanted(one, "needs approval", f"/mcp approve {one.name}") for one in found.waiting),
     ]

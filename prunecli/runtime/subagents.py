@@ -286,10 +286,10 @@ class Subagents:
             if (task := task_of(record.event)) and "cost_usd" in task:
                 found[task["number"]] = task_view.in_words(task, str(task.get("ended")))
         for child in self.children:
-            if child.parent is self._host.session and not child.ended:
+            if child.parent is self._host.session and child.number not in found:
                 facts = task_view.facts(child.session, child.host.bill, 0)
                 task = {"number": child.number, "agent": child.agent.name, **facts}
-                found[child.number] = task_view.in_words(task, "running")
+                found[child.number] = task_view.in_words(task, child.ended or "running")
         return list(found.values())
 
     # Recall --------------------------------------------------------------------------------------------------

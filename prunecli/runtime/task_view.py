@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from prunecli.context.bill import Bill
 from prunecli.figures import money, short
-from prunecli.model.events import AssistantMessage, PrunApplied, Record, ToolResult, ToolStarted
+from prunecli.model.events import AssistantMessage, PrunApplied, Record, RunEnded, ToolResult, ToolStarted
 from prunecli.model.messages import Block, Json, Text, plain_text
 from prunecli.model.signals import SessionEvent, StreamStarted, ToolProgress
 from prunecli.runtime.session_state import original as original_of
@@ -50,6 +50,8 @@ class View:
             case Record(event=ToolResult(is_error=True) as result):
                 first = plain_text(result.content).partition("\n")[0]
                 self._lines.append(f"  ✗ {one_line(first)}")
+            case Record(event=RunEnded(reason)):
+                self._say(reason)  # shown until the results of the calls before it are recorded
             case _:
                 pass
 

@@ -162,6 +162,33 @@ async def test_the_table_shows_each_server_and_its_actions_change_its_state(tmp_
         await runtime.servers.close()
 
 
+async def test_a_disabled_server_is_enabled_for_the_session_and_reconnect_names_that_way(tmp_path):
+    own(tmp_path, f"[mcp.mine]\ncommand = {sys.executable!r}\nargs = {PROGRAM['args']!r}\nenabled = false\n")
+    project(tmp_path, files=PROGRAM)
+    runtime = runtime_in(tmp_path)
+    try:
+        runtime.servers.begin()
+        assert texts(run_line(runtime, "/mcp reconnect mine")) == (
+            "mine: disabled, off in the configuration. /mcp enable mine to start it."
+        )
+        assert texts(run_line(runtime, "/mcp enable mine")) == "mine is on in this session."
+        await until(lambda: states(runtime)["mine"] == "connected")
+        assert texts(run_line(runtime, "/mcp enable files")) == "files: needs approval, /mcp approve files."
+    finally:
+        await runtime.servers.close()
+
+
+def test_where_the_folder_is_not_trusted_a_server_says_that_and_does_not_seem_to_start(tmp_path):
+    own(tmp_path, '[mcp.mine]\ncommand = "a"\n')
+    runtime = runtime_in(tmp_path, trust=False)
+    assert states(runtime) == {"mine": "disabled"}
+    for verb in ("reconnect", "enable"):
+        said = texts(run_line(runtime, f"/mcp {verb} mine"))
+        assert said == "mine: disabled, this folder is not trusted, /trust."
+    run_line(runtime, "/trust yes")
+    assert states(runtime) == {"mine": "starting"}
+
+
 def test_an_answer_is_for_the_definition_that_was_shown(tmp_path):
     project(tmp_path, x={"command": "good"})
     runtime = runtime_in(tmp_path)

@@ -9,6 +9,7 @@ import pytest
 from prunecli.agent.decide import Limits
 from prunecli.model.events import AssistantMessage, AttemptBilled, Record, RunEnded, ToolResult
 from prunecli.model.messages import plain_text
+from prunecli.model.signals import ToolProgress
 from prunecli.runtime import Runtime
 from prunecli.runtime.subagents import MAX_TURNS, SIDE_BY_SIDE, Child
 from prunecli.session.log import read_log
@@ -102,6 +103,22 @@ async def test_tasks_run_side_by_side_and_no_more_than_four(tmp_path: Path) -> N
                 assert verify_session(log, read_log(log)).clean
         assert endpoint.rejected == []
         assert sum(dropped(endpoint)) == 0
+
+
+async def test_a_task_that_waits_for_an_earlier_one_is_shown_as_finished(tmp_path: Path) -> None:
+    main = [Reply([Thinking("Two."), task("slow"), task("quick")]), last("Never.")]
+    tasks = {"slow": [Reply("x", delay=600)], "quick": [last("Found it.")]}
+    async with Endpoint(cast(main, tasks)) as endpoint, session(tmp_path, endpoint) as runtime:
+        said: list[str] = []
+        runtime.session.subscribe(
+            lambda event: said.append(event.now) if isinstance(event, ToolProgress) else None
+        )
+        work = asyncio.ensure_future(runtime.submit("go"))
+        await until(lambda: any(text.startswith("finished · 0 calls") for text in said))
+        await until(lambda: "finished, 1 requests" in runtime.subagents.lines()[-1])
+        assert "running, 0 requests" in runtime.subagents.lines()[0]
+        runtime.interrupt()
+        await asyncio.wait_for(work, DEADLINE)
 
 
 def ends(path: Path) -> list[str]:

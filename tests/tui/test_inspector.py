@@ -133,6 +133,15 @@ async def test_esc_and_q_lead_back(tmp_path: Path) -> None:
             assert len(s.app.screen_stack) == opened - 1
 
 
+async def test_keys_that_wait_while_it_closes_close_nothing_else(tmp_path: Path) -> None:
+    async with inspected(tmp_path) as s:
+        opened = len(s.app.screen_stack)
+        s.press_at_once(["escape", "q", "escape", "q"])
+        await s.until(lambda: s.app.screen is s.frame)
+        await s.pilot.pause()
+        assert len(s.app.screen_stack) == opened - 1
+
+
 async def test_arrows_letters_and_ends_move_and_space_folds(tmp_path: Path) -> None:
     async with inspected(tmp_path) as s:
         await s.pilot.press("home")

@@ -7,7 +7,6 @@ from textual import events
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
 from prunecli.commands.command import Choice, Choose
@@ -15,6 +14,7 @@ from prunecli.presentation import fuzzy
 from prunecli.presentation.completion import Offer
 from prunecli.sanitize import one_line
 from prunecli.tui.messages import Picked
+from prunecli.tui.screens import Overlay
 from prunecli.tui.transcript.rows import breaks
 from prunecli.tui.widgets.editor import Field
 from prunecli.tui.widgets.menu import OfferList
@@ -24,7 +24,7 @@ OTHER_ROWS = 6
 _ANSWERS = "Enter to select · Esc to cancel"
 
 
-class ChooseScreen(ModalScreen[str | None]):
+class ChooseScreen(Overlay[str | None]):
     """A filterable list that returns the chosen value, or None. `look` is called with the marked choice."""
 
     DEFAULT_CSS = """

@@ -7,7 +7,6 @@ from typing import ClassVar
 from textual import events
 from textual.app import ComposeResult
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.timer import Timer
 from textual.widgets import Input, Static
 
@@ -21,6 +20,7 @@ from prunecli.presentation.outcomes import advice
 from prunecli.runtime import Runtime
 from prunecli.runtime.inspecting import Inspecting
 from prunecli.sanitize import one_line
+from prunecli.tui.screens import Overlay
 from prunecli.tui.screens.context_doors import show_difference, show_help, show_text, show_tools
 from prunecli.tui.screens.context_folds import Folds
 from prunecli.tui.screens.context_map import MapView
@@ -47,7 +47,7 @@ _FOLDS = {"space": None, "left": False, "h": False, "right": True, "l": True}
 _BUSY = "Reading the session …"
 
 
-class ContextScreen(ModalScreen[None]):
+class ContextScreen(Overlay[None]):
     """The inspector: shows the session and edits its context until Esc."""
 
     DEFAULT_CSS = """

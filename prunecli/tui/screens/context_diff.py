@@ -6,7 +6,6 @@ from typing import ClassVar
 from textual import events
 from textual.app import ComposeResult
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.timer import Timer
 from textual.widgets import Static
 
@@ -17,6 +16,7 @@ from prunecli.inspector.labels import Key, NodeKind
 from prunecli.inspector.outline import Outline
 from prunecli.model.events import Record
 from prunecli.sanitize import one_line
+from prunecli.tui.screens import Overlay
 from prunecli.tui.screens.table import Rows
 from prunecli.tui.slices import Between, once
 
@@ -79,7 +79,7 @@ def _label(outline: Outline, seq: int) -> str:
     return prefix + one_line(outline.label(Key(kind, seq)))
 
 
-class DiffScreen(ModalScreen[None]):
+class DiffScreen(Overlay[None]):
     """The screen that shows one difference at a time until Esc."""
 
     DEFAULT_CSS = """

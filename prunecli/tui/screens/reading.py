@@ -5,16 +5,16 @@ from typing import TYPE_CHECKING, ClassVar, cast
 from textual import events
 from textual.app import ComposeResult
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import Static
 
+from prunecli.tui.screens import Overlay
 from prunecli.tui.transcript.transcript_view import Transcript
 
 if TYPE_CHECKING:
     from prunecli.tui.app import PrunecliApp
 
 
-class ReadingScreen(ModalScreen[None]):
+class ReadingScreen(Overlay[None]):
     """A screen with a title, a transcript and a line of keys. A subclass fills the transcript in `fill`."""
 
     DEFAULT_CSS = """

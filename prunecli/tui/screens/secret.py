@@ -6,14 +6,14 @@ from textual import events
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
 from prunecli.sanitize import one_line
+from prunecli.tui.screens import Overlay
 from prunecli.tui.widgets.editor import Field
 
 
-class SecretScreen(ModalScreen[str | None]):
+class SecretScreen(Overlay[str | None]):
     """A masked input that returns the line, or None. The line is never stored in history or draft."""
 
     DEFAULT_CSS = """

@@ -12,7 +12,6 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Vertical
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 from textual.worker import Worker
 
@@ -20,6 +19,7 @@ from prunecli.sanitize import one_line
 from prunecli.session.session_search import Hit
 from prunecli.session.store import Listed
 from prunecli.tui.prompting.answering import QUIET_SECONDS
+from prunecli.tui.screens import Overlay
 from prunecli.tui.screens.session_rows import Row, SessionRows, details, rows_of
 from prunecli.tui.slices import once
 from prunecli.tui.transcript.rows import clip
@@ -65,7 +65,7 @@ class Filter(Field, inherit_bindings=False):
     ]
 
 
-class SessionsScreen(ModalScreen[Chosen | None]):
+class SessionsScreen(Overlay[Chosen | None]):
     """A list that returns the chosen session, or None. `picker` reads and changes sessions; `clock` returns unix
     ms."""
 

@@ -9,13 +9,13 @@ from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
 from textual.geometry import Size
-from textual.screen import ModalScreen
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.widgets import Static
 
 from prunecli.commands.command import Table
 from prunecli.sanitize import one_line, visible
+from prunecli.tui.screens import Overlay
 from prunecli.tui.screens.columns import Layout, Piece, needs, note_lines
 
 MOST_NOTE_ROWS = 4
@@ -72,7 +72,7 @@ class Rows(ScrollView, can_focus=True):
         return Strip(line).adjust_cell_length(width, style)
 
 
-class TableScreen(ModalScreen[bool]):
+class TableScreen(Overlay[bool]):
     """A table over the conversation, shown until Esc. Typing closes the table and goes to `typing`, if given.
 
     Returns True if it was closed by a key that types nothing.
