@@ -351,11 +351,9 @@ class Context:
 
     def _compact(self, record: Record, event: CompactionApplied) -> None:
         summary = self.entries[record.seq] = summary_entry(record, event)
-        self.boundary = record.seq
-        self.items = with_summary(self.items, summary, event)
+        self.boundary, self.items = record.seq, with_summary(self.items, summary, event)
         left = words_left(event, self.beside)
-        summary.beside = replaced(left, self.items)
-        self.beside = [*left, *([summary] if summary.words else [])]
+        self.beside, summary.beside = [*left, *[summary] * bool(summary.words)], replaced(left, self.items)
         self._words = words_behind(self.items, self.beside)
         self._positions = {item.seq: index for index, item in enumerate(self.items)}
         self.live_exchanges, self.live_results, self.trimmed_results, self.user_turns = [], [], [], []
