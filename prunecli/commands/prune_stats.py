@@ -7,7 +7,7 @@ from prunecli.commands.command import Effect, Say, Table
 from prunecli.commands.cost import net
 from prunecli.context.ledger import Ledger
 from prunecli.context.prune_history import PruneStats
-from prunecli.figures import money, share, short
+from prunecli.figures import counted, money, share, short
 from prunecli.inspector.spending import Pruning
 from prunecli.runtime import Runtime
 
@@ -48,7 +48,7 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
         f"protected  {protected:>8} {where}",
         f"context    {mark + short(ledger.context_tokens):>8} of {short(ledger.window)} tokens{used}",
         f"cache      {share(bill.hit_share):>8} of prompt tokens read from it",
-        f"cost       {money(bill.cost):>8} in {bill.requests} requests",
+        f"cost       {money(bill.cost):>8} in {counted(bill.requests, 'request')}",
     ]
     summary += _balance(runtime.balance.now, len(runtime.session.context.prune_history.fetches))
     if not tracked:

@@ -16,7 +16,7 @@ from typing import Annotated
 
 from prunecli.context import render
 from prunecli.context.exchange import Entry
-from prunecli.context.placing import covers, place
+from prunecli.context.placing import covers, place, replaced, words_left
 from prunecli.context.state import Context
 from prunecli.context.tokens import words_of
 from prunecli.model.events import AssistantMessage, CompactionApplied, UserMessage
@@ -93,7 +93,10 @@ class CompactionPlan:
         counts = context.counts
         covered = [item for item in context.items if covers(event, item)]
         left = counts.shown.minus(counts.amount_of(covered))
-        after = counts.scale.total(*left.plus(words_of(text + words)))
+        kept = [item for item in context.items if not covers(event, item)]
+        said = replaced(words_left(event, context.beside), kept)
+        new = [text, words, *(typed for one in said for typed in one.typed)]
+        after = counts.scale.total(*left.plus(words_of("".join(new))))
         from prunecli.context.economics import Market  # deferred, since startup does not need them
         from prunecli.context.impact import impact
 

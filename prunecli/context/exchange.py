@@ -47,7 +47,7 @@ class Entry:
     For a result, `call` is the tool use that it answers; for a `!cmd`, an equivalent bash call; for an attachment,
     the call that would return it (both are of kind `command`). `touches` is what that call touches, None if unknown.
     `origin` is the result that a recall or a `/restore` brought back, if it is only one. `is_sent` is False if no
-    part of the entry can be sent.
+    part of the entry can be sent. `beside` are the summaries that this one replaced, but whose user messages stay.
     """
 
     seq: int
@@ -59,6 +59,7 @@ class Entry:
     call: ToolUse | None = None
     touches: Touches | None = None
     origin: "Entry | None" = None
+    beside: tuple["Entry", ...] = ()
     opens_turn: bool = False
     tokens: int = -1
     spoken_tokens: int = -1
@@ -223,7 +224,7 @@ class Entry:
     def countable(self) -> list[str]:
         """Everything in the entry that costs tokens, as texts."""
         if not isinstance(self.event, AssistantMessage):
-            return [*self.typed, *self.texts]
+            return [text for one in (self, *self.beside) for text in one.typed] + self.texts
         found: list[str] = []
         for block in self.event.content:
             match block:

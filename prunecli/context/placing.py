@@ -77,6 +77,12 @@ def words_left(event: CompactionApplied, summaries: Iterable[Entry]) -> list[Ent
     return [one for one in summaries if not event.head_end < one.seq < event.tail_start]
 
 
+def replaced(summaries: Iterable[Entry], items: Iterable[Entry]) -> tuple[Entry, ...]:
+    """Return the summaries that are no longer among the items and that none of these counts yet."""
+    known = {one.seq for item in items for one in (item, *item.beside)}
+    return tuple(one for one in summaries if one.seq not in known)
+
+
 def words_behind(items: Sequence[Entry], summaries: Iterable[Entry]) -> dict[int, list[Entry]]:
     """Map each item to the summaries whose user messages follow it. The item is the last one before their record."""
     found: dict[int, list[Entry]] = {}

@@ -21,7 +21,7 @@ from prunecli.context.exchange import (
 )
 from prunecli.context.lineage import Lineage
 from prunecli.context.memo import Memo
-from prunecli.context.placing import refile, with_summary, words_behind, words_left
+from prunecli.context.placing import refile, replaced, with_summary, words_behind, words_left
 from prunecli.context.prune_history import PruneHistory
 from prunecli.context.shown import shown
 from prunecli.context.taking_back import take_back
@@ -351,9 +351,9 @@ class Context:
 
     def _compact(self, record: Record, event: CompactionApplied) -> None:
         summary = self.entries[record.seq] = summary_entry(record, event)
-        self.boundary = record.seq
-        self.items = with_summary(self.items, summary, event)
-        self.beside = [*words_left(event, self.beside), *([summary] if summary.words else [])]
+        self.boundary, self.items = record.seq, with_summary(self.items, summary, event)
+        left = words_left(event, self.beside)
+        self.beside, summary.beside = [*left, *[summary] * bool(summary.words)], replaced(left, self.items)
         self._words = words_behind(self.items, self.beside)
         self._positions = {item.seq: index for index, item in enumerate(self.items)}
         self.live_exchanges, self.live_results, self.trimmed_results, self.user_turns = [], [], [], []

@@ -288,7 +288,7 @@ def cache_forms(change: Break) -> tuple[str, ...]:
     if change.cold:
         return (f"cache unchanged ({change.cold})", "no cache lost", "")
     if change.rewritten < 0:
-        return ("no cache lost: not sent yet", "no cache lost", "")
+        return ("no cache lost: the prune was not sent yet", "no cache lost", "")
     if not change.rewritten:
         return ("no more cache lost: already broken here", "no more cache lost", "")
     again = f"{short(change.rewritten)} of cache rewritten"

@@ -61,7 +61,7 @@ OPEN_LINES = 40
 TAIL_LINES = 6
 """Maximum output lines shown for a running tool."""
 
-REWOUND = Notice("Rewound. Later messages stay in the log; /rewind to return to them")
+REWOUND = Notice("Rewound. The other messages stay in the log; /rewind to return to them")
 
 _ORIGINS = {"steering": shown.Origin.STEERING, "follow_up": shown.Origin.FOLLOW_UP}
 STOPPED = {

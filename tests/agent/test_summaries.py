@@ -8,6 +8,7 @@ import pytest
 from prunecli.agent.assemble import ModelSettings, assemble, compaction_request
 from prunecli.agent.policy import Policy
 from prunecli.context.compaction import MAX_INSTRUCTIONS, CompactionPlan, Options, plan_compaction
+from prunecli.context.tokens import words_of
 from prunecli.errors import InvalidRequest, NoSummaryNow, Overloaded
 from prunecli.model.events import AssistantMessage, CompactionApplied, Record, ToolResult, UserMessage
 from prunecli.model.messages import Opaque, Text, ToolUse, Usage
@@ -227,6 +228,23 @@ async def test_words_that_stand_behind_kept_turns_stay_there_when_the_next_summa
     assert [m.canonical for m in after[1 : len(before) - 2]] == [m.canonical for m in before[3:]]
     texts = b"".join(message.canonical for message in after).decode()
     assert [texts.count(f"words {number}") for number in range(5)] == [1] * 5
+
+
+async def test_words_that_stay_behind_kept_turns_are_counted_after_the_next_summary() -> None:
+    quiet = Scripted((Text(LONG),), usage=Usage())
+    one = bench(*[quiet] * 3, GIST, quiet, quiet, GIST, options=Options(keep_recent_turns=2))
+    for words in (LONG, "words 1", "words 2"):
+        await one.talk(words)
+    await compacted(one)
+    await one.talk("words 3")
+    await one.talk("words 4")
+    one.policy = Policy(
+        window=WINDOW, compaction=Options(keep_recent_turns=3), compacts=True, reads_summaries=True
+    )
+    event = await compacted(one)
+    counts = one.session.context.counts
+    assert counts.shown.words > words_of(LONG).words
+    assert abs(event.tokens_after - counts.context_tokens) < 20
 
 
 def test_a_summary_that_is_not_first_is_sent_as_text() -> None:

@@ -315,7 +315,7 @@ def test_at_the_end_costs_what_comes_back_and_in_place_all_that_stands_behind_it
     talk.edit("clear", seq, "[gone]")
     unsent = impact(talk.context, in_place(talk.context, [seq]).events, Market(read=1.0, write=11.0)).change
     assert unsent
-    assert (unsent.cost, cache_forms(unsent)[0]) == (0, "no cache lost: not sent yet")
+    assert (unsent.cost, cache_forms(unsent)[0]) == (0, "no cache lost: the prune was not sent yet")
     talk.add(RequestSent("m", 0, "00"))
     market = Market(read=1.0, write=11.0)
     end = impact(talk.context, at_the_end(talk.context, [seq]).events, market)

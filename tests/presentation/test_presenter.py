@@ -317,7 +317,7 @@ def test_a_rewind_has_the_session_shown_anew_without_what_came_after() -> None:
     entries = present_all(presenter(), [*records(*exchange()), Record(5, 5, Rewound(0))])
     assert entries == [
         shown.Prompt("do"),
-        shown.Notice("Rewound. Later messages stay in the log; /rewind to return to them"),
+        shown.Notice("Rewound. The other messages stay in the log; /rewind to return to them"),
     ]
 
 

@@ -282,6 +282,20 @@ async def test_a_reason_that_fits_is_shown_once_and_whole(tmp_path: Path) -> Non
         await s.idle()
 
 
+async def test_what_a_long_rule_covers_is_shown_once(tmp_path: Path) -> None:
+    use = ToolUse(
+        "t1", "bash", {"command": "python3 -c 'from shop.price import *; print(round_price(0.29))'"}
+    )
+    async with shown(tmp_path, script(use)) as s:
+        await asked(s)
+        await s.until_shown(
+            "The rule covers python3 -c", "paths outside the workspace", "may do more than read"
+        )
+        assert s.screen_text().count("The rule covers python3") == 1
+        s.runtime.interrupt()
+        await s.idle()
+
+
 async def test_the_hint_is_true_while_something_is_typed(tmp_path: Path) -> None:
     async with shown(tmp_path, script()) as s:
         await asked(s)

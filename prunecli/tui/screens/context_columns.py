@@ -116,7 +116,7 @@ def cells_of(node: Node, row: Row, why: str, *, wide: bool = True) -> Cells:
     )
     state = state_word(node)
     if node.held and not is_pruned(node) and node.again < 0:
-        state += f", {short(node.held)} held back" if wide else f", {short(node.held)} held"
+        state += f", {short(node.held)} held back" if wide else f", {short(node.held)} unsent"
     if node.again >= 0:
         state += f", shown again at {node.again}" if wide else f", see {node.again}"
     return Cells(entry, what, tokens, size, str(node.age), carried, state, one_line(why))

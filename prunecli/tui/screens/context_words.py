@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from prunecli.commands.command import Table
 from prunecli.context.impact import Impact
-from prunecli.figures import money, share, short
+from prunecli.figures import counted, money, share, short
 from prunecli.inspector.labels import Key, bill_forms, cache_forms
 from prunecli.inspector.manual_edits import Act, Plan
 from prunecli.inspector.nodes import Node
@@ -95,8 +95,7 @@ def title(found: WindowMap, model: str, requests: int, doing: str) -> tuple[list
             3,
         ),
     ]
-    sent = f"up to {requests} request{'s' * (requests != 1)}"
-    right = [Piece((f"carried by {sent}", sent, ""), "$muted", 1)]
+    right = [Piece((f"{counted(requests, 'request')} so far", ""), "$muted", 1)]
     if doing:
         right.insert(0, Piece((doing, doing.partition(":")[0]), "$warning", 5))
     else:
@@ -239,6 +238,7 @@ HELP: tuple[tuple[str, str], ...] = (
     ("carried", "tokens × requests that included it"),
     ("state", "restored: brought back by an undo; not pruned automatically for a while"),
     ("", "see 45: shown again at the end, as entry 45"),
+    ("", "4.3K unsent: held back from a long output, never sent"),
 )
 """The help shown for `?`."""
 

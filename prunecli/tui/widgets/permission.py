@@ -17,7 +17,8 @@ from prunecli.tui.widgets.question import KEYS_TEXT, Row, put
 MOST_CHARS = 90
 """Maximum characters of a rule in an answer. A longer rule is cut there and shown in full below the call."""
 NOTE_ROWS = 2
-"""Maximum rows of a reason. A longer reason is cut and shown in full below the call."""
+"""Maximum rows of a reason. A longer reason is cut and shown in full below the call; what a rule covers is then only
+shown there."""
 SMALL_ROWS = 20
 """Minimum screen height for separate rows of reasons. On a smaller screen they appear only below the call and scroll
 with it."""
@@ -53,8 +54,8 @@ class PermissionPanel(LongQuestion):
         self._kinds = kinds
         self._sheet = sheet
         self._palette = palette
-        covers = f"The rule covers {sheet.covers}" if sheet.covers else ""
-        self._about = (("", sheet.beside), ("Why: ", sheet.reason), ("", covers))
+        self._covers = f"The rule covers {sheet.covers}" if sheet.covers else ""
+        self._about = (("", sheet.beside), ("Why: ", sheet.reason), ("", self._covers))
         self._rest: list[str] = []
         self._is_scrolled = False
         self.text = self._text()
@@ -81,7 +82,7 @@ class PermissionPanel(LongQuestion):
         rest = [f"The rule: {self._sheet.rule}"] if _cut(self._sheet.rule, MOST_CHARS) else []
         for (name, text), shown in zip(self._about, self.query(".about").results(Static), strict=False):
             is_long = len(Content(text).wrap(width)) > NOTE_ROWS
-            shown.display = bool(text) and not is_small
+            shown.display = bool(text) and not is_small and not (is_long and text == self._covers)
             cut = _cut(text, NOTE_ROWS * width - width // 4) if is_long else ""
             put(shown, Content(cut or text))
             if text and (is_long or is_small):
