@@ -30,9 +30,8 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     if arguments:
         return [Say(f"No mode named {arguments!r}: choose {', '.join(MODES)}", "error")]
     rules, kept = keeper.rules, keeper.kept()
-    lines = [
-        f"{kind}: {', '.join(texts)}" for kind, texts in _rules(rules.allow, rules.ask, rules.deny) if texts
-    ]
+    allow = tuple(rule for rule in rules.allow if rule not in kept)
+    lines = [f"{kind}: {', '.join(texts)}" for kind, texts in _rules(allow, rules.ask, rules.deny) if texts]
     if runtime.setup.added.paths:
         lines.append(f"Also works in {in_words(runtime.setup)}, with the same rules")
     if problem := runtime.project_rules.problem:

@@ -40,8 +40,9 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     mark = "~" if status.estimated else ""
     used = f", {mark}{share(ledger.context_tokens / ledger.window)}" if ledger.window else ""
     protected, _, where = ledger.protected_words.partition(" ")
+    scanned = _about(ledger.scanned_tokens) if status.rough else short(ledger.scanned_tokens)
     summary = [
-        f"scanned    {_about(ledger.scanned_tokens):>8} tokens of tool results",
+        f"scanned    {scanned:>8} tokens of tool results",
         f"pruned     {_about(ledger.pruned_tokens):>8} tokens withheld now",
         *_cleared(ledger),
         *_held(ledger),
@@ -111,7 +112,7 @@ def _row(row: PruneStats, cost: tuple[int, float], zone: tzinfo | None, *, in_fo
         "undo" if row.undone else row.strategy or "-",
         short(row.tokens_before),
         short(row.tokens_after),
-        share(row.share),
+        "-" if row.undone else share(row.share),
         f"{mark}{short(tokens)} {mark}{money(usd)}" if tokens else "-",
         again,
         row.reason if in_force else f"{row.reason} (undone)",
