@@ -1,11 +1,14 @@
 """MCP servers in a session whose thinking is bound: they come and go, and no byte before them changes."""
 
 import json
+import os
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
+
+import pytest
 
 from prunecli.agent.execute import Answer, Asked
 from prunecli.commands.command import InThread, Say, Submit, run_line
@@ -20,8 +23,11 @@ from prunecli.presentation.questions import sheet_of
 from prunecli.providers.tokenizer import SHIPPED, counter
 from prunecli.runtime import Runtime
 from prunecli.runtime.mcp_servers import DECLINED, NONE_LEFT, TITLE
-from tests.e2e.bound import dropped, results, session
-from tests.endpoint import Call, Endpoint, Reply, Thinking
+from tests import preloaded
+from tests.e2e.bound import OPUS, dropped, environment, project, results, session
+from tests.e2e.terminal import HAS_TMUX, ROOT, Terminal
+from tests.e2e.test_mcp_approval import answer
+from tests.endpoint import Call, Endpoint, Reply, Thinking, serve
 from tests.mcp.running import raw, sdk
 from tests.waiting import until
 
@@ -253,3 +259,55 @@ def test_the_sdk_is_imported_only_when_a_server_is_started() -> None:
         "({'pydantic_core'} if 'anthropic' in sys.modules else set())"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def configured(folder: Path, endpoint: Endpoint) -> tuple[Path, dict[str, str]]:
+    """A project, and an environment whose config.toml has one server."""
+    server = sdk()
+    place = folder / "home/.config/prunecli/config.toml"
+    place.parent.mkdir(parents=True)
+    place.write_text(f"[mcp.fake]\ncommand = {server.command!r}\nargs = {list(server.args)!r}\n")
+    environ = environment(folder, endpoint) | {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT)}
+    return project(folder / "project"), environ
+
+
+@pytest.mark.terminal
+@pytest.mark.skipif(not HAS_TMUX, reason="tmux is not installed")
+def test_a_server_by_keys(tmp_path: Path) -> None:
+    with serve([search("echo"), call("echo", text="hello"), DONE, call("echo", text="no"), DONE]) as endpoint:
+        folder, environ = configured(tmp_path, endpoint)
+        with Terminal(["--trust", "--model", OPUS], folder, environ) as terminal:
+            terminal.wait_for("Ask, or / for commands")
+            terminal.say("say hello")
+            screen = answer(terminal, "Call this MCP tool?", "1")
+            assert "fake:echo" in screen
+            terminal.wait_for("Done.")
+            terminal.type("/fake:")
+            terminal.wait_for("Review a file.")
+            terminal.press("C-u")
+            terminal.type("see @fake:")
+            terminal.wait_for("fake:fake://notes")
+            terminal.press("C-u")
+            terminal.say("/mcp disable fake")
+            terminal.wait_for("fake is off in this session.")
+            terminal.say("and now")
+            answer(terminal, "text: no", "1")
+            terminal.wait_for("The server fake is not available: off in this session.")
+            terminal.say("/mcp enable fake")
+            terminal.wait_for("fake is on in this session.")
+            terminal.say("/quit")
+            terminal.wait_until(lambda _: terminal.exit_code is not None, "the program to end")
+        same_beginning(endpoint)
+
+
+def test_headless_a_call_needs_a_rule(tmp_path: Path) -> None:
+    with serve([call("echo", text="one"), DONE, call("echo", text="two"), DONE]) as endpoint:
+        folder, environ = configured(tmp_path, endpoint)
+        words = ["-p", "--trust", "--sandbox", "off", "--model", OPUS]
+        for more in ((), ("--set", 'permissions.allow=["mcp(fake:echo)"]')):
+            done = preloaded.run([*words, *more, "say it"], cwd=folder, env=environ)
+            assert (done.returncode, done.stdout) == (0, "Done.\n"), done.stderr
+        assert endpoint.rejected == []
+        denied, said = (json.dumps(endpoint.requests[at].json["messages"][-1]) for at in (1, 3))
+    assert "The user did not allow this." in denied
+    assert '"text": "two"' in said

@@ -1,6 +1,8 @@
 """Tasks on the strict endpoint with bound thinking: each in a session of its own, and only its answer comes back."""
 
 import asyncio
+import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,9 +16,12 @@ from prunecli.runtime import Runtime
 from prunecli.runtime.subagents import MAX_TURNS, SIDE_BY_SIDE, Child
 from prunecli.session.log import read_log
 from prunecli.session.verify import verify_session
-from tests.e2e.bound import dropped, session, step
+from tests import preloaded
+from tests.e2e.bound import dropped, environment, project, session, step
 from tests.e2e.tasking import again, cast, is_task, last, task
-from tests.endpoint import Call, Endpoint, HttpError, Reply, Thinking
+from tests.e2e.terminal import HAS_TMUX, ROOT, Terminal
+from tests.e2e.test_mcp_approval import answer
+from tests.endpoint import Call, Endpoint, HttpError, Reply, Thinking, serve
 from tests.waiting import DEADLINE, until
 
 
@@ -322,3 +327,46 @@ async def test_recall_reads_the_entries_of_a_task_also_in_a_copy_of_the_session(
             assert "999" in found[2]
             assert before == 1
         assert endpoint.rejected == []
+
+
+MAKES = [Reply([Thinking("Hm."), Call("bash", {"command": "make alpha"})]), last("Alpha is made.")]
+
+
+@pytest.mark.terminal
+@pytest.mark.skipif(not HAS_TMUX, reason="tmux is not installed")
+def test_tasks_by_keys(tmp_path: Path) -> None:
+    main = [Reply([Thinking("Go."), task("alpha", None)]), last("Thanks.")]
+    with serve(cast(main, {"alpha": MAKES})) as endpoint:
+        environ = environment(tmp_path, endpoint) | {"PATH": os.environ["PATH"]}
+        with Terminal(["--trust"], project(tmp_path / "project"), environ) as terminal:
+            terminal.wait_for("Ask, or / for commands")
+            terminal.say("go")
+            answer(terminal, "task 1: Run this command?", "1")
+            terminal.wait_for("Thanks.")
+            terminal.say("/agents")
+            terminal.wait_for("Task 1 (no agent, ")
+            terminal.press("Escape")
+            terminal.wait_for("Ask, or / for commands")
+            terminal.say("/agents open 1")
+            terminal.wait_for("-t1 · read-only")
+            terminal.wait_for("Alpha is made.")
+            terminal.press("q")
+            terminal.wait_for("Ask, or / for commands")
+            terminal.say("/quit")
+            terminal.wait_until(lambda _: terminal.exit_code is not None, "the program to end")
+        assert endpoint.rejected == []
+
+
+def test_headless_a_tasks_command_needs_a_rule_and_its_answer_is_what_the_session_gets(
+    tmp_path: Path,
+) -> None:
+    main = [Reply([Thinking("Go."), task("alpha", None)]), last("Thanks.")]
+    folder = project(tmp_path / "project")
+    with serve(cast(main, {"alpha": MAKES})) as endpoint:
+        environ = environment(tmp_path, endpoint) | {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT)}
+        done = preloaded.run(["-p", "--trust", "--sandbox", "off", "go"], cwd=folder, env=environ)
+        bodies = [request.json for request in endpoint.requests]
+        assert endpoint.rejected == []
+    assert (done.returncode, done.stdout) == (0, "Thanks.\n"), done.stderr
+    assert "The user did not allow this." in json.dumps(bodies[2]["messages"])
+    assert "Alpha is made.\\n[task 1" in json.dumps(bodies[3]["messages"])
