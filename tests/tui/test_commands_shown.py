@@ -3,6 +3,8 @@
 import asyncio
 from pathlib import Path
 
+import pytest
+
 from prunecli.commands.command import Choice, Choose, EditFile, GoOn, Quit, Say, SetTheme, Submit, Table
 from prunecli.model.messages import ToolUse
 from prunecli.presentation.entries import Level, Notice
@@ -106,6 +108,32 @@ async def test_leaving_a_choice_changes_nothing(tmp_path: Path) -> None:
         await s.pilot.press("enter", "escape")
         await s.until(lambda: s.app.screen is s.frame)
         assert s.runtime.session.name == ""
+
+
+@pytest.mark.parametrize(
+    ("command", "keys"),
+    [
+        ("/context", "q q"),
+        ("/context", "escape p l e a s e"),
+        ("/theme", "enter enter"),
+        ("/status", "enter enter"),
+    ],
+)
+async def test_keys_behind_the_one_that_closes_a_screen_never_reach_it(
+    tmp_path: Path, command: str, keys: str
+) -> None:
+    async with shown(tmp_path, [says("hello")]) as s:
+        await s.type("hi", "enter")
+        await s.idle()
+        await s.type(command, "enter")
+        await s.until(lambda: s.app.screen is not s.frame)
+        await s.pilot.pause()
+        s.press_at_once(keys.split())
+        await s.until(lambda: s.app.screen is s.frame)
+        await s.pilot.pause()
+        await s.type("on it goes")
+        await s.until(lambda: s.frame.prompt.text.endswith("on it goes"))
+        assert s.app.defect is None
 
 
 async def test_themes_are_tried_on_while_one_looks_through_them(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from prunecli.presentation import fuzzy
 from prunecli.presentation.completion import Offer
 from prunecli.sanitize import one_line
 from prunecli.tui.messages import Picked
-from prunecli.tui.screens import Overlay
+from prunecli.tui.screens.dialog import Dialog
 from prunecli.tui.transcript.rows import breaks
 from prunecli.tui.widgets.editor import Field
 from prunecli.tui.widgets.menu import OfferList
@@ -24,7 +24,7 @@ OTHER_ROWS = 6
 _ANSWERS = "Enter to select · Esc to cancel"
 
 
-class ChooseScreen(Overlay[str | None]):
+class ChooseScreen(Dialog[str | None]):
     """A filterable list that returns the chosen value, or None. `look` is called with the marked choice."""
 
     DEFAULT_CSS = """

@@ -20,7 +20,6 @@ from prunecli.presentation.outcomes import advice
 from prunecli.runtime import Runtime
 from prunecli.runtime.inspecting import Inspecting
 from prunecli.sanitize import one_line
-from prunecli.tui.screens import Overlay
 from prunecli.tui.screens.context_doors import show_difference, show_help, show_text, show_tools
 from prunecli.tui.screens.context_folds import Folds
 from prunecli.tui.screens.context_map import MapView
@@ -32,6 +31,7 @@ from prunecli.tui.screens.context_words import (
     title,
     tools_line,
 )
+from prunecli.tui.screens.dialog import Dialog
 from prunecli.tui.slices import Between, once
 from prunecli.tui.transcript.palette import Palette
 from prunecli.tui.transcript.rows import clip, width_of
@@ -47,7 +47,7 @@ _FOLDS = {"space": None, "left": False, "h": False, "right": True, "l": True}
 _BUSY = "Reading the session …"
 
 
-class ContextScreen(Overlay[None]):
+class ContextScreen(Dialog[None]):
     """The inspector: shows the session and edits its context until Esc."""
 
     DEFAULT_CSS = """

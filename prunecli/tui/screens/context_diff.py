@@ -16,7 +16,7 @@ from prunecli.inspector.labels import Key, NodeKind
 from prunecli.inspector.outline import Outline
 from prunecli.model.events import Record
 from prunecli.sanitize import one_line
-from prunecli.tui.screens import Overlay
+from prunecli.tui.screens.dialog import Dialog
 from prunecli.tui.screens.table import Rows
 from prunecli.tui.slices import Between, once
 
@@ -79,7 +79,7 @@ def _label(outline: Outline, seq: int) -> str:
     return prefix + one_line(outline.label(Key(kind, seq)))
 
 
-class DiffScreen(Overlay[None]):
+class DiffScreen(Dialog[None]):
     """The screen that shows one difference at a time until Esc."""
 
     DEFAULT_CSS = """

@@ -7,14 +7,14 @@ from textual.app import ComposeResult
 from textual.content import Content
 from textual.widgets import Static
 
-from prunecli.tui.screens import Overlay
+from prunecli.tui.screens.dialog import Dialog
 from prunecli.tui.transcript.transcript_view import Transcript
 
 if TYPE_CHECKING:
     from prunecli.tui.app import PrunecliApp
 
 
-class ReadingScreen(Overlay[None]):
+class ReadingScreen(Dialog[None]):
     """A screen with a title, a transcript and a line of keys. A subclass fills the transcript in `fill`."""
 
     DEFAULT_CSS = """

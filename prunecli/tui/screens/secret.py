@@ -9,11 +9,11 @@ from textual.content import Content
 from textual.widgets import Input, Static
 
 from prunecli.sanitize import one_line
-from prunecli.tui.screens import Overlay
+from prunecli.tui.screens.dialog import Dialog
 from prunecli.tui.widgets.editor import Field
 
 
-class SecretScreen(Overlay[str | None]):
+class SecretScreen(Dialog[str | None]):
     """A masked input that returns the line, or None. The line is never stored in history or draft."""
 
     DEFAULT_CSS = """

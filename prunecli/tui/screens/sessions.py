@@ -19,7 +19,7 @@ from prunecli.sanitize import one_line
 from prunecli.session.session_search import Hit
 from prunecli.session.store import Listed
 from prunecli.tui.prompting.answering import QUIET_SECONDS
-from prunecli.tui.screens import Overlay
+from prunecli.tui.screens.dialog import Dialog
 from prunecli.tui.screens.session_rows import Row, SessionRows, details, rows_of
 from prunecli.tui.slices import once
 from prunecli.tui.transcript.rows import clip
@@ -65,7 +65,7 @@ class Filter(Field, inherit_bindings=False):
     ]
 
 
-class SessionsScreen(Overlay[Chosen | None]):
+class SessionsScreen(Dialog[Chosen | None]):
     """A list that returns the chosen session, or None. `picker` reads and changes sessions; `clock` returns unix
     ms."""
 

@@ -15,8 +15,8 @@ from textual.widgets import Static
 
 from prunecli.commands.command import Table
 from prunecli.sanitize import one_line, visible
-from prunecli.tui.screens import Overlay
 from prunecli.tui.screens.columns import Layout, Piece, needs, note_lines
+from prunecli.tui.screens.dialog import Dialog
 
 MOST_NOTE_ROWS = 4
 """Maximum rows of a note that stays below the table. A longer note scrolls with the table if both do not fit."""
@@ -72,7 +72,7 @@ class Rows(ScrollView, can_focus=True):
         return Strip(line).adjust_cell_length(width, style)
 
 
-class TableScreen(Overlay[bool]):
+class TableScreen(Dialog[bool]):
     """A table over the conversation, shown until Esc. Typing closes the table and goes to `typing`, if given.
 
     Returns True if it was closed by a key that types nothing.
@@ -103,7 +103,6 @@ class TableScreen(Overlay[bool]):
         super().__init__()
         self._table = table
         self._typing = typing
-        self._is_left = False
         self._rows = rows or Rows(table)
 
     def compose(self) -> ComposeResult:
@@ -147,12 +146,10 @@ class TableScreen(Overlay[bool]):
     def on_key(self, event: events.Key) -> None:
         """Close on Esc, q and Enter, and on any key that begins a prompt."""
         typed = event.character if event.is_printable else None
-        types = typed is not None and self._typing is not None and (self._is_left or typed != "q")
+        types = typed is not None and self._typing is not None and typed != "q"
         if typed and self._typing and types:
             self._typing(typed)
         elif event.key not in ("escape", "q", "enter", "ctrl+c"):
             return
         event.stop()
-        if not self._is_left:
-            self._is_left = True
-            self.dismiss(not types)
+        self.dismiss(not types)

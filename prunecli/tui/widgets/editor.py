@@ -188,5 +188,7 @@ class Field(Input):
         self._left = {"ctrl+c"} if submits else {"ctrl+c", "enter"}
 
     async def _on_key(self, event: events.Key) -> None:
-        if event.key not in self._left:
+        if not self.screen.is_active:  # closed: the screen decides where the key goes
+            event.prevent_default()
+        elif event.key not in self._left:
             await run_own_binding(self, event)

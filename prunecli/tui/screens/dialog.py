@@ -1,0 +1,40 @@
+"""What every screen over the conversation does alike: it closes once, and then reacts to no more keys."""
+
+from typing import TypeVar
+
+from textual import events
+from textual.await_complete import AwaitComplete
+from textual.screen import ModalScreen
+
+Result = TypeVar("Result")
+
+
+class Dialog(ModalScreen[Result]):
+    """A modal screen that its first closing key closes, however many follow at once.
+
+    Textual leaves the stack of screens at once, but removes a closed screen a moment later. Keys that were on their
+    way to it still arrive: a second Esc would close the screen below, or fail if there is none, and the first letters
+    of the next prompt would run the commands of the closed screen.
+    """
+
+    _is_closed = False
+    """Set before the screen leaves the stack, and never reset: each screen is pushed once."""
+
+    def dismiss(self, result: Result | None = None) -> AwaitComplete:
+        """Close the screen with a result, once."""
+        if self._is_closed:
+            return AwaitComplete()
+        self._is_closed = True
+        return super().dismiss(result)
+
+    async def on_event(self, event: events.Event) -> None:
+        """Ignore keys after the screen has closed; what is typed goes to the prompt below."""
+        if not (self._is_closed and isinstance(event, events.Key)):
+            await super().on_event(event)
+            return
+        event.stop()
+        below = self.app.screen
+        if event.is_printable and not isinstance(below, Dialog):
+            again = events.Key(event.key, event.character)
+            again.time = event.time
+            below._forward_event(again)
