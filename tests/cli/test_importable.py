@@ -81,6 +81,8 @@ def test_what_cannot_be_found_is_said(tmp_path: Path, words: list[str], code: in
 def test_no_sessions_and_damaged_files_are_said(tmp_path: Path) -> None:
     done = run(tmp_path, "@claude", names=("pi.jsonl",))
     assert done.stdout == f"no sessions of Claude Code in {tmp_path}/work/demo\n"
+    done = run(tmp_path, "@claude:last", names=("pi.jsonl",))
+    assert done.stderr.split() == f"prunecli: no session of Claude Code in {tmp_path}/work/demo".split()
     stores.put(tmp_path / "home/.claude/projects/x/odd.jsonl", b"not json\n")
     done = run(tmp_path)
     assert "odd.jsonl: no JSON in its first lines" in done.stderr

@@ -55,7 +55,7 @@ def find(wanted: str, environ: Mapping[str, str], cwd: Path) -> Listed:
         found = _matching(given, listed(agent, environ, None, problems, given[:_IN_NAMES]))
         found = found or _matching(given, listed(agent, environ, None, problems))
     if not found:
-        raise _none_found(agent, cwd, given, problems)
+        raise _none_found(agent, cwd, "" if given == LAST else given, problems)
     if len(found) == 1:
         return found[0]
     ids = ", ".join(one.id for one in found[:_MOST_NAMED]) + ", …" * (len(found) > _MOST_NAMED)
