@@ -15,7 +15,7 @@ from prunecli.commands.command import InThread, Say, Submit, run_line
 from prunecli.mcp.asking import Elicitation
 from prunecli.mcp.asking import Reply as ServerReply
 from prunecli.mcp.hub import Wanted
-from prunecli.model.events import ToolStarted, UserMessage
+from prunecli.model.events import ToolResult, ToolStarted, UserMessage
 from prunecli.model.messages import plain_text
 from prunecli.model.notes import told, typed
 from prunecli.model.signals import Notice
@@ -24,7 +24,7 @@ from prunecli.providers.tokenizer import SHIPPED, counter
 from prunecli.runtime import Runtime
 from prunecli.runtime.mcp_servers import DECLINED, NONE_LEFT, TITLE
 from tests import preloaded
-from tests.e2e.bound import OPUS, dropped, environment, project, results, session
+from tests.e2e.bound import OPUS, clear, dropped, environment, project, results, session
 from tests.e2e.terminal import HAS_TMUX, ROOT, Terminal
 from tests.e2e.test_mcp_approval import answer
 from tests.endpoint import Call, Endpoint, Reply, Thinking, serve
@@ -107,6 +107,25 @@ async def test_servers_come_and_go_without_a_changed_byte(tmp_path: Path) -> Non
         await runtime.submit("go on")
         assert knows(runtime) == NONE_LEFT
         same_beginning(endpoint)
+
+
+async def test_a_long_result_is_shortened_recalled_and_pruned_like_any_other(tmp_path: Path) -> None:
+    script = [call("big", size=90_000), DONE, DONE]
+    async with Endpoint(script) as endpoint, with_servers(tmp_path, endpoint, Wanted(sdk())) as runtime:
+        runtime.use_config(runtime.config.with_value("pruning.enabled", "true"))
+        await runtime.submit("get it")
+        (seq,) = results(runtime)
+        entry = runtime.session.context.entries[seq]
+        assert isinstance(entry.event, ToolResult)
+        assert entry.event.spilled is not None
+        sent = endpoint.requests[-1].body.decode()
+        assert f"recall {seq}" in sent
+        assert 100 < sent.count("xxxxxxxxxx") < 3_000
+        assert plain_text(entry.event.content) == "x" * 90_000, "the log has all of it"
+        clear(runtime, seq)
+        await runtime.submit("and now?")
+        assert "xxxxxxxxxx" not in endpoint.requests[-1].body.decode()
+        assert endpoint.rejected == []
 
 
 async def test_a_server_that_dies_leaves_the_session_valid(tmp_path: Path) -> None:
