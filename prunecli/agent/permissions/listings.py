@@ -127,6 +127,8 @@ def _searched(name: str, given: Given, around: Surroundings) -> Iterator[str]:
         raise Doubt("it passes on the name of its input")
     roots = tuple(str(around.readable(word).real) for word in operands or (".",))
     sweep = sweep_of_rg(roots, given) if name == "rg" else sweep_of_grep(roots, given)
+    if name == "rg" and not operands and os.path.lexists(around.cwd / "<stdin>"):
+        yield "<stdin>"  # its name for a pipe that it searches instead
     for root in operands or (".",):
         for path in _below(root, around, []):
             if sweep.shows(os.path.normpath(around.cwd / path)):
