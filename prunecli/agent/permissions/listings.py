@@ -113,7 +113,8 @@ def _found(words: Words, around: Surroundings) -> Iterator[str]:
             left_out.append((pruned[1] == "./", pruned[2]))
         elif before not in _NOT and test in ("-name", "-iname"):
             names.append(re.compile(component_regex(value).pattern, re.DOTALL | re.IGNORECASE))
-    if not _OR.isdisjoint(tests) or any(one in _NOT and two in _NOT for one, two in pairwise(tests)):
+    early = "-print" in tests[:-1]  # it does not depend on the tests after it
+    if early or not _OR.isdisjoint(tests) or any(one in _NOT and two in _NOT for one, two in pairwise(tests)):
         names, left_out = [], []
     for root in words[1:at] or (".",):
         for path in _below(root, around, left_out):
