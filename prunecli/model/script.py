@@ -23,7 +23,8 @@ from prunecli.model.words import WordReader, opened
 
 _MAX_NESTING = 20
 _PRINTS_PLAIN = frozenset({"wc", "date", "whoami", "hostname", "uname", "nproc", "id", "arch"})
-_NO_NAME = re.compile(r"-\w+|\+[%\w:.-]+", re.ASCII)
+_NO_NAME = re.compile(r"-\w+|\+(?:%[FTYymdHIMSNsjuVGzZ]|[\w:.-])+", re.ASCII)
+"""An option, or a format of date that prints one word."""
 _REVISION = re.compile(r"(?:HEAD|@)(?:[~^]\d*)*|--short|--verify|--quiet|-q")
 _FOR = re.compile(r"for +([a-z][a-z0-9]{0,15}) +in(?= )")
 """The names are short and lower case, so that no loop sets a variable with a meaning, such as PATH or http_proxy."""

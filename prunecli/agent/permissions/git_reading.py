@@ -13,7 +13,7 @@ from prunecli.agent.permissions.globs import TooMany, chooses_secrets, is_glob, 
 from prunecli.agent.permissions.harmless_commands import Words
 from prunecli.agent.permissions.harmless_git import GIT_FORMS, READS_WORKTREE, git_doubt, split_git
 from prunecli.agent.permissions.options import Given, check_counts, read_options
-from prunecli.agent.permissions.places import Place, is_secret, real_path, resolve
+from prunecli.agent.permissions.places import Place, is_secret, lies_in, real_path, resolve
 from prunecli.agent.permissions.surroundings import Reading, Surroundings
 from prunecli.agent.permissions.sweeps import Sweep, sweep_of_git_grep
 from prunecli.model.shell import Doubt
@@ -109,11 +109,25 @@ class _Command:
         for operand in (*self.revisions, *self.specs):
             for path in _paths_in(operand):
                 found.append(self.around.readable(path, self.cwd))
+                if self.subcommand == "diff" and self.top and not self._is_in_tree(path):
+                    raise Doubt(
+                        f"{path!r} is outside the repository, so `git diff` compares any files and folders"
+                    )
                 if path != operand and self.top:
                     found.append(resolve(path, self.top, self.around.home))
                     if is_secret(found[-1]):
                         raise Doubt(f"{path!r} may contain secrets")
         return found
+
+    def _is_in_tree(self, path: str) -> bool:
+        """Return whether git takes the path for one of the work tree. A text that leaves it and comes back is not."""
+        cwd, depth = Path(real_path(self.cwd)), 0
+        for part in (*cwd.relative_to(self.top or cwd).parts, *path.split("/")):
+            depth += 0 if part in ("", ".") else -1 if part == ".." else 1
+            if depth < 0:
+                return False
+        place = resolve(path, cwd, self.around.home)
+        return all(lies_in(spelling, str(self.top)) for spelling in place.spellings)
 
     def _refuse_magic(self) -> None:
         named = self.subcommand in ("show", "cat-file")

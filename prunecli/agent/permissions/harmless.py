@@ -248,6 +248,10 @@ def _listed(name: str, form: Form, given: Given, around: Surroundings) -> Readin
     if not sweeps:
         return Reading(places)
     for option, value in given.values:
+        if option in _SELECTS and value.startswith("="):
+            raise Doubt(
+                f"`{name}` may read the glob {value!r} without its first character"
+            )  # `-g=x` is `-g x`
         if option in _SELECTS and not value.startswith("!") and chooses_secrets(value):
             raise Doubt(f"{value!r} selects files that may contain secrets")
     roots = tuple(place.real for place in places)
@@ -279,7 +283,7 @@ _FIND_WITH_VALUE = frozenset(
             "-regex",
             "-iregex",
         ),
-        *("-regextype", "-newermt", "-links"),
+        *("-regextype", "-newermt", "-newer", "-links"),
     }
 )
 
@@ -294,11 +298,10 @@ def _find(words: Words, around: Surroundings) -> Reading:
         word = words[at]
         if word in _FIND_WITH_VALUE:
             at += 1
-            if at >= len(words) or words[at] in _FIND_ALONE | _FIND_WITH_VALUE | {"-newer"}:
+            if at >= len(words) or words[at] in _FIND_ALONE | _FIND_WITH_VALUE:
                 raise Doubt(f"the option {word} needs a value")
-        elif word == "-newer" and at + 1 < len(words):
-            at += 1
-            around.readable(words[at], names_only=True)
+            if word == "-newer":
+                around.readable(words[at], names_only=True)
         elif word not in _FIND_ALONE:
             raise Doubt(f"the option {word} may do more than read")
         at += 1

@@ -27,8 +27,9 @@ class Form:
     path, the command reads its working folder. With an option of `sweeps`, it shows contents of files below its
     operands ("" = always); with one of `no_contents`, it shows only names. With one of `no_text`, no operand is a
     text. `names_only`: it shows names, sizes and dates, never contents. `all_text`: it has no options. `apart`: an
-    option with a value is a word of its own. `doubt` returns the reason why the operands are not harmless, or "",
-    and `scripts` that of each text: the first operand, or the values of `no_text`.
+    option with a value is a word of its own. `ordered`: a word after the first operand is never an option. `doubt`
+    returns the reason why the operands are not harmless, or "", and `scripts` that of each text: the first operand,
+    or the values of `no_text`.
     """
 
     flags: str = ""
@@ -48,6 +49,7 @@ class Form:
     no_folders: bool = False
     all_text: bool = False
     apart: bool = False
+    ordered: bool = False
     doubt: Callable[[Words], str] = field(default=lambda _: "")
     scripts: Callable[[str], str] = field(default=lambda _: "")
 
@@ -165,7 +167,13 @@ FORMS: dict[str, Form] = {
         long="numeric-sort reverse unique ignore-case human-numeric-sort version-sort general-numeric-sort stable "
         "dictionary-order ignore-leading-blanks key= field-separator= check",
     ),
-    "uniq": Form("cduiz", "fsw", long="count repeated unique ignore-case skip-fields= skip-chars=", most=1),
+    "uniq": Form(
+        "cduiz",
+        "fsw",
+        long="count repeated unique ignore-case skip-fields= skip-chars=",
+        most=1,
+        ordered=True,
+    ),
     "cut": Form("sz", "dfcb", long="delimiter= fields= characters= bytes= complement only-delimited"),
     "tr": Form("dscCt", long="delete squeeze-repeats complement", operands="texts", least=1, most=2),
     "paste": Form("sz", "d", long="serial delimiters="),
@@ -219,7 +227,7 @@ FORMS: dict[str, Form] = {
         long="bytes= radix=",
         least=1,
         doubt=_NO_RESPONSES,
-        no_text=frozenset({"-n", "-t"}),
+        no_text=frozenset({"-n", "-t", "--bytes", "--radix"}),
         scripts=_no_response,
     ),
     **dict.fromkeys(("md5sum", "sha1sum", "sha256sum", "sha512sum", "cksum"), _SUM),
@@ -260,7 +268,7 @@ FORMS: dict[str, Form] = {
     ),
     "expr": Form(operands="texts", least=1, all_text=True),
     "base64": Form("di", "w", long="decode ignore-garbage wrap=", most=1),
-    "xxd": Form("bpiuE", "lcsg", most=1, apart=True),
+    "xxd": Form("bpiuE", "lcsg", most=1, apart=True, ordered=True),
     "nm": Form(
         "aACDgnrSu",
         long="demangle dynamic extern-only defined-only undefined-only size-sort",

@@ -107,6 +107,7 @@ GIT_FORMS: dict[str, Form] = {
         long="get get-all get-regexp show-origin",
         least=1,
         most=1,
+        ordered=True,
     ),
     "version": Form(long="build-options", most=0),
 }

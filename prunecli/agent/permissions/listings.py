@@ -113,7 +113,8 @@ def _found(words: Words, around: Surroundings) -> Iterator[str]:
             left_out.append((pruned[1] == "./", pruned[2]))
         elif before not in _NOT and test in ("-name", "-iname"):
             names.append(re.compile(component_regex(value).pattern, re.DOTALL | re.IGNORECASE))
-    if not _OR.isdisjoint(tests) or any(one in _NOT and two in _NOT for one, two in pairwise(tests)):
+    early = "-print" in tests[:-1]  # it does not depend on the tests after it
+    if early or not _OR.isdisjoint(tests) or any(one in _NOT and two in _NOT for one, two in pairwise(tests)):
         names, left_out = [], []
     for root in words[1:at] or (".",):
         for path in _below(root, around, left_out):
@@ -127,6 +128,8 @@ def _searched(name: str, given: Given, around: Surroundings) -> Iterator[str]:
         raise Doubt("it passes on the name of its input")
     roots = tuple(str(around.readable(word).real) for word in operands or (".",))
     sweep = sweep_of_rg(roots, given) if name == "rg" else sweep_of_grep(roots, given)
+    if name == "rg" and not operands and os.path.lexists(around.cwd / "<stdin>"):
+        yield "<stdin>"  # its name for a pipe that it searches instead
     for root in operands or (".",):
         for path in _below(root, around, []):
             if sweep.shows(os.path.normpath(around.cwd / path)):

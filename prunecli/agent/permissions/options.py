@@ -57,6 +57,8 @@ def check_counts(name: str, form: Form, given: Given) -> None:
         raise Doubt(f"`{name}` with {given.operands[form.most]!r} may do more than read")
     if len(given.operands) < form.least:
         raise Doubt(f"`{name}` needs more arguments")
+    if form.ordered and given.suspects:
+        raise Doubt(f"`{name}` reads {given.suspects[0]!r} as an operand, which it may write to")
 
 
 class _Reader:

@@ -80,7 +80,10 @@ def check_unknown(words: Words) -> None:
         raise Doubt("it uses a variable or substitution")
     if program == "printf" and (at[0] == 1 or words[1].startswith("-")):
         raise Doubt("its format is not known")
-    parts = [part for index in at for part in _parts(words[index]) if not part.quoted]
+    loose = [words[index] for index in at if any(not part.quoted for part in _parts(words[index]))]
+    if program in ("[", "test") and any(isinstance(word, Open) and len(word.parts) > 1 for word in loose):
+        raise Doubt("it tests several words")  # one may become `-v a[$(x)]`, which runs x
+    parts = [part for word in loose for part in _parts(word) if not part.quoted]
     plain = {"?", "HEAD"} if program in ("[", "test") else {"?", "HEAD", *_NAMES_ONLY}
     if program != "[[" and any(part.name not in plain for part in parts):
         raise Doubt("it uses a variable or substitution without quotes")

@@ -222,6 +222,15 @@ def test_an_unquoted_revision_may_be_empty(tmp_path: Path) -> None:
     assert here.bash(f"git log --oneline {revision}..HEAD").kind == "allow"
 
 
+def test_a_file_with_the_name_that_rg_gives_its_input_is_not_passed_on(tmp_path: Path) -> None:
+    here = project(tmp_path, env=False, husky=False)
+    line = "ls | cat $(rg -l a)"
+    assert here.bash(line).kind == "allow"
+    (here.workspace / "<stdin>").symlink_to(here.outside)
+    assert here.bash(line).kind == "ask"
+    assert here.bash("cat $(rg -l a -g '*.py')").kind == "ask"
+
+
 def test_a_long_script_is_judged_at_once(tmp_path: Path) -> None:
     here = scene(tmp_path)
     for script in (" " * 8000 + "e", "1" + " " * 4000 + "," + " " * 4000 + "e"):
