@@ -134,7 +134,12 @@ def _feed(word: str) -> tuple[Words, ...]:
 
 
 def _on_files(words: Words, feed: tuple[Words, ...], around: Surroundings) -> Reading:
-    """Judge a command on the files that a pipeline lists, as its last words or through xargs."""
+    """Judge a command on the files that a pipeline lists, as its last words or through xargs.
+
+    Only a sandbox makes this harmless: a listing that was misread could name secrets, which a sandbox hides.
+    """
+    if not around.walled:
+        raise Doubt("it passes on a list of files, which passes only in a sandbox")
     if words[0] == "xargs":
         command, feed = command_of_xargs(words), around.feed
     else:

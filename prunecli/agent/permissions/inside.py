@@ -26,7 +26,7 @@ _INSTALLS = re.compile(
 _BETWEEN = re.compile(r"""[\s"'`=:,;|&<>(){}\[\]@]+""")
 
 RULES = (
-    "Commands that only read run without asking, outside the workspace too",
+    "Commands that only read run without asking, outside the workspace too, and on files that another command lists",
     "So do queries that may run programs of the project (npm ls, cargo tree, go list); for them, it is read-only",
     "In edits mode, other commands do too, except those that write with git, install packages, name files that"
     " control other programs (AGENTS.md, package.json), or may match a deny or ask rule",

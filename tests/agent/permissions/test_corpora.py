@@ -138,7 +138,7 @@ def test_nine_of_ten_everyday_lines_pass_and_none_that_may_run_the_project(
             assert verdict.kind == "ask", line
         elif verdict.kind != "allow":
             asked.append(line)
-    assert len(asked) * 20 <= len(EVERYDAY_LINES), asked
+    assert len(asked) * 10 <= sum(kind in passing for kind, _ in EVERYDAY_LINES), asked
 
 
 def test_a_glob_that_could_become_an_option_is_harmless_only_without_a_match(tmp_path: Path) -> None:
@@ -224,11 +224,12 @@ def test_an_unquoted_revision_may_be_empty(tmp_path: Path) -> None:
 
 def test_a_file_with_the_name_that_rg_gives_its_input_is_not_passed_on(tmp_path: Path) -> None:
     here = project(tmp_path, env=False, husky=False)
-    line = "ls | cat $(rg -l a)"
-    assert here.bash(line).kind == "allow"
+    line, inside = "ls | cat $(rg -l a)", Inside(True, True)
+    assert here.bash(line).kind == "ask", "only a sandbox makes a list of files harmless"
+    assert here.bash(line, inside=inside).kind == "allow"
     (here.workspace / "<stdin>").symlink_to(here.outside)
-    assert here.bash(line).kind == "ask"
-    assert here.bash("cat $(rg -l a -g '*.py')").kind == "ask"
+    assert here.bash(line, inside=inside).kind == "ask"
+    assert here.bash("cat $(rg -l a -g '*.py')", inside=inside).kind == "ask"
 
 
 def test_a_long_script_is_judged_at_once(tmp_path: Path) -> None:
