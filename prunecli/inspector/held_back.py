@@ -1,4 +1,4 @@
-"""Follows the log for the bill: held back and fetched content in raw tokens, and the prunes in force."""
+"""Follows the log for the bill: held back and fetched content in raw tokens, and the prunes in effect."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -45,7 +45,7 @@ class HeldBack:
 
     @property
     def is_edited(self) -> bool:
-        """Whether the edits in force are not those of the last request."""
+        """Whether the edits in effect are not those of the last request."""
         return bool(self._moved)
 
     def sent(self) -> None:

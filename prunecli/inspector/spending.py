@@ -33,9 +33,9 @@ class Paid:
     """One response, or an attempt that was billed without one; `cost` in USD, None for an unknown price.
 
     `withheld`: tokens that pruning kept out of its request, including those of results that were sent in part.
-    `edited`: other edits are in force than in the previous request. `kept`: the tokens that a rewind since then left,
-    with those withheld, None without a rewind. `idle_ms`: time from the previous response to
-    this request, None for the first one. `kind`: an answer, a summary, or the reason why an attempt has no answer.
+    `edited`: other edits are in effect than in the previous request. `kept`: the tokens that a rewind since then
+    left, with those withheld, None without a rewind. `idle_ms`: time from the previous response to this request, None
+    for the first one. `kind`: an answer, a summary, or the reason why an attempt has no answer.
     `cleared`: the part of the withheld tokens that the endpoint cleared itself. `fresh`: the part that this request
     would have sent for the first time. `again`: tokens of its prompt that were fetched because they had been
     withheld; `again_fresh`: those for the first time. `extra`: the response did nothing but fetch such tokens.

@@ -48,7 +48,7 @@ class Marks:
         return touched
 
     def is_undone(self, prun: int) -> bool:
-        """Return whether no edit of a prune is in force any more."""
+        """Return whether no edit of a prune is in effect any more."""
         targets = self._targets[prun]
         stacks = (self._stacks.get(target, ()) for target in targets)
         return bool(targets) and not any(prun == seq for stack in stacks for seq, _ in stack)
