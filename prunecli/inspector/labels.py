@@ -26,7 +26,8 @@ NodeKind: TypeAlias = Literal[
     "calls",
     "result",
 ]
-"""A turn is everything up to the next prompt; a prompt is only the typed message (or a summary)."""
+"""A turn is everything up to the next prompt; a prompt is only the typed message, one of its attachments, or a
+summary."""
 State: TypeAlias = Literal[
     "live",
     "trimmed",
@@ -147,7 +148,7 @@ def shown_again(context: Context, key: Key) -> int:
     """Return the entry in which a `/restore` shows pruned or held back content again; -1 if there is none."""
     if key.kind not in NUMBERED or key.seq < 0:
         return -1
-    held = key.kind == "result" and context.entries[key.seq].spilled is not None
+    held = context.entries[key.seq].spilled is not None
     return shown_in(context, key.seq) if held or state(context, key) in PRUNED else -1
 
 

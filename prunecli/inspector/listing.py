@@ -136,7 +136,7 @@ class Listing(Rows):
         turn, head = self._turn_at(slot), self._slots[slot]
         if slot == turn.start or head is None:
             key = Key("turn", turn.seq)
-            unfolds = bool(turn.exchanges)
+            unfolds = bool(turn.children)
             return [Row(0, key, unfolds, unfolds and self._is_open(key))]
         return rows_of(self._outline.context, head, is_open=self._is_open(Key("exchange", head.seq)))
 
@@ -188,7 +188,7 @@ class Found(Rows):
                 self._list(row)
         for turn, exchanges in _parted(list(outline.turns), outline.slots):
             key = Key("turn", turn.seq)
-            unfolds = bool(turn.exchanges)
+            unfolds = bool(turn.children)
             above = [Row(0, key, unfolds, unfolds)]
             if self._wanted in text_of(outline, key):
                 self._list(above.pop())
@@ -231,7 +231,7 @@ def _preamble(outline: Outline) -> list[Row]:
 
 
 def _parted(turns: Sequence[Turn], slots: Sequence[Entry | None]) -> Iterator[tuple[Turn, Sequence[Entry]]]:
-    """Yield the turns, each with the exchanges it had when the list was made."""
+    """Yield the turns, each with the children it had when the list was made."""
     ends = [*(turn.start for turn in turns[1:]), len(slots)]
     for turn, end in zip(turns, ends, strict=False):
         yield turn, [head for head in slots[turn.start + 1 : end] if head is not None]
@@ -253,15 +253,15 @@ def _parts_below(head: Entry) -> list[Key]:
 
 
 def rows_of(context: Context, head: Entry, *, is_open: bool) -> list[Row]:
-    """Return the rows of an exchange: memos before it, its own row, and its children if unfolded."""
-    below = _parts_below(head)
+    """Return the rows of an attachment or an exchange: memos before it, its own row, and its parts if unfolded."""
+    below, key = _parts_below(head), Key("exchange" if head.exchange else "prompt", head.seq)
     return [
         *(
             Row(1, Key("memo", head.seq, prun), unfolds=False, is_open=False)
             for prun in _memos(context, head)
         ),
-        Row(1, Key("exchange", head.seq), bool(below), is_open and bool(below)),
-        *(Row(2, key, unfolds=False, is_open=False) for key in (below if is_open else ())),
+        Row(1, key, bool(below), is_open and bool(below)),
+        *(Row(2, part, unfolds=False, is_open=False) for part in (below if is_open else ())),
     ]
 
 

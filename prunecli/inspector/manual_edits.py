@@ -214,11 +214,12 @@ def _memo(view: View, outline: Outline, key: Key, words: str) -> Plan:
     if len(words) > MAX_MEMO_CHARS:
         return refused(f"this memo has {len(words):,} characters, at most {MAX_MEMO_CHARS:,} are allowed")
     if key.kind == "prompt":
-        return refused("your messages always stay")
+        is_attached = view.context.entries[key.seq].is_attached
+        return refused("a memo replaces exchanges only" if is_attached else "your messages always stay")
     words = words.strip() or "(your words)"
     if key.kind == "turn":
         turn = outline.turn(key.seq)
-        exchanges = [head.exchange for head in turn.exchanges if head.exchange]
+        exchanges = [head.exchange for head in turn.children if head.exchange]
         free = [one for one in exchanges if not view.context.dropped(one) and not _is_kept(view, one)]
         if not exchanges:
             return refused("no exchange in this turn; your messages always stay")
@@ -337,10 +338,8 @@ def _pin(view: View, outline: Outline, key: Key) -> Plan:
     if key.kind == "memo":
         return refused("memos are never pruned automatically")
     if key.kind == "turn":
-        turn = outline.turn(key.seq)
-        seqs = [head.seq for head in turn.exchanges]
-        if turn.head and turn.head.kind == "command":
-            seqs.insert(0, turn.head.seq)
+        items = outline.turn(key.seq).items
+        seqs = [item.seq for item in items if item.exchange or item.kind == "command"]
     else:
         entry = context.entries[key.seq]
         seqs = [entry.seq] if key.kind == "result" or not entry.exchange else [entry.exchange.seq]

@@ -56,14 +56,14 @@ class Row(NamedTuple):
 
 @dataclass(slots=True)
 class Turn:
-    """A user message, a `!cmd` or a summary, with the exchanges up to the next one.
+    """A user message, a `!cmd` or a summary, with its attachments and the exchanges up to the next one.
 
     `head` is None at the start. `start` is its index in the outline's slots.
     """
 
     head: Entry | None
     start: int
-    exchanges: list[Entry] = field(default_factory=list)
+    children: list[Entry] = field(default_factory=list)
 
     @property
     def seq(self) -> int:
@@ -72,5 +72,5 @@ class Turn:
 
     @property
     def items(self) -> list[Entry]:
-        """Head and exchanges."""
-        return [self.head, *self.exchanges] if self.head else self.exchanges
+        """Head and children."""
+        return [self.head, *self.children] if self.head else self.children

@@ -37,7 +37,7 @@ from prunecli.model.events import (
 _AT_A_TIME = 256
 """Records read per step."""
 _AT_ONCE = 300
-"""Turns with up to this many exchanges are measured on first use, longer ones in steps."""
+"""Turns with up to this many children are measured on first use, longer ones in steps."""
 
 
 class Outline:
@@ -78,13 +78,13 @@ class Outline:
         """Lay out the new items; return their slots."""
         begin = len(self.slots)
         for item in islice(self.context.items, begin - self._offset, None):
-            if item.kind != "assistant":
+            if item.kind != "assistant" and not item.is_attached:
                 self._open(Turn(item, len(self.slots)))
             elif not self.turns:
                 self._open(Turn(None, 0))
                 self.slots.append(None)
-            if item.kind == "assistant":
-                self.turns[-1].exchanges.append(item)
+            if self.turns[-1].head is not item:
+                self.turns[-1].children.append(item)
             self.slots.append(item)
         return range(begin, len(self.slots))
 
@@ -237,7 +237,7 @@ class Outline:
         """Return the sums of a turn; None for a long one that is not measured yet."""
         if turn.start >= self._unmeasured:
             return self._turn_sums.get(turn.seq, NOTHING)
-        return self.total(turn.items) if len(turn.exchanges) <= _AT_ONCE else None
+        return self.total(turn.items) if len(turn.children) <= _AT_ONCE else None
 
     @property
     def whole(self) -> Sums:
@@ -290,7 +290,7 @@ class Outline:
             held, prunable = self.context.counts.told_raw(sums.held), (sums.prunable, sums.pruned)
             return Node(key, label, *figures, state, why, *prunable, restored, again=again, held=held)
         why = "always first" if key.seq == -1 else labels.why(self.context, key)
-        entry = self.context.entries.get(key.seq) if key.kind == "result" else None
+        entry = self.context.entries.get(key.seq)
         held = self.context.counts.told_raw(entry.held_tokens) if entry else 0
         return Node(key, label, *self.figures(key), state, why, again=again, held=held)
 

@@ -72,5 +72,5 @@ def largest_result(view: View) -> Key | None:
     """Return the largest unpinned result that can be cleared; None if there is none."""
     for entry in sorted(view.results, key=view.tokens, reverse=True):
         if view.locked(entry) != "pinned" and cleared(view, entry)[1]:
-            return Key("result" if entry.exchange else "turn", entry.seq)
+            return Key("result" if entry.exchange else "prompt" if entry.is_attached else "turn", entry.seq)
     return None

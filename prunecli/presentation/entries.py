@@ -66,7 +66,6 @@ class Thinking:
     text: str = ""
     streaming: bool = False
     folded: bool = True
-    duration_ms: int | None = None
     pruned: str = ""
 
 

@@ -87,10 +87,16 @@ class Inspecting:
     def above(self, key: Key) -> list[Key]:
         """Return the ancestors of a node in the tree."""
         place = self.outline.place(key.seq) if key.seq >= 0 else None
-        if place is None or key.kind in ("turn", "prompt"):
+        turn = None if place is None else self.outline.turn_at(place)
+        if turn is None or turn.seq == key.seq:
             return []
-        turn, head = self.outline.turn_at(place), self.outline.slots[place]
-        return [Key("turn", turn.seq), *([Key("exchange", head.seq)] if head else [])]
+        home = self.outline.context.entries[key.seq].exchange
+        return [Key("turn", turn.seq), *([Key("exchange", home.seq)] if home else [])]
+
+    def path(self, key: Key) -> list[Key]:
+        """Return the way to a row of a sorted list in the tree: its ancestors, then its node."""
+        above = self.above(key)
+        return [*above, Key("turn", key.seq) if key.kind == "prompt" and not above else key]
 
     def plan(self, act: Act, key: Key, memo: str = "") -> Plan:
         """Plan an edit in the current state; if it is impossible, the plan has the reason."""

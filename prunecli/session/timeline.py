@@ -36,14 +36,15 @@ class Span:
 
 
 def points(records: Sequence[Record]) -> list[Point]:
-    """Return the current prompts, newest first, then the branches that rewinds left."""
+    """Return the current prompts and the branches that rewinds left, newest first."""
     present, left = branch(records)
     back = [
         Point(record.seq - 1, typed(record.event), record.timestamp)
         for record in reversed(present)
         if isinstance(record.event, UserMessage) and opens_turn(record.event)
     ]
-    return back + [point for seq in left if (point := _forward(records, present, seq))]
+    forward = [point for seq in left if (point := _forward(records, present, seq))]
+    return sorted([*back, *forward], key=lambda point: point.seq, reverse=True)
 
 
 def _forward(records: Sequence[Record], present: Sequence[Record], seq: int) -> Point | None:

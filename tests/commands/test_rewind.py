@@ -85,7 +85,7 @@ async def test_it_is_asked_what_shall_go_back_where_files_would_change(tmp_path:
     assert without[-1] == RewindNow(int(talk), True, False, "just talk")
 
 
-async def test_forward_comes_behind_the_prompts_and_fills_in_nothing(tmp_path: Path) -> None:
+async def test_forward_stands_where_it_was_left_and_fills_in_nothing(tmp_path: Path) -> None:
     runtime = await changed(tmp_path)
     await rewind(runtime, points_of(runtime)[1].seq, conversation=True, files=True)
     (forward,) = chosen(done(runtime, "/rewind")).choices
@@ -96,6 +96,17 @@ async def test_forward_comes_behind_the_prompts_and_fills_in_nothing(tmp_path: P
     assert (table.headings[2], table.rows) == ("by it", (("made.txt", "restores it", "+2 −0", ""),))
     assert table.back == chosen(done(runtime, f"/rewind {forward.value}"))
     assert done(runtime, f"/rewind {forward.value} both") == [RewindNow(int(forward.value), True, True, "")]
+
+
+async def test_points_forward_stand_among_the_prompts_in_the_order_of_the_session(tmp_path: Path) -> None:
+    runtime = start(tmp_path, [says("Hello.")] * 3)
+    for prompt in ("one", "two"):
+        await runtime.submit(prompt)
+    await rewind(runtime, points_of(runtime)[0].seq, conversation=True, files=False)
+    assert [one.label for one in chosen(done(runtime, "/rewind")).choices] == ["↷ forward to: two", "one"]
+    await runtime.submit("three")
+    labels = [one.label for one in chosen(done(runtime, "/rewind")).choices]
+    assert labels == ["three", "↷ forward to: two", "one"]
 
 
 def test_what_is_no_point_is_said(tmp_path: Path) -> None:

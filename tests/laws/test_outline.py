@@ -83,7 +83,7 @@ def test_the_trees_sums_are_the_ledgers(records: list[Record]) -> None:
     sums = outline.total(after)
     assert scale.tokens(*sums.whole.minus(sums.shown)) == books.pruned_tokens <= books.scanned_tokens
     nodes = [outline.node(row.key) for row in Listing(outline).done()]
-    for depth, kinds in enumerate((("turn",), ("exchange", "memo"))):
+    for depth, kinds in enumerate((("turn",), ("prompt", "exchange", "memo"))):
         rows = [node.tokens for node in nodes if node.key.kind in kinds]
         heads = [outline.sums(turn.head).shown for turn in outline.turns if turn.head and depth]
         fixed = sum(node.tokens for node in nodes if node.key.seq == -1 and node.key.kind != "turn")
@@ -184,10 +184,13 @@ def rows_of_tree(outline: Outline, is_open: Callable[[Key], bool]) -> Iterator[R
         yield Row(0, key, unfolds=False, is_open=False)
     for turn in outline.turns:
         key = Key("turn", turn.seq)
-        opened = bool(turn.exchanges) and is_open(key)
-        yield Row(0, key, bool(turn.exchanges), opened)
-        for head in turn.exchanges if opened else ():
-            assert head.exchange
+        opened = bool(turn.children) and is_open(key)
+        yield Row(0, key, bool(turn.children), opened)
+        for head in turn.children if opened else ():
+            if head.exchange is None:
+                assert head.is_attached
+                yield Row(1, Key("prompt", head.seq), unfolds=False, is_open=False)
+                continue
             found = outline.context.memos_of(head.seq)
             for prun in dict.fromkeys(prun for prun, edit in found if outline.context.in_force(prun, edit)):
                 yield Row(1, Key("memo", head.seq, prun), unfolds=False, is_open=False)

@@ -90,7 +90,11 @@ async def test_choosing_runs_the_command_with_what_was_chosen(tmp_path: Path) ->
     async with shown(tmp_path) as s:
         effects(s).perform([Choose("Name it", "rename", choices)])
         await s.until(lambda: isinstance(s.app.screen, ChooseScreen))
-        await s.until_shown("Name it", "● Model 3", "3 tokens", "of 30")
+        await s.until_shown("Name it", "● Model 3", "3 tokens", "4 of 30")
+        await s.pilot.press("end")
+        await s.until_shown("Model 29", "30 of 30")
+        await s.pilot.press("home")
+        await s.until_shown("Model 0 ", "1 of 30")
         await s.type("del 17")
         await s.until_shown("Model 17")
         await s.pilot.press("enter")

@@ -6,6 +6,7 @@ from pathlib import Path
 from time import monotonic
 
 from prunecli.inspector.labels import Key
+from prunecli.inspector.ranking import ORDERS
 from prunecli.model.events import (
     AssistantMessage,
     Event,
@@ -539,3 +540,22 @@ async def test_long_sessions_are_unfolded_and_filtered_completely(tmp_path: Path
         await s.until(lambda: [key.kind for key in keys(s)] == ["turn", "exchange", "result"])
         await s.pilot.press("escape", "E")
         await s.until(lambda: len(keys(s)) < folded)
+
+
+async def test_attachments_stand_below_their_prompt_and_the_answer_beside_them(tmp_path: Path) -> None:
+    files = [
+        UserMessage((Text(f"[attached: {name}]"), Text("line\n" * 500)), "attachment")
+        for name in ("a.py", "b.py")
+    ]
+    events = [UserMessage((Text("read @a.py @b.py"),)), *files, AssistantMessage((Text("Read."),), "m")]
+    async with inspected(tmp_path, events) as s:
+        prompt = s.runtime.session.context.items[0].seq
+        below = [Key("prompt", prompt + 1), Key("prompt", prompt + 2), Key("exchange", prompt + 3)]
+        await s.until(lambda: keys(s)[-4:] == [Key("turn", prompt), *below])
+        await mark(s, "prompt", prompt + 2)
+        await s.pilot.press("p")
+        await s.until(lambda: s.runtime.session.context.text_edit(prompt + 2) is not None)
+        for _ in ORDERS:
+            await s.pilot.press("s")
+        await s.until(lambda: keys(s)[-4:] == [Key("turn", prompt), *below])
+        assert marked(s) in below[:2]

@@ -444,3 +444,19 @@ async def test_a_long_change_leaves_the_status_lines_on_the_screen(tmp_path: Pat
         await s.type("go", "enter")
         await s.until_shown("Create this file?", "more lines")
         await s.until(lambda: s.screen_text().split("\n")[-1].lstrip().startswith("ask"))
+
+
+async def test_the_first_frame_with_a_question_shows_the_change(tmp_path: Path) -> None:
+    new = ToolUse("t1", "write", {"path": "new.py", "content": "first\n" + "more\n" * 30})
+    frames: list[str] = []
+    async with shown(tmp_path, script(new), size=(100, 30)) as s:
+
+        def laid_out(_: object) -> None:
+            if s.frame.query(PermissionPanel):
+                frames.append(s.screen_text())
+
+        s.frame.screen_layout_refresh_signal.subscribe(s.frame, laid_out, immediate=True)
+        await asked(s, armed=False)
+        await s.until(lambda: bool(frames))
+    assert "+ first" in frames[0]
+    assert "Edits need approval" in frames[0]

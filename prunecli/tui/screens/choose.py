@@ -56,7 +56,7 @@ class ChooseScreen(Dialog[str | None]):
         """Lay out title, filter and list."""
         with Vertical(id="box"):
             yield Static(Content(one_line(self._choose.title)), id="title")
-            yield Field(placeholder="type to filter")
+            yield Field(placeholder="type to filter", filters=True)
             yield self._list
             yield Static(Content(_ANSWERS), id="help")
 
@@ -111,9 +111,10 @@ class ChooseScreen(Dialog[str | None]):
             self._look(self._by_label[offer.label])
 
     def on_key(self, event: events.Key) -> None:
-        """Handle a key: Up and Down mark, Enter selects, Esc cancels."""
-        rows = self._list.most_rows - 1
+        """Handle a key: arrows, Home, End and the like mark, Enter selects, Esc cancels."""
+        rows, all_ = self._list.most_rows - 1, len(self._list.offers)
         steps = {"up": -1, "down": 1, "pageup": -rows, "pagedown": rows, "shift+tab": -1, "tab": 1}
+        steps |= {"home": -all_, "end": all_}
         if event.key in steps:
             self._list.move(steps[event.key], around=abs(steps[event.key]) == 1)
             self._tell()

@@ -289,11 +289,11 @@ class ContextScreen(Dialog[None]):
     def _sort(self) -> None:
         """Switch to the next order, from its top; back in the tree, keep the marked node in view."""
         self._folds.next_order()
-        by, row = self._folds.by, self.tree_rows.marked
-        marked = Key("turn", row.key.seq) if row and row.key.kind == "prompt" else row.key if row else None
-        if by == "order" and marked is not None:
-            self._folds.unfold(*self.inspecting.above(marked))
-        self._show(marked)
+        row = self.tree_rows.marked
+        path = self.inspecting.path(row.key) if row else []
+        if self._folds.by == "order":
+            self._folds.unfold(*path[:-1])
+        self._show(path[-1] if path else None)
 
     def _tools(self) -> None:
         if not self.inspecting.outline.is_measured:

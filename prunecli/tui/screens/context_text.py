@@ -43,12 +43,12 @@ def entries_of(outline: Outline, key: Key) -> Iterator[shown.Entry]:
     elif edit is not None:
         yield shown.Divider(f"the model sees this ({labels.state(context, key)})")
         yield _output(edit.text or "", outline.label(key))
-    elif entry.spilled is not None and key.kind == "result":
+    elif entry.spilled is not None:
         yield shown.Divider("the model sees this part")
         yield _output(entry.text, outline.label(key))
     else:
         yield shown.Divider("the model sees the original")
-    if dropped or edit is not None or (entry.spilled and key.kind == "result"):
+    if dropped or edit is not None or entry.spilled:
         yield shown.Divider("the original")
     yield from _original(outline, entry, key)
 

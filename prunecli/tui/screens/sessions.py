@@ -60,8 +60,7 @@ class Filter(Field, inherit_bindings=False):
     BINDINGS: ClassVar[list[BindingType]] = [
         binding
         for binding in Input.BINDINGS
-        if not isinstance(binding, tuple)
-        and not {"enter", "ctrl+f", "ctrl+x", "ctrl+a"} & set(binding.key.split(","))
+        if not isinstance(binding, tuple) and not {"enter", "ctrl+f", "ctrl+x"} & set(binding.key.split(","))
     ]
 
 
@@ -106,7 +105,7 @@ class SessionsScreen(Dialog[Chosen | None]):
         """Lay out title, filter, list and details."""
         with Vertical(id="box"):
             yield Static(id="title")
-            yield Filter()
+            yield Filter(filters=True)
             yield self._rows
             yield Static(id="details")
             yield Static(id="help")
@@ -214,7 +213,8 @@ class SessionsScreen(Dialog[Chosen | None]):
     def on_key(self, event: events.Key) -> None:
         """Handle the keys in the help line."""
         page = max(1, self._rows.size.height - 1)
-        steps = {"up": -1, "down": 1, "pageup": -page, "pagedown": page}
+        all_ = len(self._rows.rows)
+        steps = {"up": -1, "down": 1, "pageup": -page, "pagedown": page, "home": -all_, "end": all_}
         deeds: dict[str, Callable[[], None]] = {
             "enter": lambda: self._open(fork=False),
             "tab": self._toggle_directories,

@@ -178,12 +178,15 @@ class Canvas(ScrollView):
 
     def on_resize(self) -> None:
         """Lay out for the new size and keep the row at the top."""
-        region = self.scrollable_content_region  # `size` counts the scroll bar
-        self.window.height = region.height
-        if region.width and region.width != self.document.layout.sheet.width:
-            self.document.layout.resize(region.width)
-        self._settle()
+        self.lay_out(self.scrollable_content_region.size)  # `size` counts the scroll bar
         self.refresh(self.size.region)
+
+    def lay_out(self, size: Size) -> None:
+        """Lay out for this size, which may be an expected one: then the first frame already has the rows."""
+        self.window.height = size.height
+        if size.width and size.width != self.document.layout.sheet.width:
+            self.document.layout.resize(size.width)
+        self._settle()
 
     # -- scrolling
 

@@ -214,10 +214,7 @@ class Document:
         if isinstance(item.entry, Assistant):
             item.entry = replace(item.entry, streaming=False)
         elif isinstance(item.entry, Thinking):
-            took = item.entry.duration_ms
-            if took is None and item.pulse:
-                took = round(self._clock() - item.pulse.started_ms)
-            item.entry = replace(item.entry, streaming=False, duration_ms=took)
+            item.entry = replace(item.entry, streaming=False)
             self.layout.invalidate(item.blocks[0])
         item.stream = item.pulse = None
 

@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from prunecli.figures import duration
 from prunecli.presentation.entries import (
     Assistant,
     Diff,
@@ -201,15 +200,14 @@ class OutcomePart(Part):
 
 
 def _thought_face(item: Item, entry: Thinking, inks: Inks) -> Face:
+    """Return the line of a thought. It has no time, since the log has only that of the whole response."""
     pulse = item.pulse
-    milliseconds = entry.duration_ms if entry.duration_ms is not None else pulse.elapsed_ms if pulse else None
     return Face(
         SPINNER[pulse.frame % len(SPINNER)] if item.thinking and pulse else "∴",
         inks.accent if item.thinking else inks.muted,
         "think",
         one_line(gist(item)) if item.folded else "",
         subject_style=inks.muted,
-        time=duration(milliseconds) if milliseconds else "",
         pruned=one_line(entry.pruned),
         fold="▸" if item.folded else "▾",
     )

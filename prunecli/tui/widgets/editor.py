@@ -173,7 +173,8 @@ async def run_own_binding(field: Widget, event: events.Key) -> bool:
 class Field(Input):
     """A single-line input whose keys take effect in order.
 
-    `submits`: Enter submits the line. Otherwise Enter goes to the parent, as Ctrl+C always does."""
+    `submits`: Enter submits the line. Otherwise Enter goes to the parent, as Ctrl+C always does. `filters`: the line
+    filters a list, and Home and End go to the parent, too."""
 
     def __init__(
         self,
@@ -181,11 +182,13 @@ class Field(Input):
         placeholder: str = "",
         *,
         submits: bool = False,
+        filters: bool = False,
         password: bool = False,
         id: str | None = None,  # noqa: A002  # Textual's name
     ) -> None:
         super().__init__(value, placeholder, password=password, id=id)
         self._left = {"ctrl+c"} if submits else {"ctrl+c", "enter"}
+        self._left |= {"home", "end"} if filters else set()
 
     async def _on_key(self, event: events.Key) -> None:
         if not self.screen.is_active:  # closed: the screen decides where the key goes

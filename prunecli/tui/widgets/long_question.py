@@ -63,7 +63,9 @@ class LongQuestion(Question):
     def _rows_left(self) -> int:
         """Return the rows free for the text; one row of the transcript stays."""
         own = [part for part in self.children if part.display and part is not self.what()]
-        return self.screen.size.height - 1 - sum(part.outer_size.height for part in [*self._around(), *own])
+        taken = sum(part.outer_size.height for part in self._around())
+        taken += sum(max(1, part.outer_size.height) for part in own)  # 0 before the first layout
+        return self.screen.size.height - 1 - taken
 
     def _around(self) -> list[Widget]:
         return [part for part in self.screen.children if part is not self and _takes_rows(part)]

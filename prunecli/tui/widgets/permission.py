@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from textual.content import Content
+from textual.geometry import Size
 from textual.widget import Widget
 from textual.widgets import Static
 
@@ -11,7 +12,7 @@ from prunecli.presentation.questions import Sheet
 from prunecli.tui.messages import PermissionAnswered
 from prunecli.tui.transcript.palette import Palette
 from prunecli.tui.transcript.transcript_view import Transcript
-from prunecli.tui.widgets.long_question import LongQuestion
+from prunecli.tui.widgets.long_question import MOST_ROWS, LongQuestion
 from prunecli.tui.widgets.question import KEYS_TEXT, Row, put
 
 MOST_CHARS = 90
@@ -29,7 +30,6 @@ class PermissionPanel(LongQuestion):
 
     DEFAULT_CSS = """
     PermissionPanel {
-        #change { height: 14; }
         .about { height: auto; max-height: 2; color: $muted; }
     }
     """
@@ -109,6 +109,11 @@ class PermissionPanel(LongQuestion):
             return
         self._fill()
         shown = self.query_one("#change", Transcript)
+        width = self.screen.size.width - self.gutter.width - shown.styles.scrollbar_size_vertical
+        shown.lay_out(Size(width, MOST_ROWS))  # otherwise the first frame would be blank
+        shown.home()
+        self._arrange()
+        self.fit(max(1, min(MOST_ROWS, self._rows_left())))
         shown.published = lambda: self.call_later(self._from_the_top)
 
     def _from_the_top(self) -> None:

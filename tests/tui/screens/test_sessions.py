@@ -55,7 +55,7 @@ async def test_enter_opens_the_marked_session(tmp_path: Path) -> None:
     paths = three(tmp_path)
     async with shown(tmp_path) as s:
         await opened(s)
-        await s.type("", "down", "enter")
+        await s.type("", "end", "home", "end", "enter")
         await s.until_shown("write docs")
         assert s.runtime.session.path == paths["docs"]
 

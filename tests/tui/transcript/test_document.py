@@ -19,8 +19,9 @@ from prunecli.presentation.entries import (
     ToolCall,
     ToolState,
 )
+from prunecli.tui.transcript.document import Document
 from prunecli.tui.transcript.layout import KEPT_BLOCKS
-from tests.tui.transcript.showing import document, item, rows, texts
+from tests.tui.transcript.showing import INKS, document, item, rows, texts
 
 OUTPUT = Output("first line\nsecond line\n")
 
@@ -273,9 +274,8 @@ def test_a_tail_for_something_that_does_not_run_is_ignored():
 
 
 def test_a_thought_is_folded_and_says_what_it_is_about():
-    made = document(Thinking("**The plan**\n\nLook *first*.", duration_ms=4200))
+    made = document(Thinking("**The plan**\n\nLook *first*."))
     assert texts(made)[0].startswith("∴ think  The plan")
-    assert "4.2s" in texts(made)[0]
     item = made.item(0)
     assert item
     made.fold(item, False)
@@ -306,6 +306,18 @@ def test_a_thought_that_streams_shows_its_latest_line_and_can_be_unfolded_meanwh
         "  │ four",
     ]
     assert texts(made)[0].startswith("∴ think")
+
+
+def test_a_thought_that_streamed_looks_like_one_of_a_resumed_session():
+    now = [0.0]
+    made = Document(INKS, lambda: now[0])
+    made.layout.resize(60)
+    key = made.append(Thinking(streaming=True))
+    made.feed(key, "hm")
+    now[0] = 4_200.0
+    made.tick()
+    made.finish(key)
+    assert texts(made) == texts(document(Thinking("hm")))
 
 
 def test_text_streams_into_an_entry_that_is_not_the_last():
