@@ -106,7 +106,7 @@ class SessionsScreen(Dialog[Chosen | None]):
         """Lay out title, filter, list and details."""
         with Vertical(id="box"):
             yield Static(id="title")
-            yield Filter()
+            yield Filter(leave=self.on_key)
             yield self._rows
             yield Static(id="details")
             yield Static(id="help")
