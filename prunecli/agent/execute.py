@@ -22,6 +22,7 @@ from prunecli.model.touches import Touches
 from prunecli.tools.files.workspace import seen_in
 from prunecli.tools.tool import (
     NO_OUTPUT,
+    Checks,
     Tool,
     ToolContext,
     ToolOutput,
@@ -318,6 +319,11 @@ class Executor:
             return None, False
         if verdict.kind == "deny":
             return _error(f"Not allowed: {verdict.reason}", denied=True, reason=verdict.reason), False
+        if isinstance(ready.tool, Checks):
+            try:
+                ready.tool.check(ready.given, self.context(approved=False, granted=False, reads=True))
+            except ToolError as error:
+                return _error(str(error)), False
         asked = Asked(ready.call, ready.touches, verdict.reason, verdict.rule, self.who)
         answer = await self.gatekeeper.ask(asked)
         if answer.kind != "deny":

@@ -268,9 +268,18 @@ def all_commands() -> tuple[Command, ...]:
 def offered(runtime: Runtime) -> list[tuple[str, str, tuple[str, ...]]]:
     """Return the name, help and aliases of every command: those of prunecli, then those of the user and the
     project."""
-    own = [(command.name, command.help, command.aliases) for command in all_commands()]
-    taken = {name for one in own for name in (one[0], *one[2])}
+    own, taken = [(command.name, command.help, command.aliases) for command in all_commands()], _own_words()
     return [*own, *((name, text, ()) for name, text in runtime.extensions.offered() if name not in taken)]
+
+
+def hidden(runtime: Runtime) -> tuple[str, ...]:
+    """Return a line for each command file and skill that one of prunecli's commands hides."""
+    return runtime.extensions.named(_own_words())
+
+
+def _own_words() -> frozenset[str]:
+    """Return the names and aliases of prunecli's commands."""
+    return frozenset(name for one in all_commands() for name in (one.name, *one.aliases))
 
 
 def arguments(runtime: Runtime, typed: str) -> Sequence[tuple[str, str]]:
@@ -302,8 +311,7 @@ def run_line(runtime: Runtime, line: str) -> Sequence[Effect]:
     if command is None and ":" in word:
         return _server_prompt(runtime, word, arguments.strip())
     if command is None:
-        known = [name for one in all_commands() for name in (one.name, *one.aliases)]
-        known += [name for name, _ in runtime.extensions.offered()]
+        known = [*sorted(_own_words()), *(name for name, _ in runtime.extensions.offered())]
         near = get_close_matches(word, known, 1, NEAR)
         return [
             Say(

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from prunecli.bindings import Keys, shown
-from prunecli.commands.command import Effect, Table, offered
+from prunecli.commands.command import Effect, Say, Table, hidden, offered
 from prunecli.runtime import Runtime
 
 _KEYS = (
@@ -26,13 +26,14 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     for name, text, aliases in offered(runtime):
         rows.append((", ".join(f"/{one}" for one in (name, *aliases)), text))
     return [
+        *(Say(line, "warning") for line in hidden(runtime)),
         Table(
             "Commands",
             ("command", "description"),
             tuple(rows),
             note=_note(Keys(runtime.config.ui.keys)),
             lines_note=_IN_LINES,
-        )
+        ),
     ]
 
 

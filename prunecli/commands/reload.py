@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from prunecli.commands.command import Effect, Reconfigured, Say
+from prunecli.commands.command import Effect, Reconfigured, Say, hidden
 from prunecli.commands.hooks import reread
 from prunecli.commands.mcp import newly_waiting
 from prunecli.config.keys import shown
@@ -17,7 +17,8 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     except ConfigError as error:
         kept = "Nothing changed: the previous values stay in effect. /config to edit again."
         return [Say("\n".join(filter(None, [error.message, error.hint, kept])), "error")]
-    warnings: list[Effect] = [Say(notice, "warning") for notice in (*notices, *runtime.extensions.look())]
+    lines = (*notices, *runtime.extensions.look(), *hidden(runtime))
+    warnings: list[Effect] = [Say(line, "warning") for line in lines]
     kept = ", ".join(shown(key) for key in runtime.config.chosen)
     said = "Configuration reloaded." + (f" Kept for this session: {kept}" if kept else "")
     return [*warnings, Reconfigured(), Say(said), *reread(runtime), *newly_waiting(runtime)]

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from prunecli.commands.command import Effect, InThread, Say, Table
+from prunecli.commands.command import Effect, InThread, Say, Table, hidden
 from prunecli.errors import ConfigError
 from prunecli.extensions.front_matter import read
 from prunecli.extensions.skills import Skill
@@ -19,7 +19,7 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
 
 def _listed(runtime: Runtime) -> Sequence[Effect]:
     skills, places = runtime.extensions.skills, runtime.setup.places
-    problems = runtime.extensions.look()
+    problems = (*runtime.extensions.look(), *hidden(runtime))
     said = [Say("\n".join(problems), "warning")] if problems else []
     if not skills.by_name:
         return [*said, Say(_NONE.format(places.shown(places.config / "skills")))]

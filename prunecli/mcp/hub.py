@@ -94,6 +94,22 @@ class Hub:
                 self._thread = threading.Thread(target=self._run, args=(self._loop,), name="mcp", daemon=True)
                 self._thread.start()
 
+    def check(self, server: str, tool: str) -> None:
+        """Raise ToolError if a call of this tool cannot succeed now. A call waits for a server that is starting, and
+        reconnects a lost one."""
+        found = self._found(server)
+        if found.state == "connected" and all(tool != one.name for one in found.offer.tools):
+            raise ToolError(f"The server {server} has no tool {tool!r}. Use mcp_search to find tools.")
+        if found.state not in ("connected", "starting") and not found.offer.tools:
+            raise _unavailable(found)
+
+    def _found(self, name: str) -> Server:
+        shown = {one.name: one for one in self.servers}
+        if name not in shown:
+            known = ", ".join(shown) or "none"
+            raise ToolError(f"There is no MCP server {name!r}. Servers: {known}.")
+        return shown[name]
+
     def restart(self, name: str) -> None:
         """Connect again, regardless of the state."""
         self._submit(self._apply, name)
@@ -135,9 +151,7 @@ class Hub:
     ) -> ToolOutput:
         """Call a tool of a server. Raises ToolError."""
         connection = await self._connected(server)
-        known = connection.server
-        if known.state == "connected" and all(tool != one.name for one in known.offer.tools):
-            raise ToolError(f"The server {server} has no tool {tool!r}. Use mcp_search to find tools.")
+        self.check(server, tool)
         try:
             output = await connection.call(tool, arguments, progress)
         except ToolError as error:
@@ -179,13 +193,7 @@ class Hub:
             async with self._locks[name]:
                 pass  # the server may be about to start
         if name not in self._running:
-            shown = {one.name: one for one in self.servers}
-            if name in shown:
-                raise ToolError(
-                    f"The server {name} is not available: {shown[name].why or shown[name].state}."
-                )
-            known = ", ".join(shown) or "none"
-            raise ToolError(f"There is no MCP server {name!r}. Servers: {known}.")
+            raise _unavailable(self._found(name))
         connection, _ = self._running[name]
         if connection.over and connection.server.offer.tools:
             await self._apply(name, lost=True)
@@ -264,6 +272,10 @@ class Hub:
             task.cancel()
         if left:
             await asyncio.wait(left, timeout=1.0)
+
+
+def _unavailable(server: Server) -> ToolError:
+    return ToolError(f"The server {server.name} is not available: {server.why or server.state}.")
 
 
 def _load_sdk() -> None:

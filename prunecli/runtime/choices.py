@@ -30,6 +30,7 @@ from prunecli.providers.thinking import (
     thinking_config,
     without,
 )
+from prunecli.runtime.offered_models import PRICES, listed_prices, with_prices
 
 DEFAULT_MAX_TOKENS = 32_000
 """The limit of an answer in tokens, unless the configuration or the model table sets a lower limit."""
@@ -216,9 +217,10 @@ class Choices:
         return self.known_price(model, usage) or 0.0
 
     def known_price(self, model: str, usage: Usage) -> float | None:
-        """Return the cost of a usage in USD, or None without a known price."""
+        """Return the cost of a usage in USD, or None without a known price. Prices that the session recorded apply on
+        other endpoints too."""
         info = self.info_of(model) if model else self.model
-        return cost(usage, info, self.cache_ttl)
+        return cost(usage, with_prices(info, listed_prices(self.settings.get(PRICES))), self.cache_ttl)
 
     def _chosen(self) -> tuple[Chosen, ...]:
         return tuple(chosen(self.config, name) for name in self.config.pruning.strategies)

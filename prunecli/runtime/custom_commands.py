@@ -29,6 +29,11 @@ MAX_OUTPUT = 30_000
 """Maximum bytes that one shell command adds to a prompt."""
 
 
+def taken(one: CustomCommand | Skill) -> str:
+    """Return a line that says that the name of a command file or skill is that of a command of prunecli."""
+    return f"{one_line(str(one.path))}: /{one.name} is prunecli's own command; rename this one to call it"
+
+
 class CustomCommands:
     """The commands of the user, the project and prunecli. prunecli's own commands always take precedence."""
 
@@ -47,9 +52,12 @@ class CustomCommands:
         own = Folder(setup.places.shipped_data / "commands", "prunecli")
         found = self._shelf.look((own, *folders("commands", project, setup.places.config, setup.places.home)))
         by_name: dict[str, CustomCommand] = {}
+        hidden = []
         for command in found.definitions:
-            by_name.setdefault(command.name, command)
-        return by_name, found.problems
+            first = by_name.setdefault(command.name, command)
+            if first is not command and first.owner == "prunecli":
+                hidden.append(taken(command))
+        return by_name, (*found.problems, *hidden)
 
     def find(self, word: str) -> CustomCommand | None:
         """Return the command of this name, if any."""

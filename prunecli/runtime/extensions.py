@@ -6,7 +6,7 @@ prompt or tools; notices tell the model of later changes.
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Container, Sequence
 from contextlib import asynccontextmanager
 from functools import cached_property
 from time import monotonic
@@ -144,6 +144,16 @@ class Extensions:
         )
         for line in (*new[:_MOST_LINES], *more):
             self._host.session.tell(Notice(line, "warning"))
+
+    def named(self, words: Container[str]) -> tuple[str, ...]:
+        """Return a line for each command file and skill that cannot be called because its name is one of these."""
+        from prunecli.runtime.custom_commands import taken
+
+        commands = (one for one in self.commands.look()[0].values() if one.owner != "prunecli")
+        self.skills.look()
+        skills = (one for one in self.skills.by_name.values() if one.for_user)
+        lines = [taken(one) for one in commands if one.name in words]
+        return (*lines, *(taken(one) for one in skills if one.name in words))
 
     def has(self, word: str) -> bool:
         """Return whether a word is the name of a custom command or of a skill that the user may call."""

@@ -104,7 +104,11 @@ def recorded_prices(records: Iterable[Record]) -> dict[str, Prices]:
     changes = [
         one.event for one in records if isinstance(one.event, SettingChanged) and one.event.key == PRICES
     ]
-    value = changes[-1].value if changes else {}
+    return listed_prices(changes[-1].value if changes else {})
+
+
+def listed_prices(value: Json) -> dict[str, Prices]:
+    """Parse the value of the setting PRICES."""
     return {name: _prices(row) for name, row in value.items()} if isinstance(value, dict) else {}
 
 

@@ -58,7 +58,7 @@ class Resuming:
             except StopIteration as end:
                 self._session = end.value
                 return
-            self._bill = self._runtime.billed(self._bill, step.records)
+            self._bill = self._runtime.billed(self._bill, step.records, self.context)
             self._read += len(step.records)
             yield step
 

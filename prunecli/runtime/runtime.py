@@ -181,20 +181,20 @@ class Runtime:
         return Context(counter(self.config.pruning.estimator), token_factor)
 
     def _watch(self, session: Session, bill: Bill | None = None) -> None:
-        self.bill = self.billed(Bill(), session.records) if bill is None else bill
+        self.bill = self.billed(Bill(), session.records, session.context) if bill is None else bill
         session.subscribe(self._bill)
         session.running.shorten = self.shorten
 
     def _bill(self, event: SessionEvent) -> None:
         if isinstance(event, Record):
-            self.bill = self.billed(self.bill, [event])
+            self.bill = self.billed(self.bill, [event], self.session.context)
             if isinstance(event.event, RequestSent) and self.running:
                 soon(warm, self.config.pruning.estimator)
                 soon(self.sandbox.begin)
 
-    def billed(self, bill: Bill, records: Sequence[Record]) -> Bill:
-        """Return the bill after these records."""
-        price = Choices(self.config, {}, self.connections.info_of).price
+    def billed(self, bill: Bill, records: Sequence[Record], context: Context) -> Bill:
+        """Return the bill after these records of the session with this context."""
+        price = Choices(self.config, context.settings, self.connections.info_of).price
         return reduce(lambda before, record: before.after(record, price), records, bill)
 
     # Running -------------------------------------------------------------------------------------------------

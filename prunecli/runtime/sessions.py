@@ -8,6 +8,7 @@ from prunecli.figures import money, short
 from prunecli.model.messages import Usage
 from prunecli.paths import Places
 from prunecli.providers.models import ModelTable, cost
+from prunecli.runtime.offered_models import listed_prices, with_prices
 from prunecli.sanitize import one_line
 from prunecli.session.digest import LONG_PROMPT, Digest
 from prunecli.session.session_search import Hit
@@ -16,7 +17,8 @@ from prunecli.session.store import Listed
 
 @dataclass(frozen=True, slots=True)
 class Costs:
-    """Prices for sums of usage, assuming five-minute cache writes."""
+    """Prices for sums of usage, assuming five-minute cache writes: those of the table, else those that the session
+    recorded."""
 
     table: ModelTable
 
@@ -27,15 +29,15 @@ class Costs:
 
     def of_session(self, digest: Digest) -> float:
         """Return the cost of a session in USD; models without a known price count as 0."""
-        long = digest.usage_long()
-        return sum(
-            self._price(model, _difference(usage, long.get(model, Usage())), 0)
-            + self._price(model, long.get(model, Usage()), LONG_PROMPT + 1)
-            for model, usage in digest.usage().items()
-        )
-
-    def _price(self, model: str, usage: Usage, prompt_tokens: int) -> float:
-        return cost(usage, self.table.info(model), "5m", prompt_tokens) or 0.0
+        recorded, spent = listed_prices(digest.prices), 0.0
+        for model, usage in digest.usage().items():
+            info, long = (
+                with_prices(self.table.info(model), recorded),
+                digest.usage_long().get(model, Usage()),
+            )
+            spent += cost(_difference(usage, long), info, "5m", 0) or 0.0
+            spent += cost(long, info, "5m", LONG_PROMPT + 1) or 0.0
+        return spent
 
 
 def _difference(whole: Usage, part: Usage) -> Usage:

@@ -32,6 +32,7 @@ _HEAD = re.compile(rb'(?:\xef\xbb\xbf)?\{"seq":(\d{1,15}),"timestamp":(\d{1,15})
 _TELLING = frozenset(
     {b"SessionStarted", b"UserMessage", b"AssistantMessage", b"CompactionApplied", b"AttemptBilled"}
 )
+_SETTING = re.compile(rb'"key":"(session\.name|model\.prices)"')
 _ENTRIES = frozenset({b"UserMessage", b"AssistantMessage", b"ToolResult"})
 
 
@@ -66,7 +67,8 @@ class Digest:
     """The facts about a session. Times are in unix ms.
 
     `spent` maps each model to [requests, input, output, cache read, cache written] in tokens, and searches if any;
-    `spent_long` counts only prompts of more than LONG_PROMPT tokens. `context` is the prompt tokens of the last
+    `spent_long` counts only prompts of more than LONG_PROMPT tokens. `prices` are those that the session recorded
+    (the setting `model.prices`). `context` is the prompt tokens of the last
     request; `prompts` and `entries` are counts. `task` is the id of the parent's call that started this task, "" for
     other sessions. `id` is empty if the file is not a session or its first record is damaged; in the second case,
     `entries` is not 0.
@@ -87,6 +89,7 @@ class Digest:
     context: int = 0
     spent: dict[str, list[int]] = field(default_factory=dict)
     spent_long: dict[str, list[int]] = field(default_factory=dict)
+    prices: dict[str, Json] = field(default_factory=dict)
 
     @property
     def title(self) -> str:
@@ -107,7 +110,7 @@ class Digest:
         if head is None:
             return False
         kind = head[3]
-        if kind in _TELLING or (kind == b"SettingChanged" and b'"key":"session.name"' in line[:160]):
+        if kind in _TELLING or (kind == b"SettingChanged" and _SETTING.search(line, 0, 160)):
             record = whole_record(line)
             if record is None:
                 return False
@@ -134,8 +137,10 @@ class Digest:
                 self.context = usage.prompt_tokens or self.context
             case CompactionApplied(model=model, usage=usage) | AttemptBilled(model=model, usage=usage):
                 self._spend(model, usage)
-            case SettingChanged(_, value):
+            case SettingChanged("session.name", value):
                 self.name = str(value or "")
+            case SettingChanged("model.prices", value) if isinstance(value, dict):
+                self.prices = value
             case _:
                 pass
 

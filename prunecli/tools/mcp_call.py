@@ -8,7 +8,7 @@ from prunecli.errors import ToolError
 from prunecli.model.messages import Json
 from prunecli.model.touches import Touches
 from prunecli.tools.mcp_search import NO_SERVERS
-from prunecli.tools.tool import ToolContext, ToolOutput, in_one_line
+from prunecli.tools.tool import Servers, ToolContext, ToolOutput, in_one_line
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +42,17 @@ class McpCall:
         """Return the server's tool."""
         return Touches(calls=(f"{given.server}:{given.tool}",))
 
+    def check(self, given: McpCallInput, context: ToolContext) -> None:
+        """Raise ToolError if the server is off or failed, or does not have the tool."""
+        _servers(context).check(given.server, given.tool)
+
     async def run(self, given: McpCallInput, context: ToolContext) -> ToolOutput:
         """Call the server's tool. Raises ToolError if there is no result."""
-        if context.servers is None:
-            raise ToolError(NO_SERVERS)
-        return await context.servers.call(given.server, given.tool, given.arguments, context.progress)
+        servers = _servers(context)
+        return await servers.call(given.server, given.tool, given.arguments, context.progress)
+
+
+def _servers(context: ToolContext) -> Servers:
+    if context.servers is None:
+        raise ToolError(NO_SERVERS)
+    return context.servers

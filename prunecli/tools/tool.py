@@ -125,6 +125,10 @@ class Servers(Protocol):
         """Return the tools that match these words, with the schemas of the best matches, as text for the model."""
         ...
 
+    def check(self, server: str, tool: str) -> None:
+        """Raise ToolError if a call of this tool cannot succeed now."""
+        ...
+
     async def call(
         self, server: str, tool: str, arguments: Mapping[str, Json], progress: Callable[[str], None]
     ) -> ToolOutput:
@@ -209,6 +213,15 @@ class Declares(Protocol):
 
     def touches(self, given: Any, /) -> Touches:
         """Return the files and commands of a call with this input. Reads no file."""
+        ...
+
+
+@runtime_checkable
+class Checks(Protocol):
+    """A tool that recognizes calls which cannot succeed, so that the user is not asked about them."""
+
+    def check(self, given: Any, context: ToolContext, /) -> None:
+        """Raise ToolError if a call with this input cannot succeed now. Does not block."""
         ...
 
 

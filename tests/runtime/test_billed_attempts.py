@@ -103,8 +103,8 @@ def everywhere(runtime: Runtime) -> dict[str, tuple[int, int]]:
     return {
         "status": (runtime.bill.prompt_tokens, runtime.bill.output_tokens),
         "resumed": (
-            runtime.billed(Bill(), list(read_log(path).records)).prompt_tokens,
-            runtime.billed(Bill(), list(read_log(path).records)).output_tokens,
+            runtime.billed(Bill(), list(read_log(path).records), runtime.session.context).prompt_tokens,
+            runtime.billed(Bill(), list(read_log(path).records), runtime.session.context).output_tokens,
         ),
         "list": (sum(one.prompt_tokens for one in usages), sum(one.output_tokens for one in usages)),
         "audit": (found["prompt_tokens"], found["output_tokens"]),

@@ -10,15 +10,17 @@ import pytest
 import prunecli
 from prunecli.commands.command import Table, run_line
 from prunecli.context.bill import Bill
-from prunecli.model.events import AssistantMessage, Record
+from prunecli.model.events import AssistantMessage, Record, SettingChanged
 from prunecli.model.messages import Text, Usage
 from prunecli.model.record_codec import encode_record
 from prunecli.model.requests import Request
 from prunecli.providers.models import ModelTable, cost
 from prunecli.providers.provider import Begun, Response, StreamEvent, TextDelta
 from prunecli.providers.scripted import Scripted, ScriptedProvider
+from prunecli.runtime.offered_models import PRICES
 from prunecli.runtime.sessions import Costs
 from prunecli.session.digest import Digest
+from prunecli.session.store import Store
 from tests.starting import start
 from tests.waiting import DEADLINE
 
@@ -37,6 +39,22 @@ def test_short_and_long_prompts_are_priced_apart(model: str) -> None:
     assert Costs(TABLE).of_session(digest) == pytest.approx(expected)
 
 
+async def test_prices_that_a_session_recorded_apply_without_its_endpoint(tmp_path: Path) -> None:
+    runtime = start(
+        tmp_path, [Scripted((Text("Done."),), usage=Usage(1_000_000, 0))], sets=["model.name=far"]
+    )
+    runtime.session.emit(SettingChanged(PRICES, {"far": [3.0, 4.0]}))
+    await runtime.submit("hello")
+    assert runtime.bill.cost == pytest.approx(3.0)
+    table = run_line(runtime, "/cost")[0]
+    assert isinstance(table, Table)
+    assert "$3.00" in str(table)
+    assert "No known price" not in str(table)
+    await runtime.close()
+    (listed,) = Store(runtime.setup.places.sessions).list()
+    assert Costs(TABLE).of_session(listed.digest) == pytest.approx(3.0)
+
+
 @pytest.mark.parametrize("how", ["a new one", "a copy"])
 async def test_each_request_of_a_later_session_is_billed_once(tmp_path: Path, how: str) -> None:
     runtime = start(tmp_path, [Scripted((Text("Done."),), usage=Usage(100, 50))] * 2)
@@ -48,7 +66,7 @@ async def test_each_request_of_a_later_session_is_billed_once(tmp_path: Path, ho
     else:
         runtime.open_session(path, fork=True)
     await runtime.submit("second")
-    assert runtime.bill == runtime.billed(Bill(), runtime.session.records)
+    assert runtime.bill == runtime.billed(Bill(), runtime.session.records, runtime.session.context)
     await runtime.close()
 
 

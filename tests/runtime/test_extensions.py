@@ -284,8 +284,25 @@ async def test_a_new_command_appears_and_none_shadows_one_of_prunecli(tmp_path: 
     names = [name for name, _, _ in offered(runtime)]
     assert names.count("model") == names.count("review") == 1
     assert {name for name, _, _ in offered(runtime)} >= {command.name for command in all_commands()}
+    told: list[str] = []
+    runtime.session.subscribe(lambda event: told.append(event.text) if isinstance(event, Notice) else None)
     await runtime.submit("/review")
     assert "Own text" not in said(runtime)[0]
+    rename = "is prunecli's own command; rename this one to call it"
+    assert told == [f"{folder}/review.md: /review {rename}"]
+    skill(runtime.setup.cwd / ".prunecli/skills", "cost")
+    *lines, table = run_line(runtime, "/help")
+    assert isinstance(table, Table)
+    exit_, model, cost = (folder / "exit.md", folder / "model.md", folder.parent / "skills/cost/SKILL.md")
+    expected = [
+        f"{path}: /{name} {rename}" for path, name in ((exit_, "exit"), (model, "model"), (cost, "cost"))
+    ]
+    assert [one.text for one in lines if isinstance(one, Say)] == expected
+    (asked,) = run_line(runtime, "/skills")
+    assert isinstance(asked, InThread)
+    listed = asked.work()[0]
+    assert isinstance(listed, Say)
+    assert listed.text.split("\n") == [*told, *expected]
 
 
 async def test_while_the_agent_works_no_command_starts(tmp_path: Path) -> None:

@@ -5,12 +5,17 @@ from pathlib import Path
 
 import pytest
 
+from prunecli.agent.execute import Answer, Asked
 from prunecli.errors import ToolError
-from prunecli.model.messages import Json, plain_text
+from prunecli.mcp.hub import Wanted
+from prunecli.model.messages import Json, ToolUse, plain_text
 from prunecli.model.touches import Touches
+from prunecli.providers.scripted import calls, says
 from prunecli.tools.mcp_call import McpCall, McpCallInput
 from prunecli.tools.mcp_search import McpSearch, McpSearchInput
 from prunecli.tools.tool import FilesSeen, ToolContext, ToolOutput, definition, parse, text_output
+from tests.mcp.running import raw
+from tests.starting import start
 
 
 class Fake:
@@ -18,6 +23,9 @@ class Fake:
 
     async def search(self, words: str) -> str:
         return f"found {words}"
+
+    def check(self, server: str, tool: str) -> None:
+        raise AssertionError("only a call that is asked about is checked")
 
     async def call(
         self, server: str, tool: str, arguments: Mapping[str, Json], progress: Callable[[str], None]
@@ -47,6 +55,30 @@ async def test_without_servers_they_say_so(tmp_path: Path) -> None:
     ):
         with pytest.raises(ToolError, match="No MCP servers are configured"):
             await run
+
+
+async def test_nobody_is_asked_about_a_call_that_cannot_succeed(tmp_path: Path) -> None:
+    uses = [
+        ToolUse(f"t{number}", "mcp_call", {"server": server, "tool": "echo"})
+        for number, server in enumerate(("off", "gone"))
+    ]
+    runtime = start(tmp_path, [calls(*uses), says("Done.")])
+    runtime.servers.load = lambda: [Wanted(raw("noise", name="off"), "disabled", "off in this session")]
+    asked: list[Asked] = []
+
+    async def answer(one: Asked) -> Answer:
+        asked.append(one)
+        return Answer("deny")
+
+    runtime.asker = answer
+    await runtime.submit("call them")
+    found = [one.event for one in runtime.session.context.entries.values() if one.kind == "result"]
+    assert [(plain_text(one.content), one.is_error) for one in found] == [
+        ("The server off is not available: off in this session.", True),
+        ("There is no MCP server 'gone'. Servers: off.", True),
+    ]
+    assert asked == []
+    await runtime.close()
 
 
 def test_a_call_touches_the_servers_tool_and_a_search_nothing() -> None:

@@ -12,6 +12,7 @@ from prunecli.providers.scripted import calls, says
 from prunecli.tui.effects import Effects
 from prunecli.tui.screens.choose import ChooseScreen
 from prunecli.tui.screens.table import TableScreen
+from prunecli.tui.widgets.editor import Field
 from tests.starting import start
 from tests.tui.showing_app import Shown, shown
 from tests.waiting import DEADLINE
@@ -137,6 +138,22 @@ async def test_keys_behind_the_one_that_closes_a_screen_never_reach_it(
         await s.pilot.pause()
         await s.type("on it goes")
         await s.until(lambda: s.frame.prompt.text.endswith("on it goes"))
+        assert s.app.defect is None
+
+
+@pytest.mark.parametrize("command", ["/theme", "/model", "/login"])
+async def test_letters_right_behind_the_esc_that_closes_a_field_are_the_next_prompt(
+    tmp_path: Path, command: str
+) -> None:
+    async with shown(tmp_path) as s:
+        look = s.app.theme
+        await s.type(command, "enter")
+        await s.until(lambda: s.app.screen.query(Field))
+        await s.pilot.pause()
+        s.press_at_once(["d", "escape", *"please"])
+        await s.until(lambda: s.app.screen is s.frame and s.frame.prompt.text == "please")
+        await s.pilot.pause()
+        assert s.app.theme == look
         assert s.app.defect is None
 
 

@@ -56,7 +56,7 @@ class ChooseScreen(Dialog[str | None]):
         """Lay out title, filter and list."""
         with Vertical(id="box"):
             yield Static(Content(one_line(self._choose.title)), id="title")
-            yield Field(placeholder="type to filter", filters=True)
+            yield Field(placeholder="type to filter", filters=True, leave=self.on_key)
             yield self._list
             yield Static(Content(_ANSWERS), id="help")
 
@@ -102,8 +102,9 @@ class ChooseScreen(Dialog[str | None]):
 
     def on_input_changed(self, event: Input.Changed) -> None:
         """Apply the new filter."""
-        self._fill(event.value)
-        self._tell()
+        if not self.is_closed:
+            self._fill(event.value)
+            self._tell()
 
     def _tell(self) -> None:
         offer = self._list.chosen

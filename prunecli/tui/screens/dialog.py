@@ -17,19 +17,19 @@ class Dialog(ModalScreen[Result]):
     of the next prompt would run the commands of the closed screen.
     """
 
-    _is_closed = False
+    is_closed = False
     """Set before the screen leaves the stack, and never reset: each screen is pushed once."""
 
     def dismiss(self, result: Result | None = None) -> AwaitComplete:
         """Close the screen with a result, once."""
-        if self._is_closed:
+        if self.is_closed:
             return AwaitComplete()
-        self._is_closed = True
+        self.is_closed = True
         return super().dismiss(result)
 
     async def on_event(self, event: events.Event) -> None:
         """Ignore keys after the screen has closed; what is typed goes to the prompt below."""
-        if not (self._is_closed and isinstance(event, events.Key)):
+        if not (self.is_closed and isinstance(event, events.Key)):
             await super().on_event(event)
             return
         event.stop()

@@ -36,7 +36,7 @@ class SecretScreen(Dialog[str | None]):
         """Lay out title and field."""
         with Vertical(id="box"):
             yield Static(Content(one_line(self._title)), id="title")
-            yield Field(password=True, submits=True)
+            yield Field(password=True, submits=True, leave=self.on_key)
             yield Static(Content("Enter to save · Esc to cancel"), id="help")
 
     def on_mount(self) -> None:

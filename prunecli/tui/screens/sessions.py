@@ -105,7 +105,7 @@ class SessionsScreen(Dialog[Chosen | None]):
         """Lay out title, filter, list and details."""
         with Vertical(id="box"):
             yield Static(id="title")
-            yield Filter(filters=True)
+            yield Filter(filters=True, leave=self.on_key)
             yield self._rows
             yield Static(id="details")
             yield Static(id="help")

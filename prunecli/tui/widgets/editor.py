@@ -4,6 +4,7 @@ Relies on undocumented parts of Textual's TextArea: `gutter_width`, `_on_key`, `
 tests/tui/widgets/test_editor.py checks them.
 """
 
+from collections.abc import Callable
 from typing import ClassVar
 
 from rich.segment import Segment
@@ -173,8 +174,9 @@ async def run_own_binding(field: Widget, event: events.Key) -> bool:
 class Field(Input):
     """A single-line input whose keys take effect in order.
 
-    `submits`: Enter submits the line. Otherwise Enter goes to the parent, as Ctrl+C always does. `filters`: the line
-    filters a list, and Home and End go to the parent, too."""
+    `submits`: Enter submits the line. Otherwise Enter goes to the parent. `filters`: the line filters a list, and Home
+    and End go to the parent, too. `leave` handles Esc and Ctrl+C before later keys reach the field; without it, they
+    go to the parent too."""
 
     def __init__(
         self,
@@ -184,14 +186,20 @@ class Field(Input):
         submits: bool = False,
         filters: bool = False,
         password: bool = False,
+        leave: Callable[[events.Key], None] | None = None,
         id: str | None = None,  # noqa: A002  # Textual's name
     ) -> None:
         super().__init__(value, placeholder, password=password, id=id)
+        self._leave = leave
         self._left = {"ctrl+c"} if submits else {"ctrl+c", "enter"}
         self._left |= {"home", "end"} if filters else set()
 
     async def _on_key(self, event: events.Key) -> None:
         if not self.screen.is_active:  # closed: the screen decides where the key goes
             event.prevent_default()
+            event.stop()
+            await self.screen.on_event(event)
+        elif self._leave and event.key in ("escape", "ctrl+c"):
+            self._leave(event)
         elif event.key not in self._left:
             await run_own_binding(self, event)
