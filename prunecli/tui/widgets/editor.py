@@ -174,9 +174,9 @@ async def run_own_binding(field: Widget, event: events.Key) -> bool:
 class Field(Input):
     """A single-line input whose keys take effect in order.
 
-    `submits`: Enter submits the line. Otherwise Enter goes to the parent. `filters`: the line filters a list, and Home
-    and End go to the parent, too. `leave` handles Esc and Ctrl+C before later keys reach the field; without it, they
-    go to the parent too."""
+    `submits`: Enter submits the line. Otherwise Enter goes to the parent. `filters`: the line filters a list, and
+    Home and End go to the parent, too. `leave` handles Esc and Ctrl+C before later keys reach the field; without it,
+    they go to the parent too."""
 
     def __init__(
         self,
