@@ -310,7 +310,6 @@ def test_a_server_by_keys(tmp_path: Path) -> None:
             terminal.say("/mcp disable fake")
             terminal.wait_for("fake is off in this session.")
             terminal.say("and now")
-            answer(terminal, "text: no", "1")
             terminal.wait_for("The server fake is not available: off in this session.")
             terminal.say("/mcp enable fake")
             terminal.wait_for("fake is on in this session.")
