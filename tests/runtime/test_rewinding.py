@@ -80,8 +80,8 @@ async def test_files_that_tools_and_bash_changed_go_back_prompt_by_prompt(tmp_pa
     assert (second.text, first.text) == ("second", "first")
     await rewind(runtime, second.seq, conversation=True, files=True)
     assert files(runtime.setup.cwd) == seen[1]
-    assert [point.text for point in points_of(runtime)] == ["first", "second"]
-    assert [point.forward for point in points_of(runtime)] == [False, True]
+    assert [point.text for point in points_of(runtime)] == ["second", "first"]
+    assert [point.forward for point in points_of(runtime)] == [True, False]
     await rewind(runtime, first.seq, conversation=True, files=True)
     assert files(runtime.setup.cwd) == seen[0]
     assert runtime.session.context.items == []
@@ -98,10 +98,10 @@ async def test_the_undo_can_be_undone_after_any_number_of_steps(tmp_path: Path) 
     assert files(runtime.setup.cwd) == seen[0]
     forward = points_of(runtime)
     assert [(point.text, point.forward, point.prompts) for point in forward] == [
-        ("first", True, 1),
         ("second", True, 2),
+        ("first", True, 1),
     ]
-    await rewind(runtime, forward[1].seq, conversation=True, files=True)
+    await rewind(runtime, forward[0].seq, conversation=True, files=True)
     assert files(runtime.setup.cwd) == seen[2]
     assert runtime.session.context.messages() == shown
     assert [point.forward for point in points_of(runtime)] == [False, False]

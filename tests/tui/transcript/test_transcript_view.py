@@ -235,7 +235,7 @@ async def test_replacing_changes_what_is_shown():
 async def test_the_clock_of_what_runs_goes_on():
     now = [0.0]
     transcript = Transcript(clock=lambda: now[0])
-    async with showing(ToolCall("bash", "make"), Thinking(streaming=True), transcript=transcript):
+    async with showing(ToolCall("bash", "make"), ToolCall("bash", "make test"), transcript=transcript):
         assert not any("12s" in row for row in screen(transcript))
         now[0] = 12_300.0
         await until(lambda: "12s" in screen(transcript)[0])
