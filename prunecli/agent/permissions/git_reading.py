@@ -22,7 +22,8 @@ from prunecli.regular import read_regular
 _REVISION_PATH = re.compile(r":(?:[0-3]:)?[\w.][^:]*")
 """`:README.md` and `:0:README.md`, the versions in the index."""
 _HEAD = re.compile(rb"ref: refs/|[0-9a-f]{40}")
-_ID = re.compile(r"[0-9a-fA-F]{4,40}")
+_ID = re.compile(r"[0-9a-f]{4,40}")
+"""What may be the id of a file's content, also behind other text, as in `v1-2-g3f2a`."""
 _PATCH = frozenset(
     {
         *("-p", "-u", "--patch", "-U", "--unified", "-W", "--function-context", "-c", "-m", "--text"),
@@ -64,7 +65,9 @@ def read_git(words: Words, around: Surroundings, *, by_rule: bool) -> Reading:
     if doubt := git_doubt(subcommand, given):
         raise Doubt(doubt)
     command = _Command(subcommand, given, rest, around, cwd)
-    if subcommand == "diff" and len(given.operands) > 1 and not (command.top and is_repository(command.top)):
+    if command.top and not is_repository(command.top):
+        raise Doubt(f"git may skip the damaged repository in {command.top}")
+    if subcommand == "diff" and len(given.operands) > 1 and not command.top:
         raise Doubt("outside a repository, `git diff` compares any files and folders")
     places = command.places()
     if not by_rule and (
@@ -146,10 +149,10 @@ class _Command:
         top = self.top
         if top is None:
             return None
+        ids = tuple(found for word in self.revisions for found in _ID.findall(word.lower()))
+        blobs = partial(tracked_paths, top, lambda entry: entry.blob.startswith(ids))
         if not self._shows_contents():
             # `git show` prints a blob regardless of its options
-            ids = tuple(part[0].lower() for word in self.revisions if (part := _ID.match(word)))
-            blobs = partial(tracked_paths, top, lambda entry: entry.blob.startswith(ids))
             return Sweep(blobs) if ids and self.subcommand == "show" else None
         parts = [word for word in self.revisions if ":" in word]
         trees = (
@@ -160,10 +163,11 @@ class _Command:
         inside = os.path.relpath(real_path(self.cwd), top)
         chosen = [path_regex(os.path.normpath(os.path.join(inside, spec))) for spec in self.specs]
         everything = trees or not chosen or any(regex.pattern.startswith(r"\.(?") for regex in chosen)
+        by_id = frozenset(blobs() if ids else ())  # shown whatever the specs choose
 
         def shows(path: str) -> bool:
             name = os.path.relpath(path, top)
-            return everything or any(regex.fullmatch(name) for regex in chosen)
+            return everything or path in by_id or any(regex.fullmatch(name) for regex in chosen)
 
         if self.subcommand == "grep":
             root = str(top)
@@ -194,9 +198,13 @@ class _Command:
 
 
 def is_repository(top: Path) -> bool:
-    """Return whether git accepts the `.git` of a work tree as a repository, judged by its HEAD."""
+    """Return whether git accepts the `.git` of a work tree as a repository: it has a HEAD, objects and refs."""
     try:
-        return _HEAD.match(read_regular(git_folder(top / ".git") / "HEAD")) is not None
+        git = common = git_folder(top / ".git")
+        if os.path.lexists(git / "commondir"):
+            common = git / os.fsdecode(read_regular(git / "commondir")).rstrip("\r\n")
+        whole = all(os.path.isdir(common / name) for name in ("objects", "refs"))
+        return whole and _HEAD.match(read_regular(git / "HEAD")) is not None
     except (OSError, ValueError):
         return False
 

@@ -82,6 +82,8 @@ def awk_doubt(program: str) -> str:
             tokens.append((kind, found[0]))
     nesting = ""
     for (kind, text), following in pairwise([*tokens, ("", "")]):
+        if "(" in nesting and text in ("print", "printf"):
+            return more  # in the head of a `for`, where `>` writes a file too
         if kind == "open":
             nesting += text
         elif kind == "close":

@@ -12,6 +12,8 @@ from prunecli.agent.permissions.harmless_commands import Form, Words
 from prunecli.model.shell import Doubt, Glob
 
 _VALUE = re.compile(r"(?!-)|-\d+$")
+_SEARCHES = frozenset({"--json", "-c", "--count", "--count-matches"})
+"""Options with which some versions of ripgrep search although `--files` is given."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +52,11 @@ def read_options(form: Form, words: Words) -> Given:
 
 
 def check_counts(name: str, form: Form, given: Given) -> None:
-    """Raise Doubt if there are too many or too few operands, or an option is missing that the form needs."""
+    """Raise Doubt if there are too many or too few operands, an option is missing, or two contradict each other."""
     if form.needs and not form.needs & given.options:
         raise Doubt(f"`{name}` without {' or '.join(sorted(form.needs))} may do more than read")
+    if given.options & form.no_contents and given.options & _SEARCHES:
+        raise Doubt(f"`{name}` may search instead of listing files")
     if len(given.operands) > form.most:
         raise Doubt(f"`{name}` with {given.operands[form.most]!r} may do more than read")
     if len(given.operands) < form.least:

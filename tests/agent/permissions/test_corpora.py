@@ -1,5 +1,6 @@
 """What is asked about and what is not, over whole corpora: hostile lines, and lines of real sessions."""
 
+import hashlib
 import os
 import subprocess
 from pathlib import Path
@@ -220,6 +221,25 @@ def test_an_unquoted_revision_may_be_empty(tmp_path: Path) -> None:
     assert here.bash("git grep HEAD src").kind == "allow"
     assert here.bash(f"git grep {revision} src").kind == "ask"
     assert here.bash(f"git log --oneline {revision}..HEAD").kind == "allow"
+
+
+def test_a_secret_is_not_shown_by_the_id_of_its_content_beside_another_path(tmp_path: Path) -> None:
+    here = project(tmp_path, env=False, husky=False)
+    (here.workspace / "server.pem").write_text("key\n")
+    committed(here, ())
+    blob = hashlib.sha1(b"blob 4\0key\n").hexdigest()
+    for one in (blob, blob[:8].upper(), f"x-g{blob}"):
+        for line in ("git show {} -- README.md", "git diff {} README.md", "git grep k {} -- README.md"):
+            assert here.bash(line.format(one)).kind == "ask", (line, one)
+    assert here.bash("git diff HEAD README.md").kind == "allow"
+
+
+def test_git_asks_below_a_damaged_repository_which_it_may_skip(tmp_path: Path) -> None:
+    here = project(tmp_path, env=False, husky=False)
+    assert here.bash("git show", cwd=here.workspace / "src").kind == "allow"
+    (here.workspace / "src" / ".git").mkdir()
+    (here.workspace / "src" / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
+    assert here.bash("git show", cwd=here.workspace / "src").kind == "ask"
 
 
 def test_a_file_with_the_name_that_rg_gives_its_input_is_not_passed_on(tmp_path: Path) -> None:
