@@ -326,9 +326,8 @@ def stream_of(session: Session, model: Callable[[], str]) -> "PartialMessages":
     """Return the pieces of the messages of a session, for `--include-partial-messages`."""
     from prunecli.presentation.partial_messages import PartialMessages  # deferred, since few runs print them
 
-    return PartialMessages(
-        f"msg_{session.id}_{len(session.records)}", model
-    )  # unique in a resumed session too
+    prefix = f"msg_{session.id}_{len(session.records)}"  # unique in a resumed session too
+    return PartialMessages(prefix, model)
 
 
 @contextmanager

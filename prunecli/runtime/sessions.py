@@ -31,10 +31,8 @@ class Costs:
         """Return the cost of a session in USD; models without a known price count as 0."""
         recorded, spent = listed_prices(digest.prices), 0.0
         for model, usage in digest.usage().items():
-            info, long = (
-                with_prices(self.table.info(model), recorded),
-                digest.usage_long().get(model, Usage()),
-            )
+            info = with_prices(self.table.info(model), recorded)
+            long = digest.usage_long().get(model, Usage())
             spent += cost(_difference(usage, long), info, "5m", 0) or 0.0
             spent += cost(long, info, "5m", LONG_PROMPT + 1) or 0.0
         return spent
