@@ -6,7 +6,8 @@ from pathlib import Path
 
 from prunecli.agent.command_env import unattended_environment
 from prunecli.agent.trust import TrustStore
-from prunecli.config import Config, load
+from prunecli.config.effective import Config
+from prunecli.config.sources import load
 from prunecli.paths import Places
 from prunecli.providers.models import ModelTable
 from prunecli.providers.provider import Provider

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from prunecli.config import Config, load
+from prunecli.config.effective import Config
 from prunecli.config.references import Reference, chosen
+from prunecli.config.sources import load
 from prunecli.context.strategy import FunctionFailed, Proposal
 from prunecli.errors import ConfigError
 from prunecli.paths import Places

@@ -4,7 +4,7 @@ import re
 import tomllib
 from dataclasses import replace
 
-from prunecli.config import Config
+from prunecli.config.effective import Config
 from prunecli.config.options import McpServer, Spill
 from prunecli.config.sample import UNSET, sample
 from prunecli.config.sources import FLAGS as CONFIG_FLAGS

@@ -44,8 +44,8 @@ from prunecli.acp.client_servers import ClientServer, use_servers
 from prunecli.acp.prompts import Given, read_prompt
 from prunecli.acp.session import EditorSession
 from prunecli.acp.texts import noticed
-from prunecli.config import load
 from prunecli.config.credentials import misses_key
+from prunecli.config.sources import load
 from prunecli.errors import PromptBlocked, PrunecliError, SessionNotFound, Unauthorized, UsageError
 from prunecli.launch_options import Launch
 from prunecli.paths import Places

@@ -54,7 +54,7 @@ def models(incomplete: str) -> list[Offer]:
 
 
 def _models() -> Iterator[str]:
-    from prunecli.config import load
+    from prunecli.config.sources import load
     from prunecli.errors import PrunecliError
     from prunecli.providers.models import ALIASES, ModelTable
 

@@ -6,8 +6,8 @@ import os
 import typer
 
 from prunecli.cli.shared import asked_before, configured, group
-from prunecli.config import user_files
 from prunecli.config.save import init
+from prunecli.config.sources import user_files
 from prunecli.errors import ConfigError
 from prunecli.paths import Places
 

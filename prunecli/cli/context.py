@@ -12,7 +12,7 @@ import typer
 from prunecli.cli import completions
 from prunecli.cli.shared import configured, single, with_options
 from prunecli.cli.working import working
-from prunecli.config import Config
+from prunecli.config.effective import Config
 from prunecli.config.references import chosen
 from prunecli.context.economics import Market
 from prunecli.context.state import Context

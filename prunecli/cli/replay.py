@@ -22,7 +22,7 @@ from prunecli.sanitize import visible
 from prunecli.session.exporters.formats import write_new
 
 if TYPE_CHECKING:
-    from prunecli.config import Config
+    from prunecli.config.effective import Config
     from prunecli.replay.series import Series
     from prunecli.replay.stage import Setting, Stage
     from prunecli.replay.table import Report

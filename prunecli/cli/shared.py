@@ -8,7 +8,8 @@ from typing import Any
 import typer
 from typer.core import TyperCommand
 
-from prunecli.config import Config, load
+from prunecli.config.effective import Config
+from prunecli.config.sources import load
 from prunecli.errors import ConfigError, PrunecliError, SessionError, UsageError
 from prunecli.launch import complain, working_directory
 from prunecli.launch_options import Launch

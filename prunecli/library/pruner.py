@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 
-from prunecli.config import Config
+from prunecli.config.effective import Config
 from prunecli.config.references import chosen
 from prunecli.context.ledger import Ledger, ledger, prun_applied
 from prunecli.context.state import Context

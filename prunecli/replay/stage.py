@@ -9,7 +9,7 @@ from pathlib import Path
 
 from prunecli.agent.policy import Policy
 from prunecli.agent.system_prompt import Surroundings, system_prompt
-from prunecli.config import Config
+from prunecli.config.effective import Config
 from prunecli.context.expectations import KINDS, Caps, Expectations
 from prunecli.context.spill import cut_of
 from prunecli.context.tokens import TokenCounter

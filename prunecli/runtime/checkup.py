@@ -14,8 +14,8 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from prunecli import __version__
-from prunecli.config import Config
 from prunecli.config.credentials import credentials, keys_of, lacks_key, provider_for
+from prunecli.config.effective import Config
 from prunecli.errors import PrunecliError
 from prunecli.figures import short
 from prunecli.paths import Places

@@ -5,7 +5,7 @@ from dataclasses import dataclass, fields, replace
 
 from prunecli.agent.assemble import ModelSettings
 from prunecli.agent.policy import Policy
-from prunecli.config import Config
+from prunecli.config.effective import Config
 from prunecli.config.references import chosen
 from prunecli.context.compaction import Options
 from prunecli.context.economics import Market

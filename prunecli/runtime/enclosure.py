@@ -7,7 +7,7 @@ from prunecli.agent.gatekeeper import SessionGatekeeper
 from prunecli.agent.permissions.inside import Inside
 from prunecli.agent.permissions.rules import parse_rule
 from prunecli.agent.permissions.verdict import Rules
-from prunecli.config import Config
+from prunecli.config.effective import Config
 from prunecli.errors import UsageError
 from prunecli.runtime.setup import Setup
 from prunecli.tools.processes.confinement import Confine, bare

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from prunecli.config import Config
+from prunecli.config.effective import Config
 from prunecli.errors import SnapshotFailed
 from prunecli.model.events import FilesSaved, SavedMoment, SavedReason
 from prunecli.model.messages import ToolUse

@@ -12,7 +12,7 @@ from prunecli.agent.decide import Done, Limits, Mailbox, Purse
 from prunecli.agent.execute import Answer, Asked
 from prunecli.agent.gatekeeper import SessionGatekeeper
 from prunecli.agent.policy import Policy
-from prunecli.config import Config
+from prunecli.config.effective import Config
 from prunecli.context.bill import Bill
 from prunecli.context.state import Context
 from prunecli.model.events import Event

@@ -13,9 +13,10 @@ from prunecli.agent.decide import Limits
 from prunecli.agent.permissions.verdict import Rules
 from prunecli.agent.project_settings import down_to, refused_links
 from prunecli.agent.trust import TrustStore
-from prunecli.config import Config, load
 from prunecli.config.credentials import keys_of, misses_key, provider_for
+from prunecli.config.effective import Config
 from prunecli.config.references import import_own
+from prunecli.config.sources import load
 from prunecli.errors import ConfigError, SessionLocked, SessionNotFound, UsageError
 from prunecli.launch_options import PICKER, Launch
 from prunecli.paths import Places

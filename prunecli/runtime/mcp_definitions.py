@@ -13,7 +13,8 @@ from typing import NamedTuple
 
 from prunecli.agent.approvals import Approvals
 from prunecli.agent.project_settings import down_to, leads_outside
-from prunecli.config import Config, McpServer
+from prunecli.config.effective import Config
+from prunecli.config.options import McpServer
 from prunecli.errors import ConfigError
 from prunecli.mcp.definition import Definition, OAuth
 from prunecli.mcp.mcp_json import FILE, MAX_BYTES, Found, read_servers

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from prunecli.config import Config
+from prunecli.config.effective import Config
 from prunecli.runtime.preamble import tool_changes
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from prunecli.agent.permissions import path_patterns
 from prunecli.agent.permissions.places import is_kept_inside, resolve
 from prunecli.agent.permissions.rules import Rule, parse_rule
 from prunecli.agent.permissions.verdict import Rules
-from prunecli.config import Config
+from prunecli.config.effective import Config
 from prunecli.paths import Places, absolute
 from prunecli.sandbox.canary import choose
 from prunecli.sandbox.layout import Ground, real

@@ -17,7 +17,7 @@ from prunecli.agent.gatekeeper import nobody
 from prunecli.agent.oversized import checked
 from prunecli.agent.policy import Policy
 from prunecli.agent.project_rules import ProjectRules
-from prunecli.config import Config
+from prunecli.config.effective import Config
 from prunecli.context.bill import Bill
 from prunecli.context.state import Context
 from prunecli.errors import UsageError

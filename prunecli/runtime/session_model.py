@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from prunecli.config import Config
+from prunecli.config.effective import Config
 from prunecli.model.requests import IMPORTED
 from prunecli.providers.models import ModelInfo
 from prunecli.providers.provider import Provider

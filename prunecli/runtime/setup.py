@@ -12,7 +12,7 @@ from prunecli.agent.gatekeeper import SessionGatekeeper
 from prunecli.agent.permissions.verdict import Mode, Rules
 from prunecli.agent.project_rules import ProjectRules
 from prunecli.agent.trust import TrustStore
-from prunecli.config import Config
+from prunecli.config.effective import Config
 from prunecli.context.bill import Bill
 from prunecli.context.ledger import Ledger
 from prunecli.errors import ConfigError

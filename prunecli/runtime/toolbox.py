@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from prunecli.agent.command_env import ReadingEnvironment
-from prunecli.config import Config
+from prunecli.config.effective import Config
 from prunecli.errors import ConfigError, ToolError
 from prunecli.model.messages import Json
 from prunecli.model.requests import JOBS, PREAMBLE, takes

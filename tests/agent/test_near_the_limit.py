@@ -6,7 +6,7 @@ import pytest
 
 from prunecli.agent.decide import Action, Compact, Inbox, Limits, Prune, Send, next_action
 from prunecli.agent.policy import Policy
-from prunecli.config import Config
+from prunecli.config.effective import Config
 from prunecli.config.references import chosen
 from prunecli.context.compaction import Options, last_word
 from prunecli.context.economics import Market

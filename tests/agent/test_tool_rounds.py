@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from prunecli.agent.policy import Policy
-from prunecli.config import Config
+from prunecli.config.effective import Config
 from prunecli.config.references import chosen
 from prunecli.model.events import AssistantMessage, UserMessage
 from prunecli.model.messages import Text

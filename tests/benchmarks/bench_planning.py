@@ -21,7 +21,7 @@ import tracemalloc
 from collections.abc import Callable
 from typing import Any
 
-from prunecli.config import Config
+from prunecli.config.effective import Config
 from prunecli.config.references import chosen
 from prunecli.context.ledger import ledger, prun_applied
 from prunecli.context.state import Context

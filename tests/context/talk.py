@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from prunecli.config import Config
+from prunecli.config.effective import Config
 from prunecli.context.exchange import Entry, Exchange
 from prunecli.context.ledger import prun_applied
 from prunecli.context.state import Context

@@ -9,7 +9,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from prunecli.config import Config
+from prunecli.config.effective import Config
 from prunecli.config.references import chosen
 from prunecli.context.tokens import Chars4
 from prunecli.inspector.inspect import inspect

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from prunecli.config import Config
+from prunecli.config.effective import Config
 from prunecli.config.references import chosen
 from prunecli.context.ledger import ledger, prun_applied
 from prunecli.context.memo import Memo

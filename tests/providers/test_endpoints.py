@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from prunecli.config import Config, load
 from prunecli.config.credentials import connection_for, keys_of, lacks_key, save_key
+from prunecli.config.effective import Config
+from prunecli.config.sources import load
 from prunecli.errors import ConfigError
 from prunecli.paths import PACKAGE, Places
 from prunecli.providers.endpoints import FEATURES, KNOWN, markdown

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from prunecli.config import Config, load
 from prunecli.config.credentials import connection_for, credentials, save_key
+from prunecli.config.effective import Config
 from prunecli.config.sample import sample
+from prunecli.config.sources import load
 from prunecli.config.strategies import Strategies, import_file
 from prunecli.errors import ConfigError, PrunecliError
 from prunecli.paths import Places

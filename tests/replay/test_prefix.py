@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from prunecli.config import Config
+from prunecli.config.effective import Config
 from prunecli.config.references import chosen
 from prunecli.context.ledger import prun_applied
 from prunecli.context.state import Context

@@ -8,7 +8,8 @@ from typer.testing import CliRunner
 
 from prunecli.cli import app
 from prunecli.commands.command import InThread, Table, run_line
-from prunecli.config import Config, load
+from prunecli.config.effective import Config
+from prunecli.config.sources import load
 from prunecli.errors import ConfigError, ConnectionLost, PrunecliError, Unauthorized
 from prunecli.model.requests import Request
 from prunecli.paths import Places

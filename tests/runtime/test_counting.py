@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from prunecli.agent.execute import Measured
-from prunecli.config import Config
+from prunecli.config.effective import Config
 from prunecli.config.options import Spill
 from prunecli.context.expectations import KINDS, Caps
 from prunecli.context.state import Context

@@ -10,7 +10,7 @@ import pytest
 from prunecli.agent.execute import Answer, Asked
 from prunecli.agent.permissions.verdict import Rules
 from prunecli.commands.command import Say, Table, run_line
-from prunecli.config import Config
+from prunecli.config.effective import Config
 from prunecli.errors import UsageError
 from prunecli.model.events import ToolResult
 from prunecli.model.messages import ToolUse, plain_text

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from prunecli.bindings import ACTIONS, Keys, is_key, problem, shown
-from prunecli.config import load
+from prunecli.config.sources import load
 from prunecli.errors import ConfigError
 from prunecli.paths import Places
 

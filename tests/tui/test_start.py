@@ -48,6 +48,17 @@ def test_the_first_frame_waits_for_textual_and_for_little_else() -> None:
     assert len(ours) <= 48
 
 
+def test_the_first_start_ever_reads_a_theme_without_the_configuration_or_the_agent() -> None:
+    """No colors are saved yet, so the theme's file is read before the first frame."""
+    read = modules(
+        "from prunecli.tui import themes\nfrom prunecli.paths import Places\n"
+        "themes.load_theme(Places.of({'HOME': '/nowhere'}), themes.DEFAULT)"
+    )
+    parts = ("config.options", "config.effective", "context", "model", "providers")
+    heavy = tuple(f"prunecli.{part}" for part in parts)
+    assert sorted(name for name in read if name.startswith(heavy)) == []
+
+
 def test_the_plain_start_brings_no_more_before_it_draws() -> None:
     drawn = modules("import prunecli.__main__, prunecli.launch, prunecli.tui")
     assert sorted(name for name in drawn if name.startswith((*HEAVY, "textual", "rich", "typer"))) == []

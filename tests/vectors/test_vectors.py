@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from prunecli.cli import app
-from prunecli.config import Config
+from prunecli.config.effective import Config
 from prunecli.context.state import Context
 from prunecli.context.tokens import Chars4
 from prunecli.context.view import View

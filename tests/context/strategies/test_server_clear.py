@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from prunecli.config import Config
+from prunecli.config.effective import Config
 from prunecli.config.references import chosen
 from prunecli.errors import ConfigError
 from tests.context.talk import Talk
