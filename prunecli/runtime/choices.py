@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
+from functools import cached_property
 
 from prunecli.agent.assemble import ModelSettings
 from prunecli.agent.policy import Policy
@@ -38,12 +39,15 @@ DEFAULT_MAX_TOKENS = 32_000
 _TTL_MS = {"5m": 300_000, "1h": 3_600_000}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Choices:
-    """The options in effect. `settings` are recorded in the session's log and take precedence. `now` is in unix ms;
-    `caches`: the endpoint reports its cache use. `asked` is the model named on the command line, and `kept` the model
-    of a resumed session; "" for none. `refused_by` returns the optional fields that the endpoint rejects for a model.
-    Without `expectations`, results are not held back. `losing()`: pruning has cost more than it saved."""
+    """The options in effect at one moment, the costly ones computed once.
+
+    `settings` are recorded in the session's log and take precedence. `now` is in unix ms; `caches`: the endpoint
+    reports its cache use. `asked` is the model named on the command line, and `kept` the model of a resumed session;
+    "" for none. `refused_by` returns the optional fields that the endpoint rejects for a model. Without
+    `expectations`, results are not held back. `losing()`: pruning has cost more than it saved.
+    """
 
     config: Config
     settings: Mapping[str, Json]
@@ -57,12 +61,12 @@ class Choices:
     expectations: Expectations | None = None
     losing: Callable[[], bool] = bool
 
-    @property
+    @cached_property
     def refused(self) -> frozenset[str]:
         """The optional fields that the endpoint rejects for the session's model."""
         return self.refused_by(self.model.name)
 
-    @property
+    @cached_property
     def model(self) -> ModelInfo:
         """Window, prices and limits of the session's model."""
         recorded = str(self.settings.get("model.name") or "")
@@ -100,7 +104,7 @@ class Choices:
         chosen = {kind: cap for kind in KINDS if (cap := getattr(spill, kind)) is not None}
         return replace(self.expectations.caps[spill.level], **chosen)
 
-    @property
+    @cached_property
     def model_settings(self) -> ModelSettings:
         """The model options of requests."""
         info, model = self.model, self.config.model
