@@ -74,13 +74,15 @@ class ClockLoop(asyncio.SelectorEventLoop):
     def time(self) -> float:
         return super().time() + self._own.ahead
 
-    def jump(self) -> None:
-        """From now on nothing is waited for but what is under way."""
-        self._own.jumps = True
+    def jump(self, on: bool = True) -> None:
+        """From now on nothing is waited for but what is under way; or everything again."""
+        self._own.jumps = on
 
 
 def on_clock(test: Callable[[ClockLoop], Coroutine[Any, Any, T]]) -> T:
     """Runs a test on a loop of this kind."""
     loop = ClockLoop()
     with asyncio.Runner(loop_factory=lambda: loop) as runner:
-        return runner.run(test(loop))
+        found = runner.run(test(loop))
+        loop.jump(False)  # the loop gives its threads a time limit too when it closes
+        return found
