@@ -1,8 +1,8 @@
 """Starts the program without importing it anew: a process that has imported it forks for each start.
 
-Importing and loading the vocabulary take most of the time of a short run. In every other respect each run is a process
-of its own, with its own environment, directory, streams, signals and exit code. Tests of imports, of arguments that are
-no text and of locales start `python -m prunecli` instead.
+Importing and loading the vocabulary take most of the time of a short run. In every other respect each run is a
+process of its own, with its own environment, directory, streams, signals and exit code. Tests of imports, of
+arguments that are no text and of locales start `python -m prunecli` instead.
 
 This module is both sides: `python -m tests.preloaded FD` is the process that forks.
 """
