@@ -72,11 +72,11 @@ def program_doubt(path: str, name: str, folder: str) -> str:
 def _roots(folder: str) -> tuple[str, ...]:
     """Return the folder and the repository around it, whose programs came with it; not the home folder or the
     root."""
-    above = os.path.realpath(folder)
+    above = real = os.path.realpath(folder)
     while above != os.path.dirname(above) and not os.path.lexists(os.path.join(above, ".git")):
         above = os.path.dirname(above)
     kept = set() if above in ("/", os.path.realpath(os.path.expanduser("~"))) else {above}
-    return tuple(kept | {os.path.normpath(folder), os.path.realpath(folder)})
+    return tuple(kept | {os.path.normpath(folder), real})
 
 
 def _enters(path: str, roots: tuple[str, ...]) -> bool:

@@ -4,7 +4,9 @@ Laws draw the same cases each time, so that a change fails for what it does. `--
 ones; run it over the laws now and then, and keep each case that it finds as a test.
 """
 
+import compileall
 import gc
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -16,8 +18,19 @@ settings.register_profile("search", settings.get_profile("house"), derandomize=F
 settings.load_profile("house")
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Compile everything once, before the workers and the programs that tests start would each do it."""
+    if not hasattr(config, "workerinput"):
+        root = Path(__file__).parents[1]
+        for folder in ("prunecli", "tests"):
+            compileall.compile_dir(root / folder, quiet=2)
+    gc.disable()
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_collection_finish() -> None:
-    """Look for garbage less often: looking through what collecting made takes long, and all of it stays."""
+    """Look for garbage less often, and not in what collecting made: looking takes long, and all of that stays."""
     gc.collect()
+    gc.freeze()
     gc.set_threshold(20_000, 20, 50)
+    gc.enable()

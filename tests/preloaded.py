@@ -1,8 +1,8 @@
 """Starts the program without importing it anew: a process that has imported it forks for each start.
 
-Importing takes most of the time of a short run. In every other respect each run is a process of its own, with its own
-environment, directory, streams, signals and exit code. Tests of imports, of arguments that are no text and of locales
-start `python -m prunecli` instead.
+Importing and loading the vocabulary take most of the time of a short run. In every other respect each run is a
+process of its own, with its own environment, directory, streams, signals and exit code. Tests of imports, of
+arguments that are no text and of locales start `python -m prunecli` instead.
 
 This module is both sides: `python -m tests.preloaded FD` is the process that forks.
 """
@@ -30,16 +30,25 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+from prunecli.providers.tokenizer import SHIPPED
+from prunecli.tools.registry import names
+
 ROOT = Path(__file__).parents[1]
 IMPORTED = (
     "anthropic.types.beta",
+    "h11",
+    "httpcore2",
     "prunecli.cli.config",
     "prunecli.cli.context",
     "prunecli.cli.sessions",
     "prunecli.headless_stream",
     "prunecli.launch",
+    "prunecli.providers.messages_api",
     "prunecli.runtime.make",
+    "prunecli.sandbox.bubblewrap",
     "prunecli.tui.app",
+    "truststore",
+    *(f"prunecli.tools.{name}" for name in names()),
 )
 
 
@@ -156,6 +165,7 @@ def _serve(line: socket.socket) -> None:
     """Fork for each request and report each end, until the other side closes. Returns in every child."""
     for name in IMPORTED:
         import_module(name)
+    SHIPPED.load()
     gc.collect()
     gc.freeze()
     running: dict[int, socket.socket] = {}

@@ -14,6 +14,7 @@ from prunecli.tools.tool import not_read as keys_not_read
 from prunecli.tools.tool import parse, schema, touches_of
 
 HERE = Path(__file__).parent
+TOOLS = names()
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,7 @@ class Scene:
 
     def judge(self, tool: str, given: dict[str, Any], **changed: Any) -> Verdict:
         """Judges a call of a tool of the program, or of one that declares nothing."""
-        if tool not in names():
+        if tool not in TOOLS:
             return self.judge_touches(tool, None, **changed)
         not_read = keys_not_read(load(tool).Input, given)
         return self.judge_touches(tool, declared(tool, given), not_read=not_read, **changed)

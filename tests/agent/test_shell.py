@@ -145,13 +145,10 @@ def test_the_corpora_are_as_large_as_they_are_said_to_be() -> None:
     assert len(set(BENIGN)) == len(BENIGN) >= 60
 
 
-@pytest.mark.parametrize("line", BYPASSES, ids=ascii)
-def test_no_line_of_the_bypass_corpus_passes_without_a_question(here: Scene, line: str) -> None:
-    """Every known way around a list of harmless commands is asked about."""
-    assert here.bash(line, mode="ask").kind == "ask"
-    assert here.bash(line, mode="edits").kind == "ask"
-    assert here.bash(line, mode="plan").kind == "deny"
-    assert here.bash(line, mode="auto", trusted=False).kind == "deny"
+def test_no_line_of_the_bypass_corpus_runs_where_nothing_is_trusted(here: Scene) -> None:
+    """`permissions/test_corpora.py` judges every known way around a list of harmless commands in the other modes."""
+    passed = [line for line in BYPASSES if here.bash(line, mode="auto", trusted=False).kind != "deny"]
+    assert not passed
 
 
 def test_nine_of_ten_everyday_lines_pass_without_a_question(here: Scene) -> None:

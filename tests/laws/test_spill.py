@@ -2,6 +2,7 @@
 
 import json
 import re
+from functools import cache
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -16,10 +17,10 @@ from prunecli.model.events import AssistantMessage, Record, ToolResult, UserMess
 from prunecli.model.messages import Text, ToolUse
 from prunecli.model.record_codec import decode_record, encode_record
 from prunecli.model.touches import Touches, named
-from prunecli.paths import PACKAGE
 from prunecli.providers.tokenizer import load
 
-COUNTERS = (Chars4(), load(PACKAGE / "data"))
+COUNTERS = (Chars4, cache(load))
+"""What makes a counter, when the first test needs it."""
 MARKS = ["\n", "\r\n", "\n\n", "\t", "[", "]", "{", '"', ","]
 WORDS = ["word ", "x" * 50, "0123456789", "é", "e\u0301", "\U0001f469\u200d\U0001f467", "\x1b[31m"]
 PIECES = st.sampled_from([*WORDS, *MARKS])
@@ -55,6 +56,7 @@ NOTE = re.compile(
 @settings(max_examples=40, deadline=None)
 def test_what_is_shown_is_a_part_and_the_rest_is_named(text, call, cap, failed, recall, counter) -> None:
     name, given_ = call
+    counter = counter()
     use, touches = ToolUse("t1", name, given_), named(name, given_)
     result = ToolResult("t1", name, (Text(text),), failed)
     caps = Caps(cap, cap, cap, cap, cap, least=1)
@@ -106,7 +108,7 @@ def test_the_log_alone_says_what_was_sent(text: str, cap: int, later: int) -> No
     made = spill(result, use, Touches(runs=("make",)), 2, Caps(bash=cap, least=1), Chars4(), recall=True)
     events = (UserMessage((Text("go"),)), AssistantMessage((use,), "m", "tool_use"), made)
     records = [Record(seq, 1_000 + seq, event) for seq, event in enumerate(events)]
-    context, again = Context(Chars4()), Context(COUNTERS[1])
+    context, again = Context(Chars4()), Context(COUNTERS[1]())
     for record in records:
         context.apply(record)
         again.apply(decode_record(encode_record(record)))

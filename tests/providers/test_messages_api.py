@@ -419,9 +419,10 @@ async def test_a_flood_is_left_before_it_fills_the_memory(status: int, kind: str
     assert len(error.message) < 700
 
 
-@pytest.mark.parametrize("body", [b"\x1f\x8b\x08garbage", gzip.compress(b"x" * 50_000_000, mtime=0)])
+@pytest.mark.parametrize("garbage", [True, False], ids=["garbage", "a bomb"])
 @pytest.mark.parametrize("status", [200, 500])
-async def test_compressed_garbage_is_an_error(body: bytes, status: int):
+async def test_compressed_garbage_is_an_error(garbage: bool, status: int):
+    body = b"\x1f\x8b\x08garbage" if garbage else gzip.compress(b"x" * 50_000_000, mtime=0)
     headers = {"content-type": "text/event-stream", "content-encoding": "gzip"}
     async with provided([fake.RawResponse(body, status, headers)]) as (provider, _):
         error, _ = await error_of(provider)

@@ -16,13 +16,19 @@ from prunecli.context.view import View
 from prunecli.model.events import PrunApplied, Record, ToolResult, UserMessage
 from prunecli.model.messages import Text
 from prunecli.session.importers.anthropic_messages import records_of
+from tests.every import every
 
 FOLDER = Path(__file__).parent
-CASES = [
-    json.loads(line)
-    for path in sorted(FOLDER.rglob("*.jsonl.xz"))
-    for line in lzma.decompress(path.read_bytes()).decode().splitlines()
-]
+PROGRAMS = sorted(path.name.removesuffix(".jsonl.xz") for path in FOLDER.glob("*.jsonl.xz"))
+"""The original programs, each with a file of cases here and one in `large`."""
+
+
+def cases_of(program: str) -> list[dict[str, Any]]:
+    return [
+        json.loads(line)
+        for path in sorted(FOLDER.rglob(f"{program}.jsonl.xz"))
+        for line in lzma.decompress(path.read_bytes()).decode().splitlines()
+    ]
 
 
 def options_of(case: dict[str, Any]) -> Any:
@@ -34,8 +40,18 @@ def options_of(case: dict[str, Any]) -> Any:
     return config.strategy_options(case["strategy"])
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case["id"])
-def test_the_answer_is_that_of_the_original(case: dict[str, Any]) -> None:
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_the_answers_are_those_of_the_original(program: str) -> None:
+    every({case["id"]: case for case in cases_of(program)}, engine_agrees)
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_the_command_line_gives_the_same_answers(program: str, tmp_path: Path) -> None:
+    sample = {case["id"]: case for case in cases_of(program) if int(case["id"].rpartition("-")[2]) % 8 == 0}
+    every(sample, lambda case: command_line_agrees(case, tmp_path))
+
+
+def engine_agrees(case: dict[str, Any]) -> None:
     records = records_of(case["messages"])
     context = Context(Chars4())
     for record in records:
@@ -49,11 +65,7 @@ def test_the_answer_is_that_of_the_original(case: dict[str, Any]) -> None:
     assert module.propose(View(context, case["context_window"]), options_of(case)).edits == ()
 
 
-SAMPLE = [case for case in CASES if int(case["id"].rpartition("-")[2]) % 8 == 0]
-
-
-@pytest.mark.parametrize("case", SAMPLE, ids=lambda case: case["id"])
-def test_the_command_line_gives_the_same_answer(case: dict[str, Any], tmp_path: Path) -> None:
+def command_line_agrees(case: dict[str, Any], tmp_path: Path) -> None:
     source = tmp_path / "source.json"
     source.write_text(json.dumps({"messages": case["messages"]}))
     options = [

@@ -161,7 +161,7 @@ def resolve(text: str, cwd: Path, home: Path) -> Place:
     ends: list[str] = []
     spellings: list[str] = []
     for reading in readings:
-        for path in (reading, os.path.normpath(reading)):
+        for path in _unique([reading, os.path.normpath(reading)]):
             end, passed = _follow(path)
             ends.append(end)
             spellings += [_normal(reading), *passed, end]
@@ -233,16 +233,16 @@ def is_system(place: Place) -> bool:
 def _follow(path: str) -> tuple[str, list[str]]:
     """Return the path with every link followed, and the spellings on the way. Missing parts stay as written."""
     pending = path.split("/")[::-1]
-    done, links = "/", 0
+    done, links = "", 0  # the root is ""
     passed: list[str] = []
     while pending:
         part = pending.pop()
         if part in ("", "."):
             continue
         if part == "..":
-            done = os.path.dirname(done)
+            done = done.rpartition("/")[0]
             continue
-        here = os.path.join(done, part)
+        here = f"{done}/{part}"
         try:
             target = os.readlink(here) if stat.S_ISLNK(os.lstat(here).st_mode) else None
         except (FileNotFoundError, NotADirectoryError):
@@ -257,9 +257,9 @@ def _follow(path: str) -> tuple[str, list[str]]:
             raise Unresolvable(path, "too many symbolic links")
         passed.append(_normal(os.path.join(here, *reversed(pending))))
         if target.startswith("/"):
-            done = "/"
+            done = ""
         pending.extend(target.split("/")[::-1])
-    return done, passed
+    return done or "/", passed
 
 
 def _normal(path: str) -> str:
