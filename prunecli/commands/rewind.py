@@ -54,7 +54,9 @@ def _picker(runtime: Runtime, found: Sequence[Point]) -> Sequence[Effect]:
         Choice(str(point.seq), _label(point), _detail(point, outlook, now))
         for point, outlook in zip(found, outlooks, strict=True)
     ]
-    title = "Rewind to before …, or forward again" if any(one.forward for one in found) else "Rewind to before …"
+    title = (
+        "Rewind to before …, or forward again" if any(one.forward for one in found) else "Rewind to before …"
+    )
     note: list[Effect] = [Say(f"Only the conversation can be rewound: {why}.")] if why else []
     return [*note, Choose(title, "rewind", tuple(choices))]
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from prunecli.context.exchange import Entry
 from prunecli.context.placing import known
 from prunecli.context.reads import Lines, changes_files, file_of, lines_shown, shows_file
+from prunecli.context.taking_back import revert_in_words
 from prunecli.context.tokens import NOTHING, Amount
 from prunecli.model import requests
 from prunecli.model.codec import canonical
@@ -156,7 +157,8 @@ class PruneHistory:
                     if edit.kind in ("clear", "trim", "drop") and context.in_force(record.seq, edit):
                         self._take(context.entries[edit.seq])
             case PrunReverted(seqs):
-                self._note(record, context, ("user", "", f"undid {', '.join(map(str, seqs))}"), undone=True)
+                said = ("user", "", revert_in_words(seqs, self.rows))
+                self._note(record, context, said, undone=True)
             case Pinned(seqs, pinned=False):
                 self._unpinning = record.seq, seqs
             case RequestSent():

@@ -61,9 +61,8 @@ OPEN_LINES = 40
 TAIL_LINES = 6
 """Maximum output lines shown for a running tool."""
 
-_LEFT = "The other messages stay in the log; /rewind to return to them"
-REWOUND, FORWARD = Notice(f"Rewound. {_LEFT}"), Notice(f"Went forward. {_LEFT}")
-"""The notices where the session was rewound, and where a rewind was undone; `/rewind` also does that."""
+REWOUND = Notice("Rewound. The other messages stay in the log; /rewind to return to them")
+FORWARD = Notice(REWOUND.text.replace("Rewound", "Went forward"))
 
 _ORIGINS = {"steering": shown.Origin.STEERING, "follow_up": shown.Origin.FOLLOW_UP}
 STOPPED = {
@@ -385,8 +384,8 @@ def present_of(records: Sequence[Record]) -> list[Record | Notice]:
         return [*present]
     at = max(record.seq for record in records if isinstance(record.event, Rewound))
     place = bisect_left(present, at, key=lambda record: record.seq)
-    before = {record.seq for record in branch(record for record in records if record.seq < at)[0]}
-    is_back = all(record.seq in before for record in present[:place])
+    before = {record.seq for record in branch(one for one in records if one.seq < at)[0]}
+    is_back = before.issuperset(record.seq for record in present[:place])
     return [*present[:place], REWOUND if is_back else FORWARD, *present[place:]]
 
 
