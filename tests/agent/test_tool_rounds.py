@@ -17,7 +17,10 @@ BOUND = Policy((ALL,), window=1_000_000, max_tokens=1_000, binds=True)
 def test_what_is_due_waits_for_the_next_prompt_and_comes_in_one_batch() -> None:
     talk = Talk(4)
     assert BOUND.prunes(talk.context) == []
-    assert BOUND.decided(talk.context)[1] == "held until your next prompt: an edit now would drop thinking"
+    assert (
+        BOUND.decided(talk.context)[1]
+        == "prunes wait until your next prompt: an edit now would drop thinking"
+    )
     talk.emit(UserMessage((Text("hurry"),), "steering"))
     assert BOUND.prunes(talk.context) == []
     talk.emit(AssistantMessage((Text("Done."),), OPUS))
