@@ -28,7 +28,8 @@ _HEADINGS = (
 )
 _NOTE = (
     "before and after: estimates of the whole next request · cache cost: tokens rewritten because the prefix "
-    "changed, ~ until the endpoint has reported the next request · re-reads: pruned content fetched again"
+    "changed, ~ until the endpoint has reported the next request · re-reads: pruned content fetched again, and its "
+    "tokens"
 )
 
 
@@ -122,7 +123,7 @@ def _about(tokens: int) -> str:
 def _row(row: PruneStats, cost: tuple[int, float], zone: tzinfo | None, ended: str) -> tuple[str, ...]:
     tokens, usd = cost
     mark = "" if row.measured else "~"
-    again = f"{len(row.rereads)} (~{short(row.reread_tokens)} tokens)" if row.rereads else "0"
+    again = f"{len(row.rereads)}, ~{short(row.reread_tokens)}" if row.rereads else "0"
     return (
         str(row.seq),
         datetime.fromtimestamp(row.timestamp / 1000).astimezone(zone).strftime("%H:%M:%S"),

@@ -71,7 +71,7 @@ async def test_prune_stats_shows_the_same_figures(tmp_path: Path) -> None:
     assert table.headings[4:9] == ("before", "after", "saved", "cache cost", "re-reads")
     first, undo = table.rows
     assert first[9].endswith("(undone)")
-    assert first[8].startswith("1 ")
+    assert first[8].startswith("1, ~")
     assert undo[3] == "undo"
     assert undo[9] == f"undid prune {first[0]}"
     assert [line["event"] for line in lines(path)][-1] == "undo"
