@@ -34,7 +34,7 @@ WITH_TEXT = "Enter to answer with your text"
 PENDING = "Answering in a moment · keep typing to cancel"
 WRITE = ("Type your answer, then Enter · Esc for the choices", "Type your answer, then Enter")
 WRITE_REASON = (
-    "Type the reason, then Enter · Enter alone for no without one · Esc to go back",
+    "Type the reason, then Enter · Enter alone to just say no · Esc to go back",
     "Type why, then Enter · Enter alone: just no",
     "Type why · Enter alone: no",
 )
