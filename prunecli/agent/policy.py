@@ -98,7 +98,7 @@ class Policy:
         if not self.enabled:
             return [], ""
         if held(context):
-            return [], "held by a hook until your next prompt"
+            return [], "prunes wait until your next prompt: a hook holds them"
         view = self.view(context, brief=brief)
         found = propose_all(view, self.chosen)
         events, _ = _events(view, found, "strategy")
@@ -106,7 +106,7 @@ class Policy:
             return [], next((one.waiting for _, one in found if one.waiting), "")
         full = not self.can_compact(context) and pressing(view, self.max_tokens)
         if self.binds and in_tool_round(context) and not full:
-            return [], "held until your next prompt: an edit now would drop thinking"
+            return [], "prunes wait until your next prompt: an edit now would drop thinking"
         if self.gate == "always":
             return (self._priced(context, events) if self.binds or full else events), ""
         from prunecli.context.gate import judge  # deferred: the first request does not need it

@@ -157,7 +157,9 @@ def _note(found: Pruning, responses: Sequence[Paid], fetches: int) -> str:
         lines.append("Pruning withheld nothing from requests.")
     elif found.saved is None or found.cost is None or found.regret is None or found.balance is None:
         rewriting = (
-            f" and caused ~{short(found.rewritten)} to be rewritten to the cache" if found.rewritten else ""
+            f" and caused ~{short(found.rewritten)} tokens to be rewritten to the cache"
+            if found.rewritten
+            else ""
         )
         lines.append(
             f"Pruning kept ~{short(found.withheld)} tokens out of requests{rewriting}; prices unknown."

@@ -18,4 +18,10 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     seqs = entries_of(runtime, words[1:] if off else words)
     runtime.emit(Pinned(seqs, not off))
     named = ", ".join(map(str, seqs))
-    return [Say(f"Unpinned: {named}" if off else f"Pinned: {named}. Never pruned automatically.")]
+    return [
+        Say(
+            f"Unpinned: {named}."
+            if off
+            else f"Pinned: {named}. Never pruned automatically; /pin off to undo."
+        )
+    ]

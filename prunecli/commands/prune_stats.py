@@ -1,14 +1,15 @@
 """/prune-stats: the ledger, and the cost of each prune and undo."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime, tzinfo
 
 from prunecli.commands.command import Effect, Say, Table
-from prunecli.commands.cost import net
 from prunecli.context.ledger import Ledger
+from prunecli.context.lineage import branch
 from prunecli.context.prune_history import PruneStats
 from prunecli.figures import counted, money, share, short
 from prunecli.inspector.spending import Pruning
+from prunecli.model.events import PrunApplied
 from prunecli.runtime import Runtime
 
 ALIASES = ("stats",)
@@ -27,7 +28,8 @@ _HEADINGS = (
 )
 _NOTE = (
     "before and after: estimates of the whole next request · cache cost: tokens rewritten because the prefix "
-    "changed, ~ until the endpoint has reported the next request · re-reads: pruned content fetched again"
+    "changed, ~ until the endpoint has reported the next request · re-reads: pruned content fetched again, and its "
+    "tokens"
 )
 
 
@@ -60,12 +62,29 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
         f"{money(sum(usd for _, usd in costs))}"
     )
     summary.append(f"re-reads   {again:>8} of pruned content")
-    live = {record.seq for record in runtime.session.context.live_pruns()}
+    ended = _ended(runtime)
     rows = tuple(
-        _row(row, cost, runtime.setup.zone, in_force=row.undone or row.seq in live)
-        for row, cost in zip(tracked, costs, strict=True)
+        _row(row, cost, runtime.setup.zone, ended(row)) for row, cost in zip(tracked, costs, strict=True)
     )
     return [Say("\n".join(summary)), Table("Prunes", _HEADINGS, rows, (0, 4, 5, 6, 7, 8), _NOTE)]
+
+
+def _ended(runtime: Runtime) -> Callable[[PruneStats], str]:
+    """Return a function that says in a word why a prune or an undo has no effect now; "" if it has one."""
+    context = runtime.session.context
+    live = {record.seq for record in context.live_pruns()}
+    present = {record.seq for record in branch(runtime.session.records)[0]}
+
+    def ended(row: PruneStats) -> str:
+        if row.seq not in present:
+            return "rewound"
+        if row.undone or row.seq in live:
+            return ""
+        prun = context.pruns.get(row.seq)
+        edits = prun.event.edits if prun and isinstance(prun.event, PrunApplied) else ()
+        return "compacted" if any(context.in_force(row.seq, edit) for edit in edits) else "undone"
+
+    return ended
 
 
 def _balance(found: Pruning, fetches: int) -> list[str]:
@@ -82,7 +101,7 @@ def _balance(found: Pruning, fetches: int) -> list[str]:
     rows = [f"{name:<10} {money(usd):>8} {words}" for name, usd, words in lines]
     return [
         *rows,
-        f"balance    {money(abs(found.balance)):>8} {net(found.balance).split()[0]} net in this session",
+        f"balance    {money(abs(found.balance)):>8} {'saved' if found.balance >= 0 else 'lost'} in this session",
     ]
 
 
@@ -101,10 +120,10 @@ def _about(tokens: int) -> str:
     return f"~{short(tokens)}" if tokens else "0"
 
 
-def _row(row: PruneStats, cost: tuple[int, float], zone: tzinfo | None, *, in_force: bool) -> tuple[str, ...]:
+def _row(row: PruneStats, cost: tuple[int, float], zone: tzinfo | None, ended: str) -> tuple[str, ...]:
     tokens, usd = cost
     mark = "" if row.measured else "~"
-    again = f"{len(row.rereads)} (~{short(row.reread_tokens)})" if row.rereads else "0"
+    again = f"{len(row.rereads)}, ~{short(row.reread_tokens)}" if row.rereads else "0"
     return (
         str(row.seq),
         datetime.fromtimestamp(row.timestamp / 1000).astimezone(zone).strftime("%H:%M:%S"),
@@ -115,5 +134,5 @@ def _row(row: PruneStats, cost: tuple[int, float], zone: tzinfo | None, *, in_fo
         "-" if row.undone else share(row.share),
         f"{mark}{short(tokens)} {mark}{money(usd)}" if tokens else "-",
         again,
-        row.reason if in_force else f"{row.reason} (undone)",
+        f"{row.reason} ({ended})" if ended else row.reason,
     )

@@ -54,8 +54,11 @@ def _picker(runtime: Runtime, found: Sequence[Point]) -> Sequence[Effect]:
         Choice(str(point.seq), _label(point), _detail(point, outlook, now))
         for point, outlook in zip(found, outlooks, strict=True)
     ]
+    title = (
+        "Rewind to before …, or forward again" if any(one.forward for one in found) else "Rewind to before …"
+    )
     note: list[Effect] = [Say(f"Only the conversation can be rewound: {why}.")] if why else []
-    return [*note, Choose("Rewind to before …", "rewind", tuple(choices))]
+    return [*note, Choose(title, "rewind", tuple(choices))]
 
 
 def _label(point: Point) -> str:
@@ -101,7 +104,8 @@ def _asked(runtime: Runtime, point: Point, *, show: bool) -> Sequence[Effect]:
         Choice(f"{seq} show", "Show the file changes", _counts(point, outlook)),
     )
     if not outlook.changes:
-        choices = (Choice(f"{seq} conversation", "Rewind the conversation", cost),)
+        what = "Go forward" if point.forward else "Rewind the conversation"
+        choices = (Choice(f"{seq} conversation", what, cost),)
     where = "Forward to" if point.forward else "Rewind to before"
     asked = Choose(f"{where}: {point.text.strip().split(chr(10))[0]}", "rewind", choices)
     if show:

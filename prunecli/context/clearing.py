@@ -26,7 +26,7 @@ class Clearing(NamedTuple):
     def words(self) -> str:
         """A one-line summary for the user."""
         uses = f"{self.tool_uses} tool use{'s' * (self.tool_uses != 1)}"
-        return f"endpoint cleared {uses}, ~{short(self.tokens)}"
+        return f"endpoint cleared {uses}, ~{short(self.tokens)} tokens"
 
 
 NO_CLEARING = Clearing()

@@ -46,16 +46,17 @@ def _judged(context: Context, found: Impact, further: int, market: Market) -> De
     broken, saved = found.change, found.freed
     if broken is None or broken.rewritten <= 0:
         return Decision(True, "the cache is already broken here")
+    waiting = f"{short(saved)} to prune: cache {broken.warm}"
     spares = market.near_limit(found.before) and not market.near_limit(found.after)
     if not market.read or not market.write or broken.cost is None or broken.gain is None:
         if spares:
             return Decision(True, f"rewrites {short(broken.rewritten)} tokens instead of a compaction soon")
         return Decision(
             False,
-            f"held {short(saved)}: cache {broken.warm}; pruning now rewrites {short(broken.rewritten)} tokens",
+            f"{waiting}; pruning now rewrites {short(broken.rewritten)} tokens",
         )
     summary = found.before * market.read / 1e6 if spares else 0.0
     if broken.gain * further + summary > broken.cost:
         also = f", spares a summary (~{money(summary)})" if summary else ""
         return Decision(True, found.price + also)
-    return Decision(False, f"held {short(saved)}: cache {broken.warm}; pruning now {found.price}")
+    return Decision(False, f"{waiting}; pruning now {found.price}")

@@ -5,13 +5,14 @@ prompt cache at its first edit: everything after it is written again. That cost 
 reported the next request, then measured.
 """
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from prunecli.context.exchange import Entry
 from prunecli.context.placing import known
 from prunecli.context.reads import Lines, changes_files, file_of, lines_shown, shows_file
+from prunecli.context.taking_back import revert_in_words
 from prunecli.context.tokens import NOTHING, Amount
 from prunecli.model import requests
 from prunecli.model.codec import canonical
@@ -125,7 +126,8 @@ class PruneHistory:
         self._withheld = NOTHING
         self._out: set[int] = set()
         self._calls: dict[Hashable, set[int]] = {}
-        self._reads: dict[str, dict[int, Lines]] = {}
+        self._reads: dict[str, dict[int, Lines]] = {}  # by file: the lines of pruned results
+        self._rests: dict[str, dict[int, Lines]] = {}  # by file: the lines that results held back
 
     def before(self, record: Record, context: "Fold") -> None:
         """Prepare for a record that is about to be folded."""
@@ -155,7 +157,8 @@ class PruneHistory:
                     if edit.kind in ("clear", "trim", "drop") and context.in_force(record.seq, edit):
                         self._take(context.entries[edit.seq])
             case PrunReverted(seqs):
-                self._note(record, context, ("user", "", f"undid {', '.join(map(str, seqs))}"), undone=True)
+                said = ("user", "", revert_in_words(seqs, self.rows))
+                self._note(record, context, said, undone=True)
             case Pinned(seqs, pinned=False):
                 self._unpinning = record.seq, seqs
             case RequestSent():
@@ -169,7 +172,7 @@ class PruneHistory:
             case UserMessage(attached=Attached()) if record.seq in context.entries:
                 self._came(context.entries[record.seq], context)
             case UserMessage(restores=restores) if restores:
-                self._fetch(record.seq, set(restores), context)
+                self._fetch(record.seq, set(restores), set(), context)
             case _:
                 pass
 
@@ -269,7 +272,7 @@ class PruneHistory:
         if spilled and spilled.tokens:
             self._held[entry.seq] = spilled.tokens
             if shows_file(entry):
-                self._reads.setdefault(file_of(entry), {})[entry.seq] = _lines_held(entry, spilled)
+                self._rests.setdefault(file_of(entry), {})[entry.seq] = _lines_held(entry, spilled)
 
     def _look(self, entry: Entry, call: ToolUse, context: "Fold") -> None:
         """Find withheld content that a new result shows again.
@@ -279,25 +282,28 @@ class PruneHistory:
         if not self._out and not self._held:
             return
         if changes_files(entry):
-            if file := file_of(entry):
-                self._reads.pop(file, None)
-            else:
-                self._reads.clear()
+            for lines in (self._reads, self._rests):
+                if file := file_of(entry):
+                    lines.pop(file, None)
+                else:
+                    lines.clear()
             self._calls.clear()
             return
-        self._fetch(entry.seq, self._fetched(entry, call), context)
+        self._fetch(entry.seq, *self._fetched(entry, call), context)
 
-    def _fetch(self, by: int, wanted: set[int], context: "Fold") -> None:
-        """Record that entry `by` shows these entries again: a re-read for each prune that withholds one of them."""
+    def _fetch(self, by: int, sent: set[int], rests: set[int], context: "Fold") -> None:
+        """Record that entry `by` shows the sent part of some entries again, a re-read for each prune that withholds
+        one of them, and of others the part that was held back."""
         weights: dict[int, int] = {}
-        for seq in wanted & self._out:
+        for seq in sent & self._out:
             if (prun := _taken_by(context, seq)) >= 0:
                 self._out.discard(seq)
                 weights[prun] = weights.get(prun, 0) + _result_tokens(context, seq)
         entry = context.entries[by]
         came = entry.kind == "result"
         raw = _result_tokens(context, by) if came else sum(weights.values())
-        self._note_fetch(entry, raw, weights, sorted(wanted & self._held.keys()) if came else [])
+        held = [seq for seq in sorted(rests & self._held.keys()) if _is_shown(context, seq)]
+        self._note_fetch(entry, raw, weights, held)
         if not weights:
             return
         tokens = context.counts.told_raw(raw)
@@ -319,16 +325,18 @@ class PruneHistory:
             if self._held[seq] <= 0:
                 del self._held[seq]
 
-    def _fetched(self, entry: Entry, call: ToolUse) -> set[int]:
-        """Return the earlier results that this result shows again, withheld or not."""
+    def _fetched(self, entry: Entry, call: ToolUse) -> tuple[set[int], set[int]]:
+        """Return the earlier results whose sent part this result shows again, withheld or not, and those of which it
+        shows the part that was held back."""
         if call.name == "recall":
             wanted = call.input.get("entry")
-            return {wanted} if isinstance(wanted, int) else set()
+            found = {wanted} if isinstance(wanted, int) else set[int]()
+            return found, found
         if shows_file(entry):
-            lines = lines_shown(entry)
-            taken = self._reads.get(file_of(entry), {})
-            return {seq for seq, others in taken.items() if lines.meets(others)}
-        return self._calls.get(_same(call), set())
+            lines, file = lines_shown(entry), file_of(entry)
+            sent, rests = self._reads.get(file, {}), self._rests.get(file, {})
+            return _meeting(lines, sent), _meeting(lines, rests)
+        return self._calls.get(_same(call), set()), set()
 
 
 def _lines_held(entry: Entry, spilled: Spilled) -> Lines:
@@ -338,6 +346,11 @@ def _lines_held(entry: Entry, spilled: Spilled) -> Lines:
     return replace(
         shown, first=shown.first + spilled.shown.count("\n"), last=max(shown.last, shown.first + count - 1)
     )
+
+
+def _meeting(lines: Lines, taken: Mapping[int, Lines]) -> set[int]:
+    """Return the results with some of these lines."""
+    return {seq for seq, others in taken.items() if lines.meets(others)}
 
 
 def _same(call: ToolUse) -> Hashable:
@@ -364,12 +377,17 @@ def _head(entry: Entry) -> int:
     return entry.exchange.seq if entry.exchange else entry.seq
 
 
+def _is_shown(context: "Fold", seq: int) -> bool:
+    """Return whether an entry belongs to this branch, and is not compacted."""
+    entry = context.entries.get(seq)
+    return entry is not None and context.is_shown(_head(entry))
+
+
 def _taken_by(context: "Fold", seq: int) -> int:
     """Return the newest prune that currently withholds an entry, -1 if there is none."""
-    entry = context.entries.get(seq)
-    head = _head(entry) if entry else -1
-    if entry is None or not context.is_shown(head):
+    if not _is_shown(context, seq):
         return -1
+    head = _head(context.entries[seq])
     stacks = (*context.edits_of(head), *context.edits_of(seq))
     return max((prun for prun, edit in stacks if edit.kind in ("clear", "trim", "drop")), default=-1)
 

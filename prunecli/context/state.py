@@ -74,8 +74,7 @@ class Context:
         self.last_response: int | None = None
         self.last_model, self.requested, self.caches = "", "", True
         self.counts = TokenCounts(counter, factor_of)
-        self.prune_history = PruneHistory()
-        self.thoughts = Thoughts(partial(thinks, self))
+        self.prune_history, self.thoughts = PruneHistory(), Thoughts(partial(thinks, self))
         self.unseen = Unseen(self)
         self._lineage, self._preamble_digest = Lineage(), self.preamble.digest()
         self._clear()
@@ -174,8 +173,9 @@ class Context:
         return self.counts.kept_out(response) + self.unseen.cost_to(response)
 
     def live_pruns(self) -> list[Record]:
-        """Return the PrunApplied records with an edit in effect, oldest first."""
-        return [self.pruns[seq] for seq in sorted({prun for one in self._edits.values() for prun, _ in one})]
+        """Return the PrunApplied records with an edit of something that is not compacted, oldest first."""
+        stacks = [stack for seq, stack in self._edits.items() if self.is_shown(self._head(seq).seq)]
+        return [self.pruns[seq] for seq in sorted({prun for stack in stacks for prun, _ in stack})]
 
     def group_of(self, seq: int) -> int:
         """Return the index of the first message that shows a part of this entry or of a later one."""

@@ -1,6 +1,6 @@
-"""The edits that end when a prune is undone or an entry is restored."""
+"""Undo of a prune and restore in place: the edits that end with it, and its description."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TypeAlias
 
 from prunecli.model.edits import Edit
@@ -8,6 +8,8 @@ from prunecli.model.events import PrunApplied, Record
 
 Stacks: TypeAlias = dict[int, list[tuple[int, Edit]]]
 """Edits by target, each with the seq of its PrunApplied."""
+
+_MOST_NAMED = 3
 
 
 def take_back(
@@ -34,3 +36,19 @@ def take_back(
                     if isinstance(applied, PrunApplied):
                         places += [memo.seq for memo in applied.edits if memo.kind == "memo"]
     return places
+
+
+def revert_in_words(seqs: Sequence[int], prunes: Collection[int]) -> str:
+    """Return a few words for an undo of these prunes, or a restore of these entries in place."""
+    undone = [seq for seq in seqs if seq in prunes]
+    back = [seq for seq in seqs if seq not in prunes]
+    found = f"undid {_named(undone, 'prune', 'prunes')}" if undone else ""
+    restored = f"restored {_named(back, 'entry', 'entries')} in place" if back else ""
+    return ", ".join(filter(None, (found, restored)))
+
+
+def _named(seqs: Sequence[int], one: str, many: str) -> str:
+    """Return records by number, or their count if there are more than three."""
+    if len(seqs) > _MOST_NAMED:
+        return f"{len(seqs)} {many}"
+    return f"{one if len(seqs) == 1 else many} {', '.join(map(str, seqs))}"

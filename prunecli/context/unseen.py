@@ -1,7 +1,7 @@
 """Thinking in the log that the model does not see: dropped by the endpoint or left out by an edit.
 
 Its tokens are removed from the estimate of the context, answer by answer, in log order. Drops that an endpoint
-reports are stored for the whole session, so that each block is reported to the user only once.
+reports are stored for the whole session, so that the user is notified of each block only once.
 """
 
 import re
@@ -46,15 +46,17 @@ class ThinkingSum(NamedTuple):
 
     def __str__(self) -> str:
         count = f"{self.blocks} thinking block{'s' * (self.blocks != 1)}"
-        return count + (f" (~{short(self.tokens)})" if self.tokens else "")
+        return count + (f" (~{short(self.tokens)} tokens)" if self.tokens else "")
 
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """Thinking that a response was the first to report as dropped, by answer, with the reason."""
+    """The answers whose thinking was dropped from a request for one reason, and those that no earlier response
+    reported as dropped."""
 
     reason: str
-    answers: tuple[Entry, ...]
+    answers: list[Entry]
+    new: list[Entry]
 
 
 class Unseen:
@@ -62,7 +64,7 @@ class Unseen:
 
     `dropped`: the answers whose thinking the endpoint drops from the next request. `flips`: for each answer, the
     records at which its thinking was hidden and shown again, in turn. `moved`: the answers in the order of those
-    changes. `losses`: the losses reported by the newest response.
+    changes. `losses`: the newest response's report, without reasons for which nothing new was dropped.
     """
 
     def __init__(self, context: "Context") -> None:
@@ -95,7 +97,10 @@ class Unseen:
         return bool(edits) and not hidden and left_out_by(entry, edits)
 
     def told(self, model: str) -> list[str]:
-        """Return the notice for losses that the newest response reports; `model` is its model."""
+        """Return the notices about the newest response's report; `model` is its model.
+
+        A notice counts everything dropped from the request, as previews do, and what is reported for the first time.
+        """
         why = {
             EDITED: "the context before was edited",
             SUMMARIZED: "the context before was summarized",
@@ -103,8 +108,14 @@ class Unseen:
             ACCOUNT: "made for another account",
             PERSON: "made for another user",
         }
-        found = ((loss, self.sum(list(loss.answers))) for loss in self.losses)
-        return [f"The endpoint dropped {lost}: {why.get(one.reason, one.reason)}" for one, lost in found]
+        return [
+            f"The endpoint dropped {self._counted(loss)}: {why.get(loss.reason, loss.reason)}"
+            for loss in self.losses
+        ]
+
+    def _counted(self, loss: Loss) -> str:
+        lost, new = self.sum(loss.answers), self.blocks(loss.new)
+        return str(lost) if new == lost.blocks else f"{lost}, {new} for the first time"
 
     def cost_of_edits(self) -> ThinkingSum:
         """Return all thinking that edits cost in this session, each block once, even if it came back."""
@@ -173,7 +184,7 @@ class Unseen:
             context.counts.as_sent(seq)
         new = {seq: reason for seq, reason in found.items() if seq not in self._known}
         self.losses = tuple(
-            Loss(reason, tuple(context.entries[seq] for seq in new if new[seq] == reason))
+            Loss(reason, self._entries(found, reason), self._entries(new, reason))
             for reason in dict.fromkeys(new.values())
         )
         self._known |= {seq: (reason, context.entries[seq]) for seq, reason in new.items()}
@@ -189,6 +200,9 @@ class Unseen:
     def _without(self, response: int, answers: frozenset[int]) -> None:
         if left := answers - self._behind_summary:
             self._at_response.setdefault(response, left)
+
+    def _entries(self, dropped: Mapping[int, str], reason: str) -> list[Entry]:
+        return [self._context.entries[seq] for seq, one in dropped.items() if one == reason]
 
     def _reason(self, seq: int, reported: str) -> str:
         return SUMMARIZED if reported == EDITED and seq in self._behind_summary else reported

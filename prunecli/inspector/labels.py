@@ -1,6 +1,6 @@
 """Labels for outline nodes, read from the fold on demand, and the price of a change in words."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Literal, NamedTuple, TypeAlias
 
 from prunecli.context import render
@@ -136,12 +136,16 @@ def state(context: Context, key: Key) -> State:
         return _STATES[edit.kind]
     if entry.exchange and entry.exchange is context.in_progress:
         return "in progress"
-    home = entry.exchange.seq if entry.exchange else entry.seq
+    home = _home(entry)
     if entry.seq in context.pinned or home in context.pinned:
         return "pinned"
     if home < context.boundary:
         return "kept"
     return "restored" if RESTORED in (context.locked(entry.seq), context.locked(home)) else "live"
+
+
+def _home(entry: Entry) -> int:
+    return entry.exchange.seq if entry.exchange else entry.seq
 
 
 def shown_again(context: Context, key: Key) -> int:
@@ -162,6 +166,13 @@ def restored(context: Context) -> set[int]:
             parts = entry.exchange.results if entry.exchange and is_head else [entry]
             found.update(part.seq for part in parts if part.prunable)
     return found
+
+
+def spared_until(context: Context, seqs: Iterable[int]) -> str:
+    """Return how long strategies leave alone what an undo restored: this turn or the next one too."""
+    homes = ((seq, _home(context.entries[seq])) for seq in seqs)
+    last = max(context.sheltered.get(one, -1) for pair in homes for one in pair)
+    return "until your next prompt" if last <= context.turns else "until the prompt after your next one"
 
 
 def why(context: Context, key: Key) -> str:
@@ -186,14 +197,13 @@ def why(context: Context, key: Key) -> str:
         case "pinned":
             return "never pruned automatically"
         case "restored":
-            return "not pruned automatically until after your next prompt"
+            return f"not pruned automatically {spared_until(context, [key.seq])}"
         case "kept":
             return "survived a compaction"
         case "summary":
             return "written by the model in place of compacted messages"
         case _:
-            home = entry.exchange.seq if entry.exchange else entry.seq
-            return context.locked(entry.seq) or context.locked(home)
+            return context.locked(entry.seq) or context.locked(_home(entry))
 
 
 def decided(context: Context, prun: int) -> str:

@@ -62,6 +62,7 @@ TAIL_LINES = 6
 """Maximum output lines shown for a running tool."""
 
 REWOUND = Notice("Rewound. The other messages stay in the log; /rewind to return to them")
+FORWARD = Notice(REWOUND.text.replace("Rewound", "Went forward"))
 
 _ORIGINS = {"steering": shown.Origin.STEERING, "follow_up": shown.Origin.FOLLOW_UP}
 STOPPED = {
@@ -383,7 +384,9 @@ def present_of(records: Sequence[Record]) -> list[Record | Notice]:
         return [*present]
     at = max(record.seq for record in records if isinstance(record.event, Rewound))
     place = bisect_left(present, at, key=lambda record: record.seq)
-    return [*present[:place], REWOUND, *present[place:]]
+    before = {record.seq for record in branch(one for one in records if one.seq < at)[0]}
+    is_back = before.issuperset(record.seq for record in present[:place])
+    return [*present[:place], REWOUND if is_back else FORWARD, *present[place:]]
 
 
 def present_all(

@@ -6,7 +6,6 @@ from prunecli.context.unseen import ThinkingSum
 from prunecli.errors import SnapshotFailed
 from prunecli.model.claude import is_bound
 from prunecli.model.events import Pinned, PrunApplied, PrunReverted, Record, Rewound
-from prunecli.model.signals import Notice
 from prunecli.runtime.file_snapshots import FileSaver
 from prunecli.runtime.runtime import Runtime
 from prunecli.session.restoring import Outlook, Restored, joined, outlooks, restore
@@ -40,21 +39,26 @@ def points_of(runtime: Runtime) -> list[Point]:
 
 
 def thinking_lost(runtime: Runtime, seq: int) -> ThinkingSum:
-    """Return the thinking that a rewind to record `seq` would hide from the model.
+    """Return the thinking that the model sees now, or saw at record `seq`, and would not see after a rewind to it.
 
-    This includes thinking that the model saw at that record. The log is folded again, so this may take as long as a
-    resume; for models that do not bind thinking, it takes no time.
+    The log is folded again, so this may take as long as a resume; for models that do not bind thinking, it takes no
+    time.
     """
     session = runtime.session
     present = session.context
     if not is_bound(present.thoughts.reader):
         return ThinkingSum()
     records, later = tuple(session.records), runtime.new_context()
+    there: frozenset[int] = frozenset()
     for record in (*records, Record(records[-1].seq + 1, records[-1].timestamp, Rewound(seq))):
+        there = there if record.seq > seq else later.unseen.dropped
         later.apply(record)
-    return later.unseen.sum(
-        [later.entries[one] for one in sorted(later.unseen.dropped - present.unseen.dropped)]
-    )
+    lost = [
+        one
+        for one in sorted(later.unseen.dropped)
+        if one not in (present.unseen.dropped if present.is_shown(one) else there)
+    ]
+    return later.unseen.sum([later.entries[one] for one in lost])
 
 
 async def rewind(runtime: Runtime, seq: int, *, conversation: bool, files: bool) -> Restored:
@@ -67,9 +71,6 @@ async def rewind(runtime: Runtime, seq: int, *, conversation: bool, files: bool)
         if one is runtime.files or not one.off:
             restored = restored.joined(await _files(runtime, one, seq))
     if conversation:
-        if (lost := await asyncio.to_thread(thinking_lost, runtime, seq)).blocks:
-            words = f"{lost} of this branch no longer fit and will be dropped"
-            runtime.session.tell(Notice(words, "warning"))
         runtime.emit(Rewound(seq))
         runtime.files_seen = FilesSeen()  # the model may have to read files again before editing them
         await asyncio.to_thread(runtime.session.commit)

@@ -80,7 +80,9 @@ def facts(session: Session, bill: Bill, duration_ms: int) -> dict[str, Json]:
 
 def in_words(task: Mapping[str, Json], state: str) -> str:
     """Return a task in one line, from its facts."""
-    prunes = f", {task['prunes']} prunes of ~{short(task['pruned_tokens'])}" if task.get("prunes") else ""
+    prunes = ""
+    if count := task.get("prunes"):
+        prunes = f", {count} prune{'s' * (count != 1)} of ~{short(task['pruned_tokens'])} tokens"
     return (
         f"Task {task['number']} ({task['agent'] or 'no agent'}, {task['model'] or 'no answer yet'}): {state}, "
         f"{task['requests']} requests, {short(task['tokens'])} tokens, {money(task['cost_usd'])}{prunes}."

@@ -123,8 +123,7 @@ def test_auto_says_until_when_it_waits_and_acts_once_the_cache_is_cold() -> None
     talk = turns(4)
     policy = replace(COSTLY, chosen=AUTO, expectations=numbers(0.001), market=replace(WARM, now=20_000))
     assert action(talk, policy) == Send()
-    assert policy.decided(talk.context)[1].startswith("held ")
-    assert policy.decided(talk.context)[1].endswith(": cache warm for 4m40s")
+    assert policy.decided(talk.context)[1].endswith(" to prune: cache warm for 4m40s")
     cold = replace(policy, market=replace(WARM, now=400_000))
     assert "; cache cold: idle for 6m39s" in reason(action(talk, cold))
 
@@ -136,7 +135,9 @@ def test_auto_edits_nothing_inside_a_round_where_thinking_is_bound() -> None:
         COSTLY, chosen=AUTO, expectations=numbers(0.001), market=replace(WARM, now=400_000), binds=True
     )
     assert action(talk, cold) == Send()
-    assert cold.decided(talk.context)[1] == "held until your next prompt: an edit now would drop thinking"
+    assert (
+        cold.decided(talk.context)[1] == "prunes wait until your next prompt: an edit now would drop thinking"
+    )
     assert isinstance(action(talk, replace(cold, binds=False)), Prune)
 
 

@@ -17,24 +17,27 @@ BOUND = Policy((ALL,), window=1_000_000, max_tokens=1_000, binds=True)
 def test_what_is_due_waits_for_the_next_prompt_and_comes_in_one_batch() -> None:
     talk = Talk(4)
     assert BOUND.prunes(talk.context) == []
-    assert BOUND.decided(talk.context)[1] == "held until your next prompt: an edit now would drop thinking"
+    assert (
+        BOUND.decided(talk.context)[1]
+        == "prunes wait until your next prompt: an edit now would drop thinking"
+    )
     talk.emit(UserMessage((Text("hurry"),), "steering"))
     assert BOUND.prunes(talk.context) == []
     talk.emit(AssistantMessage((Text("Done."),), OPUS))
     talk.emit(UserMessage((Text("and now"),)))
     (prune,) = BOUND.prunes(talk.context)
     assert len(prune.edits) == 4
-    assert prune.reason.endswith("drops 3 thinking blocks (~90)")
+    assert prune.reason.endswith("drops 3 thinking blocks (~90 tokens)")
 
 
 def test_a_window_that_is_nearly_full_forces_it_and_its_price_is_said() -> None:
     talk = Talk(4)
     tight = replace(BOUND, window=600)
     (prune,) = tight.prunes(talk.context)
-    assert "drops 3 thinking blocks (~90)" in prune.reason
+    assert "drops 3 thinking blocks (~90 tokens)" in prune.reason
     (relief,) = replace(tight, chosen=()).relief(talk.context)
     assert relief.strategy == "pressure"
-    assert "drops 3 thinking blocks (~90)" in relief.reason
+    assert "drops 3 thinking blocks (~90 tokens)" in relief.reason
 
 
 def test_a_model_that_does_not_bind_its_thinking_is_pruned_inside_a_round_as_ever() -> None:

@@ -24,7 +24,7 @@ from prunecli.commands.command import (
     run_line,
 )
 from prunecli.model.events import PrunApplied, PrunReverted, SettingChanged, ToolResult, UserMessage
-from prunecli.model.messages import ToolUse
+from prunecli.model.messages import Text, ToolUse
 from prunecli.model.notes import typed
 from prunecli.model.requests import link
 from prunecli.model.touches import named
@@ -129,7 +129,14 @@ async def test_prune_after_an_undo_says_that_restored_results_are_left_alone(tmp
     assert "no /undo since" in say(list(run_line(runtime, "/redo")))
     run_line(runtime, "/undo")
     said = say(list(run_line(runtime, "/prune")))
-    assert "results that an undo restored are left alone until after your next prompt; /redo" in said
+    assert (
+        "2 results that an undo restored are not pruned until the prompt after your next one; /redo" in said
+    )
+    runtime.emit(UserMessage((Text("go on"),)))
+    said = say(list(run_line(runtime, "/prune")))
+    assert "2 results that an undo restored are not pruned until your next prompt; /redo" in said
+    runtime.emit(UserMessage((Text("go on"),)))
+    assert "Pruned 2 results" in say(list(run_line(runtime, "/prune")))
 
 
 async def test_prune_with_nothing_to_prune_says_why(tmp_path: Path) -> None:

@@ -174,10 +174,10 @@ def test_a_small_gain_far_back_is_held_with_its_price() -> None:
     context = session(20)
     decision = judge(context, clear(context, 1), MARKET)
     assert not decision.apply
-    assert decision.reason.startswith("held 998: cache warm for ")
+    assert decision.reason.startswith("998 to prune: cache warm for ")
     two = clear(context, 2)
     kept_out = short(impact(context, two, MARKET).withheld)
-    assert judge(context, two, MARKET).reason.startswith(f"held {kept_out}: "), "as in a preview"
+    assert judge(context, two, MARKET).reason.startswith(f"{kept_out} to prune: "), "as in a preview"
     assert "pruning now costs ~$" in decision.reason
     assert "a request" in decision.reason
 

@@ -384,6 +384,32 @@ def test_a_read_of_the_lines_that_were_held_back_is_a_fetch_and_one_of_the_lines
     assert len(fetched(talk)) == 1, "the file has changed"
 
 
+@pytest.mark.parametrize("back", ["undo", "restore", "in place", "restore and compaction"])
+def test_after_a_restore_only_the_lines_that_were_held_back_can_be_fetched(back: str) -> None:
+    talk = Talk()
+    talk.user()
+    text = "".join(f"{line}\n" for line in range(1, 201))
+    held = spilled(talk, "read", text, "".join(f"{line}\n" for line in range(1, 101)) + "[more]", path="a.py")
+    ran = spilled(talk, "bash", tokens(140), tokens(40), command="make")
+    talk.seen()
+    prunes = [talk.edit("clear", held, "[gone]"), talk.edit("clear", ran, "[gone]")]
+    if back == "undo":
+        talk.revert(*prunes)
+    elif back == "in place":
+        talk.revert(held, ran)
+    else:
+        talk.add(shown_again([talk.entry(held), talk.entry(ran)], "/restore"))
+    before = len(fetched(talk))
+    if "compaction" in back:
+        talk.user()
+        talk.compact(0, talk.seq - 1)
+    talk.step("read", "1\n", path="a.py", offset=1, limit=50)
+    talk.step("bash", tokens(40), command="make")
+    assert len(fetched(talk)) == before
+    talk.step("read", tokens(20), path="a.py", offset=101, limit=50)
+    assert len(fetched(talk)) == before + ("compaction" not in back), "a summary took the rest, not the cut"
+
+
 def test_the_same_command_again_brings_nothing_back_that_was_held_back() -> None:
     talk = Talk()
     talk.user()

@@ -54,7 +54,7 @@ def test_an_undo_says_what_comes_back_and_what_it_costs() -> None:
     talk.step()
     found = impact(talk.context, [PrunReverted((prune,))], FREE)
     assert (found.lost.blocks, found.back.blocks) == (1, 2)
-    assert found.thinking == "drops 1 thinking block (~30), brings back 2 thinking blocks (~60)"
+    assert found.thinking == "drops 1 thinking block (~30 tokens), brings back 2 thinking blocks (~60 tokens)"
 
 
 def test_what_was_not_foreseen_is_taken_from_the_report_and_kept_until_an_edit_changes_it() -> None:
@@ -104,16 +104,31 @@ def test_an_edit_while_the_answer_is_out_does_not_move_the_places_that_are_repor
 def test_a_person_is_told_of_each_block_once_and_why(reason: str, words: str) -> None:
     talk = Talk(3)
     talk.step(dropped("messages.1.content.0", reason))
-    assert talk.told == [f"The endpoint dropped 1 thinking block (~30): {words}"]
+    assert talk.told == [f"The endpoint dropped 1 thinking block (~30 tokens): {words}"]
     talk.step(dropped("messages.1.content.0", reason))
     assert len(talk.told) == 1
     talk.step(*[dropped(f"messages.{at}.content.0", reason) for at in (1, 3, 5)])
-    assert talk.told[1:] == [f"The endpoint dropped 2 thinking blocks (~60): {words}"]
+    all_of_them = "3 thinking blocks (~90 tokens), 2 for the first time"
+    assert talk.told[1:] == [f"The endpoint dropped {all_of_them}: {words}"]
     resumed = Context(Chars4())
     for record in talk.records:
         resumed.apply(record)
     assert resumed.unseen.dropped == talk.context.unseen.dropped
     assert resumed.counts.context_tokens == talk.context.counts.context_tokens
+
+
+def test_after_an_undo_a_second_prune_is_told_with_the_number_that_its_preview_named() -> None:
+    talk = Talk(3)
+    prune = talk.emit(talk.clear(0))
+    talk.step()
+    talk.emit(PrunReverted((prune,)))
+    talk.step()
+    again = talk.clear(0)
+    foreseen = impact(talk.context, [again], FREE).lost.blocks
+    talk.emit(again)
+    talk.step()
+    assert talk.told[-1].startswith(f"The endpoint dropped {foreseen} thinking blocks")
+    assert talk.told[-1].endswith(" tokens), 1 for the first time: the context before was edited")
 
 
 def test_a_report_that_names_no_answer_changes_nothing() -> None:
@@ -142,16 +157,16 @@ def test_the_gate_counts_dropped_thinking_as_saved_and_does_not_rewrite_it() -> 
     assert found.change.gain == pytest.approx(278 * 0.2e-6)
     assert found.change.cost == pytest.approx((found.change.rewritten - 278) * 4.8e-6)
     decision = judge(talk.context, [talk.clear(0)], market)
-    assert decision.reason.endswith("a request, drops 6 thinking blocks (~180)")
+    assert decision.reason.endswith("a request, drops 6 thinking blocks (~180 tokens)")
 
 
 def test_another_model_loses_what_it_cannot_read_and_gets_it_back() -> None:
     talk = Talk(2)
     found = impact(talk.context, [SettingChanged("model.name", "sonnet")], FREE)
     talk.emit(SettingChanged("model.name", "sonnet"))
-    assert found.thinking == "drops 2 thinking blocks (~60)"
+    assert found.thinking == "drops 2 thinking blocks (~60 tokens)"
     back = impact(talk.context, [SettingChanged("model.name", "opus")], FREE)
-    assert back.thinking == "brings back 2 thinking blocks (~60)"
+    assert back.thinking == "brings back 2 thinking blocks (~60 tokens)"
 
 
 def test_a_tool_round_is_open_until_the_model_answers_finally_or_something_new_is_asked() -> None:

@@ -65,7 +65,6 @@ async def test_a_rewind_says_before_it_what_thinking_it_drops(tmp_path: Path) ->
         Endpoint([*turn(0, 1, 2), *turn(3), *turn(4), *turn(5)]) as endpoint,
         session(tmp_path, endpoint) as runtime,
     ):
-        told: list[object] = []
         await runtime.submit("look")
         prune = clear(runtime, results(runtime)[1])
         await runtime.submit("again")
@@ -82,13 +81,7 @@ async def test_a_rewind_says_before_it_what_thinking_it_drops(tmp_path: Path) ->
         assert [choice.detail for choice in asked.choices if choice.label.endswith("conversation")] == [
             f"drops {lost}"
         ]
-        runtime.session.subscribe(told.append)
         await rewind(runtime, point, conversation=True, files=False)
-        notice = next(at for at, one in enumerate(told) if isinstance(one, Notice))
-        happened = next(
-            at for at, one in enumerate(told) if isinstance(one, Record) and isinstance(one.event, Rewound)
-        )
-        assert notice < happened
         found = inspect(
             runtime.session.records,
             (),
@@ -101,6 +94,29 @@ async def test_a_rewind_says_before_it_what_thinking_it_drops(tmp_path: Path) ->
         await runtime.submit("anew")
         assert dropped(endpoint)[-1] == lost.blocks
         assert endpoint.rejected == []
+
+
+async def test_going_forward_again_costs_no_thinking_that_was_lost_there_before(tmp_path: Path) -> None:
+    async with (
+        Endpoint([*turn(0, 1, 2), *turn(3), *turn(4), *turn(5), *turn(6)]) as endpoint,
+        session(tmp_path, endpoint) as runtime,
+    ):
+        await runtime.submit("look")
+        start = runtime.session.records[-1].seq
+        await runtime.submit("again")
+        clear(runtime, results(runtime)[0])
+        await runtime.submit("and again")
+        assert dropped(endpoint)[-1] == 5
+        await rewind(runtime, start, conversation=True, files=False)
+        await runtime.submit("otherwise")
+        assert dropped(endpoint)[-1] == 0
+        forward = next(one.seq for one in points_of(runtime) if one.forward)
+        assert thinking_lost(runtime, forward).blocks == 3, "the model sees them now"
+        clear(runtime, results(runtime)[0])
+        assert thinking_lost(runtime, forward).blocks == 0
+        await rewind(runtime, forward, conversation=True, files=False)
+        await runtime.submit("and on")
+        assert dropped(endpoint)[-1] == 5
 
 
 async def test_restored_by_entry_rewound_and_compacted_nothing_is_refused(tmp_path: Path) -> None:

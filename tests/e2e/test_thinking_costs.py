@@ -9,6 +9,7 @@ import pytest
 
 from prunecli.commands.command import Say, run_line
 from prunecli.headless import run_headless
+from prunecli.inspector.labels import prune_in_words
 from prunecli.model.events import AssistantMessage, PrunApplied, PrunReverted, Record, RequestSent, Rewound
 from prunecli.model.signals import Notice
 from prunecli.runtime import Runtime
@@ -32,7 +33,9 @@ SCENARIOS: tuple[tuple[str, ...], ...] = (
     ("compact", "say", "prune"),
     ("prune", "compact", "model", "undo", "back"),
 )
-LOSS = re.compile(r"The endpoint dropped (\d+) thinking block")
+LOSS = re.compile(
+    r"The endpoint dropped (\d+) thinking blocks? \(~\S+ tokens\)(?:, (\d+) for the first time)?:"
+)
 
 
 class Witness:
@@ -52,7 +55,7 @@ class Witness:
             case Record(_, _, RequestSent()):
                 self.foretold.append(self._context.thoughts.blocks(self._context.unseen.dropped))
             case Notice(text) if found := LOSS.match(text):
-                self.told += int(found[1])
+                self.told += int(found[2] or found[1])
 
 
 def blocks_ever_dropped(endpoint: Endpoint) -> int:
@@ -163,10 +166,10 @@ async def test_commands_name_the_blocks_before_and_after(tmp_path: Path) -> None
         )
         assert "; drops 3 thinking blocks (~" in preview
         assert not context.live_pruns(), "a preview does nothing"
-        assert "This drops 3 thinking blocks (~" in said(run_line(runtime, "/prune"))
+        assert "thinking" not in said(run_line(runtime, "/prune")), "the line of the prune says it"
         prune = context.live_pruns()[-1].event
         assert isinstance(prune, PrunApplied)
-        assert prune.thinking_blocks == 3
+        assert prune_in_words(prune, 1).endswith("by you · drops 3 thinking blocks")
         await runtime.submit("again")
         assert dropped(endpoint)[-1] == 3
         note = run_line(runtime, "/cost")[0].note  # type: ignore[union-attr]

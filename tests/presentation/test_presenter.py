@@ -325,8 +325,12 @@ def test_a_rewind_is_marked_where_it_happened_and_no_longer_when_it_was_undone()
     done = records(*exchange())
     last = done[-1].seq
     back = [*done, Record(last + 1, 50, Rewound(0)), Record(last + 2, 51, UserMessage((Text("anew"),)))]
-    kinds = [type(entry).__name__ for entry in present_all(presenter(), back)]
-    assert kinds == ["Prompt", "Notice", "Prompt"]
+    entries = present_all(presenter(), back)
+    assert [type(entry).__name__ for entry in entries] == ["Prompt", "Notice", "Prompt"]
+    forward = present_all(presenter(), [*back, Record(last + 3, 52, Rewound(last))])
+    assert forward[-1] == shown.Notice(
+        "Went forward. The other messages stay in the log; /rewind to return to them"
+    )
     undone = [*done, Record(last + 1, 50, Rewound(0)), Record(last + 2, 51, Rewound(last))]
     assert present_all(presenter(), undone) == present_all(presenter(), done)
 

@@ -42,7 +42,7 @@ def test_what_was_held_back_is_in_the_ledger_the_statistics_and_the_bill(tmp_pat
     assert words(runtime, "/cost").endswith("Pruning saved $0.19 net in this session.")
     stats = words(runtime, "/prune-stats")
     assert "saved         $0.19 by keeping" in stats
-    assert "balance       $0.19 saved net in this session" in stats
+    assert "balance       $0.19 saved in this session" in stats
 
 
 def test_a_recall_counts_against_it(tmp_path: Path) -> None:
@@ -76,7 +76,7 @@ def test_a_prune_that_only_breaks_the_cache_loses_money(tmp_path: Path) -> None:
     assert runtime.balance.losing()
     assert runtime.policy.losing()
     assert "Pruning cost $0.31 net in this session." in words(runtime, "/cost")
-    assert "cost net in this session" in words(runtime, "/prune-stats")
+    assert "balance       $0.31 lost in this session" in words(runtime, "/prune-stats")
     said = runtime.balance.said
     said.add("told")
     runtime.new_session()

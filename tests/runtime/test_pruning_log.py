@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from prunecli.commands.command import Table, run_line
-from prunecli.model.messages import ToolUse, Usage
+from prunecli.commands.command import Say, Table, run_line
+from prunecli.model.events import CompactionApplied, Rewound, UserMessage
+from prunecli.model.messages import Text, ToolUse, Usage
 from prunecli.providers.scripted import Scripted, calls, says
 from prunecli.runtime import Runtime
 from prunecli.runtime.pruning_log import MOST_BYTES, PruningLog
@@ -70,9 +71,37 @@ async def test_prune_stats_shows_the_same_figures(tmp_path: Path) -> None:
     assert table.headings[4:9] == ("before", "after", "saved", "cache cost", "re-reads")
     first, undo = table.rows
     assert first[9].endswith("(undone)")
-    assert first[8].startswith("1 ")
+    assert first[8].startswith("1, ~")
     assert undo[3] == "undo"
+    assert undo[9] == f"undid prune {first[0]}"
     assert [line["event"] for line in lines(path)][-1] == "undo"
+
+
+async def test_prune_stats_says_why_a_prune_has_no_effect_any_more(tmp_path: Path) -> None:
+    runtime, _ = started(tmp_path)
+    await runtime.submit("read it")
+    (result,) = [entry.seq for entry in runtime.session.context.entries.values() if entry.kind == "result"]
+
+    def reasons() -> list[str]:
+        table = next(effect for effect in run_line(runtime, "/prune-stats") if isinstance(effect, Table))
+        return [row[9] for row in table.rows]
+
+    before = runtime.session.records[-1].seq
+    run_line(runtime, "/prune")
+    run_line(runtime, f"/restore {result} in-place")
+    restored = [
+        "the user asked for it (undone)",
+        f"restored entry {result} in place",
+    ]
+    assert reasons() == restored
+    runtime.emit(Rewound(before))
+    assert reasons() == [f"{restored[0].removesuffix('(undone)')}(rewound)", f"{restored[1]} (rewound)"]
+    run_line(runtime, "/prune")
+    runtime.emit(UserMessage((Text("go on"),)))
+    runtime.emit(CompactionApplied("the gist", 0, runtime.session.records[-1].seq))
+    assert reasons()[2:] == ["the user asked for it (compacted)"]
+    (undo,) = run_line(runtime, "/undo")
+    assert undo == Say("Nothing to undo: no prune is in effect.")
 
 
 async def test_a_full_log_makes_room(tmp_path: Path) -> None:

@@ -157,6 +157,26 @@ async def test_letters_right_behind_the_esc_that_closes_a_field_are_the_next_pro
         assert s.app.defect is None
 
 
+async def test_letters_right_behind_the_enter_that_chooses_are_the_next_prompt(tmp_path: Path) -> None:
+    """They neither change the choice, nor go to the screen that it opens."""
+    choices = tuple(Choice(name, name) for name in ("alpha", "beta", "gamma", "gamma two"))
+    async with shown(tmp_path) as s:
+        effects(s).perform([Choose("Name it", "rename", choices)])
+        await s.until(lambda: s.app.screen.query(Field))
+        await s.pilot.pause()
+        s.press_at_once([*"gam", "down", "enter", *"please"])
+        await s.until(lambda: s.app.screen is s.frame and s.frame.prompt.text == "please")
+        await s.until_shown("Session renamed to gamma two.")
+        await s.pilot.press("ctrl+u")
+        effects(s).perform([Choose("Which theme", "theme", (Choice("", "all of them"),))])
+        await s.until(lambda: s.app.screen.query(Field))
+        await s.pilot.pause()
+        s.press_at_once(["enter", *"please"])
+        await s.until(lambda: s.frame.prompt.text == "please")
+        await s.until(lambda: s.app.screen is not s.frame)
+        assert s.app.screen.query_one(Field).value == ""
+
+
 async def test_themes_are_tried_on_while_one_looks_through_them(tmp_path: Path) -> None:
     async with shown(tmp_path, [says("hello")]) as s:
         await s.type("hi", "enter")

@@ -13,7 +13,8 @@ from prunecli.model.messages import ToolUse
 from prunecli.presentation.entries import ToolCall, ToolState
 from prunecli.providers.scripted import Scripted, calls, says
 from prunecli.tui.widgets.permission import PermissionPanel
-from prunecli.tui.widgets.question import NOT_YET, SOON, WRITE_REASON, WRITTEN
+from prunecli.tui.widgets.prompt import PLACEHOLDER
+from prunecli.tui.widgets.question import AWAITED_REASON, NOT_YET, SOON, WRITE_REASON, WRITTEN
 from tests.tui.showing_app import Shown, shown
 
 COMMAND = ToolUse("t1", "bash", {"command": "make install"})
@@ -115,9 +116,9 @@ async def test_no_and_why_waits_for_the_reason(tmp_path: Path, key: str) -> None
     async with shown(tmp_path, script()) as s:
         await asked(s)
         await s.pilot.press(key)
-        await s.until_shown("❯ 4 No", WRITE_REASON[0])
+        await s.until_shown("❯ 4 No", WRITE_REASON[0], f"❯ {AWAITED_REASON[0]}")
         await s.pilot.press("escape")
-        await s.until_shown("❯ 1 Yes")
+        await s.until_shown("❯ 1 Yes", f"❯ {PLACEHOLDER}")
         await s.pilot.press("up", "enter")
         await s.type("1 is enough")
         await s.until_shown("❯ 4 No", WRITTEN[0])
@@ -125,6 +126,7 @@ async def test_no_and_why_waits_for_the_reason(tmp_path: Path, key: str) -> None
         await s.pilot.press("enter")
         await s.idle()
         assert results(s) == ["The user did not allow this. They said: 1 is enough"]
+        await s.until_shown(f"❯ {PLACEHOLDER}")
 
 
 async def test_a_letter_that_would_answer_can_be_typed_on(tmp_path: Path) -> None:

@@ -68,7 +68,9 @@ def propose(view: View, options: Options) -> Proposal:
     left = warmth(view.context, market)
     waits = f"waits until the cache is cold: {left}"
     problem = LOSING if near else ""
-    return Proposal((), f"{waits}; then {results}", lambda _: waits, problem, f"held {freed}: cache {left}")
+    return Proposal(
+        (), f"{waits}; then {results}", lambda _: waits, problem, f"{freed} to prune: cache {left}"
+    )
 
 
 def _done(view: View) -> bool:

@@ -51,12 +51,13 @@ class ChooseScreen(Dialog[str | None]):
         self._look = look
         self._by_label = _labeled(choose.choices)
         self._list = OfferList()
+        self._query = ""
 
     def compose(self) -> ComposeResult:
         """Lay out title, filter and list."""
         with Vertical(id="box"):
             yield Static(Content(one_line(self._choose.title)), id="title")
-            yield Field(placeholder="type to filter", filters=True, leave=self.on_key)
+            yield Field(placeholder="type to filter", first=self._press)
             yield self._list
             yield Static(Content(_ANSWERS), id="help")
 
@@ -71,6 +72,7 @@ class ChooseScreen(Dialog[str | None]):
         self._fill(self.query_one(Input).value, self._list.at)
 
     def _fill(self, query: str, at: int = 0) -> None:
+        self._query = query
         labels = self._meant(query)
         offers = [
             Offer(
@@ -103,7 +105,11 @@ class ChooseScreen(Dialog[str | None]):
     def on_input_changed(self, event: Input.Changed) -> None:
         """Apply the new filter."""
         if not self.is_closed:
-            self._fill(event.value)
+            self._refilter(event.value)
+
+    def _refilter(self, query: str) -> None:
+        if query != self._query:
+            self._fill(query)
             self._tell()
 
     def _tell(self) -> None:
@@ -111,8 +117,11 @@ class ChooseScreen(Dialog[str | None]):
         if offer:
             self._look(self._by_label[offer.label])
 
-    def on_key(self, event: events.Key) -> None:
+    def _press(self, event: events.Key) -> bool:
         """Handle a key: arrows, Home, End and the like mark, Enter selects, Esc cancels."""
+        self._refilter(
+            self.query_one(Input).value
+        )  # the message about the last letter may still be on its way
         rows, all_ = self._list.most_rows - 1, len(self._list.offers)
         steps = {"up": -1, "down": 1, "pageup": -rows, "pagedown": rows, "shift+tab": -1, "tab": 1}
         steps |= {"home": -all_, "end": all_}
@@ -125,9 +134,8 @@ class ChooseScreen(Dialog[str | None]):
         elif event.key in ("escape", "ctrl+c"):
             self.dismiss(None)
         else:
-            return
-        event.stop()
-        event.prevent_default()
+            return False
+        return True
 
     def on_picked(self, message: Picked) -> None:
         """Select the clicked choice."""

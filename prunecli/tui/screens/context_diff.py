@@ -41,7 +41,9 @@ def summary(found: Difference, number: int) -> list[str]:
     else:
         cache = f"cache broken at entry {found.broken_at}"
     messages = f"{found.same_messages} message{'s' * (found.same_messages != 1)}"
-    lines.append(f"{messages} unchanged (~{short(found.same)}), ~{short(found.new)} after that · {cache}")
+    lines.append(
+        f"{messages} unchanged (~{short(found.same)} tokens), ~{short(found.new)} after that · {cache}"
+    )
     usage = second.usage
     if usage.prompt_tokens:
         read, written = usage.cache_read_input_tokens, usage.cache_creation_input_tokens

@@ -153,10 +153,8 @@ def preview(act: Act, planned: Plan, effect: Impact, window: int) -> tuple[list[
     amount = f"{word} ~{short(abs(effect.freed))}"
     shares = f"{share(effect.before / window)} → {share(effect.after / window)}" if window else ""
     pieces.append(Piece((f"{amount} ({shares})", amount), "$success" if effect.freed > 0 else "$warning", 8))
-    if effect.lost.blocks or effect.back.blocks:
-        change = effect.back.blocks - effect.lost.blocks
-        moved = f"{'−' if change < 0 else '+'}{abs(change)} thinking"
-        pieces.append(Piece((effect.thinking, moved), "$warning", 6))
+    if effect.thinking:
+        pieces.append(Piece((effect.thinking, _blocks(effect)), "$warning", 6))
     pieces.append(Piece((*cache_forms(effect.change),), "$muted", 2))
     pieces.append(Piece(tuple(bill_forms(effect.change)), "$muted", 4))
     return pieces, []
@@ -168,9 +166,14 @@ def done(planned: Plan, effect: Impact) -> str:
     if effect.change is None:
         return what
     word = "freed" if effect.freed >= 0 else "back"
-    lost, back = effect.lost.blocks, effect.back.blocks
-    thinking = f"−{lost} thinking" if lost else f"+{back} thinking" if back else ""
-    return " · ".join(filter(None, (what, f"~{short(abs(effect.freed))} {word}", thinking)))
+    return " · ".join(filter(None, (what, f"~{short(abs(effect.freed))} {word}", _blocks(effect))))
+
+
+def _blocks(effect: Impact) -> str:
+    """Return the thinking blocks dropped and brought back, as short as possible: −3 +20 thinking."""
+    signed = (("−", effect.lost.blocks), ("+", effect.back.blocks))
+    changes = [f"{sign}{count}" for sign, count in signed if count]
+    return f"{' '.join(changes)} thinking" if changes else ""
 
 
 def wraps(items: Sequence[tuple[Part | None, str]], width: int) -> list[list[tuple[Part | None, str]]]:

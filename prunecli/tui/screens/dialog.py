@@ -14,7 +14,7 @@ class Dialog(ModalScreen[Result]):
 
     Textual leaves the stack of screens at once, but removes a closed screen a moment later. Keys that were on their
     way to it still arrive: a second Esc would close the screen below, or fail if there is none, and the first letters
-    of the next prompt would run the commands of the closed screen.
+    of the next prompt would run the commands of the closed screen, or of one that was opened since.
     """
 
     is_closed = False
@@ -25,6 +25,7 @@ class Dialog(ModalScreen[Result]):
         if self.is_closed:
             return AwaitComplete()
         self.is_closed = True
+        self._below = self.app.screen_stack[-2]
         return super().dismiss(result)
 
     async def on_event(self, event: events.Event) -> None:
@@ -33,8 +34,7 @@ class Dialog(ModalScreen[Result]):
             await super().on_event(event)
             return
         event.stop()
-        below = self.app.screen
-        if event.is_printable and not isinstance(below, Dialog):
+        if event.is_printable and not isinstance(self._below, Dialog):
             again = events.Key(event.key, event.character)
             again.time = event.time
-            below._forward_event(again)
+            self._below._forward_event(again)

@@ -36,7 +36,7 @@ class SecretScreen(Dialog[str | None]):
         """Lay out title and field."""
         with Vertical(id="box"):
             yield Static(Content(one_line(self._title)), id="title")
-            yield Field(password=True, submits=True, leave=self.on_key)
+            yield Field(password=True, submits=True, first=self._press)
             yield Static(Content("Enter to save · Esc to cancel"), id="help")
 
     def on_mount(self) -> None:
@@ -48,9 +48,9 @@ class SecretScreen(Dialog[str | None]):
         event.stop()
         self.dismiss(event.value)
 
-    def on_key(self, event: events.Key) -> None:
+    def _press(self, event: events.Key) -> bool:
         """Cancel on Esc."""
-        if event.key in ("escape", "ctrl+c"):
-            event.stop()
-            event.prevent_default()
-            self.dismiss(None)
+        if event.key not in ("escape", "ctrl+c"):
+            return False
+        self.dismiss(None)
+        return True

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual import events
 from textual.app import ComposeResult
-from textual.binding import BindingType
 from textual.containers import Vertical
 from textual.content import Content
 from textual.widgets import Input, Static
@@ -54,16 +53,6 @@ class Chosen:
     id: str = ""
 
 
-class Filter(Field, inherit_bindings=False):
-    """The filter line. It leaves the list's keys to the list."""
-
-    BINDINGS: ClassVar[list[BindingType]] = [
-        binding
-        for binding in Input.BINDINGS
-        if not isinstance(binding, tuple) and not {"enter", "ctrl+f", "ctrl+x"} & set(binding.key.split(","))
-    ]
-
-
 class SessionsScreen(Dialog[Chosen | None]):
     """A list that returns the chosen session, or None. `picker` reads and changes sessions; `clock` returns unix
     ms."""
@@ -97,6 +86,7 @@ class SessionsScreen(Dialog[Chosen | None]):
         self._note = "reading …"
         self._asking = ""  # "name" or "remove": the question about the marked session
         self._asked_at = 0.0
+        self._query = ""
         self._filter = ""
         self._work: Worker[None] | None = None
         self._rows = SessionRows()
@@ -105,7 +95,7 @@ class SessionsScreen(Dialog[Chosen | None]):
         """Lay out title, filter, list and details."""
         with Vertical(id="box"):
             yield Static(id="title")
-            yield Filter(filters=True, leave=self.on_key)
+            yield Field(first=self._press)
             yield self._rows
             yield Static(id="details")
             yield Static(id="help")
@@ -161,6 +151,7 @@ class SessionsScreen(Dialog[Chosen | None]):
 
     def _fill(self) -> None:
         query = self._filter if self._asking else self.query_one(Field).value
+        self._query = query
         rows = rows_of(self._all, self._hits, "" if self._in_words else query, in_words=self._in_words)
         self._rows.show(rows, self._costs, self._clock(), here=self._here)
         self._label()
@@ -196,11 +187,13 @@ class SessionsScreen(Dialog[Chosen | None]):
     def on_input_changed(self, event: Input.Changed) -> None:
         """Apply the new filter or search."""
         event.stop()
-        if self._asking == "name":
-            return
-        if self._in_words:
+        if self._in_words and not self._asking:
             once(self, SEARCH_AFTER_SECONDS, partial(self._search_if, event.value))
         else:
+            self._refilter()
+
+    def _refilter(self) -> None:
+        if not (self._in_words or self._asking) and self.query_one(Field).value != self._query:
             self._rows.at = 0
             self._fill()
 
@@ -211,7 +204,14 @@ class SessionsScreen(Dialog[Chosen | None]):
     # Keys ----------------------------------------------------------------------------------------------------
 
     def on_key(self, event: events.Key) -> None:
+        """Handle the answer to a question, during which the filter is not focused."""
+        if self._press(event):
+            event.stop()
+            event.prevent_default()
+
+    def _press(self, event: events.Key) -> bool:
         """Handle the keys in the help line."""
+        self._refilter()  # the message about the last letter may still be on its way
         page = max(1, self._rows.size.height - 1)
         all_ = len(self._rows.rows)
         steps = {"up": -1, "down": 1, "pageup": -page, "pagedown": page, "home": -all_, "end": all_}
@@ -229,15 +229,15 @@ class SessionsScreen(Dialog[Chosen | None]):
                 "ctrl+x": self._ask_removal,
             }
         if self._asking:
-            self._answer(event)
-        elif event.key in steps:
+            return self._answer(event)
+        if event.key in steps:
             self._rows.move(steps[event.key])
             self._label()
-            event.stop()
         elif event.key in deeds:
-            event.stop()
-            event.prevent_default()
             deeds[event.key]()
+        else:
+            return False
+        return True
 
     def on_session_rows_picked(self, event: SessionRows.Picked) -> None:
         """Mark the clicked row; a second click opens it."""
@@ -288,13 +288,11 @@ class SessionsScreen(Dialog[Chosen | None]):
         """Return whether the question was on the screen long enough to be read."""
         return event.time - self._asked_at >= QUIET_SECONDS
 
-    def _answer(self, event: events.Key) -> None:
-        """Handle a key while renaming or removing."""
+    def _answer(self, event: events.Key) -> bool:
+        """Handle a key while renaming or removing; return False if it belongs to the name."""
         asked, row = self._asking, self._rows.chosen
         if asked == "name" and event.key not in ("enter", "escape", "ctrl+c"):
-            return
-        event.stop()
-        event.prevent_default()
+            return False
         problem = ""
         name = self.query_one(Field).value.strip()
         if row and asked == "name" and event.key == "enter" and name:
@@ -310,3 +308,4 @@ class SessionsScreen(Dialog[Chosen | None]):
             self._label()
         else:
             self._read()
+        return True

@@ -174,9 +174,9 @@ async def run_own_binding(field: Widget, event: events.Key) -> bool:
 class Field(Input):
     """A single-line input whose keys take effect in order.
 
-    `submits`: Enter submits the line. Otherwise Enter goes to the parent. `filters`: the line filters a list, and
-    Home and End go to the parent, too. `leave` handles Esc and Ctrl+C before later keys reach the field; without it,
-    they go to the parent too."""
+    `submits`: Enter submits the line. Otherwise Enter goes to the parent. `first` gets each key before the field and
+    returns whether it handled the key, because a key that goes to the parent takes effect after letters typed later.
+    """
 
     def __init__(
         self,
@@ -184,22 +184,21 @@ class Field(Input):
         placeholder: str = "",
         *,
         submits: bool = False,
-        filters: bool = False,
         password: bool = False,
-        leave: Callable[[events.Key], None] | None = None,
+        first: Callable[[events.Key], bool] | None = None,
         id: str | None = None,  # noqa: A002  # Textual's name
     ) -> None:
         super().__init__(value, placeholder, password=password, id=id)
-        self._leave = leave
+        self._first = first
         self._left = {"ctrl+c"} if submits else {"ctrl+c", "enter"}
-        self._left |= {"home", "end"} if filters else set()
 
     async def _on_key(self, event: events.Key) -> None:
         if not self.screen.is_active:  # closed: the screen decides where the key goes
             event.prevent_default()
             event.stop()
             await self.screen.on_event(event)
-        elif self._leave and event.key in ("escape", "ctrl+c"):
-            self._leave(event)
+        elif self._first is not None and self._first(event):
+            event.prevent_default()
+            event.stop()
         elif event.key not in self._left:
             await run_own_binding(self, event)

@@ -46,6 +46,7 @@ class Prompt(Editor):
         self.keys = keys
         self.past = History()
         self._offers: tuple[str, ...] = ()
+        self._awaited: tuple[str, ...] = ()
         self.offer(*PLACEHOLDERS)
         self._completer: Completer | None = None
         self._wanted: completion.Wanted | None = None
@@ -65,13 +66,23 @@ class Prompt(Editor):
 
     def offer(self, *forms: str) -> None:
         """While the prompt is empty, show the first of these texts that fits, or else the start of the last one."""
-        self._offers, room = forms, self.content_size.width
+        self._offers = forms
+        self._offer()
+
+    def await_text(self, *forms: str) -> None:
+        """Show these texts instead while a question waits for a typed answer; none when it is over."""
+        if forms != self._awaited:
+            self._awaited = forms
+            self._offer()
+
+    def _offer(self) -> None:
+        forms, room = self._awaited or self._offers, self.content_size.width
         fitting = (form for form in forms if not room or width_of(form) <= room)
         self.placeholder = next(fitting, clip(forms[-1], room))
 
     def on_resize(self) -> None:
         """Choose the text again."""
-        self.offer(*self._offers)
+        self._offer()
 
     def take(self) -> str:
         """Return the text with every paste, add it to the history and clear the prompt."""

@@ -34,10 +34,12 @@ WITH_TEXT = "Enter to answer with your text"
 PENDING = "Answering in a moment · keep typing to cancel"
 WRITE = ("Type your answer, then Enter · Esc for the choices", "Type your answer, then Enter")
 WRITE_REASON = (
-    "Type the reason, then Enter · Enter alone for no without one · Esc to go back",
+    "Type the reason, then Enter · Enter alone to just say no · Esc to go back",
     "Type why, then Enter · Enter alone: just no",
     "Type why · Enter alone: no",
 )
+AWAITED, AWAITED_REASON = ("Your answer",), ("The reason, for the model", "The reason")
+"""The texts in the empty prompt while it waits for an answer."""
 WRITTEN = (f"{WITH_TEXT} · Esc for the choices", WITH_TEXT)
 
 KEYS = ("Enter or a digit to answer · Esc for no",)
@@ -73,6 +75,9 @@ class Typing(Protocol):
 
     def set_text(self, text: str) -> None:
         """Replace the text."""
+
+    def await_text(self, *forms: str) -> None:
+        """Show the first of these texts that fits while the prompt is empty; none for the usual text."""
 
     def call_later(self, callback: Callable[[], object]) -> object:
         """Call back after all waiting keys."""
@@ -112,7 +117,8 @@ class Question(Vertical, can_focus=False):
         self._rows = rows
         self._answered = answered
         self._for_text = for_text
-        self._write = WRITE if needs_text else WRITE_REASON
+        self._write: Sequence[str] = WRITE if needs_text else WRITE_REASON
+        self._awaited: Sequence[str] = AWAITED if needs_text else AWAITED_REASON
         self._hints = hints
         self._clock = clock
         self._typing: Typing | None = None
@@ -157,6 +163,8 @@ class Question(Vertical, can_focus=False):
     def end(self) -> None:
         """Disconnect from the prompt: the question is about to be removed."""
         self.is_over = True
+        if self._typing is not None:
+            self._typing.await_text()
 
     # Keys ----------------------------------------------------------------------------------------------------
 
@@ -246,6 +254,8 @@ class Question(Vertical, can_focus=False):
         self.set_class(not ready, "-early")
         if self.is_over:
             return
+        if self._typing is not None:
+            self._typing.await_text(*(self._awaited if self.answering.is_writing else ()))
         for number, (row, shown) in enumerate(zip(self._rows, rows, strict=False)):  # none before compose
             mark = "❯ " if number == self.answering.marked else "  "
             digit = (f"{row.letters[0]} ", "bold $accent")

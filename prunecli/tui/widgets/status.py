@@ -59,7 +59,7 @@ def pruning_line(status: "Status | None", width: int) -> Content:
         if status and status.held:
             held, _, why = one_line(status.held).partition(": ")  # the line below shows the cache's lifetime
             is_warm = why.startswith("cache warm")
-            words = (f"{held} until the cache is cold", f"{held} until cold") if is_warm else (held, "")
+            words = (f"{held} when the cache is cold", f"{held} when cold") if is_warm else (held, "")
             left.append(Piece(words, "$accent", 0, glue=" | "))
     about = "~" if status and status.estimated and part else ""
     right = [

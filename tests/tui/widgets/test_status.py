@@ -68,14 +68,14 @@ def test_pruning_that_is_off_says_so() -> None:
 
 
 def test_what_the_gate_holds_back_is_said_where_there_is_room() -> None:
-    held = "held 31.0K: cache warm for 3m12s; pruning now costs ~$0.41"
+    held = "31.0K to prune: cache warm for 3m12s; pruning now costs ~$0.41"
     line = pruning_line(status(held=held), 150).plain
-    assert "| held 31.0K until the cache is cold" in line
+    assert "| 31.0K to prune when the cache is cold" in line
     assert "3m12s" not in line, "a figure that no tick changes"
-    assert "| held 31.0K until cold  " in pruning_line(status(held=held), 95).plain
-    assert "| held 31.0K until cold " in pruning_line(status(held=held), 78).plain
-    asked = "held until your next prompt: an edit now would drop thinking"
-    assert "| held until your next prompt  " in pruning_line(status(held=asked), 150).plain
+    assert "| 31.0K to prune when cold  " in pruning_line(status(held=held), 95).plain
+    assert "| 31.0K to prune when cold " in pruning_line(status(held=held), 78).plain
+    asked = "prunes wait until your next prompt: an edit now would drop thinking"
+    assert "| prunes wait until your next prompt  " in pruning_line(status(held=asked), 150).plain
 
 
 def test_an_estimate_carries_a_tilde_and_a_measured_figure_does_not() -> None:
@@ -148,7 +148,7 @@ def test_the_bar_fills_and_its_color_warns() -> None:
 
 @pytest.mark.parametrize("width", range(80))
 def test_no_word_of_a_status_line_is_cut(width: int) -> None:
-    held = "held 31.0K: cache warm for 3m12s; pruning now costs ~$0.41"
+    held = "31.0K to prune: cache warm for 3m12s; pruning now costs ~$0.41"
     full = status(
         held=held, trusted=False, sandbox="no sandbox", ledger=replace(LEDGER, cleared_tokens=9_000)
     )
@@ -157,8 +157,9 @@ def test_no_word_of_a_status_line_is_cut(width: int) -> None:
         assert line.cell_length <= width
         assert set(line.plain.split()) <= {
             *wide,
-            "held",
             "31.0K",
+            "to",
+            "prune",
             "~25.0K",
             "8",
             "38%",
