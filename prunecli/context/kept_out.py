@@ -24,10 +24,19 @@ class KeptOut:
         self._rates: dict[int, float] = {}
         self._at: dict[int, Amount] = {}
         self._now = NOTHING
+        self._items: dict[int, Item] = {}
+        """The items that something was kept out of, at the last report."""
 
     def clear(self) -> None:
         """Switch to another branch."""
         self._now = NOTHING
+        self._items = {}
+
+    def rescaled(self, scale: Scale) -> None:
+        """Switch to a model that counts in another way."""
+        for item in self._items.values():
+            item.kept = None
+        self._now = total(self._kept(item, scale) for item in self._items.values())
 
     def at(self, response: int) -> Amount:
         """Return the tokens that prunes kept out of the request of this response."""
@@ -47,6 +56,10 @@ class KeptOut:
             before, after = self._kept(then, scale), self._kept(now, scale)
             if before is not after:
                 self._now = self._now.plus(after).minus(before)
+            if now is not None and after is not NOTHING:
+                self._items[now.head.seq] = now
+            elif then is not None:
+                self._items.pop(then.head.seq, None)
         if self._now != NOTHING:
             self._at.setdefault(report.response, self._now)
 
@@ -80,8 +93,8 @@ class KeptOut:
         return self._whole(part, scale) if part.prunable else self._tokens.amount(part, silent=item.silent)
 
     def _whole(self, part: Entry, scale: Scale) -> Amount:
-        """Return the amount of an entry without edits, in the endpoint's tokens if they were measured."""
-        amount = self._tokens.amount(part)
+        """Return the amount of an entry without edits or thinking, in the endpoint's tokens if they were measured."""
+        amount = self._tokens.amount(part, silent=part.kind == "assistant")
         if (rate := self._rates.get(part.seq)) is None:
             return amount
         return Amount(exact=round(rate * (scale.factor * amount.raw + amount.exact)))

@@ -171,7 +171,7 @@ class Context:
 
     def withheld_from(self, response: int) -> int:
         """Return the tokens that prunes kept out of the request of this response, with the thinking they cost."""
-        return self.counts.kept_out(response) + self.unseen.cost_to(response)
+        return self.counts.kept_out(response, self.unseen.cost_to(response))
 
     def live_pruns(self) -> list[Record]:
         """Return the PrunApplied records with an edit in effect, oldest first."""

@@ -177,7 +177,9 @@ def test_cost_and_audit_agree_on_what_was_kept_out_of_an_attempt() -> None:
     rows = audit(talk.records, Context(Chars4()), lambda model, usage: 0.0).rows[-2:]
     assert [row.kind for row in rows] == ["cut", "request"]
     assert rows[0].pruned == rows[1].pruned > 0
-    payments = {one.seq: one.withheld for one in payments_of(talk.records, talk.context, lambda *_: 0.0)}
+    payments = {
+        one.seq: one.withheld for one in payments_of(talk.records, talk.context, lambda *_: 0.0, 300_000)
+    }
     assert payments[cut] == payments[answer] == 128
 
 
@@ -192,7 +194,7 @@ def test_another_model_later_changes_no_figure_of_an_earlier_request() -> None:
     talk.step()
 
     def kept() -> list[int]:
-        return [one.withheld for one in payments_of(talk.records, talk.context, lambda *_: 0.0)]
+        return [one.withheld for one in payments_of(talk.records, talk.context, lambda *_: 0.0, 300_000)]
 
     before = kept()
     talk.emit(SettingChanged("model.name", "dense"))

@@ -18,7 +18,7 @@ from prunecli.context.ledger import prun_applied
 from prunecli.context.prun import plan_edits, plan_prun
 from prunecli.context.tokens import Chars4, TokenCounter
 from prunecli.context.view import View
-from prunecli.inspector.spending import paid, pruning
+from prunecli.inspector.spending import balance
 from prunecli.model.events import (
     AssistantMessage,
     BilledReason,
@@ -153,9 +153,7 @@ def booked(
         return price(model, Usage(0, 0, read, round(whole(pieces)) - read))
 
     played = play(records, model, factor, token_factor, TTLS[ttl], before, asked, counter, thinks=thinks)
-    context, history = played.context, played.context.prune_history.rows.values()
-    responses = paid(played.records, price, context.withheld_from)
-    books = pruning(responses, history, price, TTLS[ttl])
+    books = balance(played.records, played.context, price, TTLS[ttl])
     assert books.net is not None
     exact = sum(price(model, bare) - price(model, pruned) for pruned, bare in played.usages)
     return Books(costs, gains, books.net, exact, sum(price(model, pruned) for pruned, _ in played.usages))
