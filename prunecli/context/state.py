@@ -21,7 +21,7 @@ from prunecli.context.exchange import (
 )
 from prunecli.context.lineage import Lineage
 from prunecli.context.memo import Memo
-from prunecli.context.placing import refile, replaced, with_summary, words_behind, words_left
+from prunecli.context.placing import known, refile, replaced, with_summary, words_behind, words_left
 from prunecli.context.prune_history import PruneHistory
 from prunecli.context.shown import shown
 from prunecli.context.taking_back import take_back
@@ -221,10 +221,13 @@ class Context:
 
     def _rewind(self, seq: int, to_seq: int) -> None:
         reader, lineage = self.thoughts.reader, self._lineage.rewind(seq, to_seq)
+        model, latest, self.last_response = self.requested, self.last_response, None
         self._clear()
         for earlier in lineage:
             self._fold(earlier)
         self.counts.rewound()
+        if self.requested == model and self.wire.ends_within(known(self)):
+            self.last_response = latest  # the other branch read this one's prefix until then
         self.thoughts.back(reader)
         self.unseen.update(seq)
 

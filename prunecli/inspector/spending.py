@@ -166,7 +166,10 @@ def paid(
             )
         )
         if own:
-            tokens = usage.prompt_tokens + out, usage.prompt_tokens, read
+            stored = (
+                usage.prompt_tokens - usage.input_tokens
+            )  # what is neither read nor written stays uncached
+            tokens = stored + out, stored, read
             asked = live.branch.answered(asked, event.model, tokens, record.timestamp, start)
         sent = (
             _Sent(sums._replace(fresh=0, again_fresh=0), asked, ()) if kind == "cut" else None

@@ -28,8 +28,8 @@ _SAME = 0.98
 class Prefix:
     """A request that later ones may start with.
 
-    `tokens` and `prompt`: its size without prunes and as reported. `edits` identifies the edits in effect, and how
-    much the endpoint cleared. `used`: the last response to a request that would have read or stored it without
+    `tokens` and `prompt`: its cached size without prunes and as reported. `edits` identifies the edits in effect, and
+    how much the endpoint cleared. `used`: the last response to a request that would have read or stored it without
     prunes; `seen`: to one that did. `before` is the newest earlier prefix of the same model; `would_read` and
     `did_read` tell whether this request read it, without prunes and as it was.
     """
@@ -153,7 +153,7 @@ class Branch:
     ) -> Asked:
         """Record a response: its content is cached from now on. Return the same request, to be sent again.
 
-        `tokens`: the size of the request without prunes and as reported, and the tokens read from the cache. `start`
+        `tokens`: its cached size without prunes and as reported, and the tokens read from the cache. `start`
         is the prefix that would have been cached.
         """
         (whole, prompt, read), before = tokens, asked.starts.get(model)

@@ -191,7 +191,9 @@ class ContextScreen(Dialog[None]):
         doing = "answer needed · Esc to return" if asked else "working" if self._runtime.running else ""
         self.query_one(MapView).show(
             found,
-            title(found, self._runtime.model_name, outline.rides.requests, doing),
+            title(
+                found, self._runtime.model_name, self._runtime.bill.requests or outline.rides.requests, doing
+            ),
             tools_line(outline.tools) if outline.is_measured else (),
         )
         busy = _BUSY if self._between.is_busy else ""
