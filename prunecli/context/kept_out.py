@@ -4,7 +4,9 @@ A result makes the prompt longer once, by the tokens that the endpoint counts fo
 the result, so the later savings of pruning it are known better than from any estimate of its text.
 """
 
+from bisect import bisect_right
 from collections.abc import Sequence
+from operator import itemgetter
 
 from prunecli.context.counted import EntryTokens, Item, Report, fresh, reported_thinking
 from prunecli.context.exchange import Entry
@@ -23,6 +25,8 @@ class KeptOut:
         self._tokens = tokens
         self._rates: dict[int, float] = {}
         self._at: dict[int, Amount] = {}
+        self._scales: list[tuple[int, Scale]] = []
+        """The scales so far, each with the first response or change of the model that it is for."""
         self._now = NOTHING
         self._items: dict[int, Item] = {}
         """The items that something was kept out of, at the last report."""
@@ -32,8 +36,18 @@ class KeptOut:
         self._now = NOTHING
         self._items = {}
 
-    def rescaled(self, scale: Scale) -> None:
+    def scale_at(self, response: int, newest: Scale) -> Scale:
+        """Return the scale when this response came, which later ones do not change; `newest` before any."""
+        at = bisect_right(self._scales, response, key=itemgetter(0))
+        return self._scales[at - 1][1] if at else newest
+
+    def _use(self, at: int, scale: Scale) -> None:
+        if not self._scales or self._scales[-1][1].weight(1, 0, 1) != scale.weight(1, 0, 1):
+            self._scales.append((at, scale))
+
+    def rescaled(self, at: int, scale: Scale) -> None:
         """Switch to a model that counts in another way."""
+        self._use(at, scale)
         for item in self._items.values():
             item.kept = None
         self._now = total(self._kept(item, scale) for item in self._items.values())
@@ -50,6 +64,7 @@ class KeptOut:
 
     def reported(self, report: Report, grown: int | None, scale: Scale) -> None:
         """Record a report. `grown` is the growth of the prompt since the previous report, None if unknown."""
+        self._use(report.response, scale)
         if grown is not None:
             self._measure(report.changes, grown, scale)
         for then, now in report.changes:

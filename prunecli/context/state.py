@@ -21,7 +21,7 @@ from prunecli.context.exchange import (
 )
 from prunecli.context.lineage import Lineage
 from prunecli.context.memo import Memo
-from prunecli.context.placing import known, refile, replaced, with_summary, words_behind, words_left
+from prunecli.context.placing import last_use, refile, replaced, with_summary, words_behind, words_left
 from prunecli.context.prune_history import PruneHistory
 from prunecli.context.shown import shown
 from prunecli.context.taking_back import take_back
@@ -121,8 +121,7 @@ class Context:
 
     def dropped(self, exchange: Exchange) -> bool:
         """Return whether the exchange is currently left out."""
-        stack = self._edits.get(exchange.seq)
-        return stack is not None and any(edit.kind == "drop" for _, edit in stack)
+        return any(edit.kind == "drop" for _, edit in self._edits.get(exchange.seq, ()))
 
     def text_edit(self, seq: int) -> Edit | None:
         """Return the newest clear, trim or repair that replaces this entry's text."""
@@ -220,14 +219,12 @@ class Context:
         self.prune_history.after(record, self)
 
     def _rewind(self, seq: int, to_seq: int) -> None:
-        reader, lineage = self.thoughts.reader, self._lineage.rewind(seq, to_seq)
-        model, latest, self.last_response = self.requested, self.last_response, None
+        reader, before = self.thoughts.reader, (self.requested, self.last_response)
         self._clear()
-        for earlier in lineage:
+        for earlier in self._lineage.rewind(seq, to_seq):
             self._fold(earlier)
         self.counts.rewound()
-        if self.requested == model and self.wire.ends_within(known(self)):
-            self.last_response = latest  # the other branch read this one's prefix until then
+        self.last_response = last_use(self, *before)
         self.thoughts.back(reader)
         self.unseen.update(seq)
 

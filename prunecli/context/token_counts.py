@@ -4,10 +4,8 @@ All displayed figures are based on these sums. Each changed item is counted agai
 that folding a long log needs no tokenizer. Results of prunecli's own sessions have their count in the log.
 """
 
-from bisect import bisect_right
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from operator import itemgetter
 
 from prunecli.context.clearing import NO_CLEARING, Clearing, shares, sum_of
 from prunecli.context.counted import (
@@ -36,8 +34,6 @@ class TokenCounts(EntryTokens):
         self._kept_out = KeptOut(self)
         self._news: list[Report | int | tuple[float, int] | None] = []
         self._scale = Scale.of(self.factor, self._preamble_raw)
-        self._past: list[tuple[int, Scale]] = []
-        """The scales so far, by the first response or change of the model that they were used for."""
         self._model_at = -1
         self._items: dict[int, Item] = {}
         self._since_sent: dict[int, Item | None] = {}
@@ -175,8 +171,7 @@ class TokenCounts(EntryTokens):
                     self._scale, self._prompt = self._scale.for_preamble(preamble), 0
                 case (float(factor), int(at)):
                     self._scale, self._prompt, self._model_at = self._scale.for_model(factor), 0, at
-                    self._past.append((at, self._scale))
-                    self._kept_out.rescaled(self._scale)
+                    self._kept_out.rescaled(at, self._scale)
                 case Report(prompt=0):
                     self._kept_out.attempted(news, self._scale)
                 case Report():
@@ -199,8 +194,6 @@ class TokenCounts(EntryTokens):
         if grown is not None and all(now is not None and now.grew_from(then) for then, now in changes):
             self._scale = self._scale.grew(grown, moved)
         self._kept_out.reported(report, grown, self._scale)
-        if not self._past or self._past[-1][1].weight(1, 0, 1) != self._scale.weight(1, 0, 1):
-            self._past.append((report.response, self._scale))
         self._reported, self._prompt, self._shown = self._reported.plus(moved), prompt, None
         if report.response >= self._model_at:  # not by another model
             self._scale = self._scale.reported(prompt, self._reported)
@@ -288,14 +281,7 @@ class TokenCounts(EntryTokens):
 
     def told_at(self, raw: int, response: int) -> int:
         """Return the raw tokens of a text as the endpoint counted them in the request of this response."""
-        return round(self._scale_at(response).weight(raw, 0, 0))
-
-    def _scale_at(self, response: int) -> Scale:
-        """Return the scale when this response came, which later ones do not change."""
-        scale = self.scale
-        return (
-            self._past[at - 1][1] if (at := bisect_right(self._past, response, key=itemgetter(0))) else scale
-        )
+        return round(self._kept_out.scale_at(response, self.scale).weight(raw, 0, 0))
 
     def shown_amount(self, entry: Entry, edit: Edit | None = None) -> Amount:
         """Return the tokens of an entry under an edit or as is, without thinking that the model does not see."""
@@ -303,9 +289,9 @@ class TokenCounts(EntryTokens):
         return self.amount(entry, edit, silent=item is not None and item.silent)
 
     def kept_out(self, response: int, thinking: Amount = NOTHING) -> int:
-        """Return the tokens that prunes kept out of the request of this response, as the endpoint counted them then:
-        answers without their thinking, and this thinking."""
-        return round(self._scale_at(response).weight(*self._kept_out.at(response).plus(thinking)))
+        """Return the tokens kept out of the request of this response, with this thinking, as counted then."""
+        scale = self._kept_out.scale_at(response, self.scale)
+        return round(scale.weight(*self._kept_out.at(response).plus(thinking)))
 
     @property
     def scanned(self) -> Amount:

@@ -7,7 +7,7 @@ pruning. The part of it that comes from writing to the cache what would otherwis
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple, TypeAlias
 
 from prunecli.context.clearing import clearing_of
@@ -131,49 +131,33 @@ def paid(
         if not isinstance(event, _RESPONSES) or not event.usage.prompt_tokens:
             live.take(record)
             continue
-        if (kind := _kind(event)) == "task":  # not a request of this session
-            cost = price(event.model, event.usage)
-            found.append(Paid(record.seq, record.timestamp, event.model, event.usage, cost, kind="task"))
+        one, usage = _billed(record, event, price), event.usage
+        if one.kind == "task":  # not a request of this session
+            found.append(one)
             continue
         sums, asked, prunes = sent or _Sent(*live.asks(record.timestamp))
-        if isinstance(event, AssistantMessage):
-            cleared = clearing_of(event.applied_edits).tokens
-        elif isinstance(event, CompactionApplied):
-            cleared = 0
-        own = kind != "summary"
+        if not isinstance(event, AttemptBilled):
+            cleared = clearing_of(getattr(event, "applied_edits", None)).tokens
+        own, asked = one.kind != "summary", asked._replace(edits=(asked.edits[0], cleared))
         held, fresh, again, again_fresh = (told(raw, record.seq) * own for raw in sums)
         out = own * (max(0, withheld(record.seq)) + cleared) + held
-        asked = asked._replace(edits=(asked.edits[0], cleared))
-        start, usage = asked.cached(event.model, ttl_ms), event.usage
-        read = usage.cache_read_input_tokens or 0
-        found.append(
-            Paid(
-                record.seq,
-                record.timestamp,
-                event.model,
-                event.usage,
-                price(event.model, event.usage),
-                out,
-                read_without_prunes(start, asked, read, ttl_ms),
-                prunes,
-                kind,
-                cleared,
-                record.seq in extra,
-                fresh,
-                again,
-                again_fresh,
-                is_partial=kind in ("cut", "stopped") or getattr(event, "stop_reason", "") == "interrupted",
-            )
+        start = asked.cached(one.model, ttl_ms)
+        one = replace(
+            one,
+            withheld=out,
+            known=read_without_prunes(start, asked, usage.cache_read_input_tokens or 0, ttl_ms),
+            prunes=prunes,
+            cleared=cleared,
+            extra=record.seq in extra,
+            fresh=fresh,
+            again=again,
+            again_fresh=again_fresh,
         )
+        found.append(one)
         if own:
-            stored = (
-                usage.prompt_tokens - usage.input_tokens
-            )  # what is neither read nor written stays uncached
-            tokens = stored + out, stored, read
-            asked = live.branch.answered(asked, event.model, tokens, record.timestamp, start)
-        sent = (
-            _Sent(sums._replace(fresh=0, again_fresh=0), asked, ()) if kind == "cut" else None
-        )  # sent again
+            asked = live.branch.answered(asked, one.model, usage, out, record.timestamp, start)
+        again_sent = _Sent(sums._replace(fresh=0, again_fresh=0), asked, ())
+        sent = again_sent if one.kind == "cut" else None
         live.take(record)
     return found
 
@@ -184,6 +168,17 @@ class _Sent(NamedTuple):
     sums: Sums
     asked: Asked
     prunes: tuple[int, ...]
+
+
+def _billed(
+    record: Record, event: AssistantMessage | AttemptBilled | CompactionApplied, price: Price
+) -> Paid:
+    """Return a response with its price."""
+    cost, kind = price(event.model, event.usage), _kind(event)
+    is_partial = kind in ("cut", "stopped") or getattr(event, "stop_reason", "") == "interrupted"
+    return Paid(
+        record.seq, record.timestamp, event.model, event.usage, cost, kind=kind, is_partial=is_partial
+    )
 
 
 def _kind(event: AssistantMessage | AttemptBilled | CompactionApplied) -> Kind:

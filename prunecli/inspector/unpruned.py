@@ -16,7 +16,7 @@ from prunecli.model.events import (
     ToolResult,
     UserMessage,
 )
-from prunecli.model.messages import Json, Text, plain_text
+from prunecli.model.messages import Json, Text, Usage, plain_text
 from prunecli.model.requests import PREAMBLE
 from prunecli.model.searches import SEARCHES
 
@@ -149,16 +149,16 @@ class Branch:
         return Asked((self._preamble, self._chain[-1]), self._starts[-1], at, edits)
 
     def answered(
-        self, asked: Asked, model: str, tokens: tuple[int, int, int], at: int, start: Prefix | None
+        self, asked: Asked, model: str, usage: Usage, withheld: int, at: int, start: Prefix | None
     ) -> Asked:
         """Record a response: its content is cached from now on. Return the same request, to be sent again.
 
-        `tokens`: its cached size without prunes and as reported, and the tokens read from the cache. `start`
-        is the prefix that would have been cached.
+        `withheld`: the tokens kept out of the request. `start`: the prefix that would have been cached.
         """
-        (whole, prompt, read), before = tokens, asked.starts.get(model)
+        stored, read = usage.prompt_tokens - usage.input_tokens, usage.cache_read_input_tokens or 0
+        before = asked.starts.get(model)
         did_read = before is not None and read >= _SAME * before.prompt
-        prefix = Prefix(whole, prompt, asked.edits, at, at, before, before is start, did_read)
+        prefix = Prefix(stored + withheld, stored, asked.edits, at, at, before, before is start, did_read)
         self._ends.setdefault(asked.end, {})[model] = prefix
         starts = {**asked.starts, model: prefix}
         if (self._preamble, self._chain[-1]) == asked.end:

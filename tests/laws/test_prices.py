@@ -269,7 +269,9 @@ def talks(draw: st.DrawFn) -> list[Record]:
 def over_talks(examples: int, *, acts: bool = False) -> None:
     found: list[Books] = []
 
-    @given(talks(), st.sampled_from(MODELS), st.sampled_from(list(TTLS)), st.integers(0, 99), st.booleans())
+    models = [(one, 1.4) for one in OTHERS] if acts else MODELS
+
+    @given(talks(), st.sampled_from(models), st.sampled_from(list(TTLS)), st.integers(0, 99), st.booleans())
     @settings(
         max_examples=examples,
         deadline=None,
