@@ -20,20 +20,29 @@ from prunecli.model.messages import Json, Text, Usage, plain_text
 from prunecli.model.requests import PREAMBLE
 from prunecli.model.searches import SEARCHES
 
+_NEVER = -(1 << 62)
 _SAME = 0.98
 """Reports of the same prefix differ by less than this factor."""
+
+
+class End(NamedTuple):
+    """A place in the tree of branches: the preamble, and a hash of the records up to it."""
+
+    preamble: int
+    chain: int
 
 
 @dataclass(slots=True, eq=False)
 class Prefix:
     """A request that later ones may start with.
 
-    `tokens` and `prompt`: its cached size without prunes and as reported. `edits` identifies the edits in effect, and
-    how much the endpoint cleared. `used`: the last response to a request that would have read or stored it without
-    prunes; `seen`: to one that did. `before` is the newest earlier prefix of the same model; `would_read` and
-    `did_read` tell whether this request read it, without prunes and as it was.
+    `end`: where it ends. `tokens` and `prompt`: its cached size without prunes and as reported. `edits` identifies
+    the edits in effect, and how much the endpoint cleared. `used`: the last response to a request that would have
+    read or stored it without prunes; `seen`: to one that did. `before` is the newest earlier prefix of the same
+    model; `would_read` and `did_read` tell whether this request read it, without prunes and as it was.
     """
 
+    end: End
     tokens: int
     prompt: int
     edits: tuple[int, int]
@@ -63,7 +72,7 @@ class Prefix:
 class Asked(NamedTuple):
     """A request about to be answered: where it ends, what it starts with by model, its time, its edits."""
 
-    end: tuple[int, int]
+    end: End
     starts: Mapping[str, Prefix]
     at: int
     edits: tuple[int, int]
@@ -97,12 +106,12 @@ class Branch:
     def __init__(self) -> None:
         self._preamble = 0
         self._settings: dict[str, int] = {}
-        self._ends: dict[tuple[int, int], dict[str, Prefix]] = {}
+        self._ends: dict[End, dict[str, Prefix]] = {}
         self._seqs: list[int] = []
         self._chain = [0]
         """Hashes of the branch: at the start, then after each of `_seqs`."""
         self._starts: list[Mapping[str, Prefix]] = [{}]
-        """The longest prefix of each model that the branch starts with, at the same places."""
+        """The longest prefix of each model that the branch starts with, the last one last, at the same places."""
 
     def clear(self) -> None:
         """Start again for a rewind."""
@@ -141,12 +150,12 @@ class Branch:
         self._starts.append(self._started(self._chain[-1]))
 
     def _started(self, chain: int) -> Mapping[str, Prefix]:
-        found = self._ends.get((self._preamble, chain))
-        return {**self._starts[-1], **found} if found else self._starts[-1]
+        found = self._ends.get(End(self._preamble, chain))
+        return _newest_last(self._starts[-1], found) if found else self._starts[-1]
 
     def asks(self, at: int, edits: tuple[int, int]) -> Asked:
         """Return a request with the content of the branch."""
-        return Asked((self._preamble, self._chain[-1]), self._starts[-1], at, edits)
+        return Asked(End(self._preamble, self._chain[-1]), self._starts[-1], at, edits)
 
     def answered(
         self, asked: Asked, model: str, usage: Usage, withheld: int, at: int, start: Prefix | None
@@ -156,11 +165,31 @@ class Branch:
         `withheld`: the tokens kept out of the request. `start`: the prefix that would have been cached.
         """
         stored, read = usage.prompt_tokens - usage.input_tokens, usage.cache_read_input_tokens or 0
-        before = asked.starts.get(model)
+        before = self._before(asked, model, at, start)
         did_read = before is not None and read >= _SAME * before.prompt
-        prefix = Prefix(stored + withheld, stored, asked.edits, at, at, before, before is start, did_read)
+        prefix = Prefix(
+            asked.end, stored + withheld, stored, asked.edits, at, at, before, before is start, did_read
+        )
         self._ends.setdefault(asked.end, {})[model] = prefix
-        starts = {**asked.starts, model: prefix}
-        if (self._preamble, self._chain[-1]) == asked.end:
+        starts = _newest_last(asked.starts, {model: prefix})
+        if End(self._preamble, self._chain[-1]) == asked.end:
             self._starts[-1] = starts
         return asked._replace(starts=starts, at=at)
+
+    def _before(self, asked: Asked, model: str, at: int, start: Prefix | None) -> Prefix | None:
+        """Return the newest prefix of a request. If it is another model's, this model has stored it now, since each
+        request has a breakpoint at the end of the one before."""
+        own = asked.starts.get(model)
+        last = next(reversed([*asked.starts.values()]), None)
+        if last is None or last is own or last.end == asked.end:
+            return own
+        seen = at if last.edits == asked.edits else _NEVER
+        stored = Prefix(
+            last.end, last.tokens, last.prompt, last.edits, at, seen, own, own is start, did_read=False
+        )
+        self._ends[last.end][model] = stored
+        return stored
+
+
+def _newest_last(starts: Mapping[str, Prefix], found: Mapping[str, Prefix]) -> Mapping[str, Prefix]:
+    return {**{model: one for model, one in starts.items() if model not in found}, **found}
