@@ -38,7 +38,7 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect_]:
     responses = payments(runtime.session, choices)
     if not responses:
         return [Say("No cost yet: no request has been answered.")]
-    found = list(effects(responses, choices.known_price, choices.ttl_ms))
+    found = list(effects(responses, choices.known_price))
     bill = turns(runtime.session.records, responses, found)
     entries: list[_Entry] = list(zip(responses, found, strict=True))
     zone = runtime.setup.zone

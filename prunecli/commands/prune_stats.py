@@ -8,9 +8,10 @@ from prunecli.context.ledger import Ledger
 from prunecli.context.lineage import branch
 from prunecli.context.prune_history import PruneStats
 from prunecli.figures import counted, money, share, short
-from prunecli.inspector.spending import Pruning
+from prunecli.inspector.spending import Pruning, rewrites
 from prunecli.model.events import PrunApplied
 from prunecli.runtime import Runtime
+from prunecli.runtime.balance import payments
 
 ALIASES = ("stats",)
 
@@ -37,8 +38,11 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     """Show tokens scanned, pruned and protected, and each prune with its cost and re-reads."""
     status = runtime.status()
     ledger, bill = status.ledger, status.bill
-    tracked = list(runtime.session.context.prune_history.rows.values())
-    costs = [row.cache_cost(runtime.choices.price, runtime.policy.market.ttl_ms) for row in tracked]
+    history = runtime.session.context.prune_history
+    tracked = list(history.rows.values())
+    price, ttl_ms = runtime.choices.price, runtime.choices.ttl_ms
+    known = rewrites(payments(runtime.session, runtime.choices), history.rows, price) if tracked else {}
+    costs = [known.get(row.seq) or row.cache_cost(price, ttl_ms) for row in tracked]
     mark = "~" if status.estimated else ""
     used = f", {mark}{share(ledger.context_tokens / ledger.window)}" if ledger.window else ""
     protected, _, where = ledger.protected_words.partition(" ")
@@ -53,14 +57,12 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
         f"cache      {share(bill.hit_share):>8} of prompt tokens read from it",
         f"cost       {money(bill.cost):>8} in {counted(bill.requests, 'request')}",
     ]
-    summary += _balance(runtime.balance.now, len(runtime.session.context.prune_history.fetches))
+    balance = runtime.balance.now
+    summary += _balance(balance, len(history.fetches))
     if not tracked:
         return [Say("\n".join(summary) + "\nno prunes yet")]
     again = sum(len(row.rereads) for row in tracked)
-    summary.append(
-        f"rewritten  {short(sum(tokens for tokens, _ in costs)):>8} tokens by cache breaks, "
-        f"{money(sum(usd for _, usd in costs))}"
-    )
+    summary.append(f"rewritten  {short(balance.rewritten):>8} tokens to the prompt cache")
     summary.append(f"re-reads   {again:>8} of pruned content")
     ended = _ended(runtime)
     rows = tuple(
@@ -95,7 +97,7 @@ def _balance(found: Pruning, fetches: int) -> list[str]:
         return []
     lines = (
         ("saved", found.saved, f"by keeping {short(found.withheld)} tokens out of requests"),
-        ("paid", found.cost, "by requests that had to write the cache again"),
+        ("paid", found.cost, "for rewriting tokens to the prompt cache"),
         ("regret", found.regret, f"for fetching {fetches} result{'s' * (fetches != 1)} again"),
     )
     rows = [f"{name:<10} {money(usd):>8} {words}" for name, usd, words in lines]

@@ -24,7 +24,6 @@ class Bill:
     cache_read: int = 0
     cache_write: int = 0
     cost: float = 0.0
-    last_at: int = 0
     model: str = ""
     model_read: int = 0
     model_prompt: int = 0
@@ -37,13 +36,7 @@ class Bill:
         if not isinstance(event, _BILLED) or not event.usage.prompt_tokens:
             return self
         usage = event.usage
-        if (
-            isinstance(event, AttemptBilled) and event.reason == "task"
-        ):  # says nothing about this session's cache
-            own = replace(self, last_at=0, model="").after(
-                replace(record, event=replace(event, reason="cut")), price
-            )
-            return replace(own, last_at=self.last_at, model=self.model)
+        is_own = self.model != "" and getattr(event, "reason", "") != "task"  # a task has a cache of its own
         return replace(
             self,
             requests=self.requests + 1,
@@ -52,9 +45,8 @@ class Bill:
             cache_read=self.cache_read + (usage.cache_read_input_tokens or 0),
             cache_write=self.cache_write + (usage.cache_creation_input_tokens or 0),
             cost=self.cost + price(event.model, usage),
-            last_at=record.timestamp,
-            model_read=self.model_read + (self.model != "") * (usage.cache_read_input_tokens or 0),
-            model_prompt=self.model_prompt + (self.model != "") * usage.prompt_tokens,
+            model_read=self.model_read + is_own * (usage.cache_read_input_tokens or 0),
+            model_prompt=self.model_prompt + is_own * usage.prompt_tokens,
         )
 
     @property

@@ -6,6 +6,7 @@ from typing import Protocol
 
 from prunecli.context.exchange import Entry, Exchange
 from prunecli.context.token_counts import TokenCounts
+from prunecli.context.wire import Wire
 from prunecli.model.edits import Edit
 from prunecli.model.events import Record
 
@@ -23,6 +24,8 @@ class Fold(Protocol):
     counts: TokenCounts
     last_response: int | None
     last_model: str
+    requested: str
+    wire: Wire
     caches: bool
 
     def dropped(self, exchange: Exchange) -> bool:

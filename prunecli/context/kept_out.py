@@ -4,7 +4,9 @@ A result makes the prompt longer once, by the tokens that the endpoint counts fo
 the result, so the later savings of pruning it are known better than from any estimate of its text.
 """
 
+from bisect import bisect_right
 from collections.abc import Sequence
+from operator import itemgetter
 
 from prunecli.context.counted import EntryTokens, Item, Report, fresh, reported_thinking
 from prunecli.context.exchange import Entry
@@ -23,11 +25,32 @@ class KeptOut:
         self._tokens = tokens
         self._rates: dict[int, float] = {}
         self._at: dict[int, Amount] = {}
+        self._scales: list[tuple[int, Scale]] = []
+        """The scales so far, each with the first response or change of the model that it is for."""
         self._now = NOTHING
+        self._items: dict[int, Item] = {}
+        """The items that something was kept out of, at the last report."""
 
     def clear(self) -> None:
         """Switch to another branch."""
         self._now = NOTHING
+        self._items = {}
+
+    def scale_at(self, response: int, newest: Scale) -> Scale:
+        """Return the scale when this response came, which later ones do not change; `newest` before any."""
+        at = bisect_right(self._scales, response, key=itemgetter(0))
+        return self._scales[at - 1][1] if at else newest
+
+    def _use(self, at: int, scale: Scale) -> None:
+        if not self._scales or self._scales[-1][1].weight(1, 0, 1) != scale.weight(1, 0, 1):
+            self._scales.append((at, scale))
+
+    def rescaled(self, at: int, scale: Scale) -> None:
+        """Switch to a model that counts in another way."""
+        self._use(at, scale)
+        for item in self._items.values():
+            item.kept = None
+        self._now = total(self._kept(item, scale) for item in self._items.values())
 
     def at(self, response: int) -> Amount:
         """Return the tokens that prunes kept out of the request of this response."""
@@ -41,12 +64,17 @@ class KeptOut:
 
     def reported(self, report: Report, grown: int | None, scale: Scale) -> None:
         """Record a report. `grown` is the growth of the prompt since the previous report, None if unknown."""
+        self._use(report.response, scale)
         if grown is not None:
             self._measure(report.changes, grown, scale)
         for then, now in report.changes:
             before, after = self._kept(then, scale), self._kept(now, scale)
             if before is not after:
                 self._now = self._now.plus(after).minus(before)
+            if now is not None and after is not NOTHING:
+                self._items[now.head.seq] = now
+            elif then is not None:
+                self._items.pop(then.head.seq, None)
         if self._now != NOTHING:
             self._at.setdefault(report.response, self._now)
 
@@ -80,8 +108,8 @@ class KeptOut:
         return self._whole(part, scale) if part.prunable else self._tokens.amount(part, silent=item.silent)
 
     def _whole(self, part: Entry, scale: Scale) -> Amount:
-        """Return the amount of an entry without edits, in the endpoint's tokens if they were measured."""
-        amount = self._tokens.amount(part)
+        """Return the amount of an entry without edits or thinking, in the endpoint's tokens if they were measured."""
+        amount = self._tokens.amount(part, silent=part.kind == "assistant")
         if (rate := self._rates.get(part.seq)) is None:
             return amount
         return Amount(exact=round(rate * (scale.factor * amount.raw + amount.exact)))

@@ -21,7 +21,7 @@ from prunecli.context.exchange import (
 )
 from prunecli.context.lineage import Lineage
 from prunecli.context.memo import Memo
-from prunecli.context.placing import refile, replaced, with_summary, words_behind, words_left
+from prunecli.context.placing import last_use, refile, replaced, with_summary, words_behind, words_left
 from prunecli.context.prune_history import PruneHistory
 from prunecli.context.shown import shown
 from prunecli.context.taking_back import take_back
@@ -120,8 +120,7 @@ class Context:
 
     def dropped(self, exchange: Exchange) -> bool:
         """Return whether the exchange is currently left out."""
-        stack = self._edits.get(exchange.seq)
-        return stack is not None and any(edit.kind == "drop" for _, edit in stack)
+        return any(edit.kind == "drop" for _, edit in self._edits.get(exchange.seq, ()))
 
     def text_edit(self, seq: int) -> Edit | None:
         """Return the newest clear, trim or repair that replaces this entry's text."""
@@ -170,7 +169,7 @@ class Context:
 
     def withheld_from(self, response: int) -> int:
         """Return the tokens that prunes kept out of the request of this response, with the thinking they cost."""
-        return self.counts.kept_out(response) + self.unseen.cost_to(response)
+        return self.counts.kept_out(response, self.unseen.cost_to(response))
 
     def live_pruns(self) -> list[Record]:
         """Return the PrunApplied records with an edit of something that is not compacted, oldest first."""
@@ -220,11 +219,12 @@ class Context:
         self.prune_history.after(record, self)
 
     def _rewind(self, seq: int, to_seq: int) -> None:
-        reader, lineage = self.thoughts.reader, self._lineage.rewind(seq, to_seq)
+        reader, before = self.thoughts.reader, (self.requested, self.last_response)
         self._clear()
-        for earlier in lineage:
+        for earlier in self._lineage.rewind(seq, to_seq):
             self._fold(earlier)
         self.counts.rewound()
+        self.last_response = last_use(self, *before)
         self.thoughts.back(reader)
         self.unseen.update(seq)
 

@@ -206,6 +206,12 @@ class Thoughts:
 
     # Reading -------------------------------------------------------------------------------------------------
 
+    def can_read(self, answer: Entry) -> bool:
+        """Return whether the model of the next request can read an answer's thinking, if it fits."""
+        event = answer.event
+        writer = event.model if isinstance(event, AssistantMessage) else ""
+        return may_read(self.reader, writer) and answer.seq not in self._foreign
+
     def stale(self) -> tuple[int, ...]:
         """Return the answers whose thinking is sent and no longer fits, oldest first."""
         return self._fitting().stale

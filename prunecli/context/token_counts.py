@@ -20,9 +20,6 @@ from prunecli.context.tokens import NOTHING, Amount, Scale, TokenCounter, from_b
 from prunecli.model.edits import Edit
 from prunecli.model.requests import Preamble
 
-_NEWEST = 1 << 62
-"""A position after every response."""
-
 
 class TokenCounts(EntryTokens):
     """The sums over the items in the next request, and over the content withheld from it.
@@ -37,7 +34,7 @@ class TokenCounts(EntryTokens):
         self._kept_out = KeptOut(self)
         self._news: list[Report | int | tuple[float, int] | None] = []
         self._scale = Scale.of(self.factor, self._preamble_raw)
-        self._past: list[tuple[int, Scale]] = []
+        self._model_at = -1
         self._items: dict[int, Item] = {}
         self._since_sent: dict[int, Item | None] = {}
         self._left: dict[int, Item] | None = None
@@ -173,8 +170,8 @@ class TokenCounts(EntryTokens):
                 case int(preamble):
                     self._scale, self._prompt = self._scale.for_preamble(preamble), 0
                 case (float(factor), int(at)):
-                    self._past.append((at, self._scale))
-                    self._scale, self._prompt = self._scale.for_model(factor), 0
+                    self._scale, self._prompt, self._model_at = self._scale.for_model(factor), 0, at
+                    self._kept_out.rescaled(at, self._scale)
                 case Report(prompt=0):
                     self._kept_out.attempted(news, self._scale)
                 case Report():
@@ -198,7 +195,7 @@ class TokenCounts(EntryTokens):
             self._scale = self._scale.grew(grown, moved)
         self._kept_out.reported(report, grown, self._scale)
         self._reported, self._prompt, self._shown = self._reported.plus(moved), prompt, None
-        if not (self._past and report.response < self._past[-1][0]):  # not by another model
+        if report.response >= self._model_at:  # not by another model
             self._scale = self._scale.reported(prompt, self._reported)
 
     def _moved(self, then: Item | None, now: Item | None) -> Amount:
@@ -278,23 +275,23 @@ class TokenCounts(EntryTokens):
             return None
         return self.scale.tokens(*self.amount(entry))
 
-    def told_raw(self, raw: int, response: int = _NEWEST) -> int:
-        """Return the raw tokens of a text as the endpoint counts them now, or as it counted them at a response."""
-        return self._scale_at(response).tokens(raw)
+    def told_raw(self, raw: int) -> int:
+        """Return the raw tokens of a text as the endpoint counts them now."""
+        return self.scale.tokens(raw)
 
-    def _scale_at(self, response: int) -> Scale:
-        """Return the scale for the model that gave this response."""
-        scale = self.scale
-        return next((past for until, past in self._past if response < until), scale)
+    def told_at(self, raw: int, response: int) -> int:
+        """Return the raw tokens of a text as the endpoint counted them in the request of this response."""
+        return round(self._kept_out.scale_at(response, self.scale).weight(raw, 0, 0))
 
     def shown_amount(self, entry: Entry, edit: Edit | None = None) -> Amount:
         """Return the tokens of an entry under an edit or as is, without thinking that the model does not see."""
         item = self._items.get(entry.seq)
         return self.amount(entry, edit, silent=item is not None and item.silent)
 
-    def kept_out(self, response: int) -> int:
-        """Return the tokens that prunes kept out of the request of this response, as the endpoint counts them."""
-        return round(self._scale_at(response).weight(*self._kept_out.at(response)))
+    def kept_out(self, response: int, thinking: Amount = NOTHING) -> int:
+        """Return the tokens kept out of the request of this response, with this thinking, as counted then."""
+        scale = self._kept_out.scale_at(response, self.scale)
+        return round(scale.weight(*self._kept_out.at(response).plus(thinking)))
 
     @property
     def scanned(self) -> Amount:

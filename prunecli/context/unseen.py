@@ -5,13 +5,13 @@ reports are stored for the whole session, so that the user is notified of each b
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from prunecli.context.exchange import Entry
 from prunecli.context.thoughts import left_out_by
-from prunecli.context.tokens import total
+from prunecli.context.tokens import Amount, total
 from prunecli.figures import short
 from prunecli.model.events import (
     AssistantMessage,
@@ -70,11 +70,11 @@ class Unseen:
     def __init__(self, context: "Context") -> None:
         self._context = context
         self._known: dict[int, tuple[str, Entry]] = {}
-        self._at_response: dict[int, frozenset[int]] = {}
-        self._stripped: set[int] = set()
+        self._at_response: dict[int, tuple[Entry, ...]] = {}
+        self._edited: set[int] = set()
         self._places: tuple[tuple[int, ...], ...] | None = None
         self._is_asked = False
-        self._lacking = _NONE
+        self._lacking: tuple[Entry, ...] = ()
         self.moved: list[int] = []
         self.losses: tuple[Loss, ...] = ()
         self.clear()
@@ -121,10 +121,9 @@ class Unseen:
         """Return all thinking that edits cost in this session, each block once, even if it came back."""
         return self.sum([entry for reason, entry in self._known.values() if reason == EDITED])
 
-    def cost_to(self, response: int) -> int:
-        """Return the tokens of thinking that edits kept out of the request of this response."""
-        known = (self._known.get(seq) for seq in self._at_response.get(response, ()))
-        return self.sum([one[1] for one in known if one is not None and one[0] == EDITED]).tokens
+    def cost_to(self, response: int) -> Amount:
+        """Return the thinking that edits kept out of the request of this response."""
+        return total(map(self._context.counts.thinking, self._at_response.get(response, ())))
 
     def sum(self, answers: list[Entry]) -> ThinkingSum:
         """Return the thinking of these answers."""
@@ -163,13 +162,13 @@ class Unseen:
         self.update(record.seq - 1)
         thoughts.requested(record.seq)
         self._places, self._is_asked = None, True
-        self._lacking = self._hidden()
+        self._lacking = self._kept_out()
 
     def beside(self, record: Record) -> None:
         """Handle a record outside the branches, such as one that the last request was billed without an answer."""
         if isinstance(record.event, AttemptBilled):
             self._context.counts.attempted(record.seq)
-            self._without(record.seq, self._lacking)
+            self._at_response[record.seq] = self._lacking
 
     def reported(self, record: Record, event: AssistantMessage) -> None:
         """Handle a response about to be folded. Its report concerns its own request."""
@@ -189,17 +188,24 @@ class Unseen:
         )
         self._known |= {seq: (reason, context.entries[seq]) for seq, reason in new.items()}
         self._places, self._is_asked = None, False
-        self._without(record.seq, self._hidden())
+        others = {seq for seq, reason in found.items() if reason != EDITED}
+        self._at_response.setdefault(record.seq, self._kept_out(others))
 
-    def _hidden(self) -> frozenset[int]:
-        """Return the answers whose thinking the model does not see, and those that an edit leaves out."""
-        entries = self._context.entries
-        stripped = [seq for seq in self._stripped if seq in entries and self.lacks(seq)]
-        return self.dropped.union(stripped) if stripped else self.dropped
+    def _kept_out(self, others: Container[int] = _NONE) -> tuple[Entry, ...]:
+        """Return the answers whose thinking the model would see without edits, except these others."""
+        context = self._context
+        if not self.dropped and not self._edited:
+            return ()
+        found = self.dropped.union(seq for seq in self._edited if self._is_out(seq))
+        entries = (context.entries[seq] for seq in found - self._behind_summary if seq not in others)
+        return tuple(one for one in entries if context.thoughts.can_read(one))
 
-    def _without(self, response: int, answers: frozenset[int]) -> None:
-        if left := answers - self._behind_summary:
-            self._at_response.setdefault(response, left)
+    def _is_out(self, seq: int) -> bool:
+        """Return whether an edit leaves out an answer, or only its thinking."""
+        entry = self._context.entries.get(seq)
+        if entry is None or seq < self._context.boundary or not self._context.is_shown(seq):
+            return False
+        return self.lacks(seq) or (entry.exchange is not None and self._context.dropped(entry.exchange))
 
     def _entries(self, dropped: Mapping[int, str], reason: str) -> list[Entry]:
         return [self._context.entries[seq] for seq, one in dropped.items() if one == reason]
@@ -228,9 +234,11 @@ class Unseen:
         if isinstance(record.event, PrunApplied):
             for edit in record.event.edits:
                 entry = self._context.entries.get(edit.seq)
+                if edit.kind in ("drop", "repair") and entry is not None and entry.exchange:
+                    self._edited.add(edit.seq)
                 if edit.kind == "strip" and entry is not None and _is_answer(entry.event):
                     self._known.setdefault(edit.seq, (self._reason(edit.seq, EDITED), entry))
-                    self._stripped.add(edit.seq)
+                    self._edited.add(edit.seq)
                     self._flip(edit.seq, record.seq)
         if isinstance(record.event, PrunApplied | PrunReverted):
             for seq in self.flips:

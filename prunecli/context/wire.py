@@ -210,6 +210,10 @@ class Wire:
         self._sent = self._changed = len(self._groups)
         self._before = {}
 
+    def ends_within(self, items: int) -> bool:
+        """Return whether the last request of this branch has no more than these leading items."""
+        return 0 < self._kept <= items
+
     def answered(self, usage: Usage) -> bool:
         """Record what the endpoint read of the last request from its cache, and stored; longer prefixes were no
         longer cached. Return whether it reports this."""

@@ -1,9 +1,10 @@
-"""Follows the log for the bill: held back and fetched content in raw tokens, and the prunes in effect."""
+"""Follows the log for the bill: held back and fetched content in raw tokens, the edits in effect, and the branch."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
 
 from prunecli.context.lineage import Lineage
+from prunecli.inspector.unpruned import Asked, Branch
 from prunecli.model.events import (
     AssistantMessage,
     Attached,
@@ -12,6 +13,7 @@ from prunecli.model.events import (
     PrunReverted,
     Record,
     Rewound,
+    SettingChanged,
     ToolResult,
     UserMessage,
 )
@@ -30,49 +32,36 @@ class Sums(NamedTuple):
 class HeldBack:
     """Sums over the held-back parts of results and over fetched content.
 
-    `fetched`: raw tokens by the seq of the entry that brought them back. `rewound_to`: since the last request, the
-    session was rewound to what followed this response, -1 for none; None without a rewind.
+    `fetched`: raw tokens by the seq of the entry that brought them back.
     """
 
     def __init__(self, fetched: Mapping[int, int]) -> None:
         self._lineage = Lineage()
         self._fetched = fetched
         self._held = self._again = self._fresh = self._again_fresh = 0
-        self._edits: set[tuple[int, int]] = set()  # prune and target
-        self._moved: set[tuple[int, int]] = set()
-        self._answered = -1
-        self.rewound_to: int | None = None
+        self._edits: frozenset[tuple[int, int]] = frozenset()  # prune and target
+        self.branch = Branch()
+        self._prunes: list[int] = []
 
-    @property
-    def is_edited(self) -> bool:
-        """Whether the edits in effect are not those of the last request."""
-        return bool(self._moved)
-
-    def sent(self) -> None:
-        """Record that a request was sent."""
-        self._moved.clear()
-        self.rewound_to = None
-
-    def sums(self) -> Sums:
-        """Return the sums of a request that is sent now."""
-        found = Sums(self._held, self._fresh, self._again, self._again_fresh)
+    def asks(self, at: int) -> tuple[Sums, Asked, tuple[int, ...]]:
+        """Return the sums of a request that is sent now, the request, and the prunes since the last one."""
+        sums, prunes = Sums(self._held, self._fresh, self._again, self._again_fresh), tuple(self._prunes)
         self._fresh = self._again_fresh = 0
-        return found
+        self._prunes.clear()
+        return sums, self.branch.asks(at, (hash(self._edits), 0)), prunes
 
     def take(self, record: Record) -> None:
         """Process a record."""
         match record.event:
             case Rewound(to_seq):
-                before = self._edits ^ self._moved
                 self._held = self._again = 0
-                self._edits, self._answered = set(), -1
+                self._edits = frozenset()
+                self.branch.clear()
                 for earlier in self._lineage.rewind(record.seq, to_seq):
                     self._fold(earlier)
                 self._fresh = self._again_fresh = 0
-                self._moved = self._edits ^ before
-                self.rewound_to = min(
-                    self._answered, self._answered if self.rewound_to is None else self.rewound_to
-                )
+            case SettingChanged(key, value):
+                self.branch.set(key, value)
             case (
                 CompactionApplied()
                 | ToolResult()
@@ -82,24 +71,21 @@ class HeldBack:
                 | PrunReverted()
             ):
                 self._lineage.append(record)
-                before = (
-                    set(self._edits) if isinstance(record.event, PrunApplied | PrunReverted) else self._edits
-                )
                 self._fold(record)
-                self._moved ^= self._edits ^ before
+                if isinstance(record.event, PrunApplied | PrunReverted):
+                    self._prunes.append(record.seq)
             case _:
                 pass
 
     def _fold(self, record: Record) -> None:
+        self.branch.take(record)
         match record.event:
             case CompactionApplied():
                 self._held = self._again = 0  # the ledger counts from the boundary
-            case AssistantMessage(usage=usage):
-                self._answered = record.seq if usage.prompt_tokens else self._answered
             case PrunApplied(edits=edits):
                 self._edits |= {(record.seq, edit.seq) for edit in edits}
             case PrunReverted(seqs=seqs):
-                self._edits = {pair for pair in self._edits if not {*pair} & {*seqs}}
+                self._edits -= {pair for pair in self._edits if not {*pair}.isdisjoint(seqs)}
             case UserMessage(attached=attached):
                 self._bring(record.seq, attached)
             case ToolResult() as result:

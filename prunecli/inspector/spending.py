@@ -1,18 +1,21 @@
 """The cost of each request, and the savings and cost of pruning, from the endpoint's reports.
 
 Each request is compared with the one that would have been sent without any prune: longer by the withheld tokens, and
-with the whole previous request in the cache, if it was warm. The difference in price is the effect of pruning.
+read from the cache as far as it would have been cached then (`unpruned.py`). The difference in price is the effect of
+pruning. The part of it that comes from writing to the cache what would otherwise have been read is its cost.
 """
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple, TypeAlias
 
 from prunecli.context.clearing import clearing_of
 from prunecli.context.prune_history import Fetch, PruneStats
 from prunecli.context.state import Context
+from prunecli.context.tokens import apportioned
 from prunecli.inspector.held_back import HeldBack, Sums
+from prunecli.inspector.unpruned import Asked, read_without_prunes
 from prunecli.model.events import (
     AssistantMessage,
     AttemptBilled,
@@ -24,6 +27,8 @@ from prunecli.model.events import (
 from prunecli.model.messages import Json, Usage
 
 Kind: TypeAlias = Literal["answer"] | BilledReason
+_RESPONSES = AssistantMessage | AttemptBilled | CompactionApplied
+TTL_MS = 300_000
 Price = Callable[[str, Usage], float | None]
 """The USD cost of a model's usage; None if the price is unknown."""
 
@@ -33,9 +38,9 @@ class Paid:
     """One response, or an attempt that was billed without one; `cost` in USD, None for an unknown price.
 
     `withheld`: tokens that pruning kept out of its request, including those of results that were sent in part.
-    `edited`: other edits are in effect than in the previous request. `kept`: the tokens that a rewind since then
-    left, with those withheld, None without a rewind. `idle_ms`: time from the previous response to this request, None
-    for the first one. `kind`: an answer, a summary, or the reason why an attempt has no answer.
+    `known`: the tokens of the request that would have been read from the cache without prunes, withheld ones
+    included. `prunes`: the prunes and undos since the request before. `kind`: an answer, a summary, or the reason
+    why an attempt has no answer.
     `cleared`: the part of the withheld tokens that the endpoint cleared itself. `fresh`: the part that this request
     would have sent for the first time. `again`: tokens of its prompt that were fetched because they had been
     withheld; `again_fresh`: those for the first time. `extra`: the response did nothing but fetch such tokens.
@@ -48,8 +53,8 @@ class Paid:
     usage: Usage
     cost: float | None
     withheld: int = 0
-    edited: bool = False
-    idle_ms: int | None = None
+    known: int = 0
+    prunes: tuple[int, ...] = ()
     kind: Kind = "answer"
     cleared: int = 0
     extra: bool = False
@@ -57,16 +62,22 @@ class Paid:
     again: int = 0
     again_fresh: int = 0
     is_partial: bool = False
-    kept: int | None = None
+
+    @property
+    def rewritten(self) -> int:
+        """The tokens written to the cache that would have been read from it without prunes."""
+        read, written = self.usage.cache_read_input_tokens, self.usage.cache_creation_input_tokens or 0
+        would_read = self.known - (self.withheld - self.fresh)
+        return 0 if read is None else min(written, max(0, would_read - read))
 
 
 @dataclass(frozen=True, slots=True)
 class Pruning:
     """The effect of pruning on the bill in USD; None if a price is unknown.
 
-    `cleared`: the part of the withheld tokens that the endpoint cleared itself. `saved`: the sum over requests that
-    became cheaper. `cost`: the sum over requests that became more expensive, because `rewritten` tokens were written
-    to the cache again. `regret`: the cost of fetching withheld content again: requests for nothing else, and sending
+    `cleared`: the part of the withheld tokens that the endpoint cleared itself. `saved`: the price that the withheld
+    tokens would have had. `cost`: the price of writing `rewritten` tokens to the cache instead of reading them.
+    `regret`: the cost of fetching withheld content again: requests for nothing else, and sending
     it.
     """
 
@@ -102,86 +113,72 @@ def paid(
     withheld: Callable[[int], int] = lambda _: 0,
     told: Callable[[int, int], int] = lambda raw, _: raw,
     fetches: Sequence[Fetch] = (),
+    ttl_ms: int = TTL_MS,
 ) -> list[Paid]:
     """Return every response and every attempt with a usage, oldest first.
 
     `withheld` returns the tokens that prunes kept out of a response's request. `told` converts raw tokens of results
-    to those of a response's model. `fetches` are the results that were fetched again. Costs O(records).
+    to those of a response's model. `fetches` are the results that were fetched again. `ttl_ms` is the cache lifetime.
+    Costs O(records).
     """
-    found, extra, rows = list[Paid](), _only_fetching(fetches), dict[int, Paid]()
+    found, extra = list[Paid](), _only_fetching(fetches)
     live, cleared = HeldBack({one.seq: one.raw for one in fetches}), 0
     sent: _Sent | None = None
-    last: int | None = None
     for record in records:
-        live.take(record)
         event = record.event
         if isinstance(event, RequestSent):
-            sent = _sent(live, record, rows)
-        if not isinstance(event, AssistantMessage | AttemptBilled | CompactionApplied):
+            sent = _Sent(*live.asks(record.timestamp))
+        if not isinstance(event, _RESPONSES) or not event.usage.prompt_tokens:
+            live.take(record)
             continue
-        if not event.usage.prompt_tokens:
+        one, usage = _billed(record, event, price), event.usage
+        if one.kind == "task":  # not a request of this session
+            found.append(one)
             continue
-        if (kind := _kind(event)) == "task":  # not a request of this session
-            found.append(_of_task(record, event, price))
-            continue
-        sums, at, changed, kept = sent or _sent(live, record, rows)
-        seen = sums._replace(fresh=0, again_fresh=0)
-        sent = _Sent(seen, record.timestamp) if kind == "cut" else None  # the same request is sent again
-        if isinstance(event, AssistantMessage):
-            before, cleared = cleared, clearing_of(event.applied_edits).tokens
-            changed = changed or cleared != before
-        elif isinstance(event, CompactionApplied):
-            cleared = 0
-        own = kind != "summary"
+        sums, asked, prunes = sent or _Sent(*live.asks(record.timestamp))
+        if not isinstance(event, AttemptBilled):
+            cleared = clearing_of(getattr(event, "applied_edits", None)).tokens
+        own, asked = one.kind != "summary", asked._replace(edits=(asked.edits[0], cleared))
         held, fresh, again, again_fresh = (told(raw, record.seq) * own for raw in sums)
-        found.append(
-            Paid(
-                record.seq,
-                record.timestamp,
-                event.model,
-                event.usage,
-                price(event.model, event.usage),
-                own * (max(0, withheld(record.seq)) + cleared) + held,
-                changed,
-                None if last is None else max(0, at - last),
-                kind,
-                cleared,
-                record.seq in extra,
-                fresh,
-                again,
-                again_fresh,
-                kept=kept,
-                is_partial=kind in ("cut", "stopped") or getattr(event, "stop_reason", "") == "interrupted",
-            )
+        out = own * (max(0, withheld(record.seq)) + cleared) + held
+        start = asked.cached(one.model, ttl_ms)
+        one = replace(
+            one,
+            withheld=out,
+            known=read_without_prunes(start, asked, usage.cache_read_input_tokens or 0, ttl_ms),
+            prunes=prunes,
+            cleared=cleared,
+            extra=record.seq in extra,
+            fresh=fresh,
+            again=again,
+            again_fresh=again_fresh,
         )
-        last, rows[record.seq] = record.timestamp, found[-1]
+        found.append(one)
+        if own:
+            asked = live.branch.answered(asked, one.model, usage, out, record.timestamp, start)
+        again_sent = _Sent(sums._replace(fresh=0, again_fresh=0), asked, ())
+        sent = again_sent if one.kind == "cut" else None
+        live.take(record)
     return found
 
 
 class _Sent(NamedTuple):
-    """A request: its sums, its time, and `Paid.edited` and `Paid.kept` of its response."""
+    """A request: its sums, its place, and the prunes since the request before."""
 
     sums: Sums
-    at: int
-    edited: bool = False
-    kept: int | None = None
+    asked: Asked
+    prunes: tuple[int, ...]
 
 
-def _sent(live: HeldBack, record: Record, rows: Mapping[int, Paid]) -> _Sent:
-    kept = None
-    if live.rewound_to is not None:
-        one = rows.get(live.rewound_to)
-        kept = one.usage.prompt_tokens + one.withheld + one.usage.output_tokens if one else 0
-    request = _Sent(live.sums(), record.timestamp, live.is_edited, kept)
-    live.sent()
-    return request
-
-
-def _of_task(
+def _billed(
     record: Record, event: AssistantMessage | AttemptBilled | CompactionApplied, price: Price
 ) -> Paid:
-    cost = price(event.model, event.usage)
-    return Paid(record.seq, record.timestamp, event.model, event.usage, cost, kind="task")
+    """Return a response with its price."""
+    cost, kind = price(event.model, event.usage), _kind(event)
+    is_partial = kind in ("cut", "stopped") or getattr(event, "stop_reason", "") == "interrupted"
+    return Paid(
+        record.seq, record.timestamp, event.model, event.usage, cost, kind=kind, is_partial=is_partial
+    )
 
 
 def _kind(event: AssistantMessage | AttemptBilled | CompactionApplied) -> Kind:
@@ -207,63 +204,68 @@ class Effect(NamedTuple):
         return self.saved - self.cost - self.regret
 
 
-def effects(responses: Iterable[Paid], price: Price, ttl_ms: int) -> Iterator[Effect | None]:
-    """Yield the effect of pruning on the cost of each response; None if a price is unknown. `ttl_ms`: the cache
-    lifetime."""
-    before: Paid | None = None
+def effects(responses: Iterable[Paid], price: Price) -> Iterator[Effect | None]:
+    """Yield the effect of pruning on the cost of each response; None if a price is unknown."""
     for one in responses:
-        if one.kind == "task":
-            yield Effect()
-            continue
-        yield _effect(one, before, price, ttl_ms)
-        before = one
+        yield _effect(one, price)
 
 
-def _effect(one: Paid, before: Paid | None, price: Price, ttl_ms: int) -> Effect | None:
+def _effect(one: Paid, price: Price) -> Effect | None:
     saved = cost = regret = 0.0
-    known = True
+    is_known = True
 
     def usd(usage: Usage) -> float:
-        nonlocal known
+        nonlocal is_known
         found = price(one.model, usage)
-        known = known and found is not None
+        is_known = is_known and found is not None
         return found or 0.0
 
     sent = _prompt(one.usage)
-    if one.withheld or one.edited:
-        change = usd(_unpruned(one, before, ttl_ms)) - usd(sent)
-        saved, cost = max(0.0, change), max(0.0, -change)
+    if one.rewritten:
+        cost = usd(sent) - usd(_moved(sent, one.rewritten))
+    if one.withheld or one.rewritten:
+        saved = usd(_unpruned(one)) - usd(sent) + cost
     if one.again:
         regret += usd(sent) - usd(_without_fetched(one))
     if one.extra:
         regret += usd(Usage(0, one.usage.output_tokens, one.usage.prompt_tokens))
-    return Effect(saved, cost, regret) if known else None
+    return Effect(saved, cost, regret) if is_known else None
 
 
-def pruning(responses: Sequence[Paid], history: Iterable[PruneStats], price: Price, ttl_ms: int) -> Pruning:
-    """Return the effect of pruning on the cost of these responses.
-
-    `history`: the prunes; `ttl_ms`: the cache lifetime.
-    """
-    own = [one for one in responses if one.kind != "task"]
-    withheld, cleared = sum(one.withheld for one in own), sum(one.cleared for one in own)
-    rewritten = sum(row.cache_cost(lambda *of: price(*of) or 0.0, ttl_ms)[0] for row in history)
-    found = list(effects(responses, price, ttl_ms))
+def pruning(responses: Sequence[Paid], price: Price) -> Pruning:
+    """Return the effect of pruning on the cost of these responses."""
+    withheld, cleared = sum(one.withheld for one in responses), sum(one.cleared for one in responses)
+    rewritten = sum(one.rewritten for one in responses)
+    found = list(effects(responses, price))
     if None in found:
         return Pruning(withheld, cleared, rewritten, None, None)
     sums = [sum(one[at] for one in found if one) for at in range(3)]
     return Pruning(withheld, cleared, rewritten, sums[0], sums[1], sums[2])
 
 
-def payments_of(records: Sequence[Record], context: Context, price: Price) -> list[Paid]:
+def rewrites(
+    responses: Iterable[Paid], history: Mapping[int, PruneStats], price: Price
+) -> dict[int, tuple[int, float]]:
+    """Return the tokens written to the cache again because of each prune and undo, and their cost in USD, 0 if the
+    price is unknown. Those of several before one request share its tokens in proportion to their estimates."""
+    found: dict[int, tuple[int, float]] = {}
+    for one in responses:
+        effect = _effect(one, price) if one.rewritten else Effect()
+        weights = [history[seq].rewritten for seq in one.prunes]
+        for seq, part in zip(one.prunes, apportioned(one.rewritten, weights), strict=True):
+            found[seq] = part, (effect.cost * part / one.rewritten if effect and part else 0.0)
+    return found
+
+
+def payments_of(records: Sequence[Record], context: Context, price: Price, ttl_ms: int) -> list[Paid]:
     """Return every response of a session with a usage, oldest first; `context` is the fold of its records."""
-    return paid(records, price, context.withheld_from, context.counts.told_raw, context.prune_history.fetches)
+    fetches, told = context.prune_history.fetches, context.counts.told_at
+    return paid(records, price, context.withheld_from, told, fetches, ttl_ms)
 
 
 def balance(records: Sequence[Record], context: Context, price: Price, ttl_ms: int) -> Pruning:
     """Return the effect of pruning on the cost of a session. Takes O(records)."""
-    rows = context.prune_history.rows.values()
-    return pruning(payments_of(records, context, price), rows, price, ttl_ms)
+    return pruning(payments_of(records, context, price, ttl_ms), price)
 
 
 def _only_fetching(fetches: Iterable[Fetch]) -> set[int]:
@@ -288,21 +290,20 @@ def _prompt(usage: Usage) -> Usage:
     return Usage(usage.input_tokens, 0, usage.cache_read_input_tokens, usage.cache_creation_input_tokens)
 
 
-def _unpruned(one: Paid, before: Paid | None, ttl_ms: int) -> Usage:
+def _moved(usage: Usage, tokens: int) -> Usage:
+    """Return a prompt with this many of the written tokens read instead."""
+    read, written = usage.cache_read_input_tokens or 0, usage.cache_creation_input_tokens or 0
+    return Usage(usage.input_tokens, 0, read + tokens, written - tokens)
+
+
+def _unpruned(one: Paid) -> Usage:
     """Return the prompt of a request as it would have been reported without prunes.
 
-    Without a prune since the last request, the cached part includes the withheld tokens. After a prune, all of the
-    last request would have been cached, if anything was; after a rewind, what it left of the last request. An
-    endpoint that reports no cache is treated as having none.
+    An endpoint that reports no cache is treated as having none.
     """
-    usage, read = one.usage, one.usage.cache_read_input_tokens
-    if read is None:
+    usage = one.usage
+    if usage.cache_read_input_tokens is None:
         return Usage(usage.input_tokens + one.withheld)
-    whole = usage.prompt_tokens + one.withheld
-    warm = before is not None and before.model == one.model and (one.idle_ms or 0) <= ttl_ms
-    there = read + one.withheld - one.fresh if read else 0
-    if one.edited and warm and before is not None:
-        last = before.usage.prompt_tokens + before.withheld
-        there = last if one.kept is None else max(there, min(last, one.kept))
-    there = min(there, whole - usage.input_tokens)
-    return Usage(usage.input_tokens, 0, there, whole - usage.input_tokens - there)
+    cached = usage.prompt_tokens + one.withheld - usage.input_tokens
+    there = min(one.known, cached)
+    return Usage(usage.input_tokens, 0, there, cached - there)

@@ -16,7 +16,7 @@ def payments(session: Session, choices: Choices) -> "list[Paid]":
     """Return all responses with usage, oldest first."""
     from prunecli.inspector.spending import payments_of  # deferred, since startup does not need it
 
-    return payments_of(session.records, session.context, choices.known_price)
+    return payments_of(session.records, session.context, choices.known_price, choices.ttl_ms)
 
 
 class Balance:

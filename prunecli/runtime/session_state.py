@@ -42,6 +42,7 @@ def status(
         sandbox,
         jobs=jobs,
         rough=not context.counts.scale.knows_results,
+        cached_at=context.last_response or 0,
     )
 
 

@@ -114,7 +114,7 @@ class Status:
     `held` is the reason why the gate holds a prune back, or "". `estimated`: the endpoint has not counted exactly
     this context. `rough`: it has reported too few results to show how it counts them. `waiting` is the number of
     queued messages. `sandbox` describes the sandbox in a word, "" while it is being tried. `jobs` is the number of
-    background commands.
+    background commands. `cached_at` is the time at which the endpoint last used the context's prefix, in unix ms.
     """
 
     ledger: Ledger
@@ -131,3 +131,4 @@ class Status:
     sandbox: str = ""
     rough: bool = False
     jobs: int = 0
+    cached_at: int = 0

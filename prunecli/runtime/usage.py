@@ -163,7 +163,7 @@ def usage_of(
 
     foreign, recorded = _foreign(records), recorded_prices(records)
     responses = _payments(records, pricing, price, whole)
-    for one, effect in zip(responses, effects(responses, price, pricing.ttl_ms), strict=True):
+    for one, effect in zip(responses, effects(responses, price), strict=True):
         part = sums(one.timestamp, one.model, origin_of(one.seq))
         part.add(_of(one))
         part.saved += effect.balance if effect else 0.0
@@ -195,7 +195,7 @@ def _payments(
     records = list(map(whole, records))
     for record in records:
         context.apply(record)
-    return payments_of(records, context, price)
+    return payments_of(records, context, price, pricing.ttl_ms)
 
 
 def _keeps_out(record: Record) -> bool:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from prunecli.commands.command import Say, ShowContext, Table, run_line
 from prunecli.commands.cost import MOST_ROWS
-from prunecli.figures import short
+from prunecli.figures import money, short
 from prunecli.model.edits import Edit
 from prunecli.model.events import AssistantMessage, PrunApplied, RequestSent, ToolResult, UserMessage
 from prunecli.model.messages import Text, ToolUse, Usage
@@ -80,13 +80,18 @@ def test_cost_and_prune_stats_say_the_same_of_what_was_written_again(tmp_path: P
     runtime.emit(PrunApplied("user", (Edit("clear", result.seq, None, "x", 4_000, 0),), tokens_removed=4_000))
     runtime.emit(RequestSent(model, 0, "00"))
     runtime.emit(AssistantMessage((Text("c"),), model, usage=Usage(0, 9, 2_000, 8_000)))
-    (prune,) = runtime.session.context.prune_history.rows.values()
-    assert prune.rewritten > 1_000
-    cost, stats = run_line(runtime, "/cost")[0], run_line(runtime, "/prune-stats")[0]
+    found = runtime.balance.now
+    assert found.cost is not None
+    assert found.rewritten > 1_000
+    cost, stats, prunes = run_line(runtime, "/cost")[0], *run_line(runtime, "/prune-stats")
     assert isinstance(cost, Table)
     assert isinstance(stats, Say)
-    assert f"rewriting ~{short(prune.rewritten)} tokens to the cache" in cost.note
-    assert f"{short(prune.rewritten)} tokens by cache breaks" in stats.text
+    assert isinstance(prunes, Table)
+    tokens, usd = short(found.rewritten), money(found.cost)
+    assert f"rewriting ~{tokens} tokens to the cache cost ~{usd}" in cost.note
+    assert f"{tokens} tokens to the prompt cache" in stats.text
+    assert f"paid       {usd:>8}" in stats.text
+    assert prunes.rows[0][7] == f"{tokens} {usd}"
 
 
 def test_a_bill_of_many_requests_lists_the_newest_and_sums_all(tmp_path: Path) -> None:

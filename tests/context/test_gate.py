@@ -82,6 +82,19 @@ def test_a_prune_that_was_undone_before_the_next_request_leaves_the_cache_as_it_
         assert judge(context, clear(context, 1), MARKET) == held
 
 
+def test_after_a_rewind_the_cache_is_as_old_as_the_last_request_that_read_this_prefix() -> None:
+    """Later requests kept it warm, but not those that a prune had changed."""
+    for prunes in (False, True):
+        context = session(5)
+        if prunes:
+            context.apply(Record(100, 100 * SECOND, clear(context, 1)[0]))
+        context.apply(Record(101, 200 * SECOND, RequestSent("m", 1, "00")))
+        context.apply(Record(102, 200 * SECOND, AssistantMessage((Text("x"),), "m", usage=Usage(9_000, 5))))
+        context.apply(Record(103, 201 * SECOND, Rewound(6)))
+        assert context.last_response == (6 * SECOND if prunes else 200 * SECOND)
+        assert bool(cold(context, replace(MARKET, now=400 * SECOND))) is prunes
+
+
 def test_taking_back_what_no_request_contained_costs_nothing() -> None:
     context = session(20)
     (prune,) = clear(context, 2)

@@ -177,11 +177,13 @@ def test_cost_and_audit_agree_on_what_was_kept_out_of_an_attempt() -> None:
     rows = audit(talk.records, Context(Chars4()), lambda model, usage: 0.0).rows[-2:]
     assert [row.kind for row in rows] == ["cut", "request"]
     assert rows[0].pruned == rows[1].pruned > 0
-    payments = {one.seq: one.withheld for one in payments_of(talk.records, talk.context, lambda *_: 0.0)}
+    payments = {
+        one.seq: one.withheld for one in payments_of(talk.records, talk.context, lambda *_: 0.0, 300_000)
+    }
     assert payments[cut] == payments[answer] == 128
 
 
-def test_another_model_later_changes_no_figure_of_an_earlier_request() -> None:
+def test_neither_a_later_report_nor_another_model_changes_a_figure_of_an_earlier_request() -> None:
     talk = Talk()
     whole = ToolResult("t", "bash", (Text("x" * 4_000),), spilled=Spilled(900, "x" * 400))
     talk.emit(AssistantMessage((ToolUse("t", "bash", {}),), "m", "tool_use", Usage(talk.prompt, 50)))
@@ -192,12 +194,22 @@ def test_another_model_later_changes_no_figure_of_an_earlier_request() -> None:
     talk.step()
 
     def kept() -> list[int]:
-        return [one.withheld for one in payments_of(talk.records, talk.context, lambda *_: 0.0)]
+        return [one.withheld for one in payments_of(talk.records, talk.context, lambda *_: 0.0, 300_000)]
 
     before = kept()
     talk.emit(SettingChanged("model.name", "dense"))
     assert before[-1] > 900
     assert kept() == before
+    for model in ("dense", "m"):
+        talk.emit(SettingChanged("model.name", model))
+        for _ in range(4):  # reports that change the scale
+            talk.prompt += 40
+            talk.step()
+            assert kept()[: len(before)] == before
+    resumed = Context(Chars4(), lambda name: 1.6 if name == "dense" else 1.0)
+    for record in talk.records:
+        resumed.apply(record)
+    assert [one.withheld for one in payments_of(talk.records, resumed, lambda *_: 0.0, 300_000)] == kept()
 
 
 def test_an_attempt_on_a_branch_that_was_left_keeps_its_figure_live_and_after_a_resume() -> None:

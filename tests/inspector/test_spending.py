@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from prunecli.context.prune_history import Fetch, PruneStats
-from prunecli.inspector.spending import paid, pruning
+from prunecli.inspector.spending import paid, pruning, rewrites
 from prunecli.model.edits import Edit
 from prunecli.model.events import (
     AssistantMessage,
@@ -15,6 +15,7 @@ from prunecli.model.events import (
     Rewound,
     Spilled,
     ToolResult,
+    UserMessage,
 )
 from prunecli.model.messages import Text, Usage
 
@@ -51,34 +52,46 @@ def test_each_response_is_a_row_and_an_unknown_price_is_none() -> None:
     assert [(one.model, one.cost) for one in rows] == [("m", 100.0), ("?", None)]
 
 
-def prune(rewritten: int, *, idle_ms: int = 1_000, model: str = "m") -> PruneStats:
-    return PruneStats(1, 0, "user", "", "", 100, 60, rewritten=rewritten, model=model, idle_ms=idle_ms)
+def prune(seq: int, rewritten: int) -> PruneStats:
+    return PruneStats(seq, 0, "user", "", "", 100, 60, rewritten=rewritten, model="m", idle_ms=1_000)
 
 
 def test_the_request_after_a_prune_is_held_against_one_that_reads_all_of_the_request_before() -> None:
     rows = paid(log(answer(0, 100), clear(40), answer(20, 45), answer(65, 5)), price, kept_out(40, 2, 3))
-    books = pruning(rows, [prune(40), prune(99, idle_ms=TTL + 1)], price, TTL)
+    books = pruning(rows, price)
     assert (books.withheld, books.rewritten) == (80, 40)
+    rewritten, saved = 40 * (10 - 1), 2 * 40
+    assert (books.saved, books.cost) == (saved, rewritten)
     first = (100 + 10 * 5) - (20 + 10 * 45)  # all 100 read back and 5 new ones written, instead of 20 read
     second = (105 + 10 * 5) - (65 + 10 * 5)
-    assert (books.saved, books.cost, books.net) == (second, -first, first + second)
+    assert books.net == saved - rewritten == first + second
+
+
+def test_the_prunes_before_a_request_share_what_it_rewrote() -> None:
+    """The figures of each add up to the one of the session."""
+    events = (answer(0, 100), clear(30), clear(10), answer(20, 45), clear(5), answer(30, 40))
+    rows = paid(log(*events), price, kept_out(40, 3, 5))
+    found = rewrites(rows, {1: prune(1, 30), 2: prune(2, 10), 4: prune(4, 20)}, price)
+    assert found == {1: (30, 270.0), 2: (10, 90.0), 4: (35, 315.0)}
+    books = pruning(rows, price)
+    assert (books.rewritten, books.cost) == (75, 675.0)
 
 
 def test_on_a_cold_cache_what_is_withheld_would_have_been_written() -> None:
     events = (answer(0, 100), clear(40), answer(0, 65))
-    books = pruning(paid(log(*events, step=TTL + 1), price, kept_out(40, 2)), [], price, TTL)
+    books = pruning(paid(log(*events, step=TTL + 1), price, kept_out(40, 2)), price)
     assert (books.saved, books.cost) == (400.0, 0.0)
 
 
 def test_a_cache_that_the_endpoint_lost_for_other_reasons_is_no_cost_of_pruning() -> None:
     rows = paid(log(answer(0, 100), clear(40), answer(60, 1), answer(0, 62)), price, kept_out(40, 2, 3))
-    books = pruning(rows[2:], [], price, TTL)
+    books = pruning(rows[2:], price)
     assert (books.saved, books.cost) == (400.0, 0.0)
 
 
 def test_without_a_report_of_the_cache_what_is_withheld_counts_as_input() -> None:
     plain = AssistantMessage((Text("x"),), "m", usage=Usage(60, 5))
-    books = pruning(paid(log(clear(40), plain), price, kept_out(40, 1)), [], price, TTL)
+    books = pruning(paid(log(clear(40), plain), price, kept_out(40, 1)), price)
     assert (books.saved, books.cost) == (80.0, 0.0)
 
 
@@ -89,7 +102,7 @@ def test_from_the_request_of_a_summary_nothing_is_withheld() -> None:
 
 
 def test_without_a_price_nothing_is_made_up() -> None:
-    books = pruning(paid(log(clear(40), answer(0, 9, "?")), price, kept_out(40, 1)), [], price, TTL)
+    books = pruning(paid(log(clear(40), answer(0, 9, "?")), price, kept_out(40, 1)), price)
     assert (books.withheld, books.saved, books.net) == (40, None, None)
 
 
@@ -100,13 +113,13 @@ def cleared(read: int, write: int, tokens: int) -> AssistantMessage:
 
 def test_what_the_endpoint_cleared_is_priced_like_a_prune() -> None:
     rows = paid(log(answer(0, 100), cleared(20, 45, 40), cleared(65, 5, 40)), price)
-    assert [(one.withheld, one.cleared, one.edited) for one in rows] == [
-        (0, 0, False),
-        (40, 40, True),
-        (40, 40, False),
+    assert [(one.withheld, one.cleared, one.rewritten) for one in rows] == [
+        (0, 0, 0),
+        (40, 40, 40),
+        (40, 40, 0),
     ]
     pruned = paid(log(answer(0, 100), clear(40), answer(20, 45), answer(65, 5)), price, kept_out(40, 2, 3))
-    one, other = pruning(rows, [], price, TTL), pruning(pruned, [], price, TTL)
+    one, other = pruning(rows, price), pruning(pruned, price)
     assert (one.saved, one.cost, one.cleared) == (other.saved, other.cost, 80)
 
 
@@ -118,14 +131,12 @@ def test_what_was_never_sent_is_saved_at_the_price_it_would_have_had() -> None:
     """40 tokens: written with the first request after them, read with the next."""
     rows = paid(log(answer(0, 100), held_back(40), answer(100, 5), answer(105, 5)), price)
     assert [(one.withheld, one.fresh) for one in rows] == [(0, 0), (40, 40), (40, 0)]
-    books = pruning(rows, [], price, TTL)
+    books = pruning(rows, price)
     assert (books.saved, books.cost, books.regret) == (400.0 + 40.0, 0.0, 0.0)
 
 
 def test_on_a_cold_cache_it_would_have_been_written_again() -> None:
-    books = pruning(
-        paid(log(held_back(40), answer(0, 60), answer(0, 65), step=TTL + 1), price), [], price, TTL
-    )
+    books = pruning(paid(log(held_back(40), answer(0, 60), answer(0, 65), step=TTL + 1), price), price)
     assert books.saved == 800.0
 
 
@@ -142,7 +153,7 @@ def test_what_is_fetched_again_counts_against_it() -> None:
         (30, 30, False),
         (30, 0, False),
     ]
-    books = pruning(rows, [], price, TTL)
+    books = pruning(rows, price)
     assert books.saved == 400.0 + 40.0 + 40.0
     assert books.regret == (105 + 2 * 1) + 30 * 10 + 30
     assert books.net == 480.0
@@ -168,14 +179,14 @@ def test_a_compaction_and_a_rewind_end_what_was_held_back_and_fetched() -> None:
 def test_without_a_report_of_the_cache_a_fetch_counts_as_input() -> None:
     plain = AssistantMessage((Text("x"),), "m", usage=Usage(60, 5))
     again = ToolResult("r", "recall", (Text("y"),))
-    books = pruning(paid(log(again, plain), price, fetches=[Fetch(0, -1, 0, 30)]), [], price, TTL)
+    books = pruning(paid(log(again, plain), price, fetches=[Fetch(0, -1, 0, 30)]), price)
     assert books.regret == 60.0
 
 
 def test_the_balance_has_public_names_and_no_figure_without_a_price() -> None:
-    books = pruning(paid(log(held_back(40), answer(0, 9)), price), [], price, TTL)
+    books = pruning(paid(log(held_back(40), answer(0, 9)), price), price)
     assert books.to_json() == {"saved_usd": 400.0, "paid_usd": 0.0, "regret_usd": 0.0, "net_usd": 400.0}
-    unknown = pruning(paid(log(held_back(40), answer(0, 9, "?")), price), [], price, TTL)
+    unknown = pruning(paid(log(held_back(40), answer(0, 9, "?")), price), price)
     assert set(unknown.to_json().values()) == {None}
 
 
@@ -183,11 +194,32 @@ def test_a_rewind_past_a_prune_pays_for_what_was_forgotten_meanwhile_and_takes_b
     None
 ):
     first = [answer(0, 100), clear(40), answer(20, 45)]
-    rows = paid(log(*first, Rewound(0), answer(20, 85)), price, kept_out(40, 2))
-    assert (rows[2].edited, rows[2].kept) == (True, 100)
-    books = pruning(rows[2:], [], price, TTL)
-    assert (books.saved, books.cost) == (0, 0), "nothing was known of the request before"
-    books = pruning(rows[1:], [], price, TTL)
-    assert books.cost == (20 + 10 * 85) - (100 + 10 * 5)
+    books = pruning(paid(log(*first, Rewound(0), answer(20, 85)), price, kept_out(40, 2))[2:], price)
+    assert (books.saved, books.rewritten, books.cost) == (0, 85, 85 * 9)
     unsent = paid(log(answer(0, 100), clear(40), PrunReverted((1,)), answer(20, 85)), price)
-    assert [row.edited for row in unsent] == [False, False]
+    assert [row.rewritten for row in unsent] == [0, 0]
+
+
+def session(*steps: tuple[int, Event]) -> list[Record]:
+    """Records with the seconds at which they came."""
+    return [Record(seq, 1_000 * at, event) for seq, (at, event) in enumerate(steps)]
+
+
+def prompt(words: str) -> UserMessage:
+    return UserMessage((Text(words),))
+
+
+def test_without_prunes_an_old_prefix_is_as_old_as_the_last_request_that_would_have_read_it() -> None:
+    """The request of entry 6 cannot read that of entry 3, since a prune is between them."""
+    talk = [(0, prompt("a")), (1, answer(0, 100)), (2, prompt("b")), (3, answer(100, 50))]
+    pruned = [(190, clear(40)), (200, prompt("c")), (201, answer(20, 140)), (202, Rewound(3))]
+    for at, known in ((500, 150), (502, 0)):
+        rows = paid(session(*talk, *pruned, (at, prompt("d")), (at, answer(0, 160))), price)
+        assert (rows[-1].known, rows[-1].rewritten) == (known, known)
+
+
+def test_each_model_has_a_cache_of_its_own_and_a_prompt_sent_again_is_in_it() -> None:
+    away = [answer(0, 100), answer(0, 105, "n"), clear(40), answer(20, 60)]
+    assert [row.known for row in paid(log(*away), price)] == [0, 0, 100]
+    again = [prompt("a"), answer(0, 100), Rewound(-1), prompt("a"), answer(100, 0), Rewound(-1), prompt("b")]
+    assert [row.known for row in paid(log(*again, answer(0, 90)), price)] == [0, 100, 0]

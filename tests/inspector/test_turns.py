@@ -21,8 +21,8 @@ def test_each_response_is_in_one_turn_in_order(records: list[Record]) -> None:
     context = Context(Chars4())
     for record in records:
         context.apply(record)
-    responses = payments_of(records, context, price)
-    changes = list(effects(responses, price, 300_000))
+    responses = payments_of(records, context, price, 300_000)
+    changes = list(effects(responses, price))
     found = turns(records, responses, changes)
     assert sorted((one for turn in found for one in turn.responses), key=lambda one: one.seq) == responses
     assert sum(len(turn.effects) for turn in found) == len(changes)
@@ -48,8 +48,8 @@ def test_steering_commands_and_notices_open_no_turn() -> None:
     context = Context(Chars4())
     for record in records:
         context.apply(record)
-    responses = payments_of(records, context, price)
-    found = turns(records, responses, list(effects(responses, price, 1)))
+    responses = payments_of(records, context, price, 300_000)
+    found = turns(records, responses, list(effects(responses, price)))
     assert [(turn.number, turn.words, len(turn.responses)) for turn in found] == [
         (0, "", 1),
         (1, "one two", 3),

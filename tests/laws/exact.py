@@ -44,6 +44,8 @@ SYSTEM = ["You are an agent that works in a terminal. " * 60]
 TOOLS = [
     {"name": name, "description": f"Runs {name}. " * 30, "input_schema": {}} for name in ("read", "bash")
 ]
+UNREADABLE = {("claude-sonnet-5-5", "claude-opus-5-5"), ("claude-haiku-5-5", "claude-opus-5-5")}
+"""Readers with writers whose thinking they are not shown."""
 PAGE = 1_700
 """Tokens of a page of a document. What a page takes depends on its text, so no estimate knows it."""
 
@@ -135,31 +137,40 @@ class Endpoint:
 
     factor: float
     ttl_ms: int
+    model: str = ""
     last: Sequence[Piece] = ()
     marks: Sequence[int] = ()
     has_more: bool = False
     _used: dict[int, int] = field(default_factory=dict)
-    _bound: dict[str, tuple[int, str]] = field(default_factory=dict)
+    _bound: dict[str, tuple[int, str, str]] = field(default_factory=dict)
 
     def pieces(self, context: Context) -> list[Piece]:
         """The next request of a context, as the model sees it."""
         return self.read(context)[0]
 
-    def read(self, context: Context) -> tuple[list[Piece], list[str]]:
-        """The next request, and the paths of the thinking that is dropped from it. New thinking is bound to what
-        stands before it."""
+    def read(self, context: Context) -> tuple[list[Piece], list[tuple[str, str]]]:
+        """The next request, and the paths of the thinking that is dropped from it, with the reason. New thinking is
+        bound to what stands before it."""
         preamble = (*context.preamble.system, *context.preamble.tools)
         pieces = [
-            Piece(preamble, self.factor * sum(SHIPPED.count(one.decode()) for one in preamble), ends=True)
+            Piece(
+                (self.model, preamble),
+                self.factor * sum(SHIPPED.count(one.decode()) for one in preamble),
+                ends=True,
+            )
         ]
-        dropped, prefix, previous = list[str](), hash(preamble), ""
+        dropped, prefix, previous = list[tuple[str, str]](), hash(preamble), ""
         for number, message in enumerate(context.messages()):
             for place, block in enumerate(message.blocks):
                 key = (message.role, block)
                 if signature := signature_of(block):
-                    bound, before = self._bound.setdefault(signature, (prefix, previous))
+                    path = f"messages.{number}.content.{place}"
+                    bound, before, writer = self._bound.setdefault(signature, (prefix, previous, self.model))
+                    if (self.model, writer) in UNREADABLE:
+                        dropped.append((path, "model_binding_mismatch"))
+                        continue
                     if bound != prefix or previous not in ("", before):
-                        dropped.append(f"messages.{number}.content.{place}")
+                        dropped.append((path, "prefix_binding_mismatch"))
                         continue
                     previous, tokens = signature, float(thought_tokens(signature))
                 else:
@@ -212,7 +223,8 @@ def whole(pieces: Sequence[Piece]) -> float:
 class Played:
     """A session played against an endpoint, pruned and, beside it, as it would have gone on without any prune.
 
-    `usages` are those of both, request for request. With `thinks`, two of three answers begin with thinking.
+    `usages` are those of both with the model, request for request. With `thinks`, two of three answers begin with
+    thinking.
     """
 
     endpoint: Endpoint
@@ -222,20 +234,20 @@ class Played:
     model: str
     thinks: bool = False
     records: list[Record] = field(default_factory=list)
-    usages: list[tuple[Usage, Usage]] = field(default_factory=list)
+    usages: list[tuple[str, Usage, Usage]] = field(default_factory=list)
 
     @property
     def now(self) -> int:
         """The time of the last record."""
         return self.records[-1].timestamp if self.records else 0
 
-    def add(self, event: Event, at: int | None = None) -> Record:
-        """Records an event."""
+    def add(self, event: Event, at: int | None = None, bare: Event | None = None) -> Record:
+        """Records an event; without prunes it would have been `bare`."""
         record = Record(len(self.records), max(self.now, at or 0), event)
         self.records.append(record)
         self.context.apply(record)
-        if isinstance(event, RequestSent):
-            self.bare.apply(replace(record, event=replace(event, cache_marks=tuple(self.unpruned.marks))))
+        if bare is not None:
+            self.bare.apply(replace(record, event=bare))
         elif not isinstance(event, PrunApplied | PrunReverted):
             self.bare.apply(record)
         return record
@@ -245,18 +257,26 @@ class Played:
         for endpoint, context in ((self.endpoint, self.context), (self.unpruned, self.bare)):
             endpoint.marks = cache_marks(context.wire, context.messages())
         sha256, marks = self.context.sha256(), tuple(self.endpoint.marks)
-        self.add(RequestSent(self.model, len(self.context.messages()), sha256, marks))
+        sent = RequestSent(self.model, len(self.context.messages()), sha256, marks)
+        self.add(sent, bare=replace(sent, cache_marks=tuple(self.unpruned.marks)))
 
-    def billed(self, sent: int, at: int) -> tuple[Usage, list[str]]:
-        """The endpoint reads the last request, which nothing changed since: its usage, and what it dropped."""
+    def use(self, model: str) -> None:
+        """Another model goes on."""
+        self.model = self.endpoint.model = self.unpruned.model = model
+        self.add(SettingChanged("model.name", model))
+
+    def billed(self, sent: int, at: int) -> tuple[Usage, Usage, list[tuple[str, str]]]:
+        """The endpoint reads the last request, which nothing changed since: its usage, the one without prunes, and
+        what it dropped."""
         pieces, dropped = self.endpoint.read(self.context)
         usage = self.endpoint.asked(pieces, sent, at)
-        self.usages.append((usage, self.unpruned.asked(self.unpruned.pieces(self.bare), sent, at)))
-        return usage, dropped
+        bare = self.unpruned.asked(self.unpruned.pieces(self.bare), sent, at)
+        self.usages.append((self.model, usage, bare))
+        return usage, bare, dropped
 
     def attempt(self, reason: BilledReason) -> None:
         """The last request is read, but not answered: the connection is cut, or the user stops it."""
-        usage, _ = self.billed(self.now, self.now)
+        usage, *_ = self.billed(self.now, self.now)
         self.add(AttemptBilled(self.model, usage, reason))
 
     def answer(self, event: AssistantMessage, at: int) -> None:
@@ -264,18 +284,20 @@ class Played:
         if not isinstance(self.records[-1].event, RequestSent | AttemptBilled):
             self.ask()
         sent, at, thought = self.now, max(self.now, at), None
-        usage, dropped = self.billed(sent, at)
+        usage, bare, dropped = self.billed(sent, at)
         content = tuple(one for one in event.content if not isinstance(one, Thinking | RedactedThinking))
         if self.thinks and content and len(self.records) % 3:
             thinking = signed(len(self.records))
             content, thought = (thinking, *content), thought_tokens(thinking.signature)
         event = replace(event, content=content, model=self.model, thinking_tokens=thought)
-        usage = replace(usage, output_tokens=self.endpoint.output(event))
+        output = self.endpoint.output(event)
         told: list[dict[str, Json]] = [
-            {"type": "thinking_dropped", "path": path, "reason": "prefix_binding_mismatch"}
-            for path in dropped
+            {"type": "thinking_dropped", "path": path, "reason": why} for path, why in dropped
         ]
-        self.add(replace(event, usage=usage, input_transformations=told if self.thinks else None), at)
+        without = replace(event, usage=replace(bare, output_tokens=output))
+        usage = replace(usage, output_tokens=output)
+        event = replace(event, usage=usage, input_transformations=told if self.thinks else None)
+        self.add(event, at, without)
         self.endpoint.read(self.context)
         self.unpruned.read(self.bare)
 
@@ -295,8 +317,8 @@ def play(
     """Plays the words, calls and results of a log. `before` is called before each request and may prune or undo;
     `asked` after it, and may have attempts at it that are not answered."""
     played = Played(
-        Endpoint(factor, ttl_ms),
-        Endpoint(factor, ttl_ms),
+        Endpoint(factor, ttl_ms, model),
+        Endpoint(factor, ttl_ms, model),
         Context(counter, factor_of),
         Context(counter, factor_of),
         model,

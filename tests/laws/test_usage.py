@@ -60,7 +60,7 @@ def holds(records: list[Record], copied: int = -1) -> None:
     assert whole.prompt == audited["prompt_tokens"]
     assert whole.output == audited["output_tokens"]
     assert whole.cost == pytest.approx(audited["cost"])
-    payments = payments_of(records, context, price)
+    payments = payments_of(records, context, price, TTL)
     assert whole.withheld == sum(one.withheld for one in payments)
     net = balance(records, context, price, TTL).balance
     assert net is not None

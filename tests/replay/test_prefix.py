@@ -74,7 +74,7 @@ def played(records: Sequence[Record], ttl_ms: int, seed: int) -> list[tuple[Usag
                 cache.lay_out(session.context, MODEL)
                 ours = cache.sent(session.now, max(session.now, record.at))
                 session.answer(event, record.at)
-                found.append((ours, session.usages[-1][0]))
+                found.append((ours, session.usages[-1][1]))
             case UserMessage() | ToolResult() as event:
                 session.add(event, record.at)
             case _:

@@ -248,7 +248,7 @@ async def test_the_bill_of_a_session_includes_its_tasks(tmp_path: Path) -> None:
     assert any(row[0].endswith(" task") for row in cost.rows)
     listed = next(one for one in runtime.store.list() if one.path == runtime.session.path)
     assert sum(counts[0] for counts in listed.digest.spent.values()) == 3
-    assert runtime.bill.last_at == runtime.session.records[-2].timestamp, "the age of its own cache"
+    assert runtime.status().cached_at == runtime.session.records[-2].timestamp, "the age of its own cache"
     await runtime.close()
 
 

@@ -186,12 +186,12 @@ class ContextScreen(Dialog[None]):
         """Update the map, the detail and the hint for the marked node."""
         if not self.is_mounted or not self.inspecting.outline.is_read:
             return
-        found, outline = self.inspecting.map, self.inspecting.outline
+        found, outline, bill = self.inspecting.map, self.inspecting.outline, self._runtime.bill
         asked = self._prompt is not None and self._prompt.question is not None
         doing = "answer needed · Esc to return" if asked else "working" if self._runtime.running else ""
         self.query_one(MapView).show(
             found,
-            title(found, self._runtime.model_name, outline.rides.requests, doing),
+            title(found, self._runtime.model_name, bill.requests or outline.rides.requests, doing),
             tools_line(outline.tools) if outline.is_measured else (),
         )
         busy = _BUSY if self._between.is_busy else ""

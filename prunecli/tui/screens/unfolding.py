@@ -53,6 +53,14 @@ class UnfoldingRows(Rows):
         if isinstance(self.screen, TableScreen):
             self.screen.fit()
         self.scroll_to(y=top, animate=False, force=True, immediate=True)
+        self.call_after_refresh(self._reveal)
+
+    def _reveal(self) -> None:
+        """Scroll to the rows below the marked one, as far as they fit with it."""
+        more = len(self._below(self._at)) if self._at in self._open else 0
+        first, last = self._layout.line_of(self.marked), self._layout.line_of(self.marked + more)
+        room, top = max(1, self.size.height - 1), self.scroll_offset.y
+        self.scroll_to(y=min(first, max(top, last - room + 1)), animate=False, force=True, immediate=True)
 
     def _move(self, step: int) -> None:
         able = [at for at, below in enumerate(self._whole.below) if below]

@@ -100,7 +100,7 @@ def cache_words(status: "Status | None", ttl: str, now: int) -> str:
         return ""
     if status.bill.model != status.model:
         return COLD  # another model's cache does not help this one
-    left = status.bill.last_at + TTL_MS[ttl] - now
+    left = status.cached_at + TTL_MS[ttl] - now
     return f"cache warm {countdown(left)}" if left >= 1000 else COLD
 
 

@@ -54,3 +54,15 @@ async def test_the_mark_stays_on_the_screen_in_a_long_table(tmp_path: Path) -> N
             await s.pilot.press("down")
         await s.pilot.press("enter")
         await s.until_shown("▾ 40 prompt")
+
+
+async def test_what_a_row_unfolds_at_the_lower_edge_comes_into_view(tmp_path: Path) -> None:
+    rows = tuple((f"{at} prompt", "1") for at in range(60))
+    below = tuple(tuple((f"{at} at {part}", "1") for part in range(4)) for at in range(60))
+    async with shown(tmp_path) as s:
+        s.app.push_screen(UnfoldingScreen(Table("Cost", ("", "cost"), rows, (1,), below=below)))
+        await s.until_shown("▸ 0 prompt")
+        for _ in range(40):
+            await s.pilot.press("down")
+        await s.pilot.press("enter")
+        await s.until_shown("▾ 40 prompt", "40 at 0", "40 at 3")

@@ -18,7 +18,6 @@ BILL = Bill(
     9_600,
     0,
     0.42,
-    last_at=1_000_000,
     model="claude-sonnet-5-5",
     model_read=960,
     model_prompt=1_000,
@@ -33,6 +32,7 @@ FIELDS: dict[str, Any] = {
     "running": False,
     "estimated": False,
     "trusted": True,
+    "cached_at": 1_000_000,
 }
 
 

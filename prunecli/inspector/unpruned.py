@@ -1,0 +1,195 @@
+"""Follows the prompt cache as it would be without prunes.
+
+Without prunes a request only adds to an earlier one. It reads from the cache the longest earlier request that it
+starts with, on whichever branch that was sent, if the same model has used it within the cache's lifetime.
+"""
+
+from bisect import bisect_right
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from prunecli.model.events import (
+    AssistantMessage,
+    CompactionApplied,
+    Record,
+    ToolResult,
+    UserMessage,
+)
+from prunecli.model.messages import Json, Text, Usage, plain_text
+from prunecli.model.requests import PREAMBLE
+from prunecli.model.searches import SEARCHES
+
+_NEVER = -(1 << 62)
+_SAME = 0.98
+"""Reports of the same prefix differ by less than this factor."""
+
+
+class End(NamedTuple):
+    """A place in the tree of branches: the preamble, and a hash of the records up to it."""
+
+    preamble: int
+    chain: int
+
+
+@dataclass(slots=True, eq=False)
+class Prefix:
+    """A request that later ones may start with.
+
+    `end`: where it ends. `tokens` and `prompt`: its cached size without prunes and as reported. `edits` identifies
+    the edits in effect, and how much the endpoint cleared. `used`: the last response to a request that would have
+    read or stored it without prunes; `seen`: to one that did. `before` is the newest earlier prefix of the same
+    model; `would_read` and `did_read` tell whether this request read it, without prunes and as it was.
+    """
+
+    end: End
+    tokens: int
+    prompt: int
+    edits: tuple[int, int]
+    used: int
+    seen: int
+    before: "Prefix | None"
+    would_read: bool
+    did_read: bool
+
+    def refresh(self) -> None:
+        """Extend the lifetime of the prefixes that were read with this one.
+
+        A request that finds nothing in the cache still stores the one before it again, since it has a breakpoint
+        there, but none of the older ones.
+        """
+        one, used, seen = self, self.used, self.seen
+        while (before := one.before) is not None:
+            were = before.used, before.seen
+            before.used = max(used, before.used)
+            if one.did_read or one.edits == before.edits:
+                before.seen = max(seen, before.seen)
+            used = before.used if one.would_read else were[0]
+            seen = before.seen if one.did_read else were[1]
+            one = before
+
+
+class Asked(NamedTuple):
+    """A request about to be answered: where it ends, what it starts with by model, its time, its edits."""
+
+    end: End
+    starts: Mapping[str, Prefix]
+    at: int
+    edits: tuple[int, int]
+
+    def cached(self, model: str, ttl_ms: int) -> Prefix | None:
+        """Return the longest prefix that is still cached for this model."""
+        one = self.starts.get(model)
+        while one is not None and self.at - one.used > ttl_ms:
+            one = one.before
+        return one
+
+
+def read_without_prunes(start: Prefix | None, asked: Asked, read: int, ttl_ms: int) -> int:
+    """Return the tokens that a request would have read from the cache without prunes, when it read this many.
+
+    `start` is the prefix that should be cached. If the same edits were in effect when it was sent, the report says
+    what is left of it: if less was read, the endpoint lost the rest, with or without prunes.
+    """
+    if start is None:
+        return read
+    if start.edits != asked.edits or asked.at - start.seen > ttl_ms:
+        return start.tokens
+    if read >= _SAME * start.prompt:
+        return start.tokens + max(0, read - start.prompt)
+    return min(start.tokens, read + start.tokens - start.prompt) if read else 0
+
+
+class Branch:
+    """The requests of the current branch, and all earlier ones that it starts with."""
+
+    def __init__(self) -> None:
+        self._preamble = 0
+        self._settings: dict[str, int] = {}
+        self._ends: dict[End, dict[str, Prefix]] = {}
+        self._seqs: list[int] = []
+        self._chain = [0]
+        """Hashes of the branch: at the start, then after each of `_seqs`."""
+        self._starts: list[Mapping[str, Prefix]] = [{}]
+        """The longest prefix of each model that the branch starts with, the last one last, at the same places."""
+
+    def clear(self) -> None:
+        """Start again for a rewind."""
+        for prefix in self._starts[-1].values():
+            prefix.refresh()
+        self._cut(0)
+
+    def _cut(self, at: int) -> None:
+        del self._seqs[at:], self._chain[at + 1 :], self._starts[at + 1 :]
+
+    def take(self, record: Record) -> None:
+        """Add a record to the branch."""
+        match record.event:
+            case UserMessage(content=content) if all(isinstance(block, Text) for block in content):
+                self._add(record.seq, plain_text(content))  # may be sent again after a rewind
+            case UserMessage() | ToolResult() | AssistantMessage():
+                self._add(record.seq, record.seq)
+            case CompactionApplied(head_end=head_end, block=block):
+                self._cut(0 if block else bisect_right(self._seqs, head_end))
+                self._add(record.seq, record.seq)
+            case _:
+                pass
+
+    def set(self, key: str, value: Json) -> None:
+        """Take a setting: another preamble has its own prefixes."""
+        if key in (PREAMBLE, SEARCHES):
+            self._settings[key] = hash(repr(value))
+            self._preamble = hash(tuple(self._settings.values()))
+            chain, self._starts = self._chain, [{}]
+            for one in chain[1:]:
+                self._starts.append(self._started(one))
+
+    def _add(self, seq: int, key: object) -> None:
+        self._seqs.append(seq)
+        self._chain.append(hash((self._chain[-1], key)))
+        self._starts.append(self._started(self._chain[-1]))
+
+    def _started(self, chain: int) -> Mapping[str, Prefix]:
+        found = self._ends.get(End(self._preamble, chain))
+        return _newest_last(self._starts[-1], found) if found else self._starts[-1]
+
+    def asks(self, at: int, edits: tuple[int, int]) -> Asked:
+        """Return a request with the content of the branch."""
+        return Asked(End(self._preamble, self._chain[-1]), self._starts[-1], at, edits)
+
+    def answered(
+        self, asked: Asked, model: str, usage: Usage, withheld: int, at: int, start: Prefix | None
+    ) -> Asked:
+        """Record a response: its content is cached from now on. Return the same request, to be sent again.
+
+        `withheld`: the tokens kept out of the request. `start`: the prefix that would have been cached.
+        """
+        stored, read = usage.prompt_tokens - usage.input_tokens, usage.cache_read_input_tokens or 0
+        before = self._before(asked, model, at, start)
+        did_read = before is not None and read >= _SAME * before.prompt
+        prefix = Prefix(
+            asked.end, stored + withheld, stored, asked.edits, at, at, before, before is start, did_read
+        )
+        self._ends.setdefault(asked.end, {})[model] = prefix
+        starts = _newest_last(asked.starts, {model: prefix})
+        if End(self._preamble, self._chain[-1]) == asked.end:
+            self._starts[-1] = starts
+        return asked._replace(starts=starts, at=at)
+
+    def _before(self, asked: Asked, model: str, at: int, start: Prefix | None) -> Prefix | None:
+        """Return the newest prefix of a request. If it is another model's, this model has stored it now, since each
+        request has a breakpoint at the end of the one before."""
+        own = asked.starts.get(model)
+        last = next(reversed([*asked.starts.values()]), None)
+        if last is None or last is own or last.end == asked.end:
+            return own
+        seen = at if last.edits == asked.edits else _NEVER
+        stored = Prefix(
+            last.end, last.tokens, last.prompt, last.edits, at, seen, own, own is start, did_read=False
+        )
+        self._ends[last.end][model] = stored
+        return stored
+
+
+def _newest_last(starts: Mapping[str, Prefix], found: Mapping[str, Prefix]) -> Mapping[str, Prefix]:
+    return {**{model: one for model, one in starts.items() if model not in found}, **found}
