@@ -20,7 +20,7 @@ from prunecli.agent.project_settings import down_to
 from prunecli.errors import ToolError
 from prunecli.model.events import UserMessage
 from prunecli.model.messages import Block, Json, Text, plain_text
-from prunecli.model.notes import RESOURCE, notice, told
+from prunecli.model.notes import RESOURCE, UNREAD, notice, told
 from prunecli.model.signals import Notice
 from prunecli.runtime.host import Host, Waits
 from prunecli.tools.tool import ToolOutput
@@ -220,7 +220,7 @@ class RemoteServers:
             try:
                 text, images = await self._running().ask(self._running().read(server, uri, MAX_ATTACHED))
             except ToolError as error:
-                blocks.append(Text(f"{head}\n(could not be read: {error})"))
+                blocks.append(Text(f"{head}\n{UNREAD}{error})"))
             else:
                 blocks += [Text(f"{head}\n{text}"), *images]
         return tuple(blocks)

@@ -267,7 +267,7 @@ async def test_a_command_is_offered_with_its_origin_and_becomes_a_prompt(tmp_pat
     )
     put(runtime.setup.cwd / "notes.md", "x")
     rows = {name: text for name, text, _ in offered(runtime)}
-    assert rows["git:fix"] == "Fix $1 as in @notes.md. [issue] (user)"
+    assert rows["git:fix"] == "[issue] · Fix $1 as in @notes.md. (user)"
     assert list(run_line(runtime, "/git:fix 12")) == [Submit("/git:fix 12")]
     await runtime.submit("/git:fix 12")
     assert said(runtime) == ["Fix 12 as in @notes.md.", "[attached: notes.md]"]
