@@ -209,7 +209,7 @@ async def test_skills_lists_them_with_tokens_origin_and_problems(tmp_path: Path)
     assert "a b.md: a command's name" in lines[2]
     assert isinstance(table, Table)
     assert [(row[0], row[4]) for row in table.rows] == [("/pdf", "Mine.")]
-    assert "tokens of names and descriptions" in table.note
+    assert "The whole list takes" in table.note
 
 
 async def test_problems_are_told_once(tmp_path: Path) -> None:
