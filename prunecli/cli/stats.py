@@ -13,7 +13,7 @@ import typer
 from prunecli.cli.shared import configured
 from prunecli.cli.working import working
 from prunecli.context.state import Context
-from prunecli.figures import money, share, short
+from prunecli.figures import counted, money, share, short
 from prunecli.launch import working_directory
 from prunecli.paths import Places
 from prunecli.runtime.usage import Pricing, Sums
@@ -132,8 +132,8 @@ def _summary(report: UsageReport) -> list[str]:
     span = f"{days[0]} to {days[-1]}" if len(days) > 1 else "".join(days)
     sessions, projects = report.count, len(report.projects)
     return [
-        " · ".join(filter(None, [span, _many(sessions, "session"), _many(projects, "project")])),
-        f"{_many(sums.requests, 'request')}: {short(sums.prompt)} prompt tokens, {share(sums.hit)} from the cache; "
+        " · ".join(filter(None, [span, counted(sessions, "session"), counted(projects, "project")])),
+        f"{counted(sums.requests, 'request')}: {short(sums.prompt)} prompt tokens, {share(sums.hit)} from the cache; "
         f"{short(sums.output)} output",
         f"{_cost(sums)}; {pruning_words(sums)}",
     ]
@@ -143,13 +143,9 @@ def pruning_words(sums: Sums) -> str:
     """Return the effect of pruning, as text."""
     if not sums.withheld:
         return "no tokens saved by pruning"
-    prunes = _many(sums.prunes, "prune")
+    prunes = counted(sums.prunes, "prune")
     words = f"{prunes} kept ~{short(sums.withheld)} tokens out of requests"
     return words if _cost(sums) == _UNKNOWN else f"{words}, {_saved(sums)} net"
-
-
-def _many(count: int, what: str) -> str:
-    return f"{count:,} {what}{'s' * (count != 1)}"
 
 
 def _saved(sums: Sums) -> str:
@@ -204,11 +200,11 @@ def _notes(report: UsageReport) -> list[str]:
     if report.total.unpriced:
         found.append('"?": no known price; set [models."NAME"] prices in config.toml.')
     if report.tasks:
-        found.append(f"{_many(report.tasks, 'task')} of subagents: billed to their sessions, counted once.")
+        found.append(f"{counted(report.tasks, 'task')} of subagents: billed to their sessions, counted once.")
     if report.damaged:
-        found.append(f"{_many(len(report.damaged), 'damaged session')}:")
+        found.append(f"{counted(len(report.damaged), 'damaged session')}:")
         for name, bad in report.damaged[:MOST_ROWS]:
-            why = "no readable line" if bad is None else f"{_many(bad, 'line')} skipped"
+            why = "no readable line" if bad is None else f"{counted(bad, 'line')} skipped"
             found.append(f"  {name}: {why}")
         if len(report.damaged) > MOST_ROWS:
             found.append(f"  … {len(report.damaged) - MOST_ROWS:,} more")

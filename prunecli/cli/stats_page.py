@@ -8,7 +8,7 @@ from datetime import date, timedelta
 from html import escape
 
 from prunecli.cli.stats import cells, pruning_words
-from prunecli.figures import money, share, short
+from prunecli.figures import counted, money, share, short
 from prunecli.replay.page import head
 from prunecli.runtime.usage import Sums
 from prunecli.runtime.usage_store import UsageReport
@@ -18,10 +18,12 @@ MOST_DAYS = 92
 """Maximum days in a plot; the newest ones are shown."""
 MOST_MODELS = 6
 _WIDTH, _HEIGHT, _LEFT, _BELOW = 720, 200, 52, 22
+_MOST_STEP = 60.0
+"""Maximum width of a day's bar with its gap."""
 _STYLE = """
 figure.plot { margin: .4rem 0 1rem; overflow-x: auto; }
 figure.plot svg { min-width: 30rem; max-width: 60rem; }
-td:first-child { white-space: normal; overflow-wrap: anywhere; min-width: 7rem; }
+td:first-child { white-space: normal; overflow-wrap: anywhere; min-width: 8rem; }
 td.bar { width: 30%; min-width: 6rem; }
 td.bar i { display: block; height: .7rem; border-radius: .15rem; background: var(--k1); min-width: 1px; }
 """
@@ -43,10 +45,11 @@ def _page(report: UsageReport) -> Iterator[str]:
     sums = report.total
     yield from head("prunecli usage", style=_STYLE)
     yield "<h1>What your sessions used</h1>"
+    requests, sessions = counted(sums.requests, "request"), counted(report.count, "session")
     yield (
-        f"<p class=answer>{money(sums.cost)}{' + ?' if sums.unpriced else ''} for {sums.requests:,} requests in "
-        f"{report.count:,} sessions: {short(sums.prompt)} prompt tokens, {share(sums.hit)} of them from the "
-        f"cache, and {short(sums.output)} output tokens.</p>"
+        f"<p class=answer>{money(sums.cost)}{' + ?' if sums.unpriced else ''} for {requests} in {sessions}: "
+        f"{short(sums.prompt)} prompt tokens, {share(sums.hit)} of them from the cache, and "
+        f"{short(sums.output)} output tokens.</p>"
     )
     words = pruning_words(sums)
     yield f"<p class=answer>{words[0].upper()}{words[1:]}.</p>"
@@ -66,7 +69,7 @@ def _page(report: UsageReport) -> Iterator[str]:
     yield "Imported requests were made by other agents; they are shown at our prices "
     yield "and excluded from all other figures.</p>"
     if report.damaged:
-        yield f"<h2>Damaged</h2><p>{len(report.damaged):,} sessions: "
+        yield f"<h2>Damaged</h2><p>{counted(len(report.damaged), 'session')}: "
         yield ", ".join(f"{_text(name)}" for name, _ in report.damaged) + "</p>"
     yield "</body></html>"
 
@@ -112,7 +115,7 @@ def _bars(
 ) -> Iterator[str]:
     """Yield stacked bars, one for each day, with a legend."""
     top = max((sum(values[at] for _, _, values in series) for at in range(len(days))), default=0) or 1
-    step = (_WIDTH - _LEFT) / len(days)
+    step = min(_MOST_STEP, (_WIDTH - _LEFT) / len(days))
     wide = max(1.0, step - min(4.0, step * 0.2))
     yield (
         '<div class="legend">'

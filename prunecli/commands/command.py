@@ -38,7 +38,7 @@ class Table:
 
     `note` appears below the rows; the plain interface shows `lines_note` instead if it is set. `below`, if given, has
     for each row the rows that a screen unfolds below it. `back` is the choice that Esc returns to. `from_end`: a
-    screen shows the last rows first.
+    screen shows the last rows first. `live`: a screen shows the newest rows.
     """
 
     title: str
@@ -50,6 +50,19 @@ class Table:
     below: "tuple[tuple[tuple[str, ...], ...], ...]" = ()
     back: "Choose | None" = None
     from_end: bool = False
+    live: "Live | None" = None
+
+
+@dataclass(frozen=True, slots=True)
+class Live:
+    """How a table changes while it is shown.
+
+    `watch` calls its argument in the caller's event loop after each change, and returns a function that ends this.
+    `table` returns the table as it is now.
+    """
+
+    table: Callable[[], Table]
+    watch: Callable[[Callable[[], object]], Callable[[], None]]
 
 
 @dataclass(frozen=True, slots=True)

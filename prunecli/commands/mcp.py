@@ -2,9 +2,10 @@
 
 import json
 from collections.abc import Iterable, Sequence
+from functools import partial
 from hashlib import sha256
 
-from prunecli.commands.command import Choice, Choose, Effect, InThread, Say, Table
+from prunecli.commands.command import Choice, Choose, Effect, InThread, Live, Say, Table
 from prunecli.errors import ConfigError
 from prunecli.figures import short
 from prunecli.mcp.definition import Definition
@@ -40,7 +41,7 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
         return [Say(NONE)]
     word, _, name = arguments.partition(" ")
     if not word:
-        return [_all(runtime, servers.servers)]
+        return [_all(runtime)]
     action, wanted = (word, name.strip()) if word in ACTIONS and name.strip() else ("", arguments)
     found = servers.named(wanted)
     if found is None:
@@ -69,7 +70,8 @@ def _held(server: Server | None, way_out: str = "") -> Say | None:
     return Say(f"{server.name}: {server.state}, {server.why}.{hint}", "warning")
 
 
-def _all(runtime: Runtime, servers: Sequence[Server]) -> Table:
+def _all(runtime: Runtime) -> Table:
+    servers = runtime.servers.servers
     rows = tuple(
         (
             one.name,
@@ -85,7 +87,8 @@ def _all(runtime: Runtime, servers: Sequence[Server]) -> Table:
     note = "Tokens are those of all its tools; only tools that mcp_search finds are sent. /mcp NAME for more."
     note = f"/mcp {wanting} to log in. {note}" if wanting else note
     headings = ("server", "state", "transport", "tools", "tokens", "")
-    return Table("MCP servers", headings, rows, right=(3, 4), note=note)
+    live = Live(partial(_all, runtime), runtime.servers.watch)
+    return Table("MCP servers", headings, rows, right=(3, 4), note=note, live=live)
 
 
 def _one(runtime: Runtime, server: Server) -> list[Effect]:

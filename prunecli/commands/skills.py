@@ -38,7 +38,10 @@ def _listed(runtime: Runtime) -> Sequence[Effect]:
         if any(one.for_model for one in skills.by_name.values())
         else "0"
     )
-    note = f"{total} tokens of names and descriptions in the system prompt; a skill's text is read when used"
+    note = (
+        "tokens: of a description; text: of a skill itself, read when used. "
+        f"The whole list takes {total} in the system prompt."
+    )
     return [*said, Table("Skills", ("skill", "tokens", "text", "folder", "description"), rows, (1, 2), note)]
 
 

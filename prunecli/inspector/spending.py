@@ -223,7 +223,7 @@ def _effect(one: Paid, price: Price) -> Effect | None:
     sent = _prompt(one.usage)
     if one.rewritten:
         cost = usd(sent) - usd(_moved(sent, one.rewritten))
-    if one.withheld or one.rewritten:
+    if one.withheld or one.rewritten or one.prunes:
         saved = usd(_unpruned(one)) - usd(sent) + cost
     if one.again:
         regret += usd(sent) - usd(_without_fetched(one))

@@ -16,6 +16,7 @@ from prunecli.model.messages import Block, Text, plain_text
 PLAN = "[plan mode]"
 CHANGED = "[changed since this session began]"
 RESOURCE = "[resource]"
+UNREAD = "(could not be read: "
 """The beginning of a resource's text that a prompt names by `@server:uri`."""
 NOTICE = "[notice] "
 """The beginning of a notice's first text."""
@@ -39,6 +40,15 @@ DELETED = "(no longer there)"
 
 _FILE = re.compile(rf'^<instructions file="([^"\n]*)">$(\n{re.escape(DELETED)}$)?', re.MULTILINE)
 _HEADING = re.compile(r"^#{1,6} +(?:the +)?plan\b", re.IGNORECASE | re.MULTILINE)
+
+
+def resources_in_words(content: tuple[Block, ...]) -> list[str]:
+    """Return a line for each resource of a server that a prompt named: attached, or why it could not be read."""
+    texts = (block.text for block in content if isinstance(block, Text) and block.text.startswith(RESOURCE))
+    parts = (text.removeprefix(f"{RESOURCE} ").partition("\n") for text in texts)
+    return [
+        f"{name} {text[1:-1]}" if text.startswith(UNREAD) else f"Attached {name}" for name, _, text in parts
+    ]
 
 
 def is_note(text: str) -> bool:

@@ -13,6 +13,7 @@ SEARCHED_CHARS = 2_000
 
 _COMMAND = re.compile(r"/([A-Za-z0-9_-]*|[\w.@+~-]+:[^\s/]*)")
 _ARGUMENT = re.compile(r"/([A-Za-z][A-Za-z0-9_-]* (?:\S+ )*)(\S*)")
+_AGENT = re.compile(r"/resume @\S*")
 _FILE = re.compile(r"""(?:^|(?<=[\s(\[{"'`,]))@(?:"([^"\n]*)|([^\s@"]*))$""")
 
 
@@ -36,12 +37,12 @@ class Offer(NamedTuple):
 def wanted(line: str, column: int, *, alone: bool) -> Wanted | None:
     """Return what can be completed at a column: a file after `@`, a command that is the whole line, or its argument.
 
-    The query of an argument is the line after the slash.
+    The query of an argument is the line after the slash. `/resume @` names an agent, not a file.
     """
     before = line[:column]
     if alone and (command := _COMMAND.fullmatch(before)):
         return Wanted("command", command[1], 0)
-    if file := _FILE.search(before):
+    if (file := _FILE.search(before)) and not (alone and _AGENT.fullmatch(before)):
         return Wanted("file", file[1] or file[2] or "", file.start())
     if alone and (argument := _ARGUMENT.fullmatch(before)):
         return Wanted("argument", before[1:], argument.start(2))
@@ -50,7 +51,7 @@ def wanted(line: str, column: int, *, alone: bool) -> Wanted | None:
 
 def last_mention(text: str) -> Wanted | None:
     """Return the `@` word at the end of a prompt, or None. `start` counts from the beginning of the prompt."""
-    found = _FILE.search(text)
+    found = None if _AGENT.fullmatch(text) else _FILE.search(text)
     query = (found[1] or found[2]) if found else ""
     return Wanted("file", query, found.start()) if found and query else None
 

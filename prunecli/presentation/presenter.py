@@ -31,7 +31,7 @@ from prunecli.model.events import (
     UserMessage,
 )
 from prunecli.model.messages import Block, Json, Text, Thinking, ToolUse, tool_uses
-from prunecli.model.notes import change_in_words, notice_parts, without_notes
+from prunecli.model.notes import change_in_words, notice_parts, resources_in_words, without_notes
 from prunecli.model.requests import TASK
 from prunecli.model.signals import (
     FileMoved,
@@ -221,8 +221,8 @@ class Presenter:
             return [self._add(outcomes.typed_entry(text_of(event.content[:1]))), self._add(output, seq)]
         origin = _ORIGINS.get(event.origin, shown.Origin.PROMPT)
         said: list[Change] = [self._add(shown.Prompt(text_of(without_notes(event.content)), origin), seq)]
-        change = change_in_words(event.content)
-        return [*said, self._add(shown.Notice(change))] if change else said
+        lines = [*resources_in_words(event.content), *filter(None, [change_in_words(event.content)])]
+        return [*said, *(self._add(shown.Notice(line)) for line in lines)]
 
     def _assistant(self, seq: int, event: AssistantMessage) -> list[Change]:
         changes: list[Change] = []

@@ -168,7 +168,7 @@ class Extensions:
         if begun < self._offers_until:
             return self._offers
         found = {
-            name: f"{' '.join(filter(None, [command.help, command.hint]))} ({command.owner})"
+            name: f"{' · '.join(filter(None, [command.hint, command.help]))} ({command.owner})"
             for name, command in self.commands.look()[0].items()
         }
         self.skills.look()

@@ -172,7 +172,7 @@ class Jobs:
         found = [job for job in self.shown() if job.number == number]
         if not found:
             known = ", ".join(str(job.number) for job in self.shown())
-            raise ToolError(f"There is no job {number}" + (f"; there are {known}." if known else "."))
+            raise ToolError(f"There is no job {number}" + (f". Jobs: {known}." if known else "."))
         return found[0]
 
     def listed(self) -> "ToolOutput":
@@ -195,7 +195,7 @@ class Jobs:
         job = self._known(number)
         if job is None:
             known = ", ".join(map(str, sorted(self.records.began)))
-            raise ToolError(f"There is no job {number}" + (f"; there are {known}." if known else "."))
+            raise ToolError(f"There is no job {number}" + (f". Jobs: {known}." if known else "."))
         return job
 
     async def wait(self, number: int, seconds: float, context: "ToolContext") -> None:

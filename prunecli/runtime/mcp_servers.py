@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from contextvars import copy_context
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -19,7 +20,7 @@ from prunecli.agent.project_settings import down_to
 from prunecli.errors import ToolError
 from prunecli.model.events import UserMessage
 from prunecli.model.messages import Block, Json, Text, plain_text
-from prunecli.model.notes import RESOURCE, notice, told
+from prunecli.model.notes import RESOURCE, UNREAD, notice, told
 from prunecli.model.signals import Notice
 from prunecli.runtime.host import Host, Waits
 from prunecli.tools.tool import ToolOutput
@@ -63,6 +64,7 @@ class RemoteServers:
         self._disabled: dict[str, bool] = {}
         self._begun_at = 0.0
         self._declined: set[str] = set()
+        self._watchers: list[Callable[[], None]] = []
         self._lock = threading.Lock()
         runtime.mailbox.news.append(self.news)
         runtime.mailbox.complete = self.completed
@@ -109,7 +111,7 @@ class RemoteServers:
         from prunecli.mcp.hub import Hub
 
         if self._hub is None:
-            self._hub = Hub(self._world())
+            self._hub = Hub(self._world(), self._changed)
         self._hub.use([self._switched(one) for one in wanted])
 
     def _switched(self, one: "Wanted") -> "Wanted":
@@ -146,6 +148,23 @@ class RemoteServers:
         """Wait until no server is starting, for at most this many seconds."""
         if self._hub is not None and self._hub.begun:
             await self._hub.ask(self._hub.settled(seconds))
+
+    def watch(self, changed: Callable[[], object]) -> Callable[[], None]:
+        """Call `changed` in the caller's event loop after each change of a server; return a function that ends
+        this."""
+        loop, context = asyncio.get_running_loop(), copy_context()
+
+        def tell() -> None:
+            with suppress(RuntimeError):  # the loop has closed
+                loop.call_soon_threadsafe(changed, context=context)
+
+        self._watchers.append(tell)
+        return lambda: self._watchers.remove(tell)
+
+    def _changed(self) -> None:
+        """Tell the watchers. Runs in the hub's thread."""
+        for tell in tuple(self._watchers):
+            tell()
 
     # Asked by the user ---------------------------------------------------------------------------------------
 
@@ -201,7 +220,7 @@ class RemoteServers:
             try:
                 text, images = await self._running().ask(self._running().read(server, uri, MAX_ATTACHED))
             except ToolError as error:
-                blocks.append(Text(f"{head}\n(could not be read: {error})"))
+                blocks.append(Text(f"{head}\n{UNREAD}{error})"))
             else:
                 blocks += [Text(f"{head}\n{text}"), *images]
         return tuple(blocks)

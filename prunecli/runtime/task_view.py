@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from prunecli.context.bill import Bill
-from prunecli.figures import money, short
+from prunecli.figures import counted, money, short
 from prunecli.model.events import AssistantMessage, PrunApplied, Record, RunEnded, ToolResult, ToolStarted
 from prunecli.model.messages import Block, Json, Text, plain_text
 from prunecli.model.signals import SessionEvent, StreamStarted, ToolProgress
@@ -82,10 +82,10 @@ def in_words(task: Mapping[str, Json], state: str) -> str:
     """Return a task in one line, from its facts."""
     prunes = ""
     if count := task.get("prunes"):
-        prunes = f", {count} prune{'s' * (count != 1)} of ~{short(task['pruned_tokens'])} tokens"
+        prunes = f", {counted(count, 'prune')} of ~{short(task['pruned_tokens'])} tokens"
     return (
         f"Task {task['number']} ({task['agent'] or 'no agent'}, {task['model'] or 'no answer yet'}): {state}, "
-        f"{task['requests']} requests, {short(task['tokens'])} tokens, {money(task['cost_usd'])}{prunes}."
+        f"{counted(task['requests'], 'request')}, {short(task['tokens'])} tokens, {money(task['cost_usd'])}{prunes}."
     )
 
 

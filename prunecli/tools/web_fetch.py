@@ -47,6 +47,14 @@ class WebFetch:
         except ToolError:
             return Touches()
 
+    def check(self, given: WebFetchInput, context: ToolContext) -> None:
+        """Raise ToolError for an address that is refused in any case, so that the user is not asked about it."""
+        from prunecli.tools.web.address import refusal
+
+        private = context.web.private if context.web else ()
+        if why := refusal(_parsed(given.url, private), private):
+            raise ToolError(why)
+
     async def run(self, given: WebFetchInput, context: ToolContext) -> ToolOutput:
         """Fetch the page. Raises ToolError for a URL that may not be fetched and for any failure of the server."""
         from prunecli.tools.web.access import Web  # deferred: loaded at each startup, but few sessions fetch

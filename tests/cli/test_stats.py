@@ -252,6 +252,15 @@ def test_the_page_is_self_contained_and_escapes_everything(home: Home, tmp_path:
     assert page.stat().st_mode & 0o077 == 0
 
 
+def test_the_page_of_one_day_has_a_narrow_bar_and_counts_in_the_singular(home: Home, tmp_path: Path) -> None:
+    home.session("one", *asked())
+    page = tmp_path / "page.html"
+    home.run("--html", str(page))
+    text = page.read_text("utf-8")
+    assert "1 session: " in text
+    assert max(float(one) for one in re.findall(r'<rect [^>]*width="([\d.]+)"', text)) < 60
+
+
 def test_a_page_without_sessions_and_one_that_cannot_be_written(home: Home, tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     home.run("--html", str(page))

@@ -155,7 +155,7 @@ def test_skills_and_commands_by_keys(tmp_path: Path, columns: int, rows: int) ->
             terminal.press("C-u")
             terminal.say("/skills")
             terminal.wait_for("/report-maker")
-            terminal.wait_for("tokens of names and descriptions")
+            terminal.wait_for("tokens: of a description")
             terminal.press("Escape")
             terminal.wait_for(PROMPT)
             terminal.type("/report-maker ")

@@ -19,6 +19,8 @@ from prunecli.model.events import ToolResult, ToolStarted, UserMessage
 from prunecli.model.messages import plain_text
 from prunecli.model.notes import told, typed
 from prunecli.model.signals import Notice
+from prunecli.presentation.entries import Notice as Line
+from prunecli.presentation.presenter import Presenter, present_all
 from prunecli.presentation.questions import sheet_of
 from prunecli.providers.tokenizer import SHIPPED, counter
 from prunecli.runtime import Runtime
@@ -232,6 +234,10 @@ async def test_a_named_resource_follows_the_words_and_is_not_shown_as_typed(tmp_
         assert typed(sent[0]) == "read @fake:fake://notes, and me@fake:x"
         assert len(sent[1].content) == 2
         assert "could not be read" in plain_text(sent[1].content[1:])
+        shown = present_all(Presenter(lambda *_: "", lambda _: None), runtime.session.records)
+        lines = [entry.text for entry in shown if isinstance(entry, Line)]
+        assert "Attached fake:fake://notes" in lines
+        assert any(line.startswith("fake:fake://nothing could not be read: ") for line in lines)
 
 
 async def test_what_is_sent_while_the_agent_works_brings_its_resources_too(tmp_path: Path) -> None:

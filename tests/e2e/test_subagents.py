@@ -120,7 +120,7 @@ async def test_a_task_that_waits_for_an_earlier_one_is_shown_as_finished(tmp_pat
         )
         work = asyncio.ensure_future(runtime.submit("go"))
         await until(lambda: any(text.startswith("finished · 0 calls") for text in said))
-        await until(lambda: "finished, 1 requests" in runtime.subagents.lines()[-1])
+        await until(lambda: "finished, 1 request," in runtime.subagents.lines()[-1])
         assert "running, 0 requests" in runtime.subagents.lines()[0]
         runtime.interrupt()
         await asyncio.wait_for(work, DEADLINE)

@@ -7,7 +7,8 @@ folder of its program's name:
         opencode-ai @google/gemini-cli
 
 Newer versions of pi are in @earendil-works/pi-coding-agent. They and current versions of Claude Code need Node 22;
-with Node 20, npm installs an older Claude Code without a word.
+with Node 20, npm installs older ones without a word. `npm install node@22` brings a Node 22, for PATH. If a registry
+lacks a dependency of pi, `npm pack` and its dist/bundle/cli.js as node_modules/.bin/pi are enough.
 """
 
 import json
@@ -27,6 +28,11 @@ BOUND = "claude-opus-5-5"
 SECONDS = 180
 
 
+def root() -> Path:
+    """The folder of the installed programs."""
+    return Path(os.environ.get("PRUNECLI_PEERS") or "/nonexistent").resolve()
+
+
 @dataclass(frozen=True, slots=True)
 class Peer:
     """One agent. `prepare` writes its configuration and returns its environment; `words` are a turn's arguments."""
@@ -39,8 +45,7 @@ class Peer:
 
     def binary(self) -> Path | None:
         """The installed program, if any."""
-        root = Path(os.environ.get("PRUNECLI_PEERS") or "/nonexistent")
-        for folder in (root / self.program, root):
+        for folder in (root() / self.program, root()):
             if (found := folder / "node_modules" / ".bin" / self.program).exists():
                 return found
         return None

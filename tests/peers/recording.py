@@ -13,10 +13,10 @@ from typing import Any
 
 from prunecli.session.importers.finding import sessions_of
 from prunecli.session.importers.opencode_store import export_of, in_store
-from tests.peers.programs import PEERS
+from tests.peers.programs import PEERS, root
 
 TO = Path(__file__).parents[1] / "imports" / "handoff"
-CWD, HOME = "/home/me/demo", "/home/me"
+CWD, HOME, PROGRAMS = "/home/me/demo", "/home/me", "/usr/lib"
 _LONGEST = 1_200
 _COPIES = ("api-request", "api-request-blob", "api-request-shape")
 
@@ -50,7 +50,8 @@ def main() -> None:
             whole = in_store(path)
             text = json.dumps(_cut(export_of(path)), ensure_ascii=False) if whole else _rows(path.read_text())
             text = text.replace(str(cwd), CWD).replace(str(home), HOME).replace(folder, "/home/me")
-            text = text.replace(folder.replace("/", "-"), "-home-me").replace(platform.release(), "6.18.0")
+            text = text.replace(str(root()), PROGRAMS).replace(folder.replace("/", "-"), "-home-me")
+            text = text.replace(platform.release(), "6.18.0")
         name = peer.agent[1:] + (".json.gz" if whole else ".jsonl.gz")
         (TO / name).write_bytes(gzip.compress(text.encode(), mtime=0))
         print(f"{name}: {len(text)} characters")

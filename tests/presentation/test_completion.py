@@ -9,6 +9,7 @@ from prunecli.presentation.completion import (
     file_offers,
     history_offers,
     is_command,
+    last_mention,
     wanted,
 )
 
@@ -88,6 +89,12 @@ def test_the_history_is_searched_from_its_end_and_whole_words_come_first() -> No
     offers = history_offers("fix", entries)
     assert [offer.value for offer in offers] == ["add a fixture\nfor tests", "fix the parser", "f i x"]
     assert offers[0].label == "add a fixture for tests"
+
+
+def test_an_agent_after_resume_is_not_a_file_such_as_its_folder() -> None:
+    assert wanted("/resume @claude", 15, alone=True) == ("argument", "resume @claude", 8)
+    assert last_mention("/resume @claude") is None
+    assert last_mention("resume @claude") is not None
 
 
 def test_an_argument_of_a_command_is_completed_at_its_last_word() -> None:

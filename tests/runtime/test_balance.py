@@ -39,10 +39,10 @@ def test_what_was_held_back_is_in_the_ledger_the_statistics_and_the_bill(tmp_pat
     assert ledger["saved_usd"] == ledger["net_usd"] != 0
     assert (ledger["paid_usd"], ledger["regret_usd"]) == (0, 0)
     assert not runtime.balance.losing()
-    assert words(runtime, "/cost").endswith("Pruning saved $0.19 net in this session.")
+    assert words(runtime, "/cost").endswith("Pruning saved $0.18 net in this session.")
     stats = words(runtime, "/prune-stats")
-    assert "saved         $0.19 by keeping" in stats
-    assert "balance       $0.19 saved in this session" in stats
+    assert "saved         $0.18 by keeping" in stats
+    assert "balance       $0.18 saved in this session" in stats
 
 
 def test_a_recall_counts_against_it(tmp_path: Path) -> None:

@@ -209,7 +209,7 @@ async def test_skills_lists_them_with_tokens_origin_and_problems(tmp_path: Path)
     assert "a b.md: a command's name" in lines[2]
     assert isinstance(table, Table)
     assert [(row[0], row[4]) for row in table.rows] == [("/pdf", "Mine.")]
-    assert "tokens of names and descriptions" in table.note
+    assert "The whole list takes" in table.note
 
 
 async def test_problems_are_told_once(tmp_path: Path) -> None:
@@ -267,7 +267,7 @@ async def test_a_command_is_offered_with_its_origin_and_becomes_a_prompt(tmp_pat
     )
     put(runtime.setup.cwd / "notes.md", "x")
     rows = {name: text for name, text, _ in offered(runtime)}
-    assert rows["git:fix"] == "Fix $1 as in @notes.md. [issue] (user)"
+    assert rows["git:fix"] == "[issue] · Fix $1 as in @notes.md. (user)"
     assert list(run_line(runtime, "/git:fix 12")) == [Submit("/git:fix 12")]
     await runtime.submit("/git:fix 12")
     assert said(runtime) == ["Fix 12 as in @notes.md.", "[attached: notes.md]"]

@@ -188,7 +188,7 @@ async def test_the_tool_waits_for_the_end(tmp_path: Path) -> None:
     assert ended.startswith("done\n[job 1: exit code 0 after ")
     assert again.startswith("[job 1: exit code 0 after ")
     assert again.endswith(" | no new output]")
-    assert unknown == "There is no job 2; there are 1."
+    assert unknown == "There is no job 2. Jobs: 1."
     assert wrong == "wait is in seconds, at most 600."
     assert notices(runtime) == []
     await runtime.close()

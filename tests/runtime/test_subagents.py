@@ -244,7 +244,7 @@ async def test_the_bill_of_a_session_includes_its_tasks(tmp_path: Path) -> None:
     assert runtime.bill.cost == pytest.approx(sum(price(one.model, one.usage) for one in (*own, *billed)))
     (cost,) = run_line(runtime, "/cost all")
     assert isinstance(cost, Table)
-    assert "Task 1 (no agent, claude-opus-5-5): finished, 1 requests" in cost.note
+    assert "Task 1 (no agent, claude-opus-5-5): finished, 1 request," in cost.note
     assert any(row[0].endswith(" task") for row in cost.rows)
     listed = next(one for one in runtime.store.list() if one.path == runtime.session.path)
     assert sum(counts[0] for counts in listed.digest.spent.values()) == 3

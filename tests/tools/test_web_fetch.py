@@ -4,11 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from prunecli.model.messages import Text
+from prunecli.agent.execute import Answer, Asked
+from prunecli.model.messages import Text, ToolUse
 from prunecli.model.touches import Touches
+from prunecli.providers.scripted import calls, says
 from prunecli.tools.tool import definition, schema
 from prunecli.tools.web.access import Web
 from prunecli.tools.web_fetch import WebFetch, WebFetchInput
+from tests.starting import start
 from tests.tools.calling import Caller
 from tests.tools.web.site import answer, redirect, serving
 
@@ -42,6 +45,23 @@ async def test_a_redirect_to_another_host_names_the_url_to_ask_for(tools: Caller
 )
 async def test_without_an_access_nothing_private_is_fetched(tools: Caller, url: str) -> None:
     assert await tools.error("web_fetch", url=url)
+
+
+async def test_a_private_address_is_refused_without_a_question(tmp_path: Path) -> None:
+    runtime = start(
+        tmp_path, [calls(ToolUse("w1", "web_fetch", {"url": "http://127.0.0.1:1/x"})), says("Not allowed.")]
+    )
+    asked: list[Asked] = []
+
+    async def decide(one: Asked) -> Answer:
+        asked.append(one)
+        return Answer("deny")
+
+    runtime.gatekeeper.asker = decide
+    await runtime.submit("fetch it")
+    assert not asked
+    (result,) = [one for one in runtime.session.context.entries.values() if one.kind == "result"]
+    assert "not on the public internet" in result.text
 
 
 def test_it_declares_its_host_and_shows_its_url(tmp_path: Path) -> None:

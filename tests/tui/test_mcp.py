@@ -9,6 +9,7 @@ from prunecli.mcp.asking import Elicitation, Field, Reply
 from prunecli.mcp.hub import Wanted
 from prunecli.model.messages import ToolUse, plain_text
 from prunecli.providers.scripted import calls, says
+from prunecli.tui.screens.table import TableScreen
 from prunecli.tui.widgets.long_question import LongQuestion
 from prunecli.tui.widgets.question import WRITE
 from tests.mcp.running import raw, sdk
@@ -102,6 +103,24 @@ async def test_resources_and_prompts_complete(tmp_path: Path) -> None:
         s.frame.prompt.set_text("")
         await s.type("/fake:")
         await s.until_shown("/fake:review", "Review a file.")
+
+
+async def test_the_table_of_servers_shows_their_changes_while_it_is_open(tmp_path: Path) -> None:
+    runtime = start(tmp_path)
+    runtime.servers.load = lambda: (Wanted(raw("plain"), "disabled", "off"),)
+    async with shown(tmp_path, runtime=runtime) as s:
+        await s.until(lambda: runtime.servers.servers)
+        s.conversation.command("/mcp")
+        await s.until_shown("MCP servers", "disabled")
+        runtime.servers.load = lambda: (Wanted(raw("plain")), Wanted(raw("plain", name="other")))
+        runtime.servers.reload()
+        await s.until_shown("connected", "other")
+        assert "disabled" not in s.screen_text()
+        await s.pilot.press("escape")
+        await s.until(lambda: not isinstance(s.app.screen, TableScreen))
+        runtime.servers.load = lambda: ()
+        runtime.servers.reload()
+        await s.until(lambda: not runtime.servers.servers)
 
 
 @pytest.mark.parametrize("faults", [("hang", "only_noise", "flood_first")])

@@ -67,5 +67,5 @@ async def test_the_question_of_a_task_says_who_asks_and_esc_stops_it_with_its_se
         assert line(s).state is ToolState.INTERRUPTED
         assert not s.frame.query(PermissionPanel)
         await s.type("/agents", "enter")
-        await s.until_shown("explore", "interrupted, 1 requests")
+        await s.until_shown("explore", "interrupted, 1 request,")
         assert s.app.screen.query(Static)

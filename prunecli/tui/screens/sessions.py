@@ -42,6 +42,8 @@ READING_HELPS = (
     "Enter · Tab {other} · ^F {how} · Esc",
 )
 """Key hints for sessions of another agent."""
+EMPTY_HELPS = ("Tab {other} · Ctrl+F {how} · Esc close", "Tab {other} · ^F {how} · Esc")
+"""Key hints without a session to choose."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +178,7 @@ class SessionsScreen(Dialog[Chosen | None]):
             words = f"Remove “{clip(one_line(row.listed.label), 24)}”? y to move it to {self._picker.trash}"
             return Content.styled(words, "$warning")
         other, how = "all" if self._here else "here", "filter" if self._in_words else "words"
-        helps = HELPS if self._picker.ours else READING_HELPS
+        helps = EMPTY_HELPS if row is None else HELPS if self._picker.ours else READING_HELPS
         forms = tuple(form.format(other=other, how=how) for form in helps)
         return fitted([Piece(forms)], (), self.size.width - 2)
 

@@ -1,6 +1,7 @@
 """A scrollable table, as for /context, /prune-stats and the keys. Only the rows in view are drawn."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import ClassVar
 
 from rich.segment import Segment
@@ -17,7 +18,10 @@ from prunecli.commands.command import Table
 from prunecli.sanitize import one_line, visible
 from prunecli.tui.screens.columns import Layout, Piece, needs, note_lines
 from prunecli.tui.screens.dialog import Dialog
+from prunecli.tui.slices import once
 
+RENEW_SECONDS = 0.1
+"""Seconds in which the changes of a live table are shown together."""
 MOST_NOTE_ROWS = 4
 """Maximum rows of a note that stays below the table. A longer note scrolls with the table if both do not fit."""
 
@@ -104,14 +108,15 @@ class TableScreen(Dialog[bool]):
         self._table = table
         self._typing = typing
         self._rows = rows or Rows(table)
+        self._is_due = False
+        self._unwatch: Callable[[], None] = lambda: None
 
     def compose(self) -> ComposeResult:
         """Lay out title, rows and note."""
         with Vertical(id="box"):
             yield Static(Content(one_line(self._table.title)), id="title")
             yield self._rows
-            if self._table.note:
-                yield Static(Content(visible(self._table.note)), id="note")
+            yield Static(id="note")
             yield Static(id="help")
 
     def on_mount(self) -> None:
@@ -119,6 +124,26 @@ class TableScreen(Dialog[bool]):
         self._rows.focus()
         if self._table.from_end:
             self.call_after_refresh(self._rows.scroll_end, animate=False)
+        if self._table.live is not None:
+            self._unwatch = self._table.live.watch(self._changed)
+            self._changed()  # it may have changed before
+
+    def on_unmount(self) -> None:
+        """Stop watching a live table."""
+        self._unwatch()
+
+    def _changed(self) -> None:
+        """Show the table as it is now, with the changes that follow at once."""
+        if self._table.live is not None and not self._is_due and not self.is_closed:
+            self._is_due = True
+            once(self, RENEW_SECONDS, partial(self._renew, self._table.live.table))
+
+    def _renew(self, table: Callable[[], Table]) -> None:
+        self._is_due = False
+        self._table, top = table(), self._rows.scroll_offset.y
+        self._rows.show(self._table)
+        self.fit()
+        self._rows.scroll_to(y=top, animate=False, force=True, immediate=True)
 
     def on_resize(self) -> None:
         """Fit the box to the screen."""
@@ -132,8 +157,9 @@ class TableScreen(Dialog[bool]):
         most = max(3, int(self.size.height * 0.9) - 4)
         wanted = self._rows.lines_in(room) + 1
         scrolls = wanted + below > most and len(note) > MOST_NOTE_ROWS
-        if note:
-            self.query_one("#note").display = not scrolls
+        said = self.query_one("#note", Static)
+        said.update(Content(visible(self._table.note)))
+        said.display = bool(note) and not scrolls
         self._rows.scrolls_note = scrolls
         height = most if scrolls else min(wanted, max(3, most - below))
         self._rows.styles.height = height

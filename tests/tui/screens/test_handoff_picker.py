@@ -30,6 +30,7 @@ async def test_the_command_line_opens_the_list_and_enter_continues_the_marked_se
         assert "remove" not in s.screen_text()
         await s.type("", "ctrl+x", "ctrl+n", "@")
         await s.until_shown("0 of 3")  # the last key went into the filter
+        assert "Enter" not in s.screen_text(), "there is nothing to continue"
         await s.type("", "backspace", "down", "enter")
         await s.until(lambda: s.runtime.session.name == "" and bool(s.runtime.session.records))
         await s.until_shown("From Claude Code: 4 prompts, 10 responses, 3 results", "Left out: 1 subagent")

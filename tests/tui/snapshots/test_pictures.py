@@ -6,11 +6,12 @@ import pytest
 
 from prunecli.commands.command import Table
 from prunecli.model.messages import ToolUse
-from prunecli.providers.scripted import calls
+from prunecli.providers.scripted import calls, says
 from prunecli.tui.screens.table import TableScreen
 from prunecli.tui.widgets.permission import PermissionPanel
 from tests.tui.snapshots.conversation import conversation
 from tests.tui.snapshots.picture import LOOKS, Look, difference, pictured
+from tests.tui.test_todos import FIVE, listed
 
 every_look = pytest.mark.parametrize("look", LOOKS, ids=str)
 
@@ -62,6 +63,18 @@ async def test_the_question_before_an_edit(tmp_path: Path, look: Look) -> None:
         await s.until(lambda: not s.frame.query_one(PermissionPanel).has_class("-early"))
         s.frame.activity.end()
         assert not await difference(s, "permission", look)
+
+
+@every_look
+async def test_a_to_do_list_unfolded(tmp_path: Path, look: Look) -> None:
+    script = [listed(*FIVE), says("Two items are left.")]
+    async with pictured(tmp_path, look, script, events=conversation()) as s:
+        await s.type("go", "enter")
+        await s.until_shown("Two items are left.")
+        await s.idle()
+        await s.pilot.press("alt+t")
+        await s.until_shown("☐ Update the docs")
+        assert not await difference(s, "todo", look)
 
 
 @every_look
