@@ -62,7 +62,7 @@ _LONG_NAMES = (
     "ts-?build-?info-?file config config-?file config-env override-ini rcfile init-file userconfig "
     "globalconfig node-options inspect inspect-brk git-dir work-tree unzip-command pre-glob hostname-bin "
     "proxy-command ask-?pass use-askpass remote-name-all save-cookies absolute-names warc-file rejected-log "
-    "hsts hsts-file alt-svc"
+    "hsts hsts-file alt-svc kubeconfig split-string"
 )
 """Long options that execute something or write to a named file; words may precede them (`--script-shell`)."""
 _EXECUTES_OR_WRITES = re.compile(rf"--(?:[\w-]*-)?(?:{_LONG_NAMES.replace(' ', '|')})", re.IGNORECASE)
@@ -207,8 +207,8 @@ _STARTS = frozenset({("python", "-m"), ("uv", "run"), ("poetry", "run"), ("pnpm"
 _ONLY_FIRST = frozenset({"gcc", "g++", "cc", "c++", "clang", "clang++"})
 """Programs that do not accept several option letters in one word."""
 _MORE = re.compile(
-    r"\S.* -(?:exec|toolexec|vettool|wrapper|out|ex|cmd|modfile|overlay|fplugin|specs|outputdir|trace|o|\w*profile)"
-    r"(?:=.*)?|.*-extld\b.*|g?make --fi.*|unzip -.*:.*"
+    r"\S.* -(?:exec|toolexec|vettool|wrapper|out|ex|cmd|modfile|overlay|fplugin|specs|outputdir|trace|o|init|\w*profile)"
+    r"(?:=.*)?|.*-extld\b.*|g?make --fi.*|unzip -.*:.*|pip3? --log.*"
 )
 """Long options with one dash, and options that mean something else to other programs."""
 _PARTS = re.compile(r"[=@<,;]")
@@ -236,7 +236,7 @@ def open_doubt(words: Words, left_open: Words, around: Surroundings) -> str:
     if unnamed := _unnamed(words, named):
         return unnamed
     program = _program(words)
-    if program == "tar" and len(named) == 1 and re.fullmatch(r"[A-Za-z]*[IF][A-Za-z]*", left_open[0]):
+    if program == "tar" and len(named) == 1 and re.fullmatch(r"[A-Za-z]*[FIP][A-Za-z]*", left_open[0]):
         return f"the option {left_open[0]} may execute or write"  # the old style, without a dash
     try:
         return next((reason for word in left_open if (reason := _word_doubt(program, word, around))), "")
@@ -264,7 +264,7 @@ def _only_reads(words: Words) -> bool:
 
 def _may_be_harmless(begin: Words, around: Surroundings) -> bool:
     """Return whether a harmless command can begin with these words."""
-    for rest in ((), ("p",), ("{print}",)):
+    for rest in ((), ("p",), ("{print}",), ("p", "p"), ("--", "p")):
         try:
             read_command((*begin, *rest), around, by_rule=True)
         except Doubt:
