@@ -175,8 +175,11 @@ def config_doubt(text: str) -> str:
 
 
 def holds_credentials(path: str) -> bool:
-    """Return whether a path is a configuration file of git with a password or token, as in `https://user:x@host`."""
+    """Return whether a path is a configuration file of git with a password or token, as in `https://user:x@host`, or
+    the folder with such a file."""
     name = os.path.basename(path).lower()
+    if name == ".git":
+        return holds_credentials(os.path.join(path, "config"))
     if name not in _FILES and not (name == "config" and _GIT_FOLDER.search(path)):
         return False
     try:

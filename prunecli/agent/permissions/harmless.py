@@ -255,7 +255,7 @@ def _listed(name: str, form: Form, given: Given, around: Surroundings) -> Readin
     if not sweeps:
         return Reading(places)
     _check_globs(name, given)
-    roots = tuple(place.real for place in places)
+    roots = tuple(end for place in places for end in place.ends)
     if given.options & _FOLLOWS and _has_links(roots):
         raise Doubt("it follows links, which may lead out of the workspace")
     sweep = sweep_of_rg(roots, given) if name == "rg" else sweep_of_grep(roots, given)
@@ -282,7 +282,7 @@ def _has_links(roots: tuple[str, ...]) -> bool:
 
 def _followed(ending: str, places: tuple[Place, ...], around: Surroundings) -> Sweep:
     """Return the files with this ending below places, whose links lead to files that may be read. Raises Doubt."""
-    roots = tuple(place.real for place in places)
+    roots = tuple(end for place in places for end in place.ends)
     try:
         for link in links_below(roots):
             if link.endswith(ending):

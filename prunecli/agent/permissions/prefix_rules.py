@@ -207,8 +207,8 @@ _STARTS = frozenset({("python", "-m"), ("uv", "run"), ("poetry", "run"), ("pnpm"
 _ONLY_FIRST = frozenset({"gcc", "g++", "cc", "c++", "clang", "clang++"})
 """Programs that do not accept several option letters in one word."""
 _MORE = re.compile(
-    r"\S.* -(?:exec|toolexec|vettool|wrapper|out|ex|cmd|modfile|overlay|fplugin|specs|outputdir|trace|o|init|\w*profile)"
-    r"(?:=.*)?|.*-extld\b.*|g?make --fi.*|unzip -.*:.*|pip3? --log.*"
+    r"\S.* -(?:exec|toolexec|vettool|wrapper|out|ex|cmd|modfile|overlay|fplugin|specs|outputdir|trace|o|init"
+    r"|\w*profile)(?:=.*)?|.*-extld\b.*|g?make --fi.*|unzip -.*:.*|pip3? --log.*"
 )
 """Long options with one dash, and options that mean something else to other programs."""
 _PARTS = re.compile(r"[=@<,;]")

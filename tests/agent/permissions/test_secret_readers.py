@@ -4,6 +4,7 @@ import hashlib
 import os
 import re
 import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -290,6 +291,8 @@ def test_an_address_with_credentials_is_not_printed_unasked(here: Scene, key: st
     git(here, "config", key, value)
     for line in PRINTS_ADDRESSES:
         assert here.bash(line).kind == "ask", line
+    assert here.read(".git/config").kind == "ask"
+    assert here.judge("grep", {"pattern": "url", "path": ".git"}).kind == "ask"
     for line in ("git remote", "git log -1", "git config user.name"):
         asks = "proxy" in key
         assert here.bash(line).kind == ("ask" if asks else "allow"), line
@@ -426,3 +429,21 @@ def test_a_search_that_leaves_hidden_files_out_shows_no_secret(here: Scene) -> N
     assert here.bash("grep -rn KEY . --exclude='.*'").kind == "allow"
     (here.workspace / "deploy" / "server.pem").touch()
     assert here.bash("grep -rn KEY . --exclude='.*'").kind == "ask"
+
+
+def test_the_folder_that_proc_names_is_that_of_the_command(here: Scene) -> None:
+    """`/proc/self/cwd` leads this process elsewhere than the command."""
+    (here.workspace / "deploy/sub").mkdir()
+    (here.workspace / "deploy/sub/id_rsa").write_text("x\n")
+    program = (
+        "import sys; from pathlib import Path; from tests.agent.judged import Scene; "
+        "here = Scene(Path(sys.argv[1]), Path(sys.argv[2]), Path(sys.argv[3])); "
+        "print(here.bash('rg KEY /proc/self/cwd/sub', cwd=here.workspace / 'deploy').kind)"
+    )
+    root = Path(__file__).parents[3]
+    paths = [str(here.workspace), str(here.outside), str(here.home)]
+    words = [sys.executable, "-c", program, *paths]
+    run = subprocess.run(
+        words, cwd=here.workspace, env={**os.environ, "PYTHONPATH": str(root)}, capture_output=True, text=True
+    )
+    assert run.stdout == "ask\n", run.stderr
