@@ -15,7 +15,8 @@ _SECRET_NAMES = re.compile(
       \.env.* | .*\.env(\.(local|prod|production|dev|development|staging|test))?
     | .*\.(pem|key|p8|p12|pfx|pkcs12|jks|keystore|keytab|kdbx?|ppk|ovpn|tfvars|tfstate)
     | \.?id_(rsa|dsa|ecdsa|ed25519).* | [._]netrc
-    | \.(pgpass|npmrc|pypirc|git-credentials|vault-token|my(login)?\.cnf|boto|s3cfg|dockerc(fg|onfigjson))
+    | \.(pgpass|npmrc|pypirc|curlrc|wgetrc|databrickscfg|git-credentials|vault-token|boto|s3cfg)
+    | \.(my(login)?\.cnf|dockerc(fg|onfigjson))
     | \.?htpasswd | \.?vault[-_]pass(word)?(\.txt)? | (.*[-_.])?kubeconfig(\.ya?ml)?
     | \.\w+_history | fish_history | \.viminfo | \.lesshst
     | (.*[-_.])?credentials(\.(json|toml|ya?ml|ini|xml|db|csv|txt|properties|tfrc\.json))?
@@ -29,7 +30,8 @@ _NOT_SECRET = re.compile(r"\.env.*\.(example|sample|template|dist)")
 _SECRET_PATHS = re.compile(
     r"""/proc/[^/]+(/task/[^/]+)?/(environ|mem|auxv|cmdline|fd|fdinfo)(/.*)? | /proc/kcore | /dev/k?mem
     | /etc/(g?shadow-?|sudoers|ssl/private)(/.*)? | /private/etc/(master\.passwd|sudoers)
-    | .*/\.docker/config\.json | .*/\.config/(gcloud|gh|hub|op)(/.*)?""",
+    | .*/\.docker/config\.json | .*/\.m2/settings\.xml | .*/\.(config/)?pip/pip\.conf | .*/\.subversion/auth/.*
+    | .*/\.config/(gcloud|gh|glab-cli|hub|op|doctl|rclone|sops|heroku|stripe|netlify|github-copilot)(/.*)?""",
     re.VERBOSE,
 )
 
@@ -60,7 +62,7 @@ def folded(component: str) -> str:
 _HINT = re.compile(
     r"env|\.pem|\.key|\.p8|\.p12|\.pfx|\.jks|\.kdb|\.ppk|id_|netrc|pgpass|npmrc|pypirc|credential|htpasswd|vault|cnf"
     r"|boto|s3cfg|docker|history|secret|account|\.ssh|\.aws|gnupg|azure|kube|password|keychains|gcloud|/gh|/hub|/op"
-    r"|pkcs12|keytab|ovpn|tfvars|tfstate|viminfo|lesshst|keyrings|shadow|sudoers|/etc/ssl/private|/proc/|/dev/k?mem",
+    r"|pkcs12|keytab|ovpn|tfvars|tfstate|viminfo|lesshst|keyrings|shadow|sudoers|curlrc|wgetrc|databricks|\.m2/|pip\.conf|subversion|\.config/|/etc/ssl/private|/proc/|/dev/k?mem",
     re.IGNORECASE,
 )
 

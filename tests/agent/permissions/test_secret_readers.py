@@ -252,6 +252,8 @@ def test_the_file_types_are_those_of_ripgrep() -> None:
         *("a.key.old", "#a.pem#", "AuthKey.p8", "a.keytab", "my-secrets.yaml", "secrets.txt", ".id_rsa.swp"),
         *("db-credentials.json", "kubeconfig", "prod.tfvars", "terraform.tfstate.backup", ".mylogin.cnf"),
         *(".netrc.bak", ".irb_history", "htpasswd", ".secrets/x", ".env.hxx"),
+        *("/etc/shadow", "/proc/1/cmdline", "/home/a/.m2/settings.xml", "/home/a/.config/pip/pip.conf"),
+        *("/home/a/.config/rclone/x", "/home/a/.subversion/auth/x", ".curlrc", "/etc/ssl/private/x"),
     ],
 )
 def test_copies_and_kinds_of_secrets_are_known_by_name(name: str) -> None:
