@@ -45,6 +45,8 @@ _LOADS_CODE = frozenset(
     }
 )
 """Variables with options that may load code of the workspace."""
+_NO_NETWORK = {"GOTOOLCHAIN": "local", "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
+"""Variables that keep `go version` and `pip list` from asking a server."""
 _PREFIXES = ("BASH_FUNC_", "GIT_")
 _GIT_KEPT = ("GIT_AUTHOR_", "GIT_COMMITTER_", "GIT_SSH")
 """Prefixes of variables that are kept: the committer, and the connection to servers. No read-only command starts
@@ -87,7 +89,7 @@ class ReadingEnvironment(Mapping[str, str]):
         for name in _SEARCHED.intersection(kept):
             for folder in self._folders:
                 kept[name] = outside_path(kept[name], str(folder))
-        return {**kept, "PATH": path, "GOTOOLCHAIN": "local", **git_settings(reading=True)}
+        return {**kept, "PATH": path, **_NO_NETWORK, **git_settings(reading=True)}
 
     def __getitem__(self, name: str) -> str:
         return self._made[name]

@@ -301,6 +301,15 @@ def test_a_bare_repository_among_the_files_is_not_entered(repository: Repository
     assert repository.ran_code("git status", repository.plain, bare)
     assert not repository.ran_code("git status", repository.unattended, bare)
     assert repository.here.bash("git status", cwd=bare).kind == "ask"
+    second = repository.root / "fixtures" / "y"
+    second.mkdir()
+    (second / "HEAD").write_text("ref: refs/heads/main\n")
+    (second / "commondir").write_text("../x\n")
+    found = subprocess.run(
+        ["git", "rev-parse", "--git-dir"], cwd=second, env=repository.plain, capture_output=True
+    )
+    assert found.stdout == b".\n", "git finds the other repository through commondir"
+    assert repository.here.bash("git log -1", cwd=second).kind == "ask"
     assert repository.here.bash("git -C fixtures/x status").kind == "ask"
     assert repository.here.bash("git status").kind == "allow"
 

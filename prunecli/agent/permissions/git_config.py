@@ -67,6 +67,19 @@ _SUBSECTIONS = frozenset(
 )
 _OVERRIDDEN_FILTERS = frozenset({"lfs"})
 
+_FILES = frozenset({".gitconfig", "gitconfig", ".gitmodules", "config.worktree"})
+_GIT_FOLDER = re.compile(r"/\.?git/", re.IGNORECASE)
+_SYSTEM = (Path("/etc/gitconfig"), Path("/usr/local/etc/gitconfig"), Path("/opt/homebrew/etc/gitconfig"))
+_INCLUDED = re.compile(r'(?:^|\])[ \t]*path[ \t]*=[ \t]*"?([^"\n]+)', re.MULTILINE | re.IGNORECASE)
+_CREDENTIALS = re.compile(
+    r"""://[^/\s@]*:[^/\s@]*@ | https?://(?![a-z][\w.-]{0,17}@)[^/\s@]+@
+    | [?&][\w-]*(?:token|key|secret|pass|auth)[\w-]*=
+    | (?:token|(?<!ask)pass|secret|extraheader|api-?key)[\w-]*\s*=\s*\S
+    | gh[pousr]_\w{16} | github_pat_\w | glpat-\w | xox[abp]-\w | AKIA[0-9A-Z]{12}""",
+    re.VERBOSE | re.IGNORECASE,
+)
+"""A URL with a password, or with a user name so long that it may be a token; settings and values that are secrets."""
+
 _OVERRIDES = {
     "core.fsmonitor": "false",
     "core.pager": "cat",
@@ -129,7 +142,8 @@ def repository_doubt(start: Path, *, reads_worktree: bool) -> str:
     for folder in (start, *start.parents):
         if folder.name.lower() == ".git":
             return "it runs inside a .git folder"
-        if all(os.path.lexists(folder / name) for name in ("HEAD", "objects", "refs")):
+        bare = os.path.lexists(folder / "objects") and os.path.lexists(folder / "refs")
+        if os.path.lexists(folder / "HEAD") and (bare or os.path.lexists(folder / "commondir")):
             return f"git may take {folder} for a bare repository"
         if os.path.lexists(folder / ".git") and (doubt := _git_doubt(folder / ".git", reads_worktree)):
             return doubt
@@ -160,11 +174,55 @@ def config_doubt(text: str) -> str:
     return ""
 
 
+def holds_credentials(path: str) -> bool:
+    """Return whether a path is a configuration file of git with a password or token, as in `https://user:x@host`, or
+    the folder with such a file."""
+    name = os.path.basename(path).lower()
+    if name == ".git":
+        return holds_credentials(os.path.join(path, "config"))
+    if name not in _FILES and not (name == "config" and _GIT_FOLDER.search(path)):
+        return False
+    try:
+        return _CREDENTIALS.search(_read(Path(path))) is not None
+    except (OSError, ValueError):
+        return os.path.isfile(path)
+
+
+def printed_credentials(start: Path, home: Path) -> str:
+    """Return the first configuration file with credentials that git reads in a folder, or "".
+
+    Raises OSError or ValueError for a file that can't be read.
+    """
+    pending = [*_SYSTEM, home / ".gitconfig", home / ".config/git/config"]
+    pending.append(Path(os.environ.get("XDG_CONFIG_HOME") or home / ".config") / "git/config")
+    git = next((up / ".git" for up in (start, *start.parents) if os.path.lexists(up / ".git")), None)
+    if git:
+        folder, common = _git_folders(git)
+        pending += [common / "config", folder / "config.worktree", common / "config.worktree"]
+    seen = set[Path]()
+    while pending:
+        path = pending.pop()
+        if path in seen or not os.path.exists(path):
+            continue
+        seen.add(path)
+        text = _read(path)
+        if _CREDENTIALS.search(text):
+            return str(path)
+        pending += [path.parent / re.sub("^~/", f"{home}/", name.strip()) for name in _INCLUDED.findall(text)]
+    return ""
+
+
+def _git_folders(git: Path) -> tuple[Path, Path]:
+    """Return the folder that `.git` stands for, and the one that its repository shares among work trees."""
+    folder = common = git_folder(git)
+    if _exists(folder / "commondir"):
+        common = _folder(folder / _read(folder / "commondir").rstrip("\r\n"))
+    return folder, common
+
+
 def _git_doubt(git: Path, reads_worktree: bool) -> str:
     try:
-        folder = common = git_folder(git)
-        if _exists(folder / "commondir"):
-            common = _folder(folder / _read(folder / "commondir").rstrip("\r\n"))
+        folder, common = _git_folders(git)
         for path in (common / "config", folder / "config.worktree", common / "config.worktree"):
             if _exists(path) and (doubt := config_doubt(_read(path))):
                 return f"{path}: {doubt}"

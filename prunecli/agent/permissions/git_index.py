@@ -11,6 +11,9 @@ from prunecli.regular import read_regular
 
 _MAX_BYTES = 50_000_000
 _ENTRY = struct.Struct(">10I20sH")
+_FOLDER = 0o040000
+_ID = 20
+"""The bytes of a SHA-1 id, which also end the file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,11 +28,11 @@ class Tracked:
 
 
 def tracked(index: Path) -> tuple[Tracked, ...]:
-    """Return the entries of an index file; none if there is no index. Raises TooMany if it can't be read in full."""
+    """Return the entries of an index file. Raises TooMany if it does not list all tracked files, or there is none."""
     try:
         status = os.stat(index)
-    except OSError:
-        return ()
+    except OSError as error:
+        raise TooMany from error
     if status.st_size > _MAX_BYTES:
         raise TooMany
     return _read(str(index), status.st_ino, status.st_size, status.st_mtime_ns)
@@ -63,8 +66,14 @@ def _entries(data: bytes) -> list[Tracked]:
             end = data.index(b"\0", at)
             name = data[at:end]
             at = begin + ((end - begin) // 8 + 1) * 8
+        if fields[11] & 0xFFF != min(len(name), 0xFFF) or fields[6] == _FOLDER:
+            raise ValueError  # ids of SHA-256, or a sparse index
         changed = fields[2] * 1_000_000_000 + fields[3]
         found.append(Tracked(os.fsdecode(name), fields[10].hex(), fields[9], changed))
+    while at < len(data) - _ID:
+        if data[at : at + 4] == b"link":
+            raise ValueError  # another file has most entries
+        at += 8 + int.from_bytes(data[at + 4 : at + 8], "big")
     return found
 
 

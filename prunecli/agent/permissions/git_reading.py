@@ -7,11 +7,17 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
-from prunecli.agent.permissions.git_config import git_folder, repository_doubt
+from prunecli.agent.permissions.git_config import git_folder, printed_credentials, repository_doubt
 from prunecli.agent.permissions.git_index import Tracked, tracked
 from prunecli.agent.permissions.globs import TooMany, chooses_secrets, is_glob, path_regex
 from prunecli.agent.permissions.harmless_commands import Words
-from prunecli.agent.permissions.harmless_git import GIT_FORMS, READS_WORKTREE, git_doubt, split_git
+from prunecli.agent.permissions.harmless_git import (
+    GIT_FORMS,
+    READS_WORKTREE,
+    git_doubt,
+    prints_addresses,
+    split_git,
+)
 from prunecli.agent.permissions.options import Given, check_counts, read_options
 from prunecli.agent.permissions.places import Place, is_secret, lies_in, real_path, resolve
 from prunecli.agent.permissions.surroundings import Reading, Surroundings
@@ -30,6 +36,7 @@ _PATCH = frozenset(
         *("--word-diff", "--word-diff-regex", "--check"),
     }
 )
+_MORE_REVISIONS = frozenset({"--all", "--branches", "--tags", "--remotes", "-g", "--walk-reflogs"})
 _NO_PATCH = frozenset(
     {
         *(
@@ -64,6 +71,8 @@ def read_git(words: Words, around: Surroundings, *, by_rule: bool) -> Reading:
     check_counts(f"git {subcommand}", form, given)
     if doubt := git_doubt(subcommand, given):
         raise Doubt(doubt)
+    if prints_addresses(subcommand, given):
+        _check_addresses(Path(real_path(cwd)), around)
     command = _Command(subcommand, given, rest, around, cwd)
     if command.top and not is_repository(command.top):
         raise Doubt(f"git may skip the damaged repository in {command.top}")
@@ -78,6 +87,15 @@ def read_git(words: Words, around: Surroundings, *, by_rule: bool) -> Reading:
     if sweep:
         around.check(sweep)
     return Reading((resolve(".", cwd, around.home), *places), sweep)
+
+
+def _check_addresses(cwd: Path, around: Surroundings) -> None:
+    try:
+        found = printed_credentials(cwd, around.home)
+    except (OSError, ValueError):
+        raise Doubt("git's configuration can't be checked for credentials") from None
+    if found:
+        raise Doubt(f"it may print credentials from {found}")
 
 
 class _Command:
@@ -149,20 +167,25 @@ class _Command:
         top = self.top
         if top is None:
             return None
-        ids = tuple(found for word in self.revisions for found in _ID.findall(word.lower()))
+        # `git cat-file` reads a word as an id even if a file has this name
+        ids = tuple(found for word in (*self.revisions, *self.specs) for found in _ID.findall(word.lower()))
         blobs = partial(tracked_paths, top, lambda entry: entry.blob.startswith(ids))
         if not self._shows_contents():
             # `git show` prints a blob regardless of its options
             return Sweep(blobs) if ids and self.subcommand == "show" else None
+        if self.subcommand == "status":
+            return Sweep(
+                partial(tracked_paths, top, lambda _: True)
+            )  # `-v` shows more than the paths it names
         parts = [word for word in self.revisions if ":" in word]
-        trees = (
-            bool(parts) and self.subcommand == "diff"
-        )  # folders of a revision, to which specs are relative
-        if parts == list(self.revisions) and parts and not self.specs and not trees:
+        # `HEAD:src` may be a folder, with all files below it; specs are relative to it
+        trees = bool(parts) and self.subcommand in ("diff", "grep")
+        alone = parts == list(self.revisions) and not self.given.options & _MORE_REVISIONS
+        if parts and alone and not self.specs and not trees:
             return None
-        inside = os.path.relpath(real_path(self.cwd), top)
-        chosen = [path_regex(os.path.normpath(os.path.join(inside, spec))) for spec in self.specs]
-        everything = trees or not chosen or any(regex.pattern.startswith(r"\.(?") for regex in chosen)
+        names = [os.path.relpath(os.path.join(real_path(self.cwd), spec), top) for spec in self.specs]
+        chosen = [path_regex(name) for name in names]
+        everything = trees or not chosen or any(name == "." or name.startswith("..") for name in names)
         by_id = frozenset(blobs() if ids else ())  # shown whatever the specs choose
 
         def shows(path: str) -> bool:

@@ -8,7 +8,7 @@ inside the workspace is followed.
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import product
+from itertools import chain, product
 from pathlib import Path
 
 from prunecli.agent.permissions.git_reading import read_git
@@ -26,9 +26,9 @@ from prunecli.agent.permissions.harmless_commands import (
 )
 from prunecli.agent.permissions.listings import check_reader, command_of_xargs, listed
 from prunecli.agent.permissions.options import Given, check_counts, read_options
-from prunecli.agent.permissions.places import Unresolvable, real_path, resolve
+from prunecli.agent.permissions.places import Place, Unresolvable, real_path, resolve
 from prunecli.agent.permissions.surroundings import Reading, Surroundings
-from prunecli.agent.permissions.sweeps import has_links, sweep_of_grep, sweep_of_rg
+from prunecli.agent.permissions.sweeps import Sweep, files_below, links_below, sweep_of_grep, sweep_of_rg
 from prunecli.agent.permissions.variables import TAKES_TEXT, TESTS, check_unknown, tested, variants
 from prunecli.model.shell import Doubt, Glob, Line, Open, Value
 from prunecli.programs import program_doubt
@@ -250,8 +250,20 @@ def _listed(name: str, form: Form, given: Given, around: Surroundings) -> Readin
         around.readable(word)
     if form.no_folders and any(os.path.isdir(place.real) for place in places):
         raise Doubt("it compares folders and follows their links")
+    if form.follows:
+        return Reading(places, _followed(form.follows, places, around))
     if not sweeps:
         return Reading(places)
+    _check_globs(name, given)
+    roots = tuple(end for place in places for end in place.ends)
+    if given.options & _FOLLOWS and _has_links(roots):
+        raise Doubt("it follows links, which may lead out of the workspace")
+    sweep = sweep_of_rg(roots, given) if name == "rg" else sweep_of_grep(roots, given)
+    around.check(sweep)
+    return Reading(places, sweep)
+
+
+def _check_globs(name: str, given: Given) -> None:
     for option, value in given.values:
         if option in _SELECTS and value.startswith("="):
             raise Doubt(
@@ -259,12 +271,27 @@ def _listed(name: str, form: Form, given: Given, around: Surroundings) -> Readin
             )  # `-g=x` is `-g x`
         if option in _SELECTS and not value.startswith("!") and chooses_secrets(value):
             raise Doubt(f"{value!r} selects files that may contain secrets")
-    roots = tuple(place.real for place in places)
-    if given.options & _FOLLOWS and has_links(roots):
-        raise Doubt("it follows links, which may lead out of the workspace")
-    sweep = sweep_of_rg(roots, given) if name == "rg" else sweep_of_grep(roots, given)
+
+
+def _has_links(roots: tuple[str, ...]) -> bool:
+    try:
+        return any(True for _ in links_below(roots))
+    except TooMany:
+        return True
+
+
+def _followed(ending: str, places: tuple[Place, ...], around: Surroundings) -> Sweep:
+    """Return the files with this ending below places, whose links lead to files that may be read. Raises Doubt."""
+    roots = tuple(end for place in places for end in place.ends)
+    try:
+        for link in links_below(roots):
+            if link.endswith(ending):
+                around.readable(link)
+    except TooMany:
+        raise Doubt("it reads too many files to check their links") from None
+    sweep = Sweep(lambda: chain.from_iterable(map(files_below, roots)), lambda path: path.endswith(ending))
     around.check(sweep)
-    return Reading(places, sweep)
+    return sweep
 
 
 _FIND_ALONE = frozenset(

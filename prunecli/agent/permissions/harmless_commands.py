@@ -26,7 +26,8 @@ class Form:
     `least` and `most` limit the operands; `number` allows `-20`; one of `needs` must be given. `reads_cwd`: without a
     path, the command reads its working folder. With an option of `sweeps`, it shows contents of files below its
     operands ("" = always); with one of `no_contents`, it shows only names. With one of `no_text`, no operand is a
-    text. `names_only`: it shows names, sizes and dates, never contents. `all_text`: it has no options. `apart`: an
+    text. `names_only`: it shows names, sizes and dates, never contents. `follows`: in folders it shows the files with
+    this ending, also behind links. `all_text`: it has no options. `apart`: an
     option with a value is a word of its own. `ordered`: a word after the first operand is never an option. `doubt`
     returns the reason why the operands are not harmless, or "", and `scripts` that of each text: the first operand,
     or the values of `no_text`.
@@ -47,6 +48,7 @@ class Form:
     no_text: frozenset[str] = frozenset()
     names_only: bool = False
     no_folders: bool = False
+    follows: str = ""
     all_text: bool = False
     apart: bool = False
     ordered: bool = False
@@ -288,7 +290,7 @@ FORMS: dict[str, Form] = {
         "ahlSsrdVnW", long="all file-header segments sections symbols wide", least=1, doubt=_NO_RESPONSES
     ),
     "size": Form("AB", least=1, doubt=_NO_RESPONSES),
-    "gofmt": Form("lds"),
+    "gofmt": Form("lds", follows=".go"),
     "pkg-config": Form(
         long="libs cflags modversion exists list-all version static", operands="texts", doubt=_NAMES_ONLY
     ),

@@ -117,6 +117,7 @@ READS_WORKTREE = frozenset({"status", "diff", "describe", "ls-files"})
 _SUBCOMMANDS = {"remote": ("get-url",), "stash": ("list",), "worktree": ("list",), "reflog": ("show",)}
 _LISTS = frozenset({"--list", "--contains", "--no-contains", "--merged", "--no-merged", "--points-at"})
 """Options that make `git branch` and `git tag` list, regardless of other arguments."""
+_USER = re.compile(r"user\.(name|email)", re.IGNORECASE)
 _CONFIG_KEY = re.compile(r"(user\.(name|email)|(remote|branch)\.[\w./-]+|core\.\w+|init\.\w+)", re.IGNORECASE)
 _STARTS_GPG = re.compile(r"%[-+ ]?G|signature")
 _BEFORE_COMMAND = frozenset({"--no-pager", "-P", "--no-optional-locks", "--literal-pathspecs"})
@@ -156,7 +157,8 @@ def git_doubt(subcommand: str, given: Given) -> str:
     return ""
 
 
-def operand_paths(operand: str) -> Words:
-    """Return the paths that a git operand may name: the operand, and the part after the colon in `HEAD:src/x`."""
-    _, colon, path = operand.partition(":")
-    return (operand, path.lstrip("0123:")) if colon and path.lstrip("0123:") else (operand,)
+def prints_addresses(subcommand: str, given: Given) -> bool:
+    """Return whether a git command prints settings that may be addresses with credentials."""
+    if subcommand == "config":
+        return "--get-regexp" in given.options or not all(map(_USER.fullmatch, given.operands))
+    return subcommand == "remote" and bool(given.options or given.operands)

@@ -126,7 +126,7 @@ def _searched(name: str, given: Given, around: Surroundings) -> Iterator[str]:
     operands = given.operands if given.options & FORMS[name].no_text else given.operands[1:]
     if name == "grep" and not operands and not given.options & {"-r", "-R"}:
         raise Doubt("it passes on the name of its input")
-    roots = tuple(str(around.readable(word).real) for word in operands or (".",))
+    roots = tuple(end for word in operands or (".",) for end in around.readable(word).ends)
     sweep = sweep_of_rg(roots, given) if name == "rg" else sweep_of_grep(roots, given)
     if name == "rg" and not operands and os.path.lexists(around.cwd / "<stdin>"):
         yield "<stdin>"  # its name for a pipe that it searches instead

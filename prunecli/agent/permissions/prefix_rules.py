@@ -46,6 +46,10 @@ _GIT_TO_NAME = frozenset(
     }
 )
 """git commands that start programs; `bash(git *)` does not cover them."""
+_GIT_VALUES = frozenset(
+    {"-C", "-c", "--git-dir", "--work-tree", "--namespace", "--config-env", "--attr-source"}
+)
+"""Options before the subcommand of git whose value is the next word."""
 _LONG_NAMES = (
     "exec exec-path execute eval command cmd call init-command to-command hook hooks hookspath plugin "
     "plugins loader require import preload pager editor shell script script-shell info-script "
@@ -57,7 +61,8 @@ _LONG_NAMES = (
     "prefix directory-prefix basetemp pastebin remote-name cookie-jar trace-ascii libcurl stderr "
     "ts-?build-?info-?file config config-?file config-env override-ini rcfile init-file userconfig "
     "globalconfig node-options inspect inspect-brk git-dir work-tree unzip-command pre-glob hostname-bin "
-    "proxy-command ask-?pass use-askpass"
+    "proxy-command ask-?pass use-askpass remote-name-all save-cookies absolute-names warc-file rejected-log "
+    "hsts hsts-file alt-svc kubeconfig split-string"
 )
 """Long options that execute something or write to a named file; words may precede them (`--script-shell`)."""
 _EXECUTES_OR_WRITES = re.compile(rf"--(?:[\w-]*-)?(?:{_LONG_NAMES.replace(' ', '|')})", re.IGNORECASE)
@@ -73,10 +78,10 @@ _SHORT = {
     **dict.fromkeys(("vim", "vi", "nvim", "emacs", "gdb", "lldb", "psql", "mysql", "sqlite3"), "ceoSsfx"),
     "git": "cOx",
     "git clone": "cu",
-    "tar": "IF",
+    "tar": "IFP",
     "curl": "oOKTDc",
-    "wget": "OoPei",
-    "make": "f",
+    "wget": "OoPeia",
+    "make": "fE",
     "man": "PH",
     "less": "oO",
     "fd": "xX",
@@ -108,23 +113,43 @@ _TO_NAME = {
         (
             "gh glab hub",
             True,
-            "auth|api|alias|extension|secret|ssh-key|gpg-key|config|codespace|variable|token",
+            "auth|api|alias|ext|extensions?|secret|ssh-key|gpg-key|config|cs|codespace|variable|token|copilot",
         ),
         (
             "aws",
             True,
-            "configure|sts|secretsmanager|sso|iam create|ecr get-\\S*|ssm get-\\S*|codeartifact get-\\S*",
+            "configure|sts|secretsmanager|sso|iam create|ssm (?:get|start)-\\S*|[\\w-]+ (?:decrypt|generate-\\S+"
+            "|get-\\S*(?:login|token|credentials?|password|secret|authorization)\\S*)",
         ),
-        ("gcloud", True, "auth|secrets|config|compute (?:ssh|config-ssh)"),
-        ("az", True, "account get-access-token|keyvault|login|ad sp|\\S.*keys? "),
+        (
+            "gcloud",
+            True,
+            "(?:(?:alpha|beta|preview) )?(?:auth|secrets|config|compute (?:ssh|scp|config-ssh)"
+            "|\\S.* (?:get-credentials|generate-login-token|keys create|ssh))",
+        ),
+        (
+            "az",
+            True,
+            "account get-access-token|keyvault|login|ad sp|ssh|\\S.*(?:keys? |credentials?|expose-token)",
+        ),
         (
             "kubectl oc",
             True,
-            "exec|cp|config|debug|plugin|edit|(?:get|describe) secrets?|create token|proxy|run",
+            "exec|cp|config|debug|plugin|edit|attach|rsh|login|extract|whoami|create token|proxy|run|port-forward"
+            "|(?:get|describe)\\b.*\\bsecrets?",
         ),
         ("helm", True, "get|plugin|registry"),
-        ("docker podman", True, "run|exec|cp|create|login|commit|build|compose|config|plugin|context"),
-        ("npm pnpm yarn bun", True, "exec|x|dlx|create|init|config|token|login|adduser|publish|profile|pack"),
+        (
+            "docker podman",
+            True,
+            "(?:(?:container|image|builder|buildx|service|stack|pod|machine|system) )?(?:run|exec|cp|create|login"
+            "|commit|build|bake|compose|config|plugin|context|secret|deploy|kube|unshare|ssh)",
+        ),
+        (
+            "npm pnpm yarn bun",
+            True,
+            "exec|x|dlx|create|init|innit|config|c|get|set|token|login|adduser|publish|profile|pack|explore|edit",
+        ),
         ("cargo", True, "login|publish|owner|yank"),
         ("go", True, "env .*-w|generate|tool"),
         ("pip pip3", True, "config|download|wheel"),
@@ -134,25 +159,38 @@ _TO_NAME = {
         (
             "heroku fly flyctl vercel netlify railway",
             True,
-            "config|auth|env|secrets?|variables|ssh|run|tokens?",
+            "config|auth|env|secrets?|variables|ssh|run|tokens?|console|pull|\\w+:(?:credentials|exec|psql|console)",
         ),
         ("vault op pass security", True, "\\w+"),
         ("ansible-vault", True, "view|decrypt|edit"),
-        ("redis-cli", True, ".*\\b(?:eval|config|module|script|function|shutdown)"),
+        (
+            "redis-cli",
+            True,
+            ".*\\b(?:eval|config|module|script|function|shutdown|acl|migrate|replicaof|slaveof|debug)",
+        ),
         (
             "sqlite3",
             False,
-            r"\.(?:sh|sy|imp|out|once|ex|read|load|open|backup|save|log|clone)|(?:file|extension|edit)\s*\(",
+            r"(?:^|\s)\.(?!(?:tables?|schema|headers?|mode|index(?:es)?|databases|dump|show|help|version)\b)[a-z]"
+            r"|(?:file|extension|edit|fsdir)\b|\battach\b|\bvacuum\b|--(?:extract|create|insert|update)",
         ),
-        ("psql", False, r"\\(?:!|o|copy|i|g|w|e|s)|\bprogram\b"),
-        ("mysql mariadb", False, r"\\!|\bsystem\b|\bsource\b|\boutfile\b|load_file"),
+        ("psql", False, r"\\(?:!|o|copy|i|g|w|e|s)|\b(?:program|copy|pg_read\w*|lo_\w*)\b"),
+        (
+            "mysql mariadb",
+            False,
+            r"\\[!TP.]|\b(?:system|source|(?:out|dump|in)file|load_file|tee|pager)\b",
+        ),
         (
             "cmake ctest",
             False,
             r"(?:^|\s)-[PECS]\b|--install|(?:COMPILER|LAUNCHER|PROGRAM|COMMAND|INCLUDE|FILE)\w*(?::\w+)?=",
         ),
         ("gpg", False, r"secret|(?:^|\s)-\w*d|--decrypt|--exec|-program"),
-        ("openssl", False, r"^(?:enc|pkey|rsa|ec|pkcs12|engine)\b|(?:^|\s)-(?:out|engine|provider)"),
+        (
+            "openssl",
+            False,
+            r"^(?:enc|pkey|rsa|dsa|ec|pkcs\d+|engine|gen\w+|s_\w+)\b|(?:^|\s)-(?:out|engine|provider)",
+        ),
         ("vim vi nvim view less more most", False, r"(?:^|\s)\+"),
         (
             "env xargs timeout nice nohup stdbuf setsid time watch parallel sudo doas strace",
@@ -169,8 +207,8 @@ _STARTS = frozenset({("python", "-m"), ("uv", "run"), ("poetry", "run"), ("pnpm"
 _ONLY_FIRST = frozenset({"gcc", "g++", "cc", "c++", "clang", "clang++"})
 """Programs that do not accept several option letters in one word."""
 _MORE = re.compile(
-    r"\S.* -(?:exec|toolexec|vettool|wrapper|out|ex|cmd|modfile|overlay|fplugin|specs|outputdir|trace|o|\w*profile)"
-    r"(?:=.*)?|.*-extld\b.*|g?make --fi.*"
+    r"\S.* -(?:exec|toolexec|vettool|wrapper|out|ex|cmd|modfile|overlay|fplugin|specs|outputdir|trace|o|init"
+    r"|\w*profile)(?:=.*)?|.*-extld\b.*|g?make --fi.*|unzip -.*:.*|pip3? --log.*"
 )
 """Long options with one dash, and options that mean something else to other programs."""
 _PARTS = re.compile(r"[=@<,;]")
@@ -187,17 +225,18 @@ def open_doubt(words: Words, left_open: Words, around: Surroundings) -> str:
     named = words[: len(words) - len(left_open)]
     if _only_reads(words):
         try:
-            read_command(words, around, by_rule=True)
+            read_command(_without_options(words, named), around, by_rule=True)
             return ""
         except Doubt as doubt:
-            if len(named) <= (2 if words[0] == "git" else 1) or _may_be_harmless(named, around):
+            if len(named) <= _subcommand(words) + 1 or _may_be_harmless(named, around):
                 return doubt.reason
-    if words == ("git", *left_open) and (doubt_of := _git_doubt(left_open)):
-        return doubt_of
+    at = _subcommand(words)
+    if at >= len(named) and words[at:] and words[at] in _GIT_TO_NAME:
+        return f"`git {words[at]}` can start programs"
     if unnamed := _unnamed(words, named):
         return unnamed
     program = _program(words)
-    if program == "tar" and len(named) == 1 and re.fullmatch(r"[A-Za-z]*[IF][A-Za-z]*", left_open[0]):
+    if program == "tar" and len(named) == 1 and re.fullmatch(r"[A-Za-z]*[FIP][A-Za-z]*", left_open[0]):
         return f"the option {left_open[0]} may execute or write"  # the old style, without a dash
     try:
         return next((reason for word in left_open if (reason := _word_doubt(program, word, around))), "")
@@ -218,14 +257,14 @@ def _unnamed(words: Words, named: Words) -> str:
 def _only_reads(words: Words) -> bool:
     """Return whether the program only reads, unless an option makes it do more."""
     if words[0] == "git":
-        subcommand = next((word for word in words[1:] if not word.startswith("-")), "")
+        subcommand = "".join(words[_subcommand(words) :][:1])
         return subcommand in GIT_FORMS and subcommand not in _CHANGING_GIT
     return is_listed(words[0]) and words[0] != "gofmt"  # its harmless forms list, others write
 
 
 def _may_be_harmless(begin: Words, around: Surroundings) -> bool:
     """Return whether a harmless command can begin with these words."""
-    for rest in ((), ("p",), ("{print}",)):
+    for rest in ((), ("p",), ("{print}",), ("p", "p"), ("--", "p")):
         try:
             read_command((*begin, *rest), around, by_rule=True)
         except Doubt:
@@ -242,12 +281,24 @@ def _program(words: Words) -> str:
         return third.rpartition("/")[2]
     if first in ("npx", "bunx", "uvx") and second and not second.startswith("-"):
         return second.rpartition("/")[2]
-    return f"git {second}" if first == "git" else first
+    return f"git {''.join(words[_subcommand(words) :][:1])}" if first == "git" else first
 
 
-def _git_doubt(left_open: Words) -> str:
-    subcommand = next((word for word in left_open if not word.startswith("-")), "")
-    return f"`git {subcommand}` can start programs" if subcommand in _GIT_TO_NAME else ""
+def _without_options(words: Words, named: Words) -> Words:
+    """Return the words without the options before git's subcommand that the rule names, except its folder."""
+    count = min(_subcommand(words), len(named))
+    if not count:
+        return words
+    at = words[:count].index("-C") if "-C" in words[:count] else count
+    return ("git", *words[at:count][:2], *words[count:])
+
+
+def _subcommand(words: Words) -> int:
+    """Return the place of git's subcommand, behind options and their values; 0 for other programs."""
+    at = 1
+    while at < len(words) and words[at].startswith("-"):
+        at += 2 if words[at] in _GIT_VALUES else 1
+    return at if words[0] == "git" else 0
 
 
 def _word_doubt(program: str, word: str, around: Surroundings) -> str:

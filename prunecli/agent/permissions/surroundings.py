@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from prunecli.agent.permissions.git_config import holds_credentials
 from prunecli.agent.permissions.globs import TooMany
 from prunecli.agent.permissions.hard_links import is_one_of, linked_secrets, may_be_secret
 from prunecli.agent.permissions.places import (
@@ -58,9 +59,12 @@ class Surroundings:
         return any(is_protected(place, folder) for folder in self.folders)
 
     def keeps_secrets(self, place: Place) -> bool:
-        """Return whether a place is a usual location of credentials, or a hard link to a file in one."""
-        return is_secret(place, self.secrets) or any(
-            may_be_secret(end, folder, self.home) for end in place.ends for folder in self.folders
+        """Return whether a place is a usual location of credentials, a hard link to a file in one, or a configuration
+        file of git with credentials."""
+        return (
+            is_secret(place, self.secrets)
+            or any(map(holds_credentials, place.ends))
+            or any(may_be_secret(end, folder, self.home) for end in place.ends for folder in self.folders)
         )
 
     def reading_doubt(self, place: Place, *, names_only: bool = False) -> str:
@@ -87,7 +91,9 @@ class Surroundings:
     def check(self, sweep: Sweep) -> None:
         """Raise Doubt if the sweep may show a secret, or has too many files to check."""
         try:
-            found = sweep.find(lambda path: may_look_secret(path) and looks_secret(path))
+            found = sweep.find(
+                lambda path: (may_look_secret(path) and looks_secret(path)) or holds_credentials(path)
+            )
             linked = frozenset[tuple[int, int]]()
             if not found:
                 linked = linked.union(*(linked_secrets(folder, self.home) for folder in self.folders))

@@ -11,6 +11,7 @@ from functools import cached_property
 
 from prunecli.agent.permissions.globs import TooMany, braces, component_regex
 from prunecli.agent.permissions.options import Given
+from prunecli.agent.permissions.places import lies_in
 from prunecli.regular import read_regular
 from prunecli.tools.searching.gitignore import Level, is_ignored, levels_at
 from prunecli.tools.searching.scan import MAX_ENTRIES, PACKAGES
@@ -22,14 +23,14 @@ _TYPES = {
     "ts": (".ts", ".tsx", ".mts", ".cts"),
     "rust": (".rs",),
     "go": (".go",),
-    "java": (".java", ".jsp"),
-    "c": (".c", ".h", ".cats", ".in"),
-    "cpp": (".cpp", ".cc", ".cxx", ".hpp", ".h", ".hh", ".in"),
-    "ruby": (".rb", ".gemspec", "file"),
-    "php": (".php", ".phtml"),
+    "java": (".java", ".jsp", ".jspx", ".properties"),
+    "c": (".c", ".h", ".H", ".cats", ".in"),
+    "cpp": (".C", ".cpp", ".cc", ".cxx", ".hpp", ".hxx", ".h", ".H", ".hh", ".inl", ".in"),
+    "ruby": (".rb", ".rbw", ".gemspec", ".irbrc", ".ru", "file"),
+    "php": (".php", ".php3", ".php4", ".php5", ".php7", ".php8", ".phtml"),
     "kotlin": (".kt", ".kts"),
-    "md": (".md", ".markdown", ".mdx"),
-    "markdown": (".md", ".markdown", ".mdx"),
+    "md": (".md", ".markdown", ".mdown", ".mdwn", ".mdx", ".mkd", ".mkdn"),
+    "markdown": (".md", ".markdown", ".mdown", ".mdwn", ".mdx", ".mkd", ".mkdn"),
     "css": (".css", ".scss"),
     "html": (".html", ".htm", ".ejs"),
     "swift": (".swift",),
@@ -69,6 +70,8 @@ def files_below(folder: str) -> Iterator[str]:
     if os.path.lexists(folder) and not os.path.isdir(folder):
         yield folder
     for inside, folders, names in os.walk(folder):
+        if ".git" in folders:
+            names.append(".git/config")  # it may hold credentials
         folders[:] = [name for name in folders if name not in PACKAGES]
         left -= len(folders) + len(names)
         if left < 0:
@@ -77,15 +80,15 @@ def files_below(folder: str) -> Iterator[str]:
             yield os.path.join(inside, name)
 
 
-def has_links(roots: Iterable[str]) -> bool:
-    """Return whether there is a link below one of the folders, or too many files to check."""
+def links_below(roots: Iterable[str]) -> Iterator[str]:
+    """Yield the links below the folders. Raises TooMany."""
     left = MAX_ENTRIES
     for root in roots:
         for inside, folders, names in os.walk(root):
             left -= len(folders) + len(names)
-            if left < 0 or any(os.path.islink(os.path.join(inside, name)) for name in (*folders, *names)):
-                return True
-    return False
+            if left < 0:
+                raise TooMany
+            yield from filter(os.path.islink, (os.path.join(inside, name) for name in (*folders, *names)))
 
 
 def sweep_of_grep(roots: tuple[str, ...], given: Given) -> Sweep:
@@ -121,8 +124,10 @@ def sweep_of_rg(roots: tuple[str, ...], given: Given) -> Sweep:
     ends = tuple(end for name in types for end in _TYPES.get(name, ("",)))
 
     def shows(path: str) -> bool:
-        inside = next((path[len(root) :] for root in roots if path.startswith(root)), path)
-        parts = [part for part in inside.split("/") if part]
+        return any(shows_below(root, path) for root in roots if lies_in(path, root))
+
+    def shows_below(root: str, path: str) -> bool:
+        parts = [part for part in path[len(root) :].split("/") if part]
         if not parts:
             return True  # the file itself is named
         if chosen:
@@ -132,7 +137,7 @@ def sweep_of_rg(roots: tuple[str, ...], given: Given) -> Sweep:
         if _brought_back(path, parts):
             return True
         hidden = any(part.startswith(".") for part in parts) and not given.options & _HIDDEN
-        return not hidden and (bool(given.options & _NO_IGNORE) or not _is_ignored(path))
+        return not hidden and (bool(given.options & _NO_IGNORE) or not _is_ignored(path, root))
 
     return Sweep(lambda: _below(roots), shows)
 
@@ -149,7 +154,7 @@ def sweep_of_git_grep(root: str, untracked: bool, tracked: Callable[[], Iterable
     if not untracked:
         return Sweep(tracked)
     known = frozenset(tracked())
-    return Sweep(lambda: _below((root,)), lambda path: path in known or not _is_ignored(path))
+    return Sweep(lambda: _below((root,)), lambda path: path in known or not _is_ignored(path, root))
 
 
 def _below(roots: tuple[str, ...]) -> Iterator[str]:
@@ -164,19 +169,23 @@ def _folders(path: str) -> Iterator[str]:
         path = above
 
 
-def _is_ignored(path: str) -> bool:
-    """Return whether git ignores the path or a folder on the way; ripgrep reads .gitignore only inside a
-    repository."""
+def _is_ignored(path: str, root: str) -> bool:
+    """Return whether git ignores the path, or a folder between it and the root of the search.
+
+    ripgrep reads .gitignore only inside a repository. It searches a root that is ignored itself, and its versions
+    differ about ignore files above a root, so these are left out.
+    """
     folders = list(_folders(path))
     top = next(
         (at for at, folder in enumerate(folders) if os.path.lexists(os.path.join(folder, ".git"))), None
     )
     if top is None:
         return False
-    steps = [path, *folders[:top]]
+    steps = [step for step in (path, *folders[:top]) if step != root and lies_in(step, root)]
     return any(
-        is_ignored(levels_at(os.path.dirname(step)), step, os.path.basename(step), is_folder=step != path)
+        is_ignored(levels_at(above)[: above.count("/") - root.count("/") + 1], step, name, step != path)
         for step in steps
+        for above, name in [os.path.split(step)]
     )
 
 

@@ -7,20 +7,31 @@ process imports this module too, so it imports only fast modules.
 import re
 import unicodedata
 
-_SECRET_FOLDERS = frozenset({".ssh", ".aws", ".gnupg", ".azure", ".kube", ".password-store", "keychains"})
+_SECRET_FOLDERS = frozenset(
+    {".ssh", ".aws", ".gnupg", ".azure", ".kube", ".password-store", ".secrets", "keychains", "keyrings"}
+)
 _SECRET_NAMES = re.compile(
-    r"""\.env.* | .*\.env | .*\.(pem|key|p12|pfx|jks|keystore|kdbx|ppk) | id_(rsa|dsa|ecdsa|ed25519).*
-    | [._]netrc | \.(pgpass|npmrc|pypirc|git-credentials|htpasswd|vault-token|my\.cnf|boto|s3cfg|dockercfg)
-    | \.(bash|zsh|sh|python|node_repl|psql|mysql)_history
-    | \.?credentials(\.(json|toml|ya?ml|ini|xml|db|csv|txt))? | \.?secrets?\.(json|toml|ya?ml|ini)
-    | service[-_]?account.*\.json | client_secrets?.*\.json | application_default_credentials\.json""",
+    r"""[.\#]*(
+      \.env.* | .*\.env(\.(local|prod|production|dev|development|staging|test))?
+    | .*\.(pem|key|p8|p12|pfx|pkcs12|jks|keystore|keytab|kdbx?|ppk|ovpn|tfvars|tfstate)
+    | \.?id_(rsa|dsa|ecdsa|ed25519).* | [._]netrc
+    | \.(pgpass|npmrc|pypirc|curlrc|wgetrc|databrickscfg|git-credentials|vault-token|boto|s3cfg)
+    | \.(my(login)?\.cnf|dockerc(fg|onfigjson))
+    | \.?htpasswd | \.?vault[-_]pass(word)?(\.txt)? | (.*[-_.])?kubeconfig(\.ya?ml)?
+    | \.\w+_history | fish_history | \.viminfo | \.lesshst
+    | (.*[-_.])?credentials(\.(json|toml|ya?ml|ini|xml|db|csv|txt|properties|tfrc\.json))?
+    | (.*[-_.])?secrets?\.(json|toml|ya?ml|ini|txt|properties|xml|conf|cfg)
+    | service[-_]?account.*\.json | client_secrets?.*\.json
+    )(\.(bak|backup|old|orig|save|swp|swo|tmp) | ~ | \#)*""",
     re.VERBOSE,
 )
+"""The names, also of copies that editors make."""
 _NOT_SECRET = re.compile(r"\.env.*\.(example|sample|template|dist)")
 _SECRET_PATHS = re.compile(
     r"""/proc/[^/]+(/task/[^/]+)?/(environ|mem|auxv|cmdline|fd|fdinfo)(/.*)? | /proc/kcore | /dev/k?mem
     | /etc/(g?shadow-?|sudoers|ssl/private)(/.*)? | /private/etc/(master\.passwd|sudoers)
-    | .*/\.docker/config\.json | .*/\.config/(gcloud|gh|hub|op)(/.*)?""",
+    | .*/\.docker/config\.json | .*/\.m2/settings\.xml | .*/\.(config/)?pip/pip\.conf | .*/\.subversion/auth/.*
+    | .*/\.config/(gcloud|gh|glab-cli|hub|op|doctl|rclone|sops|heroku|stripe|netlify|github-copilot)(/.*)?""",
     re.VERBOSE,
 )
 
@@ -49,8 +60,9 @@ def folded(component: str) -> str:
 
 
 _HINT = re.compile(
-    r"env|\.pem|\.key|\.p12|\.pfx|\.jks|\.kdbx|\.ppk|id_|netrc|pgpass|rc$|credential|htpasswd|vault|cnf|boto|s3cfg"
-    r"|docker|history|secret|account|\.ssh|\.aws|gnupg|azure|kube|password|keychains|gcloud|/gh|/hub|/op",
+    r"env|\.pem|\.key|\.p8|\.p12|\.pfx|\.jks|\.kdb|\.ppk|id_|netrc|pgpass|npmrc|pypirc|credential|htpasswd|vault|cnf"
+    r"|boto|s3cfg|docker|history|secret|account|\.ssh|\.aws|gnupg|azure|kube|password|keychains|gcloud|/gh|/hub|/op"
+    r"|pkcs12|keytab|ovpn|tfvars|tfstate|viminfo|lesshst|keyrings|shadow|sudoers|curlrc|wgetrc|databricks|\.m2/|pip\.conf|subversion|\.config/|/etc/ssl/private|/proc/|/dev/k?mem",
     re.IGNORECASE,
 )
 

@@ -113,7 +113,7 @@ def test_a_reading_command_loads_no_code_of_the_workspace(here: Scene) -> None:
     reading = ReadingEnvironment(unattended_environment(env), here.workspace)
     assert not reading.keys() & {"LD_PRELOAD", "NODE_OPTIONS", "JAVA_TOOL_OPTIONS"}
     assert (reading["LD_LIBRARY_PATH"], reading["PYTHONPATH"]) == ("/opt/lib", "")
-    assert reading["GOTOOLCHAIN"] == "local"
+    assert (reading["GOTOOLCHAIN"], reading["PIP_DISABLE_PIP_VERSION_CHECK"]) == ("local", "1")
 
 
 def test_a_program_of_the_repository_around_the_workspace_counts_too(tmp_path: Path) -> None:

@@ -96,6 +96,28 @@ def test_a_deny_rule_leaves_other_globs_alone(here: Scene, line: str) -> None:
             ],
         ),
         (
+            "bash(git -C src *)",
+            ["git -C src add a.py", "git -C src log -1"],
+            [
+                *(
+                    "git -C src submodule foreach ls",
+                    "git -C src config alias.x '!id'",
+                    "git -C src log --output=x",
+                ),
+                "git -C src show HEAD:.env",
+            ],
+        ),
+        (
+            "bash(git --no-pager *)",
+            ["git --no-pager log -1"],
+            ["git --no-pager rebase -x ls", "git --no-pager grep -O./x a"],
+        ),
+        (
+            "bash(wget *)",
+            ["wget https://x.y/z"],
+            ["wget -a README.md https://x.y", "wget --save-cookies=x https://x.y", "wget -O x https://x.y"],
+        ),
+        (
             "bash(git push *)",
             ["git push", "git push -u origin main", "git push --force-with-lease"],
             ["git push --receive-pack=./x", "git push --receive-pa ./x", "git push --exe=./x"],
@@ -130,13 +152,20 @@ def test_a_deny_rule_leaves_other_globs_alone(here: Scene, line: str) -> None:
             ["tar tf x.tar", "tar xf x.tar"],
             [
                 *("tar xf x --to-command=sh", "tar -I ./x -tf y", "tar cf x /etc", "tar xIf ./x y"),
-                *("tar xf x --to-comm=sh", "tar -xvvvvIf ./x y"),
+                *("tar xf x --to-comm=sh", "tar -xvvvvIf ./x y", "tar -xPf x.tar"),
             ],
         ),
         (
             "bash(make *)",
             ["make test", "make V=1", "make -j4 test"],
-            ["make SHELL=./x", "make -f ../x", "make CC=./x", "make --file=x", "make --ev=x"],
+            [
+                "make SHELL=./x",
+                "make -f ../x",
+                "make CC=./x",
+                "make --file=x",
+                "make --ev=x",
+                "make -E '$(shell id)'",
+            ],
         ),
         (
             "bash(go test *)",
@@ -168,6 +197,10 @@ def test_a_deny_rule_leaves_other_globs_alone(here: Scene, line: str) -> None:
             ["npx tsc --outDir src", "npx tsc --outFile=README.md", "npx tsc -p /x"],
         ),
         ("bash(npx eslint *)", ["npx eslint src --fix"], ["npx eslint -f ./x", "npx eslint --rulesdir x"]),
+        ("bash(grep -r *)", ["grep -r x src"], ["grep -r x .", "grep -r x deploy", "grep -rf .env src"]),
+        ("bash(env *)", ["env"], ["env --split-string=id", "env -S id"]),
+        ("bash(sqlite3 *)", ["sqlite3 x"], ["sqlite3 -init y x"]),
+        ("bash(pip *)", ["pip list"], ["pip --log x list"]),
         ("bash(find . -name *)", ["find . -name x"], ["find . -name x -delete"]),
         ("bash(awk -F: *)", ["awk -F: '{print $1}' README.md"], ["awk -F: 'BEGIN{system(1)}'"]),
         ("bash(sed -n *)", ["sed -n 1p README.md"], ["sed -n 'w x' README.md", "sed -n -i p README.md"]),
@@ -184,15 +217,18 @@ def test_a_prefix_rule_covers_neither_harmful_options_nor_secrets_nor_paths_outs
 
 NEEDS_NAMING = """
 sqlite3 a.db .tables | sqlite3 a.db .shell id | sqlite3 a.db '.output x' | sqlite3 a.db 'select writefile(1,2)'
+sqlite3 a.db | sqlite3 a.db '.l ./x' | sqlite3 a.db '.o x' | sqlite3 a.db 'select "writefile"(1,2)'
 cmake --build build | cmake -P x.cmake | cmake -E env sh x | cmake -DCMAKE_C_COMPILER=./x . | cmake -C x .
-gh pr list | gh auth token | gh -R a/b auth status -t | gh api user | gh alias set x '!id'
+gh pr list | gh auth token | gh -R a/b auth status -t | gh api user | gh alias set x '!id' | gh ext exec x
 aws s3 ls | aws configure export-credentials | aws --profile a sts get-session-token | aws ecr get-login-password
+aws ec2 x | aws eks get-token | aws kms decrypt
 kubectl get pods | kubectl get secret a -o yaml | kubectl -n a exec b -- sh | kubectl config view --raw
-docker ps | docker run -it a sh | docker exec a sh | docker cp a:/x y
-npm run test | npm config list | npm exec x | npm token list
+kubectl logs x | kubectl get -o yaml secrets | kubectl get pods,secrets
+docker ps | docker run -it a sh | docker exec a sh | docker cp a:/x y | docker container run a sh
+npm run test | npm config list | npm exec x | npm token list | npm explore react -- id
 cargo build | cargo login x
 go vet ./... | go env -w CC=./x | go generate ./...
-gcloud projects list | gcloud auth print-access-token
+gcloud projects list | gcloud beta secrets list | gcloud auth print-access-token
 az vm list | az account get-access-token
 psql -l | psql mydb '\\! id' | psql -At 'copy a to program x'
 redis-cli get a | redis-cli config get requirepass | redis-cli eval x 0

@@ -2,16 +2,20 @@
 
 import hashlib
 import os
+import re
 import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from prunecli.agent.permissions import sweeps
 from prunecli.agent.permissions.git_index import tracked
 from prunecli.agent.permissions.globs import braces, chooses_secrets
 from prunecli.agent.permissions.verdict import Rules
+from prunecli.tools.files.secret_paths import looks_secret, may_look_secret
 from tests.agent.judged import Scene, scene
 from tests.tools.calling import Caller
 
@@ -148,6 +152,8 @@ def test_what_shows_no_secret_passes_beside_one(here: Scene, line: str) -> None:
         ),
         *(f"git show -s {NPMRC_BLOB}", f"git show --stat {NPMRC_BLOB[:7].upper()}", "git status -v"),
         *("git diff HEAD: HEAD:src", "git diff HEAD:src -- '.n*'", "git diff --stat --check HEAD"),
+        *("git grep x HEAD:", "git grep x HEAD:src", "git show --all HEAD:src", "git status -v src"),
+        *("git log -p -- $PWD", "git grep x $PWD/src/..", "git log -p -- ../ws", "git -C src grep x .."),
     ],
 )
 def test_git_shows_no_tracked_secret_unasked(here: Scene, line: str) -> None:
@@ -189,10 +195,29 @@ def test_the_index_is_read_as_git_reads_it(here: Scene) -> None:
         assert {"src/a.py", ".env", "deploy/id_rsa"} <= set(names)
 
 
-def test_a_damaged_index_asks(here: Scene) -> None:
+def test_an_index_that_does_not_list_all_tracked_files_asks(here: Scene) -> None:
     repository(here, ".env", "deploy")
-    (here.workspace / ".git/index").write_bytes(b"DIRC\0\0\0\2\0\0\1\0short")
-    assert "too many files" in here.bash("git grep x").reason
+    index = here.workspace / ".git/index"
+    whole = index.read_bytes()
+    git(here, "update-index", "--split-index")
+    for damaged in (None, b"DIRC\0\0\0\2\0\0\1\0short", whole[:12] + whole[24:]):
+        if damaged:
+            index.write_bytes(damaged)
+        assert "too many files" in here.bash("git grep x").reason, damaged
+    index.write_bytes(whole)
+    assert here.bash("git grep x").kind == "allow"
+    index.unlink()
+    assert here.bash("git grep x").kind == "ask"
+    git(here, "reset", "--hard")
+    git(here, "sparse-checkout", "set", "--cone", "--sparse-index", "deploy")
+    assert here.bash("git grep x").kind == "ask"
+
+
+def test_a_file_with_the_name_of_an_id_does_not_hide_the_secret_of_this_id(here: Scene) -> None:
+    (here.workspace / ".npmrc").write_bytes(NPMRC)
+    repository(here, ".env", "deploy")
+    (here.workspace / NPMRC_BLOB[:8]).write_text("x\n")
+    assert here.bash(f"git cat-file -p {NPMRC_BLOB[:8]}").kind == "ask"
 
 
 def test_an_ignored_secret_is_not_searched_but_one_brought_back_is(here: Scene) -> None:
@@ -202,8 +227,96 @@ def test_an_ignored_secret_is_not_searched_but_one_brought_back_is(here: Scene) 
     (here.workspace / ".git").mkdir()
     assert here.bash("rg KEY").kind == "allow"
     assert here.bash("rg --no-ignore KEY").kind == "ask"
+    for named in ("deploy", "./deploy", "src deploy", "$PWD/deploy"):
+        assert here.bash(f"rg KEY {named}").kind == "ask", "a folder that is named is searched"
+    (here.workspace / "src/.hid").mkdir()
+    (here.workspace / "src/.hid/a.key").write_text("x\n")
+    assert here.bash("rg KEY src").kind == "allow"
+    assert here.bash("rg KEY src src/.hid").kind == "ask"
     (here.workspace / ".ignore").write_text("!.env\n")
     assert here.bash("rg KEY").kind == "ask"
+
+
+def test_the_file_types_are_those_of_ripgrep() -> None:
+    listed = subprocess.run(["rg", "--type-list"], capture_output=True, text=True, check=True).stdout
+    for name, globs in (line.split(": ") for line in listed.splitlines()):
+        for word in globs.split(", ") if name in sweeps._TYPES else ():
+            example = re.sub(r"\[(.).*?\]", r"\1", word.replace("*", "x"))
+            assert example.endswith(sweeps._TYPES[name]), (name, word)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *(".env.properties", ".env~", "prod.env.bak", "prod.env.local", ".server.pem.swp", "server.pem~"),
+        *("a.key.old", "#a.pem#", "AuthKey.p8", "a.keytab", "my-secrets.yaml", "secrets.txt", ".id_rsa.swp"),
+        *("db-credentials.json", "kubeconfig", "prod.tfvars", "terraform.tfstate.backup", ".mylogin.cnf"),
+        *(".netrc.bak", ".irb_history", "htpasswd", ".secrets/x", ".env.hxx"),
+        *("/etc/shadow", "/proc/1/cmdline", "/home/a/.m2/settings.xml", "/home/a/.config/pip/pip.conf"),
+        *("/home/a/.config/rclone/x", "/home/a/.subversion/auth/x", ".curlrc", "/etc/ssl/private/x"),
+    ],
+)
+def test_copies_and_kinds_of_secrets_are_known_by_name(name: str) -> None:
+    assert looks_secret(name)
+    assert may_look_secret(name)
+
+
+@pytest.mark.parametrize(
+    "name", ["secrets.py", ".env.example", "key.ts", "env.ts", "credentials.go", "app.environment"]
+)
+def test_code_and_examples_are_no_secrets(name: str) -> None:
+    assert not looks_secret(name)
+
+
+PRINTS_ADDRESSES = (
+    *("git remote -v", "git remote get-url origin", "git config remote.origin.url", "cat .git/config"),
+    *("git config --get-regexp remote..", "rg --hidden url", "grep -r url .git", "git config --get core.x"),
+)
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("remote.origin.url", "https://me:pw@example.com/x"),
+        ("remote.origin.url", "https://ghp_0123456789abcdefghij@github.com/a/b"),
+        ("remote.origin.url", "https://example.com/a.git?private_token=x"),
+        ("remote.origin.proxy", "http://me:pw@proxy:80"),
+        ("http.https://remote.example.com/.extraheader", "Authorization: Basic eDp5"),
+    ],
+)
+def test_an_address_with_credentials_is_not_printed_unasked(here: Scene, key: str, value: str) -> None:
+    (here.workspace / ".env").unlink()
+    repository(here, "deploy")
+    git(here, "config", "remote.origin.url", "https://me@example.com/x")
+    for line in PRINTS_ADDRESSES:
+        assert here.bash(line).kind == "allow", (line, here.bash(line).reason)
+    git(here, "config", key, value)
+    for line in PRINTS_ADDRESSES:
+        assert here.bash(line).kind == "ask", line
+    assert here.read(".git/config").kind == "ask"
+    assert here.judge("grep", {"pattern": "url", "path": ".git"}).kind == "ask"
+    for line in ("git remote", "git log -1", "git config user.name"):
+        asks = "proxy" in key
+        assert here.bash(line).kind == ("ask" if asks else "allow"), line
+
+
+def test_the_users_configuration_rewrites_addresses(here: Scene) -> None:
+    repository(here, ".env", "deploy")
+    included = here.home / "work.inc"
+    (here.home / ".gitconfig").write_text("[include]\n\tpath = ~/work.inc\n")
+    included.write_text('[url "git@github.com:"]\n\tinsteadOf = https://github.com/\n')
+    assert here.bash("git remote -v").kind == "allow"
+    included.write_text('[url "https://x:token@github.com/"]\n\tinsteadOf = https://github.com/\n')
+    assert str(included) in here.bash("git remote -v").reason
+
+
+def test_gofmt_asks_where_a_link_leads_to_a_secret(here: Scene) -> None:
+    (here.workspace / "src/a.go").symlink_to("../README.md")
+    for line in ("gofmt .", "gofmt -d src", "gofmt -l src README.md"):
+        assert here.bash(line).kind == "allow", line
+    (here.workspace / "src/b.go").symlink_to("../.env")
+    for line in ("gofmt .", "gofmt -d src", "gofmt -l src README.md", "gofmt src/b.go"):
+        assert here.bash(line).kind == "ask", line
 
 
 def test_a_hard_link_to_a_secret_is_one(here: Scene) -> None:
@@ -318,3 +431,21 @@ def test_a_search_that_leaves_hidden_files_out_shows_no_secret(here: Scene) -> N
     assert here.bash("grep -rn KEY . --exclude='.*'").kind == "allow"
     (here.workspace / "deploy" / "server.pem").touch()
     assert here.bash("grep -rn KEY . --exclude='.*'").kind == "ask"
+
+
+def test_the_folder_that_proc_names_is_that_of_the_command(here: Scene) -> None:
+    """`/proc/self/cwd` leads this process elsewhere than the command."""
+    (here.workspace / "deploy/sub").mkdir()
+    (here.workspace / "deploy/sub/id_rsa").write_text("x\n")
+    program = (
+        "import sys; from pathlib import Path; from tests.agent.judged import Scene; "
+        "here = Scene(Path(sys.argv[1]), Path(sys.argv[2]), Path(sys.argv[3])); "
+        "print(here.bash('rg KEY /proc/self/cwd/sub', cwd=here.workspace / 'deploy').kind)"
+    )
+    root = Path(__file__).parents[3]
+    paths = [str(here.workspace), str(here.outside), str(here.home)]
+    words = [sys.executable, "-c", program, *paths]
+    run = subprocess.run(
+        words, cwd=here.workspace, env={**os.environ, "PYTHONPATH": str(root)}, capture_output=True, text=True
+    )
+    assert run.stdout == "ask\n", run.stderr
