@@ -293,8 +293,8 @@ class Context:
         self.unseen.update(at)
 
     def _add(self, entry: Entry) -> None:
-        self.entries[entry.seq] = entry
-        self._positions[entry.seq] = len(self.items)
+        self.counts.enter(entry)
+        self.entries[entry.seq], self._positions[entry.seq] = entry, len(self.items)
         self.items.append(entry)
         if entry.opens_turn:
             self.user_turns.append(entry.seq)
@@ -313,7 +313,7 @@ class Context:
         if exchange is None or all(call.id != event.tool_use_id for call in exchange.unanswered):
             return
         entry = result_entry(record, event, exchange, self.entries)
-        self.counts.recorded(entry, event.tokens)
+        self.counts.enter(entry, event.tokens)
         self.entries[entry.seq] = entry
         self.todo = newest(self.todo, entry)
         exchange.results.append(entry)

@@ -90,6 +90,7 @@ class Player:
         self.script = script
         self.part = part
         self.context = Context(script.counter, part.factor_of)
+        self.context.counts.sizes_of = script.sizes_of
         self.row = Row(script.name, script.agent, part.strategy, part.gate, part.spill is not None)
         self.cache = PrefixCache(part.fixed, part.ttl_ms)
         self.places: dict[int, int] = {}
@@ -181,7 +182,6 @@ class Player:
             self._model = name
             self._add(SettingChanged("model.name", name))
         terms = self.part.terms(event.model)
-        in_round = in_tool_round(self.context)
         pruned = self._pruned(event)
         at = self._now
         self.cache.lay_out(self.context, name)
@@ -196,7 +196,7 @@ class Player:
         if pruned:
             self.row.cache_breaks += broke
             self.row.thinking_breaks += self.cache.changed
-            self.row.edits_in_round += self.cache.changed and in_round
+            self.row.edits_in_round += self.cache.changed and in_tool_round(self.context)
         self.regrets.answered(step, usage, rates)
         if self._watch:
             self._watch(self, Sent(at, step, usage, rates, cost, broke, tuple(pruned)))

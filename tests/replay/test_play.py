@@ -264,3 +264,21 @@ def test_parts_that_are_played_together_send_what_each_sends_by_itself(late: boo
     found = playing(session.script(), ways, together=True)
     assert found == playing(session.script(), ways, together=False)
     assert len({row.cost for row in found[0]}) == len(ways)
+
+
+def test_an_answer_with_the_very_content_of_a_prompt_is_still_counted_as_an_answer() -> None:
+    """A prompt is estimated from its bytes, an answer is counted."""
+
+    class Letters(Chars4):
+        name = "letters"
+
+    def prompts(said: Text, answer: Text, content: tuple[Text] | None = None) -> list[Row]:
+        session = Session()
+        session.add(UserMessage(content or (said,), "import"))
+        session.add(AssistantMessage(content or (answer,), "m"))
+        session.user()
+        session.says("so")
+        return [Player(replace(session.script(), counter=Letters()), NONE).play()]
+
+    text = Text("語" * 3_000)
+    assert prompts(text, text, (text,)) == prompts(text, text)
