@@ -81,9 +81,9 @@ class Policy:
 
     def relief(self, context: Context) -> list[PrunApplied]:
         """Return a prune at any price, if the next request comes too close to the window and nothing else helps."""
-        view = self.view(context)
-        if not self.enabled or held(context) or not pressing(view, self.max_tokens):
+        if not self.enabled or held(context) or not pressing(context, self.window, self.max_tokens):
             return []
+        view = self.view(context)
         proposal = relieve(view, self.max_tokens)
         if not proposal.edits:
             return []
@@ -104,7 +104,7 @@ class Policy:
         events, _ = _events(view, found, "strategy")
         if not events:
             return [], next((one.waiting for _, one in found if one.waiting), "")
-        full = not self.can_compact(context) and pressing(view, self.max_tokens)
+        full = not self.can_compact(context) and pressing(context, self.window, self.max_tokens)
         if self.binds and in_tool_round(context) and not full:
             return [], "prunes wait until your next prompt: an edit now would drop thinking"
         if self.gate == "always":
@@ -142,7 +142,7 @@ class Policy:
 
     def compact(self, context: Context) -> CompactionPlan | None:
         """Return the compaction to make before the next request, if pruning was not enough."""
-        near = self.can_compact(context) and pressing(self.view(context), self.max_tokens)
+        near = self.can_compact(context) and pressing(context, self.window, self.max_tokens)
         if not near and not due(context, self.compaction, self.window):
             return None
         return self.plan_compaction(context, "")

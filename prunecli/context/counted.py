@@ -4,8 +4,17 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from prunecli.context.clearing import Clearing
-from prunecli.context.exchange import Entry
-from prunecli.context.tokens import NOTHING, Amount, Scale, TokenCounter, from_words, result_tokens, total
+from prunecli.context.exchange import Entry, Said
+from prunecli.context.tokens import (
+    NOTHING,
+    Amount,
+    Scale,
+    Sizes,
+    TokenCounter,
+    from_words,
+    result_tokens,
+    total,
+)
 from prunecli.model.edits import Edit
 from prunecli.model.events import AssistantMessage, CompactionApplied, Event, ToolResult
 from prunecli.model.messages import Document, thinking_blocks
@@ -65,6 +74,19 @@ class Report:
     again: bool = False
 
 
+def added_by(
+    changes: Iterable[tuple[Item | None, Item | None]], amount_of: Callable[[Item], Amount]
+) -> Amount:
+    """Return the tokens that changes of items added, each a pair of before and after."""
+    before, after = list[Amount](), list[Amount]()
+    for then, now in changes:
+        if then is not None:
+            before.append(amount_of(then))
+        if now is not None:
+            after.append(amount_of(now))
+    return total(after).minus(total(before)) if before else total(after)
+
+
 def output_tokens(entry: Entry) -> int:
     """Output tokens of an answer as reported, including hidden thinking; 0 if not plausible.
 
@@ -73,7 +95,7 @@ def output_tokens(entry: Entry) -> int:
     event = entry.event
     if not isinstance(event, AssistantMessage) or event.stop_reason == "interrupted":
         return 0
-    if event.usage.output_tokens * 10 < entry.size[0]:
+    if event.usage.output_tokens * 10 < entry.size.chars:
         return 0
     return event.usage.output_tokens
 
@@ -115,8 +137,11 @@ WORDS = ("user", "summary")
 class EntryTokens:
     """A counter for the tokens of single entries.
 
-    `factor_of` gives a model's tokens per raw token, estimated from its name.
+    `factor_of` gives a model's tokens per raw token, estimated from its name. `sizes_of` gives the sizes of a content
+    that several contexts have, None if there is only this one.
     """
+
+    sizes_of: Callable[[Said], Sizes] | None = None
 
     def __init__(self, counter: TokenCounter, factor_of: Callable[[str], float]) -> None:
         self.counter = counter
@@ -135,7 +160,7 @@ class EntryTokens:
             return self._spoken(entry, entry.event, output)
         if output:
             return Amount(exact=output)
-        media = entry.size[2] if edit is None else 0
+        media = entry.size.images if edit is None else 0
         tokens = max(0, self.shown_tokens(entry, edit) - media)
         exact = self.media_tokens(entry) if media else 0
         return Amount(exact=exact, words=tokens) if entry.kind in WORDS else Amount(tokens, exact)
@@ -144,11 +169,11 @@ class EntryTokens:
         """Return the tokens of an answer without its thinking: the rest of the reported tokens, or an estimate."""
         if (thinking := reported_thinking(entry)) is not None:
             return Amount(exact=max(0, output - thinking))
-        if entry.spoken_tokens < 0:
-            entry.spoken_tokens = sum(map(self.counter.count, entry.spoken))
+        if entry.sizes.spoken_tokens < 0:
+            entry.sizes.spoken_tokens = sum(map(self.counter.count, entry.spoken))
         if not output:
-            return Amount(min(entry.spoken_tokens, self.tokens(entry)))
-        return Amount(exact=min(output, round(self._factor_of(event.model) * entry.spoken_tokens)))
+            return Amount(min(entry.sizes.spoken_tokens, self.tokens(entry)))
+        return Amount(exact=min(output, round(self._factor_of(event.model) * entry.sizes.spoken_tokens)))
 
     def saved_by(self, edits: Iterable[Edit], entries: Mapping[int, Entry]) -> Amount:
         """Return the tokens that these edits save, by their own counts."""
@@ -156,26 +181,26 @@ class EntryTokens:
         for edit in edits:
             saved += edit.tokens_saved
             if edit.kind in ("clear", "trim") and edit.seq in entries:
-                images += min(max(0, edit.tokens_saved), entries[edit.seq].size[2])
+                images += min(max(0, edit.tokens_saved), entries[edit.seq].size.images)
         return Amount(saved - images, images)
 
     def media_tokens(self, entry: Entry) -> int:
         """Return the tokens of an entry's images and documents, measured if possible."""
-        return self._documents.get(entry.seq, entry.size[2])
+        return self._documents.get(entry.seq, entry.size.images)
 
     def measure_documents(
         self, changes: Sequence[tuple[Item | None, Item | None]], grown: int, scale: Scale
     ) -> bool:
         """Learn the size of new documents if a prompt grew mostly by them, because no estimate knows their pages."""
         new = [part for then, now in changes for part in fresh(then, now) if _has_document(part)]
-        if not (expected := sum(part.size[2] for part in new)):
+        if not (expected := sum(part.size.images for part in new)):
             return False
-        moved = total(self.item_amount(now).minus(self.item_amount(then)) for then, now in changes)
+        moved = added_by(changes, self.item_amount)
         rest = scale.weight(*moved) - expected
         share = (grown - rest) / expected
         if abs(rest) > expected or not 1 / _DOCUMENT_RANGE <= share <= _DOCUMENT_RANGE:
             return False
-        self._documents.update((part.seq, round(share * part.size[2])) for part in new)
+        self._documents.update((part.seq, round(share * part.size.images)) for part in new)
         for now in [now for _, now in changes if now is not None]:
             now.amount = now.kept = None
         return True
@@ -190,12 +215,14 @@ class EntryTokens:
             if entry.kind == "assistant" and entry.exchange
             else 0
         )
-        return entry.size[0] - names
+        return entry.size.chars - names
 
-    def recorded(self, entry: Entry, tokens: int | None) -> None:
-        """Store an entry's count from the log, if the shipped tokenizer made it."""
+    def enter(self, entry: Entry, tokens: int | None = None) -> None:
+        """Give a new entry its shared sizes, and its count from the log, if the shipped tokenizer made it."""
+        if self.sizes_of:
+            entry.sizes = self.sizes_of(entry.event)
         if tokens is not None and self.counter.name == SHIPPED:
-            entry.tokens = tokens
+            entry.sizes.tokens = tokens
 
     def with_tokens(self, event: Event) -> Event:
         """Return a result with its count added, if the count is known; return other events unchanged."""
@@ -206,12 +233,12 @@ class EntryTokens:
 
     def tokens(self, entry: Entry) -> int:
         """Return the raw estimate of the entry's original."""
-        if entry.tokens < 0:
+        if entry.sizes.tokens < 0:
             count = (
                 from_words if entry.kind in WORDS and self.counter.name != "chars4" else self.counter.count
             )
-            entry.tokens = sum(map(count, entry.countable)) + entry.image_tokens
-        return entry.tokens
+            entry.sizes.tokens = sum(map(count, entry.countable)) + entry.image_tokens
+        return entry.sizes.tokens
 
     def shown_tokens(self, entry: Entry, edit: Edit | None) -> int:
         """Return the raw estimate of an entry under an edit or as is. A recorded edit carries its count."""
@@ -234,8 +261,8 @@ class EntryTokens:
         if entry.seq in edits or entry.kind in WORDS:
             return True
         if silent and entry.kind == "assistant":
-            return entry.spoken_tokens >= 0 or reported_thinking(entry) is not None
-        return entry.tokens >= 0 or output_tokens(entry) > 0
+            return entry.sizes.spoken_tokens >= 0 or reported_thinking(entry) is not None
+        return entry.sizes.tokens >= 0 or output_tokens(entry) > 0
 
     def item_amount(self, item: Item | None) -> Amount:
         """Return the tokens of an item, summed once."""

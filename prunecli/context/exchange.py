@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from prunecli.context import render
-from prunecli.context.tokens import image_tokens
+from prunecli.context.tokens import Sizes, image_tokens
 from prunecli.context.wire_calls import Ids, wire_ids
 from prunecli.model import searches
 from prunecli.model.edits import EditKind
@@ -36,14 +36,14 @@ from prunecli.model.requests import ASK
 from prunecli.model.touches import Touches, named
 
 EntryKind: TypeAlias = Literal["user", "command", "assistant", "result", "summary"]
+Said: TypeAlias = UserMessage | AssistantMessage | ToolResult | CompactionApplied
 
 
 @dataclass(slots=True, eq=False)
 class Entry:
     """One message of the log. `text` is the texts that are sent unless edited, joined by newlines.
 
-    `tokens` is the raw estimate of these texts, and `spoken_tokens` the same without thinking; both are -1 until
-    first used. `opens_turn`: a user turn begins with this entry, which is never true for a notice or an attachment.
+    `opens_turn`: a user turn begins with this entry, which is never true for a notice or an attachment.
     For a result, `call` is the tool use that it answers; for a `!cmd`, an equivalent bash call; for an attachment,
     the call that would return it (both are of kind `command`). `touches` is what that call touches, None if unknown.
     `origin` is the result that a recall or a `/restore` brought back, if it is only one. `is_sent` is False if no
@@ -53,7 +53,7 @@ class Entry:
     seq: int
     timestamp: int
     kind: EntryKind
-    event: UserMessage | AssistantMessage | ToolResult | CompactionApplied
+    event: Said
     is_sent: bool = True
     exchange: "Exchange | None" = None
     call: ToolUse | None = None
@@ -61,10 +61,8 @@ class Entry:
     origin: "Entry | None" = None
     beside: tuple["Entry", ...] = ()
     opens_turn: bool = False
-    tokens: int = -1
-    spoken_tokens: int = -1
+    sizes: Sizes = field(default_factory=Sizes)
     _wire: tuple[bytes, ...] | None = None
-    _size: tuple[int, int, int] | None = None
 
     @property
     def wire(self) -> tuple[bytes, ...]:
@@ -113,12 +111,11 @@ class Entry:
         return self.exchange.ids if self.exchange else {}
 
     @property
-    def size(self) -> tuple[int, int, int]:
-        """The characters of `countable`, the number of its texts, and the raw estimate of the entry's images."""
-        if self._size is None:
-            texts = self.countable
-            self._size = sum(map(len, texts)), len(texts), self.image_tokens
-        return self._size
+    def size(self) -> Sizes:
+        """The sizes, with the characters of `countable` and the raw estimate of the entry's images."""
+        if self.sizes.chars < 0:
+            self.sizes.chars, self.sizes.images = sum(map(len, self.countable)), self.image_tokens
+        return self.sizes
 
     @property
     def prunable(self) -> bool:

@@ -18,7 +18,6 @@ from prunecli.context.token_counts import TokenCounts, altered
 from prunecli.context.tokens import NOTHING, total
 from prunecli.context.unseen import ThinkingSum
 from prunecli.figures import money
-from prunecli.model.edits import Edit
 from prunecli.model.events import Event, PrunApplied, UserMessage
 
 NO_THINKING = ThinkingSum()
@@ -79,21 +78,23 @@ def impact(context: Context, events: Iterable[Event], market: Market, *, withhol
     heads = {head.seq: head for head in overlay.heads()}
     counts = context.counts
     appended = total(amount_of(context, event) for event in planned if isinstance(event, UserMessage))
-    freed, withheld, spared = NOTHING.minus(appended), NOTHING, 0
     dropped = overlay.dropped()
     shown = {seq: _planned(context.entries[seq], overlay, dropped) for seq in (*heads, *altered(counts))}
-    for head in heads.values():
-        item = shown[head.seq]
-        freed = freed.plus(counts.amount_of([head]).minus(counts.item_amount(item)))
-        spared += _no_longer_cleared(counts, head, item.edits, hidden=item.hidden)
-        if withholds and head.seq > context.boundary:
-            withheld = withheld.plus(counts.withheld_by(item)).minus(counts.withheld_of([head.seq]))
+    items = [shown[seq] for seq in heads]
+    left = total(map(counts.item_amount, items)).plus(appended)
+    freed, withheld = counts.amount_of(heads.values()).minus(left), NOTHING
+    if withholds:
+        behind = [item for item in items if item.head.seq > context.boundary]
+        later, now = map(counts.withheld_by, behind), counts.withheld_of(item.head.seq for item in behind)
+        withheld = total(later).minus(now)
     moves = _moves(context, overlay, dropped, heads)
     for answers, sign in ((moves.lost, 1), (moves.back, -1)):
-        others = [counts.thinking(one) for one in answers if one.seq not in heads]
-        freed = freed.plus(total(others).times(sign))
+        if others := [counts.thinking(one) for one in answers if one.seq not in heads]:
+            freed = freed.plus(total(others).times(sign))
     before = counts.context_tokens
-    after = counts.scale.total(*counts.shown.minus(freed)) - sum(counts.cleared.values()) + spared
+    cleared = counts.cleared
+    spared = sum([_no_longer_cleared(counts, cleared, item) for item in items]) if cleared else 0
+    after = counts.scale.total(*counts.shown.minus(freed)) - sum(cleared.values()) + spared
     lost, back = context.unseen.sum(moves.lost), context.unseen.sum(moves.back)
     if not heads and appended == NOTHING:
         return Impact(before, after, 0, None, lost, back)
@@ -108,21 +109,13 @@ def _planned(head: Entry, overlay: Overlay, dropped: frozenset[int]) -> Item:
     return Item(head, parts_of(head), edits, memos, hidden, countable=False, silent=silent)
 
 
-def _no_longer_cleared(counts: TokenCounts, head: Entry, edits: Mapping[int, Edit], *, hidden: bool) -> int:
-    """Return an item's tokens that the endpoint would clear, but cannot clear after this edit."""
-    if not (cleared := counts.cleared):
-        return 0
-    parts = head.exchange.entries if head.exchange else [head]
-    found = [part for part in parts if part.seq in cleared]
-    return sum(
-        cleared[part.seq]
-        - (
-            0
-            if hidden
-            else min(cleared[part.seq], counts.scale.tokens(*counts.amount(part, edits.get(part.seq))))
-        )
-        for part in found
-    )
+def _no_longer_cleared(counts: TokenCounts, cleared: Mapping[int, int], item: Item) -> int:
+    """Return an item's tokens that the endpoint would clear, but cannot clear once the item is as planned."""
+    found = [part for part in item.parts if part.seq in cleared]
+    if item.hidden:
+        return sum(cleared[part.seq] for part in found)
+    shown = (counts.scale.tokens(*counts.amount(part, item.edits.get(part.seq))) for part in found)
+    return sum(max(0, cleared[part.seq] - tokens) for part, tokens in zip(found, shown, strict=True))
 
 
 def _moves(context: Context, overlay: Overlay, dropped: frozenset[int], touched: Iterable[int]) -> _Moves:

@@ -8,7 +8,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from operator import itemgetter
 
-from prunecli.context.counted import EntryTokens, Item, Report, fresh, reported_thinking
+from prunecli.context.counted import EntryTokens, Item, Report, added_by, fresh, reported_thinking
 from prunecli.context.exchange import Entry
 from prunecli.context.tokens import NOTHING, RANGE, Amount, Scale, total
 
@@ -85,7 +85,7 @@ class KeptOut:
         expected = scale.factor * new.raw + new.exact
         if expected <= 0 or any(_hides_a_guess(then, now) for then, now in changes):
             return
-        moved = total(self._shown(now, scale).minus(self._shown(then, scale)) for then, now in changes)
+        moved = added_by(changes, lambda item: self._shown(item, scale))
         if abs(moved.words) * _WORDS_SHARE > new.raw + new.exact:
             return
         rate = (grown - scale.weight(*moved.minus(new))) / expected
@@ -93,9 +93,7 @@ class KeptOut:
         if 1 / most <= rate <= most:
             self._rates.update((part.seq, rate) for part in new_parts)
 
-    def _shown(self, item: Item | None, scale: Scale) -> Amount:
-        if item is None:
-            return NOTHING
+    def _shown(self, item: Item, scale: Scale) -> Amount:
         if not any(part.seq in self._rates for part in item.parts):
             return self._tokens.item_amount(item)
         memos = Amount(sum(map(self._tokens.memo_tokens, item.memos)))

@@ -23,9 +23,9 @@ def room(window: int, max_tokens: int) -> int:
     return max(window // 2, window - max_tokens)
 
 
-def pressing(view: View, max_tokens: int) -> bool:
+def pressing(context: Context, window: int, max_tokens: int) -> bool:
     """Return whether the next request comes too close to the window."""
-    return view.context.counts.context_tokens > TRIGGER * room(view.window, max_tokens)
+    return context.counts.context_tokens > TRIGGER * room(window, max_tokens)
 
 
 def in_tool_round(context: Context) -> bool:

@@ -59,6 +59,11 @@ from prunecli.model.searches import SEARCHES, preamble_of
 RESTORED = "restored by undo"  # for a while, strategies may not prune this, but the user may
 
 
+def searches_as_text(context: "Context") -> bool:
+    """Return whether past web searches are sent as text, because the endpoint runs none."""
+    return context.settings.get(SEARCHES) is False
+
+
 def _seq(entry: Entry) -> int:
     return entry.seq
 
@@ -103,7 +108,7 @@ class Context:
         self.beside: list[Entry] = []
         self._words: dict[int, list[Entry]] = {}
         self._signed: set[int] = set()
-        self.wire = Wire(partial(shown, self), lambda: self.settings.get(SEARCHES) is False)
+        self.wire = Wire(partial(shown, self), partial(searches_as_text, self))
         self.memo = Memo()
         for part in (self.thoughts, self.unseen, self.counts):
             part.clear()
@@ -288,8 +293,8 @@ class Context:
         self.unseen.update(at)
 
     def _add(self, entry: Entry) -> None:
-        self.entries[entry.seq] = entry
-        self._positions[entry.seq] = len(self.items)
+        self.counts.enter(entry)
+        self.entries[entry.seq], self._positions[entry.seq] = entry, len(self.items)
         self.items.append(entry)
         if entry.opens_turn:
             self.user_turns.append(entry.seq)
@@ -308,7 +313,7 @@ class Context:
         if exchange is None or all(call.id != event.tool_use_id for call in exchange.unanswered):
             return
         entry = result_entry(record, event, exchange, self.entries)
-        self.counts.recorded(entry, event.tokens)
+        self.counts.enter(entry, event.tokens)
         self.entries[entry.seq] = entry
         self.todo = newest(self.todo, entry)
         exchange.results.append(entry)

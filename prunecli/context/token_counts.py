@@ -12,6 +12,7 @@ from prunecli.context.counted import (
     EntryTokens,
     Item,
     Report,
+    added_by,
     parts_of,
 )
 from prunecli.context.exchange import Entry
@@ -89,7 +90,7 @@ class TokenCounts(EntryTokens):
         item = Item(head, parts_of(head), edits, memos, hidden, countable, silent)
         if not hidden:
             item.chars = sum([self.shown_chars(entry, edits.get(entry.seq)) for entry in item.parts])
-            whole = [entry for entry in item.parts if entry.size[2] and entry.seq not in edits]
+            whole = [entry for entry in item.parts if entry.size.images and entry.seq not in edits]
             item.images = sum([entry.images for entry in whole])
         self._put(head.seq, item)
         self._uncounted[head.seq] = None
@@ -190,16 +191,13 @@ class TokenCounts(EntryTokens):
             for item in filter(None, (self._items.get(now.head.seq) for _, now in changes if now)):
                 item.amount = item.kept = None
                 self._uncounted[item.head.seq] = None
-        moved = total(self._moved(then, now) for then, now in changes)
+        moved = added_by(changes, self.item_amount)
         if grown is not None and all(now is not None and now.grew_from(then) for then, now in changes):
             self._scale = self._scale.grew(grown, moved)
         self._kept_out.reported(report, grown, self._scale)
         self._reported, self._prompt, self._shown = self._reported.plus(moved), prompt, None
         if report.response >= self._model_at:  # not by another model
             self._scale = self._scale.reported(prompt, self._reported)
-
-    def _moved(self, then: Item | None, now: Item | None) -> Amount:
-        return self.item_amount(now).minus(self.item_amount(then))
 
     # Reading -------------------------------------------------------------------------------------------------
 
@@ -222,8 +220,8 @@ class TokenCounts(EntryTokens):
         if self._news:
             self._settle()
         if self._shown is None:
-            moved = (self._moved(then, self._items.get(seq)) for seq, then in self._since.items())
-            self._shown = self._reported.plus(total(moved))
+            changes = ((then, self._items.get(seq)) for seq, then in self._since.items())
+            self._shown = self._reported.plus(added_by(changes, self.item_amount))
         return self._shown
 
     @property

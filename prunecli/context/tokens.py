@@ -120,6 +120,20 @@ class Amount(NamedTuple):
 NOTHING = Amount()
 
 
+@dataclass(slots=True, eq=False)
+class Sizes:
+    """The sizes of a content, each stored on first use; the plays of a recorded session share them.
+
+    `tokens` is the raw estimate of its texts, and `spoken_tokens` the same without thinking. `chars` are the
+    characters of the texts, and `images` is the raw estimate of the images. -1 if not known yet.
+    """
+
+    tokens: int = -1
+    spoken_tokens: int = -1
+    chars: int = -1
+    images: int = -1
+
+
 def words_of(text: str) -> Amount:
     """Return the amount for uncounted text: a prompt or a summary."""
     return Amount(words=from_words(text))

@@ -185,7 +185,7 @@ class View:
 
         This is for placeholders, which must not depend on the reports received so far.
         """
-        images = min(raw, entry.size[2])
+        images = min(raw, entry.size.images)
         return round(self.context.counts.factor * (raw - images)) + images
 
     def shown_tokens(self, exchange: Exchange) -> int:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from prunecli.agent.policy import Policy
+from prunecli.context.branching import branched, twin
 from prunecli.context.pressure import in_tool_round
 from prunecli.context.state import Context
 from prunecli.model.events import (
@@ -89,6 +90,7 @@ class Player:
         self.script = script
         self.part = part
         self.context = Context(script.counter, part.factor_of)
+        self.context.counts.sizes_of = script.sizes_of
         self.row = Row(script.name, script.agent, part.strategy, part.gate, part.spill is not None)
         self.cache = PrefixCache(part.fixed, part.ttl_ms)
         self.places: dict[int, int] = {}
@@ -100,15 +102,31 @@ class Player:
         self._model = ""
         self._pruned_results: set[int] = set()
 
-    def play(self) -> Row:
-        """Play the script to its end."""
-        for step in self.script.steps:
-            self._take(step)
+    def play(self, start: int = 0) -> Row:
+        """Play the script to its end, beginning with this step."""
+        for step in self.script.steps[start:]:
+            self.take(step)
+        return self.end()
+
+    def branch(self, part: Part, watch: Watch | None) -> "Player":
+        """Return a player that goes on under another part from here. Only the pruning of both may differ."""
+        branch = Player(self.script, part, watch)
+        branch.context, branch.cache = branched(self.context), twin(self.cache)
+        branch.places, branch.sources = self.places.copy(), self.sources.copy()
+        branch.regrets = self.regrets.branch(branch)
+        branch.row = replace(self.row, strategy=part.strategy, gate=part.gate)
+        branch._seq, branch._now, branch._model = self._seq, self._now, self._model
+        branch._calls, branch._pruned_results = self._calls.copy(), self._pruned_results.copy()
+        return branch
+
+    def end(self) -> Row:
+        """Complete the figures at the end of the script."""
         self.row.pruned_results = len(self._pruned_results)
         self.regrets.settle(self.row)
         return self.row
 
-    def _take(self, step: Step) -> None:
+    def take(self, step: Step) -> None:
+        """Play one step."""
         match step.event:
             case SessionStarted(model=model) as event:
                 self._model = self.part.name_of(next(iter(self.script.models), model))
@@ -164,8 +182,7 @@ class Player:
             self._model = name
             self._add(SettingChanged("model.name", name))
         terms = self.part.terms(event.model)
-        in_round = in_tool_round(self.context)
-        pruned = self._pruned(terms)
+        pruned = self._pruned(event)
         at = self._now
         self.cache.lay_out(self.context, name)
         tokens = self.cache.tokens
@@ -179,7 +196,7 @@ class Player:
         if pruned:
             self.row.cache_breaks += broke
             self.row.thinking_breaks += self.cache.changed
-            self.row.edits_in_round += self.cache.changed and in_round
+            self.row.edits_in_round += self.cache.changed and in_tool_round(self.context)
         self.regrets.answered(step, usage, rates)
         if self._watch:
             self._watch(self, Sent(at, step, usage, rates, cost, broke, tuple(pruned)))
@@ -188,22 +205,23 @@ class Player:
         if not tool_uses(event.content):
             self._seq += 1  # replaces the record of the run's end
 
-    def _pruned(self, terms: Terms) -> list[PrunApplied]:
-        """Return the edits before a request, made by the program's own code."""
+    def _pruned(self, event: AssistantMessage) -> list[PrunApplied]:
+        """Return the edits before the request for a response, applied."""
         found: list[PrunApplied] = []
-        while True:
-            policy = terms.policy
-            if not policy.enabled:
-                break
-            policy = replace(policy, market=replace(policy.market, now=self._now))
-            events = policy.prunes(self.context) or policy.relief(self.context)
-            if not events:
-                break
-            for event in events:
-                self._add(event)
-                self._hide(event)
+        while events := self._decided(self.part.terms(event.model)):
+            for one in events:
+                self._add(one)
+                self._hide(one)
             found += events
         return found
+
+    def _decided(self, terms: Terms) -> list[PrunApplied]:
+        """Return the edits to make now, by the program's own code."""
+        policy = terms.policy
+        if not policy.enabled:
+            return []
+        policy = replace(policy, market=replace(policy.market, now=self._now))
+        return policy.prunes(self.context) or policy.relief(self.context)
 
     def _hide(self, event: PrunApplied) -> None:
         """Record what an edit keeps out of the context."""

@@ -1,12 +1,14 @@
 """A recorded session prepared for playing: its events without any edits, counted once for all strategies."""
 
+from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
+from prunecli.context.exchange import Said
 from prunecli.context.render import NO_OUTPUT
 from prunecli.context.spill import Cut
-from prunecli.context.tokens import TokenCounter, result_tokens
+from prunecli.context.tokens import Sizes, TokenCounter, result_tokens
 from prunecli.model.events import (
     AssistantMessage,
     CompactionApplied,
@@ -27,6 +29,7 @@ from prunecli.replay.quotes import Quotes, find_quotes
 
 _PLAN = "prun"
 """The key, in a result's details, of a prune the model asked for; its seqs belong to another log."""
+_SENT = (UserMessage, AssistantMessage, ToolResult)
 _NOT_A_REQUEST = "<synthetic>"
 """The model name in messages that Claude Code itself wrote."""
 
@@ -73,6 +76,18 @@ class Script:
     cwd: str = ""
     preamble: Mapping[str, Json] | None = None
     cuts: dict[Hashable, dict[int, Cut | None]] = field(default_factory=dict, compare=False, repr=False)
+
+    @cached_property
+    def _sizes(self) -> Mapping[int, Sizes]:
+        """The sizes of the contents that all plays send whole, by identity."""
+        contents = (step.event.content for step in self.steps if isinstance(step.event, _SENT))
+        return {key: Sizes() for key, count in Counter(map(id, contents)).items() if count == 1}
+
+    def sizes_of(self, event: Said) -> Sizes:
+        """Return the sizes of an event's content. Plays do not share those of summaries and shortened results."""
+        if isinstance(event, CompactionApplied) or (isinstance(event, ToolResult) and event.spilled):
+            return Sizes()
+        return self._sizes.get(id(event.content)) or Sizes()
 
     @cached_property
     def quotes(self) -> Quotes:

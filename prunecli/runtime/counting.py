@@ -130,7 +130,7 @@ def to_count(context: Context) -> list[Entry]:
     waiting = counts.uncounted
     if not waiting or counts.counter.name == "chars4":
         return []
-    large = sum(entry.size[0] for entry in waiting) >= LARGE_CHARS
+    large = sum(entry.size.chars for entry in waiting) >= LARGE_CHARS
     return waiting if large or not _is_ready(counts.counter) else []
 
 
@@ -139,7 +139,7 @@ async def count_ahead(context: Context, entries: Sequence[Entry]) -> None:
     counter = context.counts.counter
     counted = await asyncio.to_thread(_counted, counter, entries)
     for entry, tokens in zip(entries, counted, strict=True):
-        entry.tokens = tokens
+        entry.sizes.tokens = tokens
 
 
 def _counted(counter: TokenCounter, entries: Sequence[Entry]) -> list[int]:
