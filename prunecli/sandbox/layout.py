@@ -195,6 +195,16 @@ def inner_environment(env: Mapping[str, str]) -> dict[str, str]:
     return kept
 
 
+def without_revisions(env: Mapping[str, str], layout: Layout) -> dict[str, str]:
+    """Return the environment for a layout that mounts an empty folder where `.git` is missing.
+
+    Go takes the folder for a repository and fails to read a revision from it.
+    """
+    if not any(os.path.basename(path) == ".git" for path in layout.missing):
+        return dict(env)
+    return {**env, "GOFLAGS": f"{env.get('GOFLAGS', '')} -buildvcs=false".strip()}
+
+
 def lies_below(path: str, folders: Iterable[str]) -> bool:
     """Return whether a path is one of the folders or below one."""
     return any(path == folder or path.startswith(folder.rstrip("/") + "/") for folder in folders)

@@ -22,6 +22,7 @@ from prunecli.sandbox.layout import (
     inner_environment,
     is_free,
     layout_for,
+    without_revisions,
 )
 from prunecli.sandbox.proxy import Proxy, start_words
 from prunecli.tools.processes.confinement import Confine, Confined, bare
@@ -179,6 +180,8 @@ class Walls:
             prepared = self.prepared(chosen, layout, argv, cwd=cwd)
             words, more = stack.enter_context(prepared)
             environ = self.environment(chosen, env)
+            if chosen.kind == "bubblewrap":
+                environ = without_revisions(environ, layout)
             yield Confined(words, environ, (*descriptors, *more), chosen.program, said)
 
     def environment(self, chosen: Chosen, env: Mapping[str, str]) -> dict[str, str]:

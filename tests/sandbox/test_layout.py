@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from prunecli.sandbox.layout import Ground, inner_environment, layout_for
+from prunecli.sandbox.layout import Ground, inner_environment, layout_for, without_revisions
 from prunecli.sandbox.scan import SecretScan
 from prunecli.sandbox.sockets import unix_sockets
 from prunecli.tools.files.secret_paths import looks_secret
@@ -171,3 +171,10 @@ def test_the_environment_inside_has_no_way_to_the_session() -> None:
     env = {"PATH": "/bin", "SSH_AUTH_SOCK": "/x", "DISPLAY": ":0", "TMPDIR": "/elsewhere", "GOCACHE": "/mine"}
     inner = inner_environment(env)
     assert inner == {"PATH": "/bin", "TMPDIR": "/tmp", "GOCACHE": "/mine", "UV_CACHE_DIR": "/tmp/uv"}
+
+
+def test_go_takes_no_revision_from_the_folder_in_the_place_of_a_repository(ground: Ground) -> None:
+    env = {"PATH": "/bin", "GOFLAGS": "-mod=mod"}
+    assert without_revisions(env, layout_for(ground, git=False))["GOFLAGS"] == "-mod=mod -buildvcs=false"
+    (Path(ground.workspace) / ".git" / "refs").mkdir(parents=True)
+    assert without_revisions(env, layout_for(ground, git=False)) == env
