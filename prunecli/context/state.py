@@ -59,11 +59,6 @@ from prunecli.model.searches import SEARCHES, preamble_of
 RESTORED = "restored by undo"  # for a while, strategies may not prune this, but the user may
 
 
-def searches_as_text(context: "Context") -> bool:
-    """Return whether past web searches are sent as text, because the endpoint runs none."""
-    return context.settings.get(SEARCHES) is False
-
-
 def _seq(entry: Entry) -> int:
     return entry.seq
 
@@ -108,7 +103,7 @@ class Context:
         self.beside: list[Entry] = []
         self._words: dict[int, list[Entry]] = {}
         self._signed: set[int] = set()
-        self.wire = Wire(partial(shown, self), partial(searches_as_text, self))
+        self.wire = Wire(partial(shown, self), lambda: self.settings.get(SEARCHES) is False)
         self.memo = Memo()
         for part in (self.thoughts, self.unseen, self.counts):
             part.clear()

@@ -44,7 +44,7 @@ class Shown:
 
 
 @dataclass(slots=True)
-class Group:
+class _Group:
     """A message under construction: `blocks` name the item of each piece."""
 
     role: Role
@@ -58,7 +58,6 @@ class Group:
     waits: bool = False
 
     def build(self, *, last: bool, as_text: bool) -> WireMessage:
-        """Return the message; the `last` one may wait for the results of its searches."""
         if self.message is None:
             open_calls = self.exchange.unanswered if self.exchange else ()
             derived: list[Piece] = (
@@ -92,7 +91,7 @@ class Wire:
         self._as_text = as_text
         self._show = show
         self._items: list[Entry] = []
-        self._groups: list[Group] = []
+        self._groups: list[_Group] = []
         self._chain: list[bytes] = []
         self._ends: list[int] = [0]
         self._sent = 0
@@ -148,7 +147,7 @@ class Wire:
             start, kept = end, next(bounds)
         self._groups += old[kept:]
 
-    def _goes_on(self, group: Group) -> bool:
+    def _goes_on(self, group: _Group) -> bool:
         """Return whether a message can follow the existing ones unchanged."""
         if not self._groups:
             return group.role == "user"
@@ -256,17 +255,17 @@ class Wire:
         if group < len(self._groups):
             self._groups[group].message = None
 
-    def _group(self, role: Role, index: int) -> Group:
+    def _group(self, role: Role, index: int) -> _Group:
         if self._groups and self._groups[-1].role == role:
             self._touch(len(self._groups) - 1)
         else:
             if not self._groups and role == "assistant":
-                opening = Group("user", index, opening=True)
+                opening = _Group("user", index, opening=True)
                 opening.blocks.append((index, (self._items[index].seq, (render.text(render.CONTINUES),))))
                 self._groups.append(opening)
             if self._groups and self._groups[-1].waits:
                 self._touch(len(self._groups) - 1)
-            self._groups.append(Group(role, index))
+            self._groups.append(_Group(role, index))
         return self._groups[-1]
 
     def _place(self, index: int, item: Entry) -> None:
@@ -274,7 +273,7 @@ class Wire:
         if shown.before:
             self._group("user", index).blocks.extend((index, piece) for piece in shown.before)
         if shown.leading and not index:
-            leading = Group("assistant", index, blocks=[(index, piece) for piece in shown.leading])
+            leading = _Group("assistant", index, blocks=[(index, piece) for piece in shown.leading])
             self._groups.append(leading)
         elif shown.blocks:
             role: Role = "assistant" if item.kind == "assistant" else "user"
@@ -287,7 +286,7 @@ class Wire:
             self._group("user", index).blocks.extend((index, piece) for piece in shown.after)
 
 
-def _bounds(groups: Sequence[Group], at: int) -> Iterator[int]:
+def _bounds(groups: Sequence[_Group], at: int) -> Iterator[int]:
     """Yield the messages from index `at` on that start with an item's first block; then the end."""
     for index in range(at, len(groups)):
         first, before = groups[index].first_item, groups[index - 1] if index else None

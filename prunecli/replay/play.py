@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from prunecli.agent.policy import Policy
-from prunecli.context.branching import branched, twin
 from prunecli.context.pressure import in_tool_round
 from prunecli.context.state import Context
 from prunecli.model.events import (
@@ -102,31 +101,15 @@ class Player:
         self._model = ""
         self._pruned_results: set[int] = set()
 
-    def play(self, start: int = 0) -> Row:
-        """Play the script to its end, beginning with this step."""
-        for step in self.script.steps[start:]:
-            self.take(step)
-        return self.end()
-
-    def branch(self, part: Part, watch: Watch | None) -> "Player":
-        """Return a player that goes on under another part from here. Only the pruning of both may differ."""
-        branch = Player(self.script, part, watch)
-        branch.context, branch.cache = branched(self.context), twin(self.cache)
-        branch.places, branch.sources = self.places.copy(), self.sources.copy()
-        branch.regrets = self.regrets.branch(branch)
-        branch.row = replace(self.row, strategy=part.strategy, gate=part.gate)
-        branch._seq, branch._now, branch._model = self._seq, self._now, self._model
-        branch._calls, branch._pruned_results = self._calls.copy(), self._pruned_results.copy()
-        return branch
-
-    def end(self) -> Row:
-        """Complete the figures at the end of the script."""
+    def play(self) -> Row:
+        """Play the script to its end."""
+        for step in self.script.steps:
+            self._take(step)
         self.row.pruned_results = len(self._pruned_results)
         self.regrets.settle(self.row)
         return self.row
 
-    def take(self, step: Step) -> None:
-        """Play one step."""
+    def _take(self, step: Step) -> None:
         match step.event:
             case SessionStarted(model=model) as event:
                 self._model = self.part.name_of(next(iter(self.script.models), model))
@@ -182,7 +165,7 @@ class Player:
             self._model = name
             self._add(SettingChanged("model.name", name))
         terms = self.part.terms(event.model)
-        pruned = self._pruned(event)
+        pruned = self._pruned(terms)
         at = self._now
         self.cache.lay_out(self.context, name)
         tokens = self.cache.tokens
@@ -205,23 +188,22 @@ class Player:
         if not tool_uses(event.content):
             self._seq += 1  # replaces the record of the run's end
 
-    def _pruned(self, event: AssistantMessage) -> list[PrunApplied]:
-        """Return the edits before the request for a response, applied."""
+    def _pruned(self, terms: Terms) -> list[PrunApplied]:
+        """Return the edits before a request, made by the program's own code."""
         found: list[PrunApplied] = []
-        while events := self._decided(self.part.terms(event.model)):
-            for one in events:
-                self._add(one)
-                self._hide(one)
+        while True:
+            policy = terms.policy
+            if not policy.enabled:
+                break
+            policy = replace(policy, market=replace(policy.market, now=self._now))
+            events = policy.prunes(self.context) or policy.relief(self.context)
+            if not events:
+                break
+            for event in events:
+                self._add(event)
+                self._hide(event)
             found += events
         return found
-
-    def _decided(self, terms: Terms) -> list[PrunApplied]:
-        """Return the edits to make now, by the program's own code."""
-        policy = terms.policy
-        if not policy.enabled:
-            return []
-        policy = replace(policy, market=replace(policy.market, now=self._now))
-        return policy.prunes(self.context) or policy.relief(self.context)
 
     def _hide(self, event: PrunApplied) -> None:
         """Record what an edit keeps out of the context."""

@@ -11,7 +11,6 @@ from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
-from prunecli.context.branching import twin
 from prunecli.context.exchange import Entry
 from prunecli.context.state import Context
 from prunecli.model.events import ToolResult
@@ -61,12 +60,6 @@ class Regrets:
     _any: _Charge = field(default_factory=_Charge)
     _edit: _Charge = field(default_factory=_Charge)
     _shown: dict[tuple[int, str], str] = field(default_factory=dict)
-
-    def branch(self, played: Played) -> "Regrets":
-        """Return the regrets so far of a play that branches from this one."""
-        branch = twin(self)
-        branch.played, branch._any, branch._edit = played, twin(self._any), twin(self._edit)
-        return branch
 
     def answered(self, step: "Step", usage: Usage, rates: Rates) -> None:
         """Charge the quotes of a response whose request had this usage. `new` are the results that had to be

@@ -25,7 +25,6 @@ from prunecli.replay.rates import Table, rates_of
 from prunecli.replay.rows import Row
 from prunecli.replay.script import Script, Step, script_of
 from prunecli.replay.series import Series
-from prunecli.replay.together import play_together
 from prunecli.replay.validation import Validation, validated
 from prunecli.runtime.choices import Choices
 from prunecli.runtime.toolbox import load_tools
@@ -126,12 +125,11 @@ class Stage:
         """
         settings = (Setting(NO_PRUNING, "always", spill=False), *self.settings)
         each = watches if len(watches) > 1 else (watches or (None,)) * len(settings)
-        rows = {0: Player(script, self.part(script, settings[0]), each[0]).play()}
-        for spill in (False, True):
-            places = [at for at, one in enumerate(settings) if at and one.spill is spill]
-            parts = [self.part(script, settings[at], rows[0].peak) for at in places]
-            rows.update(zip(places, play_together(script, parts, [each[at] for at in places]), strict=True))
-        return tuple(rows[at] for at in sorted(rows))
+        rows: list[Row] = []
+        for setting, watch in zip(settings, each, strict=True):
+            part = self.part(script, setting, rows[0].peak if rows else 0)
+            rows.append(Player(script, part, watch).play())
+        return tuple(rows)
 
     def _notices(self, script: Script) -> list[str]:
         unknown = [name for name in script.models if not self.table.has_price(name)]

@@ -3,10 +3,9 @@
     python -m tests.benchmarks.bench_replay [rounds] [every] [strategies ...]
 
 Every sixth of the real sessions (or as given) is read, counted, searched for quotes and cut once, as replay does, and
-then played under each strategy by itself, `auto` with its shortened results. The last line is the mean of all
-strategies when they are played together, as replay does. A message is a user message, a response or a result. The
-figure is in CPU time, with the best of the rounds (four) of each session, so that other programs on the machine
-affect it little. The first line is the time of reading. Nothing here is asserted: machines differ.
+then played under each strategy, `auto` with its shortened results. A message is a user message, a response
+or a result. The figure is in CPU time, with the best of the rounds (four) of each session, so that other programs on
+the machine affect it little. The first line is the time of reading. Nothing here is asserted: machines differ.
 """
 
 import gc
@@ -19,9 +18,9 @@ from pathlib import Path
 from prunecli.cli.replay import Asked, stage_of
 from prunecli.launch_options import Launch
 from prunecli.model.events import AssistantMessage, ToolResult, UserMessage
+from prunecli.replay.play import Player
 from prunecli.replay.script import Script, script_of
 from prunecli.replay.stage import NO_PRUNING, Setting, Stage
-from prunecli.replay.together import play_together
 from prunecli.session.importers.source import read_source
 from tests.sessions import SESSIONS
 
@@ -37,15 +36,15 @@ def scripts_of(stage: Stage, paths: Sequence[Path]) -> list[Script]:
     return scripts
 
 
-def played(stage: Stage, scripts: Sequence[Script], settings: Sequence[Setting], rounds: int) -> float:
-    """CPU seconds of playing the sessions under these settings together."""
+def played(stage: Stage, scripts: Sequence[Script], setting: Setting, rounds: int) -> float:
+    """CPU seconds of playing the sessions under a setting."""
     best = [math.inf] * len(scripts)
-    parts = [[stage.part(script, one, script.largest_prompt) for one in settings] for script in scripts]
+    parts = [stage.part(script, setting, script.largest_prompt) for script in scripts]
     for _ in range(rounds):
         gc.collect()
-        for at, (script, ways) in enumerate(zip(scripts, parts, strict=True)):
+        for at, (script, part) in enumerate(zip(scripts, parts, strict=True)):
             start = time.process_time()
-            play_together(script, ways, [None] * len(ways))
+            Player(script, part).play()
             best[at] = min(best[at], time.process_time() - start)
     return sum(best)
 
@@ -63,11 +62,8 @@ def main() -> None:
     messages = sum(isinstance(step.event, MESSAGES) for script in scripts for step in script.steps)
     print(f"{len(scripts)} sessions, {messages:,} messages, read and prepared in {took:.2f} s")
     for setting in (Setting(NO_PRUNING, "always", spill=False), *stage.settings):
-        speed = messages / played(stage, scripts, [setting], rounds)
+        speed = messages / played(stage, scripts, setting, rounds)
         print(f"{setting.strategy:24} {speed:8,.0f} messages a second")
-    groups = [[one for one in stage.settings if one.spill is spill] for spill in (False, True)]
-    took = sum(played(stage, scripts, group, rounds) for group in groups)
-    print(f"{'each of them, together':24} {messages * len(stage.settings) / took:8,.0f} messages a second")
 
 
 if __name__ == "__main__":

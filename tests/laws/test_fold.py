@@ -2,10 +2,8 @@
 
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from prunecli.context import render
-from prunecli.context.branching import branched
 from prunecli.context.project import project
 from prunecli.context.state import Context
 from prunecli.context.tokens import Chars4
@@ -94,38 +92,6 @@ def test_the_running_sums_equal_a_recount_from_scratch(records: list[Record]) ->
     assert asked.counts.pruned.raw == fresh.counts.pruned.raw
     assert (asked.counts.chars, asked.counts.images) == (fresh.counts.chars, fresh.counts.images)
     assert asked.counts.context_tokens == fresh.counts.context_tokens
-
-
-def state_of(context: Context) -> tuple[object, ...]:
-    """What strategies, prices and screens read of a context."""
-    counts, history = context.counts, context.prune_history
-    sums = counts.scanned, counts.pruned, counts.shown, counts.fixed_tokens, counts.chars, counts.images
-    seen = context.unseen.dropped, context.unseen.flips, context.unseen.losses, context.thoughts.stale()
-    entries = [[one.seq for one in kind] for kind in (context.live_results, context.trimmed_results)]
-    rows = history.rows, history.fetches, history.unpinned
-    answers = [counts.kept_out(seq) for seq in context.entries]
-    sent = context.sha256(), context.wire.unchanged, len(context.items)
-    return sent, sums, counts.scale, seen, entries, rows, answers, context.settings, context.pinned
-
-
-@given(logs(), st.data())
-@settings(max_examples=75, deadline=None)
-def test_a_branch_and_its_origin_go_on_without_each_other(records: list[Record], data: st.DataObject) -> None:
-    origin, places = Context(Chars4()), [0]
-    for at, record in enumerate(records, 1):
-        origin.apply(record)
-        if not any(exchange.unanswered for exchange in origin.exchanges):
-            places.append(at)
-    at = data.draw(st.sampled_from(places))
-    origin = folded(records[:at])
-    branch = branched(origin)
-    for record in records[at:]:
-        branch.apply(record)
-    others = [record for record in records[at:] if data.draw(st.booleans())]
-    for record in others:
-        origin.apply(record)
-    assert state_of(branch) == state_of(folded(records))
-    assert state_of(origin) == state_of(folded([*records[:at], *others]))
 
 
 @given(logs())

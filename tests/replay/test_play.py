@@ -1,7 +1,6 @@
 """A session played under strategies: what is sent, what it costs, and what it regrets."""
 
 from dataclasses import replace
-from functools import partial
 
 import pytest
 
@@ -22,11 +21,10 @@ from prunecli.model.events import (
     UserMessage,
 )
 from prunecli.model.messages import Text, ToolUse
-from prunecli.replay.play import Part, Player, Sent, Terms
+from prunecli.replay.play import Part, Player, Terms
 from prunecli.replay.rates import Rates
 from prunecli.replay.rows import Row
 from prunecli.replay.script import Script, script_of
-from prunecli.replay.together import play_together
 
 RATES = Rates(input=10.0, read=1.0, write=12.5, output=50.0)
 LINE = "the quick brown fox jumps over the lazy dog, twice"
@@ -216,54 +214,6 @@ def test_a_message_that_the_recording_program_wrote_itself_is_no_request() -> No
     session.user()
     session.says("so")
     assert played(session, NONE).requests == 3
-
-
-class ClearOnce:
-    """A strategy that decides in the first request of a turn what it clears in the third one, from a turn on."""
-
-    Options = int
-
-    @staticmethod
-    def propose(view: View, options: int) -> Proposal:
-        decided = view.kept("decided", dict[int, int])
-        clearable = [entry for entry in view.uncleared if not view.locked(entry)]
-        count = decided.setdefault(view.context.turns, len(clearable))
-        edits = [view.replaced("clear", entry, "[gone]") for entry in clearable[:count]]
-        is_third = len(clearable) > count and view.context.turns >= options
-        return Proposal(tuple(filter(None, edits)) if is_third else ())
-
-
-def playing(script: Script, ways: list[Part], *, together: bool) -> tuple[list[Row], list[list[object]]]:
-    """The rows of several parts, and what was sent in each request."""
-    sent: list[list[object]] = [[] for _ in ways]
-
-    def watch(at: int, player: Player, one: Sent) -> None:
-        sent[at].append((player.context.sha256(), one.usage, one.before, player.regrets.new))
-
-    watches = [partial(watch, at) for at in range(len(ways))]
-    if together:
-        return play_together(script, ways, watches), sent
-    return [Player(script, *one).play() for one in zip(ways, watches, strict=True)], sent
-
-
-@pytest.mark.parametrize("late", [False, True], ids=["in order", "with a late result"])
-def test_parts_that_are_played_together_send_what_each_sends_by_itself(late: bool) -> None:
-    session = Session()
-    for turn in range(4):
-        session.user(f"turn {turn}", wait=MINUTE * (10 if turn == 2 else 1))
-        for path in "abc":
-            session.calls_(f"{turn}{path}" + LINE * 20, path=path)
-        session.says("so")
-    if late:
-        session.add(ToolResult("t1", "read", (Text("again"),)))
-        session.user("now")
-        session.says(LINE)
-    late_clearing = part(Policy((Chosen("clear", ClearAll, None),), gate="cache_aware"))
-    once, later = (part(Policy((Chosen("once", ClearOnce, turn),))) for turn in (2, 4))
-    ways = [NONE, late_clearing, CLEARING, once, later]
-    found = playing(session.script(), ways, together=True)
-    assert found == playing(session.script(), ways, together=False)
-    assert len({row.cost for row in found[0]}) == len(ways)
 
 
 def test_an_answer_with_the_very_content_of_a_prompt_is_still_counted_as_an_answer() -> None:
