@@ -54,7 +54,8 @@ async def test_a_page_is_fetched_shortened_and_superseded_by_the_next_fetch(tmp_
 async def test_without_a_rule_a_headless_run_is_denied_and_the_model_hears_why(tmp_path: Path) -> None:
     async with serving({"/": answer("secret")}) as site:
         script = [fetch(f"http://localhost:{site.port}/"), fetch("http://user:pw@localhost/"), DONE]
-        async with Endpoint(script) as endpoint, session(tmp_path, endpoint) as runtime:
+        private = allowing(site)[0]
+        async with Endpoint(script) as endpoint, session(tmp_path, endpoint, private) as runtime:
             await runtime.submit("fetch it")
             said = [
                 plain_text(runtime.session.context.entries[seq].event.content) for seq in results(runtime)
