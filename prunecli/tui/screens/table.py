@@ -5,6 +5,7 @@ from functools import partial
 from typing import ClassVar
 
 from rich.segment import Segment
+from rich.style import Style
 from textual import events
 from textual.app import ComposeResult
 from textual.containers import Vertical
@@ -72,6 +73,7 @@ class Rows(ScrollView, can_focus=True):
             pieces = (Piece(self._end[at - len(self._layout)], muted=True),)
         if self.marked >= 0 and self._layout.row_at(at) == self.marked:
             style = self.get_component_rich_style("rows--marked")
+            muted += Style(bgcolor=style.bgcolor)
         line = [Segment(text, muted if is_muted else style) for text, is_muted in pieces]
         return Strip(line).adjust_cell_length(width, style)
 
