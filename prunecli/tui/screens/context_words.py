@@ -144,7 +144,10 @@ def preview(act: Act, planned: Plan, effect: Impact, window: int) -> tuple[list[
     pieces = [
         Piece((KEYS[act],), "bold $accent", 9),
         Piece(
-            (one_line(planned.what), one_line(planned.what).partition(":")[0]), "$foreground", 7, glue="  "
+            (one_line(planned.what), planned.brief or one_line(planned.what).partition(":")[0]),
+            "$foreground",
+            7,
+            glue="  ",
         ),
     ]
     if effect.change is None:
