@@ -294,7 +294,8 @@ def in_place(context: Context, seqs: Sequence[int]) -> Plan:
     whole = tuple(seq for seq in targets if seq not in named)
     with_it = f" with all of {_entries(whole)}" if whole else ""
     entries = tuple(named)
-    what, brief = f"restore and pin {_entries(entries)} in place{with_it}", f"restore {_entries(entries)} in place"
+    what = f"restore and pin {_entries(entries)} in place{with_it}"
+    brief = f"restore {_entries(entries)} in place"
     return Plan((PrunReverted(tuple(targets)),), what, entries=entries, whole=whole, brief=brief)
 
 
