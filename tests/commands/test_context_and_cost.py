@@ -131,6 +131,23 @@ def test_prune_stats_say_how_much_of_what_was_written_again_is_in_the_list(tmp_p
     assert "18.3K tokens to the prompt cache, 10.3K by the prunes listed" in stats.text
 
 
+def test_prune_says_what_it_costs_as_its_preview_does(tmp_path: Path) -> None:
+    runtime, model = start(tmp_path, sets=["model.name=claude-sonnet-4-5"]), "claude-sonnet-4-5"
+    runtime.emit(UserMessage((Text("word " * 800),)))
+    runtime.emit(AssistantMessage((ToolUse("t1", "read", {}),), model, "tool_use", Usage(0, 9, 0, 9_000)))
+    runtime.emit(ToolResult("t1", "read", (Text("word " * 4_000),)))
+    for _ in range(3):
+        runtime.emit(RequestSent(model, 0, "00"))
+        runtime.emit(AssistantMessage((Text("b"),), model, usage=Usage(0, 9, 14_000, 50)))
+        runtime.emit(UserMessage((Text("go on"),)))
+    preview, done = (run_line(runtime, line)[0] for line in ("/prune preview", "/prune"))
+    assert isinstance(preview, Say)
+    assert isinstance(done, Say)
+    price = preview.text.partition("; ")[2]
+    assert price.startswith("costs ~$")
+    assert done.text == f"Pruned 1 result: {price} /undo to restore it."
+
+
 def test_a_bill_of_many_requests_lists_the_newest_and_sums_all(tmp_path: Path) -> None:
     runtime = start(tmp_path)
     for _ in range(MOST_ROWS + 5):

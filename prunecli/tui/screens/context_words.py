@@ -146,7 +146,7 @@ def preview(act: Act, planned: Plan, effect: Impact, window: int) -> tuple[list[
         Piece(
             (one_line(planned.what), planned.brief or one_line(planned.what).partition(":")[0]),
             "$foreground",
-            7,
+            8,
             glue="  ",
         ),
     ]
@@ -155,7 +155,7 @@ def preview(act: Act, planned: Plan, effect: Impact, window: int) -> tuple[list[
     word = "frees" if effect.freed >= 0 else "adds"
     amount = f"{word} ~{short(abs(effect.freed))}"
     shares = f"{share(effect.before / window)} → {share(effect.after / window)}" if window else ""
-    pieces.append(Piece((f"{amount} ({shares})", amount), "$success" if effect.freed > 0 else "$warning", 8))
+    pieces.append(Piece((f"{amount} ({shares})", amount), "$success" if effect.freed > 0 else "$warning", 7))
     if effect.thinking:
         pieces.append(Piece((effect.thinking, _blocks(effect)), "$warning", 6))
     pieces.append(Piece((*cache_forms(effect.change),), "$muted", 2))
