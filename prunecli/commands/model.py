@@ -46,7 +46,8 @@ def _set(runtime: Runtime, name: str) -> Sequence[Effect]:
     window = f"{short(info.context_window)} tokens" if info.context_window else "window unknown"
     back = " They return if you switch back." if thinking.startswith(" Drops") else ""
     price = f", {_price(info)}" if info.told_prices else ""
-    cold = " The next request starts with a cold cache." if info.name != before else ""
+    warm = before, runtime.bill.model  # going back to the model that answered last loses nothing
+    cold = "" if info.name in warm else " The next request starts with a cold cache."
     said = Say(f"Model: {info.name} ({window}{price}).{cold}{thinking}{back}")
     return [said, *(Say(doubt, "warning") for doubt in _doubts(runtime, info))]
 

@@ -39,14 +39,15 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
         return [Say(f"Nothing to prune: {note or 'no tool results yet'}{_undone(context)}")]
     results = sum(event.messages_removed for event in events)
     amount = f"{results} result{'s' * (results != 1)}"
+    found = impact(context, events, runtime.policy.market)
     if arguments:
-        found = impact(context, events, runtime.policy.market)
         tokens = f"~{short(found.withheld)} tokens"
         said = "; ".join(filter(None, (f"{amount}, {tokens}", found.price, found.thinking)))
         return [Say(f"/prune would prune {said}.")]
     for event in events:
         runtime.emit(replace(event, reason="the user asked for it"))
+    amount += f": {found.price}" if found.price else ""
     them = "it" if results == 1 else "them"
     if len(events) > 1:
-        return [Say(f"Pruned {amount} in {len(events)} prunes. /undo once for each to restore {them}.")]
+        return [Say(f"Pruned {amount}. {len(events)} prunes: /undo once for each to restore {them}.")]
     return [Say(f"Pruned {amount}. /undo to restore {them}.")]

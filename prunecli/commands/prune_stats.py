@@ -62,7 +62,9 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     if not tracked:
         return [Say("\n".join(summary) + "\nno prunes yet")]
     again = sum(len(row.rereads) for row in tracked)
-    summary.append(f"rewritten  {short(balance.rewritten):>8} tokens to the prompt cache")
+    listed = sum(tokens for tokens, _ in known.values())
+    part = f", {short(listed)} by the prunes listed" if listed != balance.rewritten else ""
+    summary.append(f"rewritten  {short(balance.rewritten):>8} tokens to the prompt cache{part}")
     summary.append(f"re-reads   {again:>8} of pruned content")
     ended = _ended(runtime)
     rows = tuple(

@@ -34,7 +34,7 @@ class Plan:
     """The events that an edit would record, and a short description.
 
     Without events, `refusal` is the reason. `entries` are the restored ones, `whole` the dropped exchanges that must
-    come back with them.
+    come back with them. `brief` is a shorter description, so that a narrow screen has room for the price.
     """
 
     events: tuple[Event, ...] = ()
@@ -42,6 +42,7 @@ class Plan:
     refusal: str = ""
     entries: tuple[int, ...] = ()
     whole: tuple[int, ...] = ()
+    brief: str = ""
 
     @property
     def allowed(self) -> bool:
@@ -138,7 +139,8 @@ def _clear(view: View, entries: Sequence[Entry], what: str) -> Plan:
     pinned = tuple(edit.seq for edit in edits if edit.seq in view.context.pinned)
     count = f"{len(edits)} of {len(entries)} results" if len(entries) > 1 else what
     free = [Pinned(pinned, pinned=False)] if pinned else []
-    return Plan((*free, _applied(view, edits)), f"{'unpin and ' if pinned else ''}clear {count}")
+    what = f"{'unpin and ' if pinned else ''}clear {count}"
+    return Plan((*free, _applied(view, edits)), what, brief=f"clear {count}")
 
 
 def cleared(view: View, entry: Entry) -> tuple[str, Edit | None]:
@@ -198,7 +200,9 @@ def _drop(view: View, exchanges: Sequence[Exchange], memo: str) -> Plan:
     results = sum(len(exchange.results) for exchange in chosen)
     with_them = f" with {results} result{'s' * (results > 1)}" if results else ""
     what = f"{'unpin and ' if pinned else ''}drop {count}{with_them}"
-    return Plan((*unpin, _applied(view, edits, memo or None)), what + (", memo in place" if memo else ""))
+    brief = "replace with a memo" if memo else f"drop {count}"
+    what += ", memo in place" if memo else ""
+    return Plan((*unpin, _applied(view, edits, memo or None)), what, brief=brief)
 
 
 def _applied(view: View, edits: Sequence[Edit], memo: str | None = None) -> PrunApplied:
@@ -289,8 +293,10 @@ def in_place(context: Context, seqs: Sequence[int]) -> Plan:
         return refused("never sent whole: restore it at the end" if held else "nothing pruned here")
     whole = tuple(seq for seq in targets if seq not in named)
     with_it = f" with all of {_entries(whole)}" if whole else ""
-    what = f"restore and pin {_entries(tuple(named))} in place{with_it}"
-    return Plan((PrunReverted(tuple(targets)),), what, entries=tuple(named), whole=whole)
+    entries = tuple(named)
+    what = f"restore and pin {_entries(entries)} in place{with_it}"
+    brief = f"restore {_entries(entries)} in place"
+    return Plan((PrunReverted(tuple(targets)),), what, entries=entries, whole=whole, brief=brief)
 
 
 def _below(view: View, outline: Outline, key: Key) -> list[int]:
@@ -318,16 +324,29 @@ def _entries(seqs: Sequence[int]) -> str:
     return f"entry {seqs[0]}" if len(seqs) == 1 else f"{len(seqs)} entries"
 
 
+def _out_by(context: Context, prun: int, event: PrunApplied) -> set[int]:
+    """Return the entries that a prune still withholds, or shows shortened."""
+    found: set[int] = set()
+    for edit in event.edits:
+        if edit.kind in ("clear", "trim", "drop") and context.in_force(prun, edit):
+            entry = context.entries[edit.seq]
+            found.update(one.seq for one in (_with_results(entry) if edit.kind == "drop" else [entry]))
+    return found
+
+
 def _undo(view: View) -> Plan:
     live = view.context.live_pruns()
     event = live[-1].event if live else None
     if not isinstance(event, PrunApplied):
         return refused("no prune to undo")
     who = {"model": "the model's", "user": "your", "strategy": f"{event.strategy or 'a strategy'}'s"}
-    count = f"{event.messages_removed} entr{'y' if event.messages_removed == 1 else 'ies'}"
+    left = len(_out_by(view.context, live[-1].seq, event))
+    some = f"{left} of " if left < event.messages_removed else ""
+    count = f"{some}{event.messages_removed} entr{'y' if event.messages_removed == 1 else 'ies'}"
     events = undo(view.context, live[-1:])
     pins = ", and pin again" if len(events) > 1 else ""
-    return Plan(events, f"undo {who[event.source]} last prune ({count}){pins}")
+    brief = f"undo {who[event.source]} last prune"
+    return Plan(events, f"{brief} ({count}){pins}", brief=brief)
 
 
 # Pins --------------------------------------------------------------------------------------------------------

@@ -142,10 +142,13 @@ def paid(
         held, fresh, again, again_fresh = (told(raw, record.seq) * own for raw in sums)
         out = own * (max(0, withheld(record.seq)) + cleared) + held
         start = asked.cached(one.model, ttl_ms)
+        known = read_without_prunes(start, asked, usage.cache_read_input_tokens or 0, ttl_ms)
+        if start is not None and not own:
+            known = max(0, known - (start.tokens - start.prompt))  # nothing counts as withheld from a summary
         one = replace(
             one,
             withheld=out,
-            known=read_without_prunes(start, asked, usage.cache_read_input_tokens or 0, ttl_ms),
+            known=known,
             prunes=prunes,
             cleared=cleared,
             extra=record.seq in extra,

@@ -6,7 +6,15 @@ from prunecli.commands.command import Say, ShowContext, Table, run_line
 from prunecli.commands.cost import MOST_ROWS
 from prunecli.figures import money, short
 from prunecli.model.edits import Edit
-from prunecli.model.events import AssistantMessage, PrunApplied, RequestSent, ToolResult, UserMessage
+from prunecli.model.events import (
+    AssistantMessage,
+    PrunApplied,
+    PrunReverted,
+    RequestSent,
+    Rewound,
+    ToolResult,
+    UserMessage,
+)
 from prunecli.model.messages import Text, ToolUse, Usage
 from prunecli.runtime import Runtime
 from tests.starting import start
@@ -92,6 +100,52 @@ def test_cost_and_prune_stats_say_the_same_of_what_was_written_again(tmp_path: P
     assert f"{tokens} tokens to the prompt cache" in stats.text
     assert f"paid       {usd:>8}" in stats.text
     assert prunes.rows[0][7] == f"{tokens} {usd}"
+    assert "listed" not in stats.text
+
+
+def test_prune_stats_say_how_much_of_what_was_written_again_is_in_the_list(tmp_path: Path) -> None:
+    """A rewind to before an undo brings the prune back, when only the unpruned prompt would still be cached."""
+    now, model = [0], "claude-sonnet-4-5"
+    runtime = start(tmp_path, clock=lambda: now[0])
+
+    def answered(minute: int, read: int, written: int, *calls: ToolUse) -> None:
+        now[0] = 60_000 * minute
+        runtime.emit(RequestSent(model, 0, "00"))
+        runtime.emit(AssistantMessage((Text("b"), *calls), model, usage=Usage(0, 9, read, written)))
+
+    runtime.emit(UserMessage((Text("word " * 8_000),)))
+    answered(1, 0, 9_000, ToolUse("t1", "read", {}))
+    result = runtime.emit(ToolResult("t1", "read", (Text("word " * 800),)))
+    answered(1, 9_000, 5_000)
+    prune = runtime.emit(PrunApplied("user", (Edit("clear", result.seq, None, "x", 4_000, 0),)))
+    answered(1, 2_000, 8_000)
+    runtime.emit(PrunReverted((prune.seq,)))
+    answered(4, 9_000, 5_100)
+    answered(8, 14_100, 50)
+    runtime.emit(Rewound(prune.seq))
+    answered(9, 2_000, 8_100)
+    stats, prunes = run_line(runtime, "/prune-stats")
+    assert isinstance(stats, Say)
+    assert isinstance(prunes, Table)
+    assert [row[7].partition(" ")[0] for row in prunes.rows] == ["8.0K", "2.3K"]
+    assert "18.3K tokens to the prompt cache, 10.3K by the prunes listed" in stats.text
+
+
+def test_prune_says_what_it_costs_as_its_preview_does(tmp_path: Path) -> None:
+    runtime, model = start(tmp_path, sets=["model.name=claude-sonnet-4-5"]), "claude-sonnet-4-5"
+    runtime.emit(UserMessage((Text("word " * 800),)))
+    runtime.emit(AssistantMessage((ToolUse("t1", "read", {}),), model, "tool_use", Usage(0, 9, 0, 9_000)))
+    runtime.emit(ToolResult("t1", "read", (Text("word " * 4_000),)))
+    for _ in range(3):
+        runtime.emit(RequestSent(model, 0, "00"))
+        runtime.emit(AssistantMessage((Text("b"),), model, usage=Usage(0, 9, 14_000, 50)))
+        runtime.emit(UserMessage((Text("go on"),)))
+    preview, done = (run_line(runtime, line)[0] for line in ("/prune preview", "/prune"))
+    assert isinstance(preview, Say)
+    assert isinstance(done, Say)
+    price = preview.text.partition("; ")[2]
+    assert price.startswith("costs ~$")
+    assert done.text == f"Pruned 1 result: {price} /undo to restore it."
 
 
 def test_a_bill_of_many_requests_lists_the_newest_and_sums_all(tmp_path: Path) -> None:

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from prunecli.commands.command import Choice, Choose, Effect, InThread, Say, run_line
-from prunecli.model.events import SettingChanged
-from prunecli.model.messages import Usage
+from prunecli.model.events import RequestSent, SettingChanged, UserMessage
+from prunecli.model.messages import Text, Usage
 from prunecli.providers.models import Prices
 from prunecli.runtime import Runtime
 from prunecli.runtime.offered_models import FRESH_MS, PRICES, recorded_prices
@@ -310,3 +310,11 @@ def test_a_file_that_remembers_nonsense_is_asked_again(tmp_path: Path) -> None:
         ):
             path.write_text(junk)
             assert isinstance(run_line(runtime, "/model")[0], InThread)
+
+
+def test_going_back_to_the_model_that_answered_last_says_nothing_of_a_cold_cache(tmp_path: Path) -> None:
+    runtime = start(tmp_path, sets=["model.name=claude-sonnet-5"])
+    runtime.emit(UserMessage((Text("hello"),)))
+    runtime.emit(RequestSent("claude-sonnet-5", 2000, ""))
+    assert "cold cache" in said(run_line(runtime, "/model claude-haiku-4-5"))
+    assert "cold cache" not in said(run_line(runtime, "/model claude-sonnet-5"))

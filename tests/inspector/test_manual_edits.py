@@ -355,3 +355,14 @@ def test_a_result_of_a_dropped_exchange_comes_back_with_all_of_it_and_both_are_n
     assert found.events == (PrunReverted((head,)),)
     assert (found.entries, found.whole) == ((result,), (head,))
     assert found.what == f"restore and pin entry {result} in place with all of entry {head}"
+
+
+def test_the_preview_of_an_undo_counts_the_entries_that_are_still_pruned() -> None:
+    talk = Talk()
+    talk.user()
+    first, _ = talk.step("read", tokens(300)), talk.step("read", tokens(300))
+    talk.say()
+    talk.add(planned(talk, "prune", Key("turn", 0)).events[-1])
+    assert planned(talk, "undo", Key("turn", 0)).what == "undo your last prune (2 entries)"
+    talk.add(planned(talk, "in_place", Key("result", first)).events[-1])
+    assert planned(talk, "undo", Key("turn", 0)).what == "undo your last prune (1 of 2 entries)"

@@ -101,6 +101,12 @@ def test_from_the_request_of_a_summary_nothing_is_withheld() -> None:
     assert [(one.kind, one.withheld) for one in rows] == [("summary", 0), ("answer", 0)]
 
 
+def test_a_summary_that_misses_the_cache_rewrites_nothing_because_of_earlier_prunes() -> None:
+    summary = CompactionApplied("s", 0, 1, model="m", usage=Usage(0, 5, 20, 40))
+    rows = paid(log(answer(0, 100), clear(40), answer(20, 40), summary), price, kept_out(40, 2))
+    assert [one.rewritten for one in rows] == [0, 40, 0]
+
+
 def test_without_a_price_nothing_is_made_up() -> None:
     books = pruning(paid(log(clear(40), answer(0, 9, "?")), price, kept_out(40, 1)), price)
     assert (books.withheld, books.saved, books.net) == (40, None, None)

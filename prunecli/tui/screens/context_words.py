@@ -144,7 +144,10 @@ def preview(act: Act, planned: Plan, effect: Impact, window: int) -> tuple[list[
     pieces = [
         Piece((KEYS[act],), "bold $accent", 9),
         Piece(
-            (one_line(planned.what), one_line(planned.what).partition(":")[0]), "$foreground", 7, glue="  "
+            (one_line(planned.what), planned.brief or one_line(planned.what).partition(":")[0]),
+            "$foreground",
+            8,
+            glue="  ",
         ),
     ]
     if effect.change is None:
@@ -152,7 +155,7 @@ def preview(act: Act, planned: Plan, effect: Impact, window: int) -> tuple[list[
     word = "frees" if effect.freed >= 0 else "adds"
     amount = f"{word} ~{short(abs(effect.freed))}"
     shares = f"{share(effect.before / window)} → {share(effect.after / window)}" if window else ""
-    pieces.append(Piece((f"{amount} ({shares})", amount), "$success" if effect.freed > 0 else "$warning", 8))
+    pieces.append(Piece((f"{amount} ({shares})", amount), "$success" if effect.freed > 0 else "$warning", 7))
     if effect.thinking:
         pieces.append(Piece((effect.thinking, _blocks(effect)), "$warning", 6))
     pieces.append(Piece((*cache_forms(effect.change),), "$muted", 2))

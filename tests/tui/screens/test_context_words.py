@@ -6,9 +6,11 @@ from prunecli.context.economics import Break
 from prunecli.context.impact import Impact
 from prunecli.context.unseen import ThinkingSum
 from prunecli.inspector.labels import Key, NodeKind
-from prunecli.inspector.manual_edits import Plan
+from prunecli.inspector.manual_edits import Act, Plan, plan
+from prunecli.inspector.outline import Outline
 from prunecli.tui.screens.context_words import done, preview, selected_name
 from prunecli.tui.widgets.fitting import fitted
+from tests.context.talk import Talk, tokens
 
 
 @pytest.mark.parametrize(
@@ -36,3 +38,27 @@ def test_the_result_of_an_edit_names_as_many_thinking_blocks_as_its_preview(
     line = fitted(*preview("in_place", planned, effect, 200_000), 78).plain
     assert words in line
     assert done(planned, effect).endswith(f" · ~200 back · {words}")
+
+
+@pytest.mark.parametrize("act", ["prune", "in_place", "memo", "undo"])
+def test_a_preview_of_80_columns_keeps_price_and_thinking(act: Act) -> None:
+    talk = Talk()
+    for _ in range(2):
+        talk.user()
+        results = talk.step("read", tokens(3_000)), talk.step("read", tokens(3_000))
+        talk.pin(*results)
+        talk.say()
+
+    def planned(act: Act, key: Key) -> Plan:
+        return plan(talk.view(), Outline(talk.context, ()), act, key)
+
+    first = Key("turn", Outline(talk.context, ()).turns[0].seq)
+    for event in planned("prune", first).events:
+        talk.add(event)
+    found = planned(act, first if act in ("in_place", "undo") else Key("exchange", results[0] - 1))
+    assert found.allowed
+    change = Break(25_500, 0.0429, -0.0012, "", "warm")
+    effect = Impact(18_000, 24_500, 0, change, ThinkingSum(3, 30), ThinkingSum(14, 140))
+    line = fitted(*preview(act, found, effect, 1_000_000), 78).plain
+    assert "~$0.0429 now" in line
+    assert "−3 +14 thinking" in line
