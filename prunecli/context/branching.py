@@ -33,6 +33,8 @@ def branched(context: Context) -> Context:
     branch.counts._kept_out, kept_out._tokens = kept_out, branch.counts
     branch.unseen = twin(context.unseen)
     branch.unseen._context = branch
+    branch.prefixes = twin(context.prefixes)
+    branch.prefixes._context = branch
     branch.thoughts = twin(context.thoughts)
     branch.thoughts.sent = partial(thinks, branch)
     branch.wire = twin(context.wire)

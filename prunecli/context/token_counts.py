@@ -49,6 +49,8 @@ class TokenCounts(EntryTokens):
         self._began = self._began or bool(sent)
         self._left = {seq: item for seq, item in sent.items() if item is not None} if self._began else None
         self._items = {}
+        self.moved = set[int]()
+        """The items that may have changed. `Prefixes` clears it."""
         self._uncounted: dict[int, None] = {}
         self._news.append(None)
         self._since: dict[int, Item | None] = {}
@@ -98,6 +100,7 @@ class TokenCounts(EntryTokens):
     def _put(self, seq: int, item: Item | None) -> None:
         old = self._items.get(seq)
         self._shares = self._shown = None
+        self.moved.add(seq)
         self._since.setdefault(seq, old)
         self._since_sent.setdefault(seq, old)
         if old is not None:
@@ -257,6 +260,10 @@ class TokenCounts(EntryTokens):
     def fixed(self) -> int:
         """The part of `context_tokens` before the messages: system prompt and tools."""
         return round(self.scale.fixed)
+
+    def item(self, seq: int) -> Item:
+        """Return an item as it is shown now."""
+        return self._items[seq]
 
     def tokens_of(self, items: Iterable[Entry]) -> int:
         """Return the part of `context_tokens` that these items take now."""

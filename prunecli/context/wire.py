@@ -99,7 +99,8 @@ class Wire:
         self._changed = 0
         self._stored: dict[int, int] = {}
         """The prefixes that the endpoint has stored: by their number of items, the reported tokens, 0 if unknown."""
-        self._marks: Sequence[int] = ()
+        self.marks: Sequence[int] = ()
+        """The numbers of items before the breakpoints of the last request."""
         self._kept = 0
         self._before: dict[int, WireMessage | None] = {}
         """The messages of the last request that were laid out again since, by index; None for one never built."""
@@ -205,9 +206,9 @@ class Wire:
 
     def sent(self, marks: Sequence[int] = ()) -> None:
         """Record that a request with these breakpoints was sent, so that later changes count as new."""
-        self._marks = [self.item_at(at + 1) for at in marks]
+        self.marks = [self.item_at(at + 1) for at in marks]
         stored = {items: tokens for items, tokens in self._stored.items() if items <= self._kept}
-        self._stored, self._kept = dict.fromkeys(self._marks, 0) | stored, len(self._items)
+        self._stored, self._kept = dict.fromkeys(self.marks, 0) | stored, len(self._items)
         self._sent = self._changed = len(self._groups)
         self._before = {}
 
@@ -221,9 +222,9 @@ class Wire:
         if (read := usage.cache_read_input_tokens) is None:
             return False
         alive = {items: tokens for items, tokens in self._stored.items() if tokens * _SAME <= read}
-        added = {items: self._stored.get(items) or read for items in self._marks}
+        added = {items: self._stored.get(items) or read for items in self.marks}
         self._stored = (
-            alive | added | dict.fromkeys(self._marks[-1:], usage.prompt_tokens - usage.input_tokens)
+            alive | added | dict.fromkeys(self.marks[-1:], usage.prompt_tokens - usage.input_tokens)
         )
         return True
 

@@ -1,0 +1,139 @@
+"""The prefixes that the endpoint may still have stored although the last request had changed them.
+
+An undo, a redo or a rewind shows such a prefix again. Then it is read from the cache, if it is not too old and a
+breakpoint is near enough: each request has one at its end.
+"""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from prunecli.context.counted import Item
+from prunecli.context.fold import Fold
+from prunecli.model.events import AssistantMessage
+from prunecli.model.messages import Usage, thinking_blocks
+
+_MOST = 16
+"""Prefixes to remember. Requests add about one each, of two blocks or more, so older ones are too far from the end."""
+_NEAR = 19
+"""A breakpoint finds a stored prefix that ends at most this many blocks before it."""
+_SAME = 0.98
+"""Reports of the same prefix differ by less than this factor."""
+
+
+class Prefix(NamedTuple):
+    """A stored prefix: its number of items, its tokens if reported, otherwise 0, and when it was last used (unix ms)."""
+
+    items: int
+    tokens: int
+    used: int
+
+
+class Prefixes:
+    """The last prefixes that requests stored, on any branch and by any model, by a hash of their content."""
+
+    def __init__(self, context: Fold) -> None:
+        self._context = context
+        self._stored: dict[int, Prefix] = {}
+        self._model = ""
+        self.clear()
+
+    def clear(self) -> None:
+        """Forget the items for a rewind, but not what is stored."""
+        self._chain = [0]
+        """Hashes of the items as they are shown now: at the start, then after each item."""
+
+    def sent(self, model: str, at: int, marks: tuple[int, ...]) -> None:
+        """Record that a request with these breakpoints was sent to a model."""
+        self._context.wire.sent(marks)
+        self._model = model
+        self._store(at)
+
+    def answered(self, usage: Usage, at: int) -> bool:
+        """Record what the endpoint read of the last request from its cache. Return whether it reports this."""
+        context, read = self._context, usage.cache_read_input_tokens
+        if read is not None:
+            for key, one in list(self._stored.items()):
+                if one.items < len(context.items) and self._key(self._model, self._upto(one.items)) == key:
+                    del self._stored[key]
+                    if one.tokens * _SAME <= read:
+                        self._stored[key] = one._replace(used=at)
+            self._store(at, usage.prompt_tokens - usage.input_tokens)
+        return context.wire.answered(usage)
+
+    def _store(self, at: int, tokens: int = 0) -> None:
+        """Record that the endpoint has what precedes the breakpoints, of these tokens before the last one."""
+        marks = self._context.wire.marks
+        for items in marks:
+            key = self._key(self._model, self._upto(items))
+            before = self._stored.pop(key, None)
+            known = tokens if tokens and items == marks[-1] else before.tokens if before else 0
+            self._stored[key] = Prefix(items, known, at)
+        while len(self._stored) > _MOST:
+            del self._stored[next(iter(self._stored))]
+
+    def longest(self, planned: Mapping[int, Item], since: int) -> int:
+        """Return the number of items in the longest prefix, used since then, that the next request will find stored.
+
+        The request shows some items as `planned`.
+        """
+        context, near = self._context, self._near(planned)
+        ends = {one.items: None for one in self._stored.values() if one.used >= since and near <= one.items}
+        found, end = 0, max((one for one in ends if one <= len(context.items)), default=0)
+        if not end:
+            return 0
+        self._upto(0)
+        first = min((context.position(seq) for seq in planned), default=end)
+        chain = self._chain[: first + 1]
+        for item in context.items[len(chain) - 1 : end]:
+            chain.append(hash((chain[-1], _look(planned.get(item.seq) or context.counts.item(item.seq)))))
+        for items in ends:
+            one = self._stored.get(self._key(context.requested, chain[items])) if items <= end else None
+            if one is not None and one.used >= since:
+                found = max(found, items)
+        return found
+
+    def _near(self, planned: Mapping[int, Item]) -> int:
+        """Return the number of items in the shortest prefix that the breakpoint at the end can find."""
+        context, items = self._context, self._context.items
+        last = items[-1].exchange if items else None
+        at, blocks = len(items), int(last is not None and not last.calls)  # a prompt will follow an answer
+        while at:
+            seq = items[at - 1].seq
+            blocks += _blocks(planned.get(seq) or context.counts.item(seq))
+            if blocks > _NEAR:
+                break
+            at -= 1
+        return at
+
+    def _upto(self, items: int) -> int:
+        """Return the hash of so many leading items as they are shown now."""
+        context, chain = self._context, self._chain
+        for seq in context.counts.moved:
+            if context.is_shown(seq):
+                del chain[context.position(seq) + 1 :]
+        context.counts.moved.clear()
+        for item in context.items[len(chain) - 1 : items]:
+            chain.append(hash((chain[-1], _look(context.counts.item(item.seq)))))
+        return chain[items]
+
+    def _key(self, model: str, chain: int) -> int:
+        return hash((model, self._context.preamble, chain))
+
+
+def _look(item: Item) -> int:
+    """Return a hash of what the model sees of an item."""
+    memos = tuple(memo.text for memo in item.memos)
+    if item.hidden:
+        return hash(memos)
+    edits = frozenset((seq, edit.text) for seq, edit in item.edits.items())
+    return hash((memos, tuple(part.seq for part in item.parts), edits, item.silent))
+
+
+def _blocks(item: Item) -> int:
+    """Return the number of blocks that the model sees of an item."""
+    blocks = len(item.memos)
+    if not item.hidden:
+        blocks += sum(1 if part.seq in item.edits else len(part.wire) for part in item.parts)
+        if item.silent and isinstance(item.head.event, AssistantMessage):
+            blocks -= thinking_blocks(item.head.event.content)
+    return blocks
