@@ -141,7 +141,8 @@ def breaking(
 def cached(context: Context, planned: Mapping[int, Item], market: Market) -> int:
     """Return the number of leading items that the next request would read from the cache, shown as `planned`."""
     since = 0 if market.now is None else market.now - market.ttl_ms
-    return max(context.wire.stored(known(context, planned)), context.prefixes.longest(planned, since))
+    same = known(context, planned)
+    return max(context.wire.stored(same), context.prefixes.longest(planned, same, since))
 
 
 def cold(context: Context, market: Market) -> str:

@@ -55,7 +55,7 @@ class Prefixes:
             for key, one in list(self._stored.items()):
                 if one.items < len(context.items) and self._key(self._model, self._upto(one.items)) == key:
                     del self._stored[key]
-                    if one.tokens * _SAME <= read:
+                    if 0 < one.tokens * _SAME <= read:
                         self._stored[key] = one._replace(used=at)
             self._store(at, usage.prompt_tokens - usage.input_tokens)
         return context.wire.answered(usage)
@@ -71,39 +71,44 @@ class Prefixes:
         while len(self._stored) > _MOST:
             del self._stored[next(iter(self._stored))]
 
-    def longest(self, planned: Mapping[int, Item], since: int) -> int:
+    def longest(self, planned: Mapping[int, Item], same: int, since: int) -> int:
         """Return the number of items in the longest prefix, used since then, that the next request will find stored.
 
-        The request shows some items as `planned`.
+        The request shows some items as `planned`, and the first `same` ones as the last request did: it has a
+        breakpoint behind these and one at its end.
         """
-        context, near = self._context, self._near(planned)
-        ends = {one.items: None for one in self._stored.values() if one.used >= since and near <= one.items}
-        found, end = 0, max((one for one in ends if one <= len(context.items)), default=0)
-        if not end:
+        context = self._context
+        found = [self._near(planned, at) for at in (same, len(context.items))]
+        ends = {
+            one.items
+            for one in self._stored.values()
+            if one.used >= since and any(near <= one.items <= at for near, at in found)
+        }
+        if not ends:
             return 0
+        first = min((context.position(seq) for seq in planned), default=len(context.items))
         self._upto(0)
-        first = min((context.position(seq) for seq in planned), default=end)
         chain = self._chain[: first + 1]
-        for item in context.items[len(chain) - 1 : end]:
+        for item in context.items[len(chain) - 1 : max(ends)]:
             chain.append(hash((chain[-1], _look(planned.get(item.seq) or context.counts.item(item.seq)))))
-        for items in ends:
-            one = self._stored.get(self._key(context.requested, chain[items])) if items <= end else None
-            if one is not None and one.used >= since:
-                found = max(found, items)
-        return found
+        keys = {items: self._key(context.requested, chain[items]) for items in ends}
+        return max((items for items, key in keys.items() if key in self._stored and self._stored[key].used >= since), default=0)
 
-    def _near(self, planned: Mapping[int, Item]) -> int:
-        """Return the number of items in the shortest prefix that the breakpoint at the end can find."""
-        context, items = self._context, self._context.items
-        last = items[-1].exchange if items else None
-        at, blocks = len(items), int(last is not None and not last.calls)  # a prompt will follow an answer
+    def _near(self, planned: Mapping[int, Item], end: int) -> tuple[int, int]:
+        """Return the numbers of items in the shortest and the longest prefix that a breakpoint behind so many items
+        can find."""
+        items = self._context.items
+        last = items[end - 1].exchange if end else None
+        if last is not None and not last.calls:  # only prompts and results have breakpoints
+            end -= end < len(items)
+        at, blocks = end, 0
         while at:
             seq = items[at - 1].seq
-            blocks += _blocks(planned.get(seq) or context.counts.item(seq))
+            blocks += _blocks(planned.get(seq) or self._context.counts.item(seq))
             if blocks > _NEAR:
                 break
             at -= 1
-        return at
+        return at, end
 
     def _upto(self, items: int) -> int:
         """Return the hash of so many leading items as they are shown now."""

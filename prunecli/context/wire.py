@@ -197,6 +197,14 @@ class Wire:
         """Return the index of the first item shown in a message; the end for a message after the last."""
         return self._groups[group].first_item if group < len(self._groups) else len(self._items)
 
+    def items_before(self, group: int) -> int:
+        """Return the number of items up to the last one shown before a message; those left out behind it do not
+        count."""
+        if not group:
+            return 0
+        last = self._groups[group - 1]
+        return min(self.item_at(group), (last.blocks[-1][0] if last.blocks else last.first_item) + 1)
+
     def bytes_between(self, start: int, end: int) -> int:
         """Return the number of canonical bytes in the messages from index `start` to before index `end`."""
         for at in range(len(self._ends) - 1, len(self._groups)):
@@ -206,7 +214,7 @@ class Wire:
 
     def sent(self, marks: Sequence[int] = ()) -> None:
         """Record that a request with these breakpoints was sent, so that later changes count as new."""
-        self.marks = [self.item_at(at + 1) for at in marks]
+        self.marks = [self.items_before(at + 1) for at in marks]
         stored = {items: tokens for items, tokens in self._stored.items() if items <= self._kept}
         self._stored, self._kept = dict.fromkeys(self.marks, 0) | stored, len(self._items)
         self._sent = self._changed = len(self._groups)
