@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from prunecli.context.counted import Item
 from prunecli.context.fold import Fold
+from prunecli.context.placing import NOTHING_PLANNED
 from prunecli.model.events import AssistantMessage
 from prunecli.model.messages import Usage, thinking_blocks
 
@@ -52,11 +53,17 @@ class Prefixes:
         """Record what the endpoint read of the last request from its cache. Return whether it reports this."""
         context, read = self._context, usage.cache_read_input_tokens
         if read is not None:
+            marks = context.wire.marks
+            near = self._near(NOTHING_PLANNED, marks[-1])[0] if marks else 0
             for key, one in list(self._stored.items()):
-                if one.items < len(context.items) and self._key(self._model, self._upto(one.items)) == key:
-                    del self._stored[key]
+                known = one.items < len(context.items) and one.used <= at  # a rewind folds old reports again
+                if known and self._key(self._model, self._upto(one.items)) == key:
                     if 0 < one.tokens * _SAME <= read:
                         self._stored[key] = one._replace(used=at)
+                    elif one.items >= near:
+                        del self._stored[key]
+                    else:  # too far from the end or too old, so a later report tells nothing of it
+                        self._stored[key] = one._replace(tokens=0)
             self._store(at, usage.prompt_tokens - usage.input_tokens)
         return context.wire.answered(usage)
 
@@ -67,7 +74,7 @@ class Prefixes:
             key = self._key(self._model, self._upto(items))
             before = self._stored.pop(key, None)
             known = tokens if tokens and items == marks[-1] else before.tokens if before else 0
-            self._stored[key] = Prefix(items, known, at)
+            self._stored[key] = Prefix(items, known, max(at, before.used if before else 0))
         while len(self._stored) > _MOST:
             del self._stored[next(iter(self._stored))]
 
