@@ -10,11 +10,12 @@ from typing import NamedTuple
 from prunecli.context.counted import Item
 from prunecli.context.fold import Fold
 from prunecli.context.placing import NOTHING_PLANNED
+from prunecli.context.token_counts import item_of
 from prunecli.model.events import AssistantMessage
 from prunecli.model.messages import Usage, thinking_blocks
 
-_MOST = 16
-"""Prefixes to remember. Requests add about one each, of two blocks or more, so older ones are too far from the end."""
+_MOST = 128
+"""Prefixes to remember, so that memory and time do not grow with a session. Most requests add one."""
 _NEAR = 19
 """A breakpoint finds a stored prefix that ends at most this many blocks before it."""
 _SAME = 0.98
@@ -22,7 +23,7 @@ _SAME = 0.98
 
 
 class Prefix(NamedTuple):
-    """A stored prefix: its number of items, its tokens if reported, otherwise 0, and when it was last used (unix ms)."""
+    """A stored prefix: its number of items, its tokens, 0 if not reported, and its last use in unix ms."""
 
     items: int
     tokens: int
@@ -51,30 +52,35 @@ class Prefixes:
 
     def answered(self, usage: Usage, at: int) -> bool:
         """Record what the endpoint read of the last request from its cache. Return whether it reports this."""
-        context, read = self._context, usage.cache_read_input_tokens
-        if read is not None:
-            marks = context.wire.marks
-            near = self._near(NOTHING_PLANNED, marks[-1])[0] if marks else 0
-            for key, one in list(self._stored.items()):
-                known = one.items < len(context.items) and one.used <= at  # a rewind folds old reports again
-                if known and self._key(self._model, self._upto(one.items)) == key:
-                    if 0 < one.tokens * _SAME <= read:
-                        self._stored[key] = one._replace(used=at)
-                    elif one.items >= near:
-                        del self._stored[key]
-                    else:  # too far from the end or too old, so a later report tells nothing of it
-                        self._stored[key] = one._replace(tokens=0)
+        if (read := usage.cache_read_input_tokens) is not None:
+            self._read(read, at)
             self._store(at, usage.prompt_tokens - usage.input_tokens)
-        return context.wire.answered(usage)
+        return self._context.wire.answered(usage)
+
+    def _read(self, read: int, at: int) -> None:
+        """Renew the prefixes that the last request read, and forget those that it should have found."""
+        marks = self._context.wire.marks
+        end = marks[-1] if marks else 0
+        near, chain, kind = self._near(NOTHING_PLANNED, end)[0], self._upto(end), self._kind(self._model)
+        for key, one in list(self._stored.items()):
+            known = one.items <= end and one.used <= at  # a rewind folds old reports again
+            if not known or hash((kind, chain[one.items])) != key:
+                continue
+            if 0 < one.tokens * _SAME <= read:
+                self._stored[key] = one._replace(used=at)
+            elif one.items >= near:
+                del self._stored[key]
+            else:  # too far from the end or too old, so a later report says nothing about it
+                self._stored[key] = one._replace(tokens=0)
 
     def _store(self, at: int, tokens: int = 0) -> None:
-        """Record that the endpoint has what precedes the breakpoints, of these tokens before the last one."""
-        marks = self._context.wire.marks
+        """Record that the endpoint has the content before each breakpoint, and its tokens before the last one."""
+        marks, kind = self._context.wire.marks, self._kind(self._model)
         for items in marks:
-            key = self._key(self._model, self._upto(items))
-            before = self._stored.pop(key, None)
-            known = tokens if tokens and items == marks[-1] else before.tokens if before else 0
-            self._stored[key] = Prefix(items, known, max(at, before.used if before else 0))
+            key = hash((kind, self._upto(items)[items]))
+            before = self._stored.pop(key, Prefix(items, 0, at))
+            known = tokens if tokens and items == marks[-1] else before.tokens
+            self._stored[key] = Prefix(items, known, max(at, before.used))
         while len(self._stored) > _MOST:
             del self._stored[next(iter(self._stored))]
 
@@ -84,22 +90,16 @@ class Prefixes:
         The request shows some items as `planned`, and the first `same` ones as the last request did: it has a
         breakpoint behind these and one at its end.
         """
-        context = self._context
-        found = [self._near(planned, at) for at in (same, len(context.items))]
-        ends = {
-            one.items
-            for one in self._stored.values()
-            if one.used >= since and any(near <= one.items <= at for near, at in found)
-        }
-        if not ends:
-            return 0
+        context, kind = self._context, self._kind(self._context.requested)
+        ranges = [self._near(planned, at) for at in (same, len(context.items))]
+        alive = {key: one.items for key, one in self._stored.items() if one.used >= since}
+        ends = {end for end in alive.values() if any(near <= end <= at for near, at in ranges)}
         first = min((context.position(seq) for seq in planned), default=len(context.items))
-        self._upto(0)
-        chain = self._chain[: first + 1]
-        for item in context.items[len(chain) - 1 : max(ends)]:
-            chain.append(hash((chain[-1], _look(planned.get(item.seq) or context.counts.item(item.seq)))))
-        keys = {items: self._key(context.requested, chain[items]) for items in ends}
-        return max((items for items, key in keys.items() if key in self._stored and self._stored[key].used >= since), default=0)
+        chain = self._upto(0)[: first + 1]
+        for item in context.items[len(chain) - 1 : max(ends, default=0)]:
+            shown = planned.get(item.seq) or item_of(context.counts, item.seq)
+            chain.append(hash((chain[-1], _look(shown))))
+        return max((end for end in ends if hash((kind, chain[end])) in alive), default=0)
 
     def _near(self, planned: Mapping[int, Item], end: int) -> tuple[int, int]:
         """Return the numbers of items in the shortest and the longest prefix that a breakpoint behind so many items
@@ -111,25 +111,26 @@ class Prefixes:
         at, blocks = end, 0
         while at:
             seq = items[at - 1].seq
-            blocks += _blocks(planned.get(seq) or self._context.counts.item(seq))
+            blocks += _blocks(planned.get(seq) or item_of(self._context.counts, seq))
             if blocks > _NEAR:
                 break
             at -= 1
         return at, end
 
-    def _upto(self, items: int) -> int:
-        """Return the hash of so many leading items as they are shown now."""
+    def _upto(self, items: int) -> list[int]:
+        """Return the hashes of at least so many leading items as they are shown now."""
         context, chain = self._context, self._chain
         for seq in context.counts.moved:
             if context.is_shown(seq):
                 del chain[context.position(seq) + 1 :]
         context.counts.moved.clear()
         for item in context.items[len(chain) - 1 : items]:
-            chain.append(hash((chain[-1], _look(context.counts.item(item.seq)))))
-        return chain[items]
+            chain.append(hash((chain[-1], _look(item_of(context.counts, item.seq)))))
+        return chain
 
-    def _key(self, model: str, chain: int) -> int:
-        return hash((model, self._context.preamble, chain))
+    def _kind(self, model: str) -> int:
+        """Return a hash of what precedes the messages, which no other model reads."""
+        return hash((model, self._context.preamble))
 
 
 def _look(item: Item) -> int:

@@ -261,10 +261,6 @@ class TokenCounts(EntryTokens):
         """The part of `context_tokens` before the messages: system prompt and tools."""
         return round(self.scale.fixed)
 
-    def item(self, seq: int) -> Item:
-        """Return an item as it is shown now."""
-        return self._items[seq]
-
     def tokens_of(self, items: Iterable[Entry]) -> int:
         """Return the part of `context_tokens` that these items take now."""
         found = list(items)
@@ -367,6 +363,11 @@ def unsent(counts: TokenCounts, planned: Mapping[int, Item]) -> Iterator[int]:
 def altered(counts: TokenCounts) -> list[int]:
     """Return the items that the last request showed otherwise."""
     return [seq for seq, then in counts._since_sent.items() if then is not None and seq in counts._items]
+
+
+def item_of(counts: TokenCounts, seq: int) -> Item:
+    """Return an item as it is shown now."""
+    return counts._items[seq]
 
 
 def state_of(counts: TokenCounts, item: Entry) -> tuple[object, ...]:

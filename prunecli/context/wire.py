@@ -126,7 +126,7 @@ class Wire:
         Later messages stay, unless they merge with the new ones.
         """
         if items is not None:
-            self._items = list(items)
+            self._items, self.marks = list(items), ()
         old = self._groups
         at = bisect_left(old, start, key=lambda group: group.first_item)
         rest = len(old) if stop is None else bisect_left(old, stop, key=lambda group: group.first_item)
@@ -200,7 +200,7 @@ class Wire:
     def items_before(self, group: int) -> int:
         """Return the number of items up to the last one shown before a message; those left out behind it do not
         count."""
-        if not group:
+        if not 0 < group <= len(self._groups):
             return 0
         last = self._groups[group - 1]
         return min(self.item_at(group), (last.blocks[-1][0] if last.blocks else last.first_item) + 1)
