@@ -123,7 +123,11 @@ def booked(
             return PrunReverted((rng.choice([one.seq, *targets]) if acts else one.seq,))
         match rng.choice(["pi", "pi", "superseded", "prun", *["redo"] * len(undone[-1:] * acts)]):
             case "redo":
-                edits = [edit for edit in undone.pop().edits if view.shows(context.entries[edit.seq])]
+                edits = [
+                    edit
+                    for edit in undone.pop().edits
+                    if edit.seq in context.entries and view.shows(context.entries[edit.seq])
+                ]
             case "prun":
                 memo, order = rng.choice([None, "the gist of it"]), rng.choice(["newest", "oldest"])
                 plan = plan_prun(view, rng.choice([500, 3_000, 10_000]), memo, order=order)  # type: ignore[arg-type]
