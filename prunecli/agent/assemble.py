@@ -202,7 +202,7 @@ def cache_marks(wire: Wire, messages: tuple[WireMessage, ...]) -> tuple[int, ...
     known = range(min(wire.unchanged, last) - 1, -1, -1)
     stable = next((index for index in known if messages[index].role == "user"), None)
     newest = last if messages and messages[last].role == "user" else None
-    stored = wire.group_at(wire.stored(wire.item_at(max(0, min(wire.unchanged, last))))) - 1
+    stored = wire.group_at(wire.stored(wire.items_before(max(0, min(wire.unchanged, last))))) - 1
     return tuple(sorted({at for at in (stored, stable, newest) if at is not None and at >= 0}))
 
 

@@ -10,7 +10,7 @@ from math import ceil
 from typing import Literal, NamedTuple, TypeAlias
 
 from prunecli.context.counted import Item
-from prunecli.context.placing import known
+from prunecli.context.placing import NOTHING_PLANNED, known
 from prunecli.context.state import Context
 from prunecli.context.tokens import total
 from prunecli.figures import countdown
@@ -115,28 +115,34 @@ def breaking(
     """Return the break caused by showing items as `planned`, or by content that is only appended.
 
     `before` and `after`: tokens of the whole next request without and with the change, each at the prices of its
-    length. The endpoint has a prefix in its cache that it stored and the last request showed in this way; anything
-    else is written once.
+    length. The endpoint has a prefix in its cache that it stored, if the last request showed it in this way or an
+    earlier one did; anything else is written once.
     """
     still, saved = cold(context, market), before - after
-    now, then = known(context), known(context, planned)
-    rewritten = 0
+    counts, items = context.counts, context.items
+    rewritten = read = 0
     if not still:
-        counts, items = context.counts, context.items
-        read, reads = context.wire.stored(now), context.wire.stored(then)
-        mended = (planned.get(item.seq) for item in items[read:reads])
-        whole = [item for item in items[read:reads] if item.seq not in planned]
-        amount = total(map(counts.item_amount, mended)).plus(counts.amount_of(whole))
-        rewritten = counts.tokens_of(items[reads:read]) - counts.scale.tokens(*amount)
+        read, reads = cached(context, NOTHING_PLANNED, market), cached(context, planned, market)
+        changed = [item for seq, item in planned.items() if context.position(seq) < reads]
+        amount = total(map(counts.item_amount, changed)).plus(counts.amount_of(items[read:reads]))
+        more = amount.minus(counts.amount_of(item.head for item in changed))
+        rewritten = counts.tokens_of(items[reads:read]) - counts.scale.tokens(*more)
     cost = gain = None
     old, new = market.prices_for(before), market.prices_for(after)
     if old is not None and new is not None:
         cost = max(0, rewritten - saved) * new.extra
         if old != new and not still:  # new content is also written at other prices
-            unsent = context.counts.tokens_of(context.items[now:])
+            unsent = counts.tokens_of(items[read:])
             cost = max(0.0, cost + unsent * (new.extra - old.extra))
         gain = (before * old.read - after * new.read) / 1e6
     return Break(rewritten, cost, gain, still, warmth(context, market), at_end)
+
+
+def cached(context: Context, planned: Mapping[int, Item], market: Market) -> int:
+    """Return the number of leading items that the next request would read from the cache, shown as `planned`."""
+    since = 0 if market.now is None else market.now - market.ttl_ms
+    same = known(context, planned)
+    return max(context.wire.stored(same), context.prefixes.longest(planned, same, since))
 
 
 def cold(context: Context, market: Market) -> str:

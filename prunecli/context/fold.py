@@ -9,6 +9,7 @@ from prunecli.context.token_counts import TokenCounts
 from prunecli.context.wire import Wire
 from prunecli.model.edits import Edit
 from prunecli.model.events import Record
+from prunecli.model.requests import Preamble
 
 
 class Fold(Protocol):
@@ -22,6 +23,7 @@ class Fold(Protocol):
     pruns: dict[int, Record]
     boundary: int
     counts: TokenCounts
+    preamble: Preamble
     last_response: int | None
     last_model: str
     requested: str

@@ -79,7 +79,9 @@ def impact(context: Context, events: Iterable[Event], market: Market, *, withhol
     counts = context.counts
     appended = total(amount_of(context, event) for event in planned if isinstance(event, UserMessage))
     dropped = overlay.dropped()
-    shown = {seq: _planned(context.entries[seq], overlay, dropped) for seq in (*heads, *altered(counts))}
+    moves = _moves(context, overlay, dropped, heads)
+    seqs = (*heads, *altered(counts), *(one.seq for answers in moves for one in answers))
+    shown = {seq: _planned(context.entries[seq], overlay, dropped) for seq in seqs}
     items = [shown[seq] for seq in heads]
     left = total(map(counts.item_amount, items)).plus(appended)
     freed, withheld = counts.amount_of(heads.values()).minus(left), NOTHING
@@ -87,7 +89,6 @@ def impact(context: Context, events: Iterable[Event], market: Market, *, withhol
         behind = [item for item in items if item.head.seq > context.boundary]
         later, now = map(counts.withheld_by, behind), counts.withheld_of(item.head.seq for item in behind)
         withheld = total(later).minus(now)
-    moves = _moves(context, overlay, dropped, heads)
     for answers, sign in ((moves.lost, 1), (moves.back, -1)):
         if others := [counts.thinking(one) for one in answers if one.seq not in heads]:
             freed = freed.plus(total(others).times(sign))

@@ -22,6 +22,7 @@ from prunecli.context.exchange import (
 from prunecli.context.lineage import Lineage
 from prunecli.context.memo import Memo
 from prunecli.context.placing import last_use, refile, replaced, with_summary, words_behind, words_left
+from prunecli.context.prefixes import Prefixes
 from prunecli.context.prune_history import PruneHistory
 from prunecli.context.shown import shown
 from prunecli.context.taking_back import take_back
@@ -75,7 +76,7 @@ class Context:
         self.last_model, self.requested, self.caches = "", "", True
         self.counts = TokenCounts(counter, factor_of)
         self.prune_history, self.thoughts = PruneHistory(), Thoughts(partial(thinks, self))
-        self.unseen = Unseen(self)
+        self.unseen, self.prefixes = Unseen(self), Prefixes(self)
         self._lineage, self._preamble_digest = Lineage(), self.preamble.digest()
         self._clear()
 
@@ -105,7 +106,7 @@ class Context:
         self._signed: set[int] = set()
         self.wire = Wire(partial(shown, self), lambda: self.settings.get(SEARCHES) is False)
         self.memo = Memo()
-        for part in (self.thoughts, self.unseen, self.counts):
+        for part in (self.thoughts, self.unseen, self.counts, self.prefixes):
             part.clear()
 
     # Reading -------------------------------------------------------------------------------------------------
@@ -236,7 +237,7 @@ class Context:
                 self.again.update(dict.fromkeys(event.restores, record.seq))
                 self.pinned = self.pinned.union([record.seq] if event.restores else ())
             case RequestSent(model, cache_marks=marks):
-                self.wire.sent(marks)
+                self.prefixes.sent(model, record.timestamp, marks)
                 self.unseen.requested(record, model)
                 self.counts.sent()
             case AssistantMessage() as event:
@@ -272,7 +273,7 @@ class Context:
         if event.usage.prompt_tokens:
             self.requests += 1
             self.last_response, self.last_model = record.timestamp, event.model
-            self.caches = self.wire.answered(event.usage)
+            self.caches = self.prefixes.answered(event.usage, record.timestamp)
 
     def _set(self, key: str, value: Json, at: int) -> None:
         self.settings[key] = value

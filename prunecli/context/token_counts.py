@@ -49,6 +49,8 @@ class TokenCounts(EntryTokens):
         self._began = self._began or bool(sent)
         self._left = {seq: item for seq, item in sent.items() if item is not None} if self._began else None
         self._items = {}
+        self.moved = set[int]()
+        """The items that may have changed. `Prefixes` clears it."""
         self._uncounted: dict[int, None] = {}
         self._news.append(None)
         self._since: dict[int, Item | None] = {}
@@ -98,6 +100,7 @@ class TokenCounts(EntryTokens):
     def _put(self, seq: int, item: Item | None) -> None:
         old = self._items.get(seq)
         self._shares = self._shown = None
+        self.moved.add(seq)
         self._since.setdefault(seq, old)
         self._since_sent.setdefault(seq, old)
         if old is not None:
@@ -360,6 +363,11 @@ def unsent(counts: TokenCounts, planned: Mapping[int, Item]) -> Iterator[int]:
 def altered(counts: TokenCounts) -> list[int]:
     """Return the items that the last request showed otherwise."""
     return [seq for seq, then in counts._since_sent.items() if then is not None and seq in counts._items]
+
+
+def item_of(counts: TokenCounts, seq: int) -> Item:
+    """Return an item as it is shown now."""
+    return counts._items[seq]
 
 
 def state_of(counts: TokenCounts, item: Entry) -> tuple[object, ...]:

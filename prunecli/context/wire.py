@@ -98,7 +98,8 @@ class Wire:
         self._changed = 0
         self._stored: dict[int, int] = {}
         """The prefixes that the endpoint has stored: by their number of items, the reported tokens, 0 if unknown."""
-        self._marks: Sequence[int] = ()
+        self.marks: Sequence[int] = ()
+        """The numbers of items before the breakpoints of the last request."""
         self._kept = 0
         self._before: dict[int, WireMessage | None] = {}
         """The messages of the last request that were laid out again since, by index; None for one never built."""
@@ -124,7 +125,7 @@ class Wire:
         Later messages stay, unless they merge with the new ones.
         """
         if items is not None:
-            self._items = list(items)
+            self._items, self.marks = list(items), ()
         old = self._groups
         at = bisect_left(old, start, key=lambda group: group.first_item)
         rest = len(old) if stop is None else bisect_left(old, stop, key=lambda group: group.first_item)
@@ -195,6 +196,14 @@ class Wire:
         """Return the index of the first item shown in a message; the end for a message after the last."""
         return self._groups[group].first_item if group < len(self._groups) else len(self._items)
 
+    def items_before(self, group: int) -> int:
+        """Return the number of items up to the last one shown before a message; those left out behind it do not
+        count."""
+        if not 0 < group <= len(self._groups):
+            return 0
+        last = self._groups[group - 1]
+        return min(self.item_at(group), (last.blocks[-1][0] if last.blocks else last.first_item) + 1)
+
     def bytes_between(self, start: int, end: int) -> int:
         """Return the number of canonical bytes in the messages from index `start` to before index `end`."""
         for at in range(len(self._ends) - 1, len(self._groups)):
@@ -204,9 +213,9 @@ class Wire:
 
     def sent(self, marks: Sequence[int] = ()) -> None:
         """Record that a request with these breakpoints was sent, so that later changes count as new."""
-        self._marks = [self.item_at(at + 1) for at in marks]
+        self.marks = [self.items_before(at + 1) for at in marks]
         stored = {items: tokens for items, tokens in self._stored.items() if items <= self._kept}
-        self._stored, self._kept = dict.fromkeys(self._marks, 0) | stored, len(self._items)
+        self._stored, self._kept = dict.fromkeys(self.marks, 0) | stored, len(self._items)
         self._sent = self._changed = len(self._groups)
         self._before = {}
 
@@ -220,9 +229,9 @@ class Wire:
         if (read := usage.cache_read_input_tokens) is None:
             return False
         alive = {items: tokens for items, tokens in self._stored.items() if tokens * _SAME <= read}
-        added = {items: self._stored.get(items) or read for items in self._marks}
+        added = {items: self._stored.get(items) or read for items in self.marks}
         self._stored = (
-            alive | added | dict.fromkeys(self._marks[-1:], usage.prompt_tokens - usage.input_tokens)
+            alive | added | dict.fromkeys(self.marks[-1:], usage.prompt_tokens - usage.input_tokens)
         )
         return True
 

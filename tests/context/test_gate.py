@@ -254,3 +254,70 @@ def test_a_rewind_leaves_the_prefix_before_it_cached() -> None:
     context.apply(Record(100, 61 * SECOND, Rewound(end)))
     context.apply(Record(101, 62 * SECOND, UserMessage((Text("go on"),))))
     assert not judge(context, clear(context, 1), MARKET).apply
+
+
+def continued(context: Context, *acts: Event, at: int) -> None:
+    """Applies these acts, sends a request with a breakpoint at its end, and calls another tool."""
+    seq = max(context.entries) + 100
+    call = AssistantMessage((ToolUse(f"t{seq}", "read", {"path": "x"}),), "m", "tool_use")
+    for number, act in enumerate(acts):
+        context.apply(Record(seq + number, at * SECOND, act))
+    tokens = context.counts.context_tokens
+    context.apply(Record(seq + 10, at * SECOND, RequestSent("m", 1, "00", (len(context.messages()) - 1,))))
+    context.apply(Record(seq + 11, at * SECOND, replace(call, usage=Usage(0, 5, 0, tokens))))
+    context.apply(Record(seq + 12, at * SECOND, ToolResult(f"t{seq}", "read", (Text("x" * 4_000),))))
+
+
+def written(context: Context, act: Event, now: int = 100) -> float:
+    """The tokens that the act has the endpoint write instead of read, at its price."""
+    change = impact(context, [act], replace(MARKET, now=now * SECOND)).change
+    assert change is not None
+    return (change.cost or 0) / 3.45e-6
+
+
+def from_item(context: Context, start: int) -> float:
+    """The tokens of the items from this one on that the last request contained."""
+    return context.counts.tokens_of(context.items[start:-1])
+
+
+def test_an_undo_reads_what_requests_before_the_prune_left_in_the_cache() -> None:
+    context = session(10, cold_at=0)
+    (prune,) = clear(context, 1, start=5)
+    (target,) = (edit.seq for edit in prune.edits)
+    continued(context, prune, at=61)
+    pruned = max(context.pruns)
+    for back in ((pruned,), (target,)):
+        assert written(context, PrunReverted(back)) == pytest.approx(from_item(context, 10), abs=2)
+    continued(context, PrunReverted((pruned,)), at=62)
+    assert written(context, prune) == pytest.approx(from_item(context, 11), abs=2), "a redo"
+
+
+def test_an_undo_writes_what_is_no_longer_cached_or_too_far_from_the_end() -> None:
+    context = session(10, cold_at=0)
+    continued(context, *clear(context, 1, start=5), at=61)
+    undo = PrunReverted((max(context.pruns),))
+    near = written(context, undo)
+    continued(context, at=310)
+    assert written(context, undo, now=320) == pytest.approx(from_item(context, 10), abs=2)
+    assert written(context, undo, now=340) > 2 * near, "the lifetime of the cache is over"
+    for _ in range(10):
+        continued(context, at=311)
+    assert written(context, undo, now=320) > from_item(context, 8), "20 blocks are between"
+
+
+def test_a_second_prune_and_a_rewind_leave_earlier_prefixes_cached() -> None:
+    context = session(10, cold_at=0)
+    first, second = clear(context, 1, start=5)[0], clear(context, 1, start=7)[0]
+    end = max(context.entries)
+    continued(context, first, at=61)
+    continued(context, second, at=62)
+    both = PrunReverted(tuple(context.pruns))
+    assert written(context, both) == pytest.approx(from_item(context, 10), abs=2)
+    assert written(context, PrunReverted((max(context.pruns),))) == pytest.approx(
+        from_item(context, 11), abs=2
+    )
+    context.apply(Record(max(context.entries) + 200, 63 * SECOND, Rewound(end)))
+    other = clear(context, 1, start=3)[0]
+    rest = context.counts.tokens_of(context.items[4:10]) - impact(context, [other], MARKET).freed
+    assert written(context, other) == pytest.approx(rest, abs=2), "the rewind led back to a cached prefix"
+    assert written(context, first) == 0, "it leads to another"

@@ -1,10 +1,10 @@
 """An endpoint with an exact prompt cache, and sessions played against it: what the figures are held against.
 
 A block takes `factor` times as many tokens as o200k_base finds in its texts, an image one for 28 x 28 pixels,
-thinking as many as its signature says.
-The longest cached prefix is read, the rest is written. What was sent is cached up to each of its breakpoints, for
-`ttl_ms` behind the response or the next one that reads it. Thinking is bound to what stood before it and to the
-thinking before that: where it no longer fits it is dropped. Nothing here knows how prunecli estimates.
+thinking as many as its signature says. The longest cached prefix that ends at most 20 blocks before a breakpoint is
+read, the rest is written. What was sent is cached up to each of its breakpoints, for `ttl_ms` behind the response or
+the next one that reads it. Thinking is bound to what stood before it and to the thinking before that: where it no
+longer fits it is dropped. Nothing here knows how prunecli estimates.
 """
 
 import json
@@ -14,7 +14,6 @@ from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
-from itertools import takewhile
 from typing import Any, NamedTuple
 from zlib import crc32
 
@@ -46,6 +45,8 @@ TOOLS = [
 ]
 UNREADABLE = {("claude-sonnet-5-5", "claude-opus-5-5"), ("claude-haiku-5-5", "claude-opus-5-5")}
 """Readers with writers whose thinking they are not shown."""
+BACK = 20
+"""Blocks at which a breakpoint looks for a stored prefix, its own included."""
 PAGE = 1_700
 """Tokens of a page of a document. What a page takes depends on its text, so no estimate knows it."""
 
@@ -138,15 +139,18 @@ class Endpoint:
     factor: float
     ttl_ms: int
     model: str = ""
-    last: Sequence[Piece] = ()
     marks: Sequence[int] = ()
-    has_more: bool = False
     _used: dict[int, int] = field(default_factory=dict)
     _bound: dict[str, tuple[int, str, str]] = field(default_factory=dict)
 
     def pieces(self, context: Context) -> list[Piece]:
-        """The next request of a context, as the model sees it."""
+        """The request of a context with the breakpoints of the last one, as the model sees it."""
         return self.read(context)[0]
+
+    def upcoming(self, context: Context) -> list[Piece]:
+        """The next request of a context with its breakpoints."""
+        self.marks = cache_marks(context.wire, context.messages())
+        return self.pieces(context)
 
     def read(self, context: Context) -> tuple[list[Piece], list[tuple[str, str]]]:
         """The next request, and the paths of the thinking that is dropped from it, with the reason. New thinking is
@@ -181,26 +185,20 @@ class Endpoint:
 
     def cached(self, pieces: Sequence[Piece], sent: int) -> float:
         """Tokens that a request would read."""
-        chain, whole, read = 0, 0.0, 0.0
+        chain, whole, read, near = 0, 0.0, 0.0, list[float]()
         for piece in pieces:
             chain, whole = hash((chain, piece.key)), whole + piece.tokens
-            if self._has(chain, sent):
-                read = whole
+            near = [*near[1 - BACK :], whole if self._has(chain, sent) else 0.0]
+            if piece.ends:
+                read = max(read, *near)
         return read
 
     def _has(self, chain: int, sent: int) -> bool:
         return sent - self._used.get(chain, sent - self.ttl_ms - 1) <= self.ttl_ms
 
-    def has_from_before(self, pieces: Sequence[Piece], sent: int) -> bool:
-        """Whether a request would read more than what it has in common with the last one, or once did: something that
-        an undo had taken back comes again."""
-        common = takewhile(lambda both: both[0].key == both[1].key, zip(pieces, self.last, strict=False))
-        return self.has_more or self.cached(pieces, sent) > whole([piece for piece, _ in common]) + 0.5
-
     def asked(self, pieces: Sequence[Piece], sent: int, answered: int) -> Usage:
-        """The usage of a request; it is cached from now on. `has_more` tells of content that came back."""
-        self.has_more = self.cached(pieces, sent) > 0 and self.has_from_before(pieces, sent)
-        self.last, read, chain, upto = pieces, self.cached(pieces, sent), 0, 0.0
+        """The usage of a request; it is cached from now on."""
+        read, chain, upto = self.cached(pieces, sent), 0, 0.0
         for piece in pieces:
             chain, upto = hash((chain, piece.key)), upto + piece.tokens
             if piece.ends or (upto <= read and self._has(chain, sent)):
