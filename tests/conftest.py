@@ -29,8 +29,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_finish() -> None:
-    """Look for garbage less often, and not in what collecting made: looking takes long, and all of that stays."""
+    """Look for garbage less often: looking through what collecting made takes long, and all of that stays."""
     gc.collect()
-    gc.freeze()
     gc.set_threshold(20_000, 20, 50)
     gc.enable()
