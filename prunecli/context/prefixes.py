@@ -11,6 +11,7 @@ from prunecli.context.counted import Item
 from prunecli.context.fold import Fold
 from prunecli.context.placing import NOTHING_PLANNED
 from prunecli.context.token_counts import item_of
+from prunecli.context.wire import SAME_PREFIX
 from prunecli.model.events import AssistantMessage
 from prunecli.model.messages import Usage, thinking_blocks
 
@@ -18,8 +19,6 @@ _MOST = 128
 """Prefixes to remember, so that memory and time do not grow with a session. Most requests add one."""
 _NEAR = 19
 """A breakpoint finds a stored prefix that ends at most this many blocks before it."""
-_SAME = 0.98
-"""Reports of the same prefix differ by less than this factor."""
 
 
 class Prefix(NamedTuple):
@@ -66,7 +65,7 @@ class Prefixes:
             known = one.items <= end and one.used <= at  # a rewind folds old reports again
             if not known or hash((kind, chain[one.items])) != key:
                 continue
-            if 0 < one.tokens * _SAME <= read:
+            if 0 < one.tokens * SAME_PREFIX <= read:
                 self._stored[key] = one._replace(used=at)
             elif one.items >= near:
                 del self._stored[key]

@@ -19,7 +19,7 @@ from prunecli.model.requests import Role, WireMessage, link
 Source: TypeAlias = tuple[bytes, ...] | Entry
 """Canonical blocks, or the entry whose blocks are made together with the message."""
 
-_SAME = 0.98
+SAME_PREFIX = 0.98
 """Reports of the same prefix differ by less than this factor."""
 
 Piece: TypeAlias = tuple[int, Source]
@@ -228,7 +228,7 @@ class Wire:
         longer cached. Return whether it reports this."""
         if (read := usage.cache_read_input_tokens) is None:
             return False
-        alive = {items: tokens for items, tokens in self._stored.items() if tokens * _SAME <= read}
+        alive = {items: tokens for items, tokens in self._stored.items() if tokens * SAME_PREFIX <= read}
         added = {items: self._stored.get(items) or read for items in self.marks}
         self._stored = (
             alive | added | dict.fromkeys(self.marks[-1:], usage.prompt_tokens - usage.input_tokens)

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from prunecli.context.wire import SAME_PREFIX
 from prunecli.model.events import (
     AssistantMessage,
     CompactionApplied,
@@ -21,8 +22,6 @@ from prunecli.model.requests import PREAMBLE
 from prunecli.model.searches import SEARCHES
 
 _NEVER = -(1 << 62)
-_SAME = 0.98
-"""Reports of the same prefix differ by less than this factor."""
 
 
 class End(NamedTuple):
@@ -95,7 +94,7 @@ def read_without_prunes(start: Prefix | None, asked: Asked, read: int, ttl_ms: i
         return read
     if start.edits != asked.edits or asked.at - start.seen > ttl_ms:
         return start.tokens
-    if read >= _SAME * start.prompt:
+    if read >= SAME_PREFIX * start.prompt:
         return start.tokens + max(0, read - start.prompt)
     return min(start.tokens, read + start.tokens - start.prompt) if read else 0
 
@@ -166,7 +165,7 @@ class Branch:
         """
         stored, read = usage.prompt_tokens - usage.input_tokens, usage.cache_read_input_tokens or 0
         before = self._before(asked, model, at, start)
-        did_read = before is not None and read >= _SAME * before.prompt
+        did_read = before is not None and read >= SAME_PREFIX * before.prompt
         prefix = Prefix(
             asked.end, stored + withheld, stored, asked.edits, at, at, before, before is start, did_read
         )
