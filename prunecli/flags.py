@@ -179,18 +179,17 @@ INSTANT = tuple(flag.name for flag in FLAGS if not flag.field)
 _REPEATED = ("sets", "add_dirs")
 """The fields that keep each value."""
 _BY_NAME = {name: flag for flag in FLAGS for name in flag.names}
-_CONFIGURING = frozenset(
-    flag.name for flag in FLAGS if flag.field in ("flags", "sets", "config_file", "trust")
-)
+_LOADING = frozenset(("--config", "--set", "--trust"))
+_CONFIGURING = _LOADING | {flag.name for flag in FLAGS if flag.field == "flags"}
 _BEFORE: Mapping[str, frozenset[str]] = {
     "config show": _CONFIGURING,
     "config check": _CONFIGURING,
     "config path": frozenset(("--config",)),
-    "acp": _CONFIGURING | {"--max-turns", "--max-cost", "--no-session"},
-    "context": _CONFIGURING,
-    "doctor": _CONFIGURING,
-    "sessions audit": _CONFIGURING,
-    "sessions stats": _CONFIGURING,
+    "acp": _CONFIGURING - {"--theme"} | {"--max-turns", "--max-cost", "--no-session"},
+    "context": _LOADING | {"--model"},
+    "doctor": _LOADING | {"--model", "--base-url", "--sandbox"},
+    "sessions audit": _LOADING,
+    "sessions stats": _LOADING,
     "demo": frozenset(("--config", "--set", "--theme", "--plain", "--inline")),
 }
 """The flags that have an effect before a subcommand; others are rejected there."""

@@ -160,6 +160,9 @@ def test_flags_before_a_subcommand_are_kept_where_it_heeds_them(words: list[str]
         (["--config", "x", "config", "init"], "--config: has no effect on `prunecli config init`"),
         (["--model", "opus", "demo"], "--model: has no effect on `prunecli demo`"),
         (["-c", "context", "id"], "--continue: has no effect on `prunecli context`"),
+        (["--model", "opus", "sessions", "stats"], "--model: has no effect on `prunecli sessions stats`"),
+        (["--effort", "high", "doctor"], "--effort: has no effect on `prunecli doctor`"),
+        (["--theme", "day", "acp"], "--theme: has no effect on `prunecli acp`"),
     ],
 )
 def test_flags_before_a_subcommand_that_would_do_nothing_are_refused(words: list[str], problem: str) -> None:

@@ -161,7 +161,8 @@ def setting(payload: Mapping[str, Json], key: str) -> Json:
         if not isinstance(value, dict):
             raise _expected(PREAMBLE, "an object", value)
         texts(value, "system")
-        if value.get("tools") is not None:
-            parts(value, "tools")
+        for tool in () if value.get("tools") is None else parts(value, "tools"):
+            text(tool, "name")
+            part(tool, "input_schema")
         return well_formed_json(value)
     return value

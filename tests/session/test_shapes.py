@@ -64,6 +64,12 @@ NAMED = {
     '"type":"SettingChanged","key":"request.preamble","value":{"system":[1],"tools":[]}': (
         "malformed SettingChanged: system: expected a list of strings, got list"
     ),
+    '"type":"SettingChanged","key":"request.preamble","value":{"tools":[{"input_schema":{}}]}': (
+        "malformed SettingChanged: name is missing"
+    ),
+    '"type":"SettingChanged","key":"request.preamble","value":{"tools":[{"name":"a","input_schema":"x"}]}': (
+        "malformed SettingChanged: input_schema: expected an object, got str"
+    ),
     '"type":"AssistantMessage","content":[],"usage":{"input_tokens":1' + "0" * 30 + "}": (
         "malformed AssistantMessage: input_tokens: 1e+30 is out of range"
     ),
