@@ -152,6 +152,8 @@ async def test_steering_reaches_the_running_agent(tmp_path: Path) -> None:
         async for event in running.run("look"):
             if isinstance(event, ToolUse):
                 running.steer("be brief")
+                with pytest.raises(UsageError, match="blank"):
+                    running.steer(" ")
                 with pytest.raises(UsageError, match="running"):
                     await anext(running.run("another"))
         assert b"be brief" in endpoint.requests[-1].body

@@ -1,8 +1,8 @@
-"""Handles messages too large for any request: refuses a new prompt, and explains how to continue after one in the
-log."""
+"""Handles messages that no request can hold: refuses a blank or oversized prompt, and explains how to continue after
+an oversized one in the log."""
 
 from prunecli.context.state import Context
-from prunecli.errors import PrunecliError
+from prunecli.errors import PrunecliError, UsageError
 from prunecli.figures import short
 from prunecli.model.requests import MAX_BODY_BYTES
 
@@ -17,7 +17,10 @@ class PromptTooLarge(PrunecliError):
 
 
 def checked(words: str, window: int) -> str:
-    """Return the prompt. Raises PromptTooLarge if it exceeds a request or a window of this many tokens."""
+    """Return the prompt. Raises UsageError if it is blank, and PromptTooLarge if it exceeds a request or a window of
+    this many tokens."""
+    if not words.strip():
+        raise UsageError("the prompt is blank", "type a prompt")
     size = len(words.encode("utf-8", "surrogatepass"))
     way = "save it to a file and name the file, or send only the relevant part"
     if size > MAX_BODY_BYTES - PREAMBLE_BYTES:

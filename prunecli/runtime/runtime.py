@@ -20,7 +20,6 @@ from prunecli.agent.project_rules import ProjectRules
 from prunecli.config.effective import Config
 from prunecli.context.bill import Bill
 from prunecli.context.state import Context
-from prunecli.errors import UsageError
 from prunecli.model.events import (
     Event,
     Origin,
@@ -210,11 +209,11 @@ class Runtime:
         Files that it mentions are attached, and so are the blocks `given` with it. Raises UsageError for blank words,
         PromptTooLarge, PromptBlocked, ProviderError, StorageFailed.
         """
-        if not words.strip() and not given:
-            raise UsageError("the prompt is blank", "type a prompt")
-        if self.session.context.in_progress:
-            self.subagents.give_up()
         async with self.extensions.prompt(words) if self.within is None else nullcontext(words) as words:
+            if words.strip() or not given:
+                checked(words, self.choices.window)
+            if self.session.context.in_progress:
+                self.subagents.give_up()
             changes = [Text(change)] if (change := self.prepare()) else []
             plan = [PLAN_NOTE] if (self.gatekeeper.mode, origin, self.who) == ("plan", "prompt", "") else []
             self._task = asyncio.current_task()  # so that Esc stops hooks and servers
@@ -225,7 +224,7 @@ class Runtime:
                 files = await mentioned(run, named, given)
             finally:
                 self._task = None
-            content = Text(checked(words, self.choices.window)), *attached, *plan, *changes
+            content = Text(words), *attached, *plan, *changes
             self.session.emit(UserMessage(content, origin))
             for file in files:
                 self.session.emit(file.at(self.session.next_seq))
@@ -257,11 +256,12 @@ class Runtime:
             self._task.cancel()
 
     def steer(self, words: str) -> None:
-        """Steer the working agent: deliver a message after the current tool calls. Raises PromptTooLarge."""
+        """Steer the working agent: deliver a message after the current tool calls. Raises UsageError if it is blank,
+        and PromptTooLarge."""
         self.mailbox.steering.append(UserMessage((Text(checked(words, self.choices.window)),), "steering"))
 
     def follow_up(self, words: str) -> None:
-        """Queue a message for when the agent is done. Raises PromptTooLarge."""
+        """Queue a message for when the agent is done. Raises UsageError if it is blank, and PromptTooLarge."""
         self.mailbox.follow_ups.append(UserMessage((Text(checked(words, self.choices.window)),), "follow_up"))
 
     async def compact(self, focus: str = "") -> bool:

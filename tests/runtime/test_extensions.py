@@ -273,6 +273,14 @@ async def test_a_command_is_offered_with_its_origin_and_becomes_a_prompt(tmp_pat
     assert said(runtime) == ["Fix 12 as in @notes.md.", "[attached: notes.md]"]
 
 
+async def test_a_command_that_comes_to_nothing_is_refused_like_a_blank_prompt(tmp_path: Path) -> None:
+    runtime = start(tmp_path, [says("never")])
+    put(tmp_path / "home/.config/prunecli/commands/say.md", "$ARGUMENTS")
+    with pytest.raises(UsageError, match="blank"):
+        await runtime.submit("/say")
+    assert runtime.session.records == []
+
+
 async def test_a_new_command_appears_and_none_shadows_one_of_prunecli(tmp_path: Path) -> None:
     runtime = start(tmp_path, [says("Done.")])
     folder = runtime.setup.cwd / ".prunecli/commands"
