@@ -87,5 +87,7 @@ def _one(path: Path) -> Outcome[Any]:
 def _done(job: Callable[[Stage, Path], Result], stage: Stage, path: Path) -> Outcome[Result]:
     try:
         return Outcome(path, job(stage, path))
-    except (PrunecliError, OSError) as error:
+    except PrunecliError as error:
         return Outcome(path, None, str(error))
+    except OSError as error:
+        return Outcome(path, None, f"{path}: {error.strerror or error}")

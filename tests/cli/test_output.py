@@ -6,9 +6,13 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
+import typer
 
+from prunecli.cli import app
+from prunecli.flags import COMMANDS
 from tests.cli.running import kept_session, prunecli, with_endpoint, work_of
 from tests.endpoint import Reply, serve
 
@@ -21,6 +25,9 @@ WRITING = [
     "config check",
     "sessions list",
     "sessions list --json",
+    "sessions list --tree",
+    "sessions stats",
+    "sessions stats --json",
     "sessions search said",
     "sessions show mine",
     "sessions show mine --json",
@@ -31,11 +38,16 @@ WRITING = [
     "sessions import told.json --again",
     "context mine",
     "context mine --json",
+    "replay told.json --strategy pi",
+    "replay told.json --strategy pi --json",
     "doctor",
     "trust",
     "sessions rm mine --yes",
 ]
 """Every subcommand that ends by itself, in each of its forms."""
+
+WAITING = {"login", "demo", "acp"}
+"""The subcommands that wait for a person or an editor."""
 
 
 DRIVE = """
@@ -82,6 +94,16 @@ needs_full = pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/
 FULL = pytest.param(">/dev/full", 1, "cannot write output: No space left on device", marks=needs_full)
 
 
+def test_no_subcommand_is_forgotten() -> None:
+    group: Any = typer.main.get_command(app)
+    found = {name: group.get_command(None, name) for name in COMMANDS}
+    below = {
+        name: [f"{name} {one}" for one in getattr(found[name], "commands", {})] or [name] for name in found
+    }
+    for line in (line for name in found.keys() - WAITING for line in below[name]):
+        assert any(f"{written} ".startswith(f"{line} ") for written in WRITING), line
+
+
 @pytest.mark.parametrize(
     ("output", "code", "said"),
     [("| gone", 141, ""), FULL, (">&-", 1, "cannot write output: Bad file descriptor")],
@@ -90,7 +112,7 @@ def test_every_subcommand_ends_like_other_tools(
     environ: dict[str, str], tmp_path: Path, output: str, code: int, said: str
 ) -> None:
     kept_session(environ)
-    told = {"messages": [{"role": "user", "content": "hi"}]}
+    told = {"messages": [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "hello"}]}
     (work_of(environ) / "told.json").write_text(json.dumps(told))
     codes = tmp_path / "codes.json"
     done = shell(environ, ["-c", DRIVE, json.dumps(WRITING), str(codes)], output)

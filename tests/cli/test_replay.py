@@ -204,10 +204,13 @@ def test_a_damaged_session_costs_only_itself(runner: CliRunner, tmp_path: Path) 
     }
     for name, data in files.items():
         (tmp_path / name).write_bytes(data)
-    paths = [str(tmp_path / name) for name in files]
+    (tmp_path / "lost").mkdir()
+    (tmp_path / "lost" / "gone.jsonl").symlink_to("nowhere")
+    paths = [*(str(tmp_path / name) for name in files), str(tmp_path / "lost")]
     done = runner.invoke(app, ["replay", *paths, str(SMALL[0]), "--strategy", "pi", "--json"])
     assert done.exit_code == 0
     assert "damaged.jsonl: line 1" in done.stderr
+    assert f"prunecli: {tmp_path}/lost/gone.jsonl: No such file or directory\n" in done.stderr
     assert "wrong.json: line 1: messages.0: not in the expected form" in done.stderr
     assert "left out 1 session without an answer: silent" in done.stderr
     assert re.search(r"worn\.jsonl: line 4.*, and 1 more", done.stderr)
