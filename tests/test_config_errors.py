@@ -75,6 +75,14 @@ def here(tmp_path) -> Desk:
             "model.base_url: expected an http or https URL, got 'localhost'",
         ),
         (
+            "[model]\nbase_url = 'http://['",
+            "model.base_url: expected an http or https URL, got 'http://['",
+        ),
+        (
+            "[model]\nbase_url = 'https://a:99999'",
+            "model.base_url: expected an http or https URL, got 'https://a:99999'",
+        ),
+        (
             "[model]\nbase_url = 'http://a:b@c'",
             "model.base_url: expected an http or https URL, got 'http://a:b@c'",
         ),

@@ -368,10 +368,14 @@ SECTIONS: Mapping[str, Any] = {
 
 def _is_address(text: str) -> bool:
     """Return whether this is an http(s) URL with a host and without a user: no key belongs in a URL."""
-    scheme, _, rest = text.partition("://")
-    host = rest.split("/", 1)[0]
+    try:
+        parts = urlsplit(text)
+        port = parts.port
+    except ValueError:  # an unclosed bracket or no valid port
+        return False
     plain = text.isprintable() and text.isascii() and " " not in text
-    return scheme in ("http", "https") and bool(host) and "@" not in host and plain
+    known = parts.scheme in ("http", "https") and bool(parts.hostname) and port != 0
+    return known and "@" not in parts.netloc and plain
 
 
 def _is_unencrypted(url: str) -> bool:
