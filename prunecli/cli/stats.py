@@ -15,6 +15,7 @@ from prunecli.cli.working import working
 from prunecli.context.state import Context
 from prunecli.figures import counted, money, share, short
 from prunecli.launch import working_directory
+from prunecli.model.codec import well_formed
 from prunecli.paths import Places
 from prunecli.runtime.usage import Pricing, Sums
 from prunecli.runtime.usage_store import UsageReport, UsageStore, report_of
@@ -45,7 +46,7 @@ def stats(
     ] = None,
 ) -> None:
     """Show tokens, cost, cache hits and prunes by day, project and model."""
-    report = _report(ctx, days, str(working_directory()) if project else "")
+    report = _report(ctx, days, well_formed(str(working_directory())) if project else "")
     if html is not None:
         from prunecli.cli.stats_page import page
 

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from prunecli.inspector.labels import prune_in_words, withheld_by
+from prunecli.model.codec import well_formed
 from prunecli.model.events import PrunApplied, Record, RunEnded, UserMessage
 from prunecli.model.notes import change_in_words
 from prunecli.model.signals import FileMoved, Notice, SessionEvent
@@ -24,7 +25,7 @@ def opening_notices(runtime: "Runtime") -> list[str]:
 def session_notices(runtime: "Runtime", session: Session) -> list[str]:
     """Return the notices about an opened session: another directory, unreadable parts, and changed tools."""
     belongs, setup = session.started.cwd, runtime.setup
-    elsewhere = belongs and belongs != str(setup.cwd)
+    elsewhere = belongs and belongs != well_formed(str(setup.cwd))
     found = [_elsewhere(setup.places.shown(Path(belongs)))] if elsewhere else []
     return [*found, *session.notices, *tool_changes(session.context, runtime.tools)]
 

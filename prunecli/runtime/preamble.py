@@ -11,6 +11,7 @@ from datetime import date
 from prunecli.agent.instructions import Instructions
 from prunecli.agent.system_prompt import Surroundings, system_prompt
 from prunecli.context.state import Context
+from prunecli.model.codec import well_formed
 from prunecli.model.events import SettingChanged
 from prunecli.model.messages import Json
 from prunecli.model.notes import CHANGED, DELETED, changes_told
@@ -42,7 +43,7 @@ def preamble(
     trusted: bool,
     task: tuple[str, str] | None = None,
 ) -> dict[str, Json]:
-    """Return the current preamble, as the setting that records it.
+    """Return the current preamble, as the setting that records it. A folder's name can hold bytes that are no text.
 
     `window` is in tokens; `begun` is the start of the session in unix ms, which gives the date. `task` has the same
     meaning as in `system_prompt`.
@@ -58,7 +59,7 @@ def preamble(
     )
     found = Instructions(setup.cwd, setup.places.config, setup.places.home, trusted=trusted).at_start()
     texts = system_prompt(place, found, task)
-    return {"system": list(texts), "tools": definitions}
+    return {"system": list(map(well_formed, texts)), "tools": definitions}
 
 
 def begin(
@@ -81,7 +82,7 @@ def begin(
     first = session.records[0].timestamp if session.records else setup.clock()
     now = preamble(setup, tools, first, window=window, trusted=trusted)
     if recorded(session.context) is None:
-        texts = *now["system"], *more(), setup.append_prompt
+        texts = *now["system"], *map(well_formed, (*more(), setup.append_prompt))
         session.emit(SettingChanged(PREAMBLE, {**now, "system": list(filter(None, texts))}))
     if setup.naming:
         session.emit(SettingChanged("session.name", setup.naming.pop()))

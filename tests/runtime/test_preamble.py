@@ -1,6 +1,7 @@
 """System prompt and tool list stay those of a session's beginning; what changes later is told behind a prompt."""
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -97,6 +98,25 @@ async def test_a_resumed_session_keeps_its_preamble_and_a_new_one_takes_the_new_
     await again.submit("first")
     assert notes(again) == []
     assert b"Use spaces." in b"".join(again.session.context.preamble.system)
+    await again.close()
+
+
+async def test_a_folder_whose_name_is_no_text_is_worked_in_like_any_other(tmp_path: Path) -> None:
+    work = os.fsdecode(b"caf\xe9")
+    try:
+        (tmp_path / work).mkdir()
+    except OSError:
+        pytest.skip("this file system takes only names that are text")
+    runtime = start(tmp_path, ANSWERS, work=work)
+    await runtime.submit("first")
+    assert "caf\ufffd".encode() in b"".join(runtime.session.context.preamble.system)
+    path = runtime.session.path
+    await runtime.close()
+    assert path is not None
+    again = start(tmp_path, ANSWERS, work=work)
+    again.open_session(path)
+    await again.submit("second")
+    assert notes(again) == session_notices(again, again.session) == []
     await again.close()
 
 
