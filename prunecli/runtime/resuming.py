@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from prunecli.context.bill import Bill
 from prunecli.context.state import Context
 from prunecli.errors import ToolError
+from prunecli.model.codec import well_formed
 from prunecli.model.events import AssistantMessage, Record, SessionStarted, ToolResult, ToolStarted
 from prunecli.model.touches import named
 from prunecli.runtime.added_folders import recorded
@@ -101,7 +102,9 @@ class Resuming:
 
 def fresh(setup: Setup, model: str, store: Store, context: Context, session_id: str = "") -> Session:
     """Return a new session, with this id if given. The file is created with the first record."""
-    started = SessionStarted(session_id or new_id(setup.clock(), random_bytes()), str(setup.cwd), model)
+    started = SessionStarted(
+        session_id or new_id(setup.clock(), random_bytes()), well_formed(str(setup.cwd)), model
+    )
     path = store.new_path(setup.cwd, started.id) if setup.keep_log else None
     return Session(started, context, path=path, clock=setup.clock)
 

@@ -12,7 +12,7 @@ from typing import TypeAlias, TypedDict, Unpack
 from prunecli.context import render
 from prunecli.context.state import Context
 from prunecli.errors import SessionNotFound, SessionReadOnly, SessionTooNew, StorageFailed
-from prunecli.model.codec import block_to_json
+from prunecli.model.codec import block_to_json, well_formed
 from prunecli.model.events import (
     LOG_VERSION,
     Event,
@@ -317,7 +317,7 @@ class Session:
             raise SessionNotFound(f"session {self.id} has no record {at}", "/context lists entry numbers")
         new = session_id or new_id(self._clock(), random_bytes())
         parent = {"id": self.id, "seq": records[-1].seq if records else -1}
-        started = SessionStarted(new, str(cwd), self._started.model, parent=parent)
+        started = SessionStarted(new, well_formed(str(cwd)), self._started.model, parent=parent)
         begun = (path := store.new_path(cwd, new)).with_suffix(UNFINISHED)
         copy = Session(started, context, path=begun, clock=self._clock, open_log=self._open_log)
         try:

@@ -108,6 +108,7 @@ async def test_a_folder_whose_name_is_no_text_is_worked_in_like_any_other(tmp_pa
     except OSError:
         pytest.skip("this file system takes only names that are text")
     runtime = start(tmp_path, ANSWERS, work=work)
+    assert session_notices(runtime, runtime.session) == []
     await runtime.submit("first")
     assert "caf\ufffd".encode() in b"".join(runtime.session.context.preamble.system)
     path = runtime.session.path
