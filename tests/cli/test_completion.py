@@ -18,6 +18,8 @@ import pytest
 from typer.testing import CliRunner
 
 from prunecli.cli import app
+from prunecli.model.events import Record, SettingChanged
+from prunecli.model.record_codec import encode_record
 from tests.cli.running import kept_session
 from tests.waiting import DEADLINE
 
@@ -67,6 +69,14 @@ def test_what_is_offered(environ: dict[str, str], line: str, expected: list[str]
     kept_session(environ)
     found = offered(environ, line)
     assert found[: len(expected)] == expected
+
+
+def test_a_session_with_a_name_is_offered_by_its_name_and_its_id(environ: dict[str, str]) -> None:
+    path = kept_session(environ)
+    named = Record(3, 4, SettingChanged("session.name", "fix-login"))
+    path.write_bytes(path.read_bytes() + encode_record(named))
+    for words in ("prunecli -r ", "prunecli sessions show "):
+        assert offered(environ, words) == ["fix-login", "mine"]
 
 
 def test_nothing_that_a_shell_would_evaluate_is_offered(environ: dict[str, str]) -> None:
