@@ -12,6 +12,9 @@ from unicodedata import normalize
 from prunecli.errors import UsageError
 
 COLOR_SYSTEMS = ("auto", "standard", "256", "truecolor", "windows")
+_NUMBERS = ("COLUMNS", "LINES", "TEXTUAL_FPS")
+_MOST = 10_000
+"""The largest of these numbers. Much larger ones overflow, or keep Textual drawing for ever."""
 _BEYOND = re.compile(r"[^\x00-\x7f]")
 _OURS = {
     "❯": ">",
@@ -48,12 +51,18 @@ _HORIZONTAL, _VERTICAL = "─━┄┅┈┉╌╍═╴╶╸╺", "│┃┆�
 
 
 def check(environ: Mapping[str, str]) -> None:
-    """Raise UsageError for a variable that Textual would reject."""
+    """Raise UsageError for a variable with which Textual would fail."""
     colors = environ.get("TEXTUAL_COLOR_SYSTEM", "auto")
     if colors not in COLOR_SYSTEMS:
         raise UsageError(
             f"TEXTUAL_COLOR_SYSTEM: unknown value {colors!r}", f"use one of {', '.join(COLOR_SYSTEMS)}"
         )
+    for name in _NUMBERS:
+        value = environ.get(name, "").strip()
+        if value.isdecimal() and (len(value) > 18 or int(value) > _MOST):
+            raise UsageError(f"{name}: {value[:40]} is over {_MOST:,}", "use a smaller number, or unset it")
+    if environ.get("TEXTUAL_PRESS"):
+        raise UsageError("TEXTUAL_PRESS: prunecli takes keys from the terminal only", "unset it")
     if log := environ.get("TEXTUAL_LOG"):
         try:
             with open(log, "a"):

@@ -17,6 +17,10 @@ from prunecli.tui.surroundings import ascii_letters, check, is_utf8
         ({"TEXTUAL_COLOR_SYSTEM": "many"}, "TEXTUAL_COLOR_SYSTEM: unknown value 'many'"),
         ({"TEXTUAL_LOG": "/dev/null/log"}, "TEXTUAL_LOG: /dev/null/log: Not a directory"),
         ({"TEXTUAL_LOG": "/"}, "TEXTUAL_LOG: /: Is a directory"),
+        ({"COLUMNS": "65535"}, "COLUMNS: 65535 is over 10,000"),
+        ({"LINES": "9" * 5000}, f"LINES: {'9' * 40} is over 10,000"),
+        ({"TEXTUAL_FPS": "9" * 40}, f"TEXTUAL_FPS: {'9' * 40} is over 10,000"),
+        ({"TEXTUAL_PRESS": "wait:x"}, "TEXTUAL_PRESS: prunecli takes keys from the terminal only"),
     ],
 )
 def test_a_variable_that_textual_does_not_understand_is_named(environ: dict[str, str], named: str) -> None:
@@ -28,6 +32,7 @@ def test_a_variable_that_textual_does_not_understand_is_named(environ: dict[str,
 def test_what_it_understands_passes(tmp_path: Path) -> None:
     check({})
     check({"TEXTUAL_COLOR_SYSTEM": "256", "TEXTUAL_LOG": str(tmp_path / "log")})
+    check({"COLUMNS": "300", "LINES": "many", "TEXTUAL_FPS": "-1", "TEXTUAL_PRESS": ""})
 
 
 @pytest.mark.parametrize(
