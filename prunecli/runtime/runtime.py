@@ -256,8 +256,7 @@ class Runtime:
             self._task.cancel()
 
     def steer(self, words: str) -> None:
-        """Steer the working agent: deliver a message after the current tool calls. Raises UsageError if it is blank,
-        and PromptTooLarge."""
+        """Deliver a message after the current tool calls. Raises UsageError if it is blank, and PromptTooLarge."""
         self.mailbox.steering.append(UserMessage((Text(checked(words, self.choices.window)),), "steering"))
 
     def follow_up(self, words: str) -> None:
