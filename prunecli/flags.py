@@ -80,7 +80,7 @@ def _id(text: str) -> str:
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}", text):
         raise ValueError("expected a UUID, or 1 to 64 letters, digits, - and _")
     if re.search(r"-t[0-9]+$", text):
-        raise ValueError(f"{text}: ids that end like -t1 are those of tasks")
+        raise ValueError(f"{text}: ids that end like -t1 are reserved for tasks")
     return text
 
 

@@ -89,7 +89,7 @@ def test_rules_are_separated_by_commas_outside_of_brackets() -> None:
         (["--session-id", "../x"], "--session-id: expected a UUID, or 1 to 64 letters, digits, - and _", ""),
         (["--session-id", "a" * 65], "--session-id: expected", ""),
         (["--session-id", ""], "--session-id: expected", ""),
-        (["--session-id", "x-t3"], "--session-id: x-t3: ids that end like -t1 are those of tasks", ""),
+        (["--session-id", "x-t3"], "--session-id: x-t3: ids that end like -t1 are reserved for tasks", ""),
         (["--session-id", "x", "-c"], "--session-id: a resumed session keeps its id", "--fork"),
         (["--session-id", "x", "-r", "y"], "--session-id: a resumed session keeps its id", "--fork"),
         (["--session-id", "x", "-r", "--fork"], "--session-id: needs the session to copy", "--resume ID"),

@@ -128,8 +128,8 @@ async def nothing(_: ToolUse) -> None:
 
 
 class Measured(NamedTuple):
-    """The measures recorded with a result: its tokens (None if not counted) and its cut (None if it is sent
-    whole)."""
+    """The figures recorded with a result: its tokens (None if not counted), and the part that is sent (None for all
+    of it)."""
 
     tokens: int | None = None
     cut: Cut | None = None

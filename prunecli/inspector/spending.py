@@ -99,7 +99,7 @@ class Pruning:
         return None if self.net is None or self.regret is None else self.net - self.regret
 
     def to_json(self) -> dict[str, Json]:
-        """Return the balance for the ledger, in USD; None for figures without a known price."""
+        """Return the balance for the ledger, in USD; a figure without a known price is None."""
         figures = {"saved_usd": self.saved, "paid_usd": self.cost, "regret_usd": self.regret}
         return {
             key: None if usd is None else round(usd, 6)

@@ -30,7 +30,7 @@ class Turn:
 def turns(
     records: Sequence[Record], responses: Sequence[Paid], effects: Sequence[Effect | None]
 ) -> list[Turn]:
-    """Return the turns with a response, oldest first. Steering belongs to the turn that it steers."""
+    """Return the turns with a response, oldest first. A steering message belongs to the turn that it steers."""
     prompts = [record for record in records if _is_prompt(record)]
     seqs = [record.seq for record in prompts]
     found: dict[tuple[int, bool], Turn] = {}

@@ -82,7 +82,7 @@ class Jobs:
             try:
                 moving.make_folder()
             except OSError as error:
-                raise ToolError(f"{error.filename}: {error.strerror}: no job can be kept there.") from error
+                raise ToolError(f"{error.filename}: {error.strerror}: jobs can't be stored there.") from error
             asyncio.get_running_loop().call_later(self.first_seconds, moving.ask)
         self._moving.append(moving)
         return moving
@@ -215,7 +215,7 @@ class Jobs:
         """End a job and wait for it. Raises ToolError if it cannot be ended."""
         await job.stop(END_SECONDS)
         if not job.over:
-            raise ToolError(f"Job {job.number} could not be ended.")
+            raise ToolError(f"Job {job.number} could not be stopped.")
 
     # The end -------------------------------------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-"""The model's tools by enabled name (`prun` and `mcp` stand for two each), the context they run in, and the summaries
+"""The model's tools by enabled name (`prun` and `mcp` are two tools each), the context they run in, and the summaries
 of their calls."""
 
 from collections.abc import Callable, Iterable, Mapping

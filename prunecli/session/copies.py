@@ -144,7 +144,7 @@ class Copies:
         try:
             data = (self._place / name).read_bytes() if name.isalnum() else b""
         except OSError as error:
-            raise SnapshotFailed("the snapshots lack a file's content") from error
+            raise SnapshotFailed("a file's content is missing from the snapshots") from error
         if _name_of(data) != name:
             raise SnapshotFailed("a saved file's content was altered")
         return data

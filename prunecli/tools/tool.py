@@ -291,7 +291,7 @@ def schema(input_class: type) -> dict[str, Json]:
 
 
 def definition(tool: Tool) -> dict[str, Json]:
-    """Return the tool definition sent to the endpoint; A tool that the endpoint runs is defined by its `server`."""
+    """Return the tool definition sent to the endpoint. A tool that the endpoint runs is defined by its `server`."""
     server: Mapping[str, Json] | None = getattr(tool, "server", None)
     if server is not None:
         return dict(server)

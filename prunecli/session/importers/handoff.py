@@ -85,7 +85,7 @@ def check_some(agent: str, environ: Mapping[str, str], cwd: Path) -> None:
 
 
 def _none_found(agent: str, cwd: Path, given: str, problems: Sequence[str]) -> SessionNotFound:
-    """Return an error that no session was found, naming the first files that could not be read."""
+    """Return the error for no session found, naming the first files that could not be read."""
     where = f"with id or name {given!r}" if given else f"in {cwd}"
     hint = f"`prunecli sessions import {agent}` lists those of this directory" if given else ""
     unread = [f"cannot read {problem}" for problem in problems[:3]]
