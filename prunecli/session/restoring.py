@@ -114,7 +114,7 @@ def outlooks(snapshots: Kept, records: Sequence[Record], seqs: Sequence[int], no
     asked = list(dict.fromkeys(pairs))
     found = dict(zip(asked, snapshots.changes(asked), strict=True))
     foreign = {change.path for change in found[last, now.tree]} if last else set[str]()
-    touched = [frozenset[str]()]  # indexed by the number of latest work spans to include
+    touched = [frozenset[str]()]  # index n: the paths changed in the last n work spans
     for pair in reversed(works):
         touched.append(touched[-1].union(change.path for change in found[pair]))
     return [
