@@ -288,9 +288,7 @@ class Executor:
         waiting = [(ready.call, task) for ready, task in zip(batch, running, strict=True)]
         try:
             for call, task in list(waiting):
-                await asyncio.wait(
-                    {task}
-                )  # wait for it instead of awaiting it: a canceled call may still succeed
+                await asyncio.wait({task})  # not `await task`: a canceled call may still succeed
                 waiting.pop(0)
                 self._record(call, task.result())
         except (asyncio.CancelledError, StorageFailed):
