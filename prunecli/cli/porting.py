@@ -18,7 +18,7 @@ from prunecli.session.store import random_bytes
 
 if TYPE_CHECKING:
     from prunecli.session.importers.source import Source
-    from prunecli.session.importers.store_import import Saved
+    from prunecli.session.importers.store_import import SavedSession
 
 _NAMED_LINES = 5
 _ALWAYS = ("prompts", "responses", "results")
@@ -117,7 +117,7 @@ def _read(path: Path) -> "Source":
         raise SessionError(f"cannot read {path}: {error.strerror or error}", "check the file name") from error
 
 
-def _row(path: Path, source: "Source", saved: "tuple[Saved, ...]") -> dict[str, Any]:
+def _row(path: Path, source: "Source", saved: "tuple[SavedSession, ...]") -> dict[str, Any]:
     from prunecli.session.importers.handoff import kept
 
     main, *others = saved

@@ -14,7 +14,7 @@ from prunecli.context.clearing import clearing_of
 from prunecli.context.prune_history import Fetch, PruneStats
 from prunecli.context.state import Context
 from prunecli.context.tokens import apportioned
-from prunecli.inspector.held_back import HeldBack, Sums
+from prunecli.inspector.held_back import HeldBack, HeldSums
 from prunecli.inspector.unpruned import Asked, read_without_prunes
 from prunecli.model.events import (
     AssistantMessage,
@@ -168,7 +168,7 @@ def paid(
 class _Sent(NamedTuple):
     """A request: its sums, its place, and the prunes since the request before."""
 
-    sums: Sums
+    sums: HeldSums
     asked: Asked
     prunes: tuple[int, ...]
 

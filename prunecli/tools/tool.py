@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
     from prunecli.tools.ask import AskUser
-    from prunecli.tools.processes.moving import Jobs
+    from prunecli.tools.processes.moving import JobControl
     from prunecli.tools.web.access import Web
 
 TRUNCATION_MARKER = "\n[OUTPUT TRUNCATED]"
@@ -178,7 +178,7 @@ class ToolContext:
     call_id: str = ""
     run_task: RunTask | None = None
     recall_of: RecallOf | None = None
-    jobs: "Jobs | None" = None
+    jobs: "JobControl | None" = None
     added: tuple[Path, ...] = ()
     media: Media = Media()
     ask: "AskUser | None" = None

@@ -17,7 +17,7 @@ from prunecli.model.events import AssistantMessage, Record, ToolResult, UserMess
 from prunecli.session.importers.agents import title_of
 from prunecli.session.importers.finding import listed
 from prunecli.session.importers.source import Source, read_source
-from prunecli.session.importers.store_import import Saved, save
+from prunecli.session.importers.store_import import SavedSession, save
 from prunecli.session.store import Listed, Store
 
 LAST = "last"
@@ -128,7 +128,7 @@ def _counted(number: int, what: str) -> str:
     return f"{number} {what.replace(' and ', ' or ').replace('s ', ' ').removesuffix('s') if number == 1 else what}"
 
 
-def _note(agent: str, source: Source, saved: Saved) -> str:
+def _note(agent: str, source: Source, saved: SavedSession) -> str:
     """Return one line on the session: its origin, its contents and what was left out."""
     if not saved.made:
         return f"Opened the earlier import of this session; it has not changed in {agent} since"
