@@ -221,7 +221,7 @@ def read(words: Sequence[str]) -> CommandLine:
     """Parse the words after `prunecli`. Raises UsageError.
 
     Flags may come before and after the words of a prompt. If the first word names a subcommand, it runs; after `--`,
-    it starts a prompt.
+    it starts a prompt. `help` alone or before a subcommand is its `--help`.
     """
     prompt = list[str]()
     given = dict[str, Any]()
@@ -233,6 +233,9 @@ def read(words: Sequence[str]) -> CommandLine:
             prompt += rest
             break
         if not word.startswith("-") or word == "-":
+            if word == "help" and not (prompt or seen) and (not rest or rest[0] in COMMANDS):
+                rest.append("--help")
+                continue
             if not prompt and word in COMMANDS:
                 command = (word, *rest)
                 _check_before(command, seen)

@@ -173,6 +173,13 @@ def test_some_flags_are_answered_whatever_else_is_asked_for(name: str) -> None:
     assert read(["-p", name, "--nope"]).at_once == name
 
 
+def test_help_is_a_word_too_but_only_alone_or_before_a_subcommand() -> None:
+    assert read(["help"]).at_once == "--help"
+    assert read(["help", "sessions", "list"]).command == ("sessions", "list", "--help")
+    for words, prompt in ((["help", "me"], "help me"), (["--", "help"], "help"), (["-p", "help"], "help")):
+        assert read(words).launch.prompt == prompt
+
+
 def test_each_flag_sets_something_that_a_start_knows() -> None:
     fields = set(Launch.__dataclass_fields__)
     assert {flag.field for flag in FLAGS if flag.field} <= fields
