@@ -191,11 +191,12 @@ def _head(context: Context, seq: int) -> int:
 
 
 def cache_marks(wire: Wire, messages: tuple[WireMessage, ...]) -> tuple[int, ...]:
-    """Return the messages that get a cache breakpoint: the last one, which caches the whole request, and two more.
+    """Return the messages that get a cache breakpoint.
 
-    The last user message that is unchanged since the previous request stays cached if something after it changes. The
-    endpoint stores prefixes at breakpoints only and looks back twenty blocks for them, so the last one stored is
-    marked too. The end of the preamble always has its own breakpoint.
+    One is the last message, which caches the whole request. One is the last user message that is unchanged since the
+    previous request, so that a later change after it leaves it cached. The endpoint stores prefixes at breakpoints
+    only and looks back twenty blocks for them, so the last one stored is marked too. The end of the preamble always
+    has its own breakpoint.
     """
     last = len(messages) - 1
     known = range(min(wire.unchanged, last) - 1, -1, -1)

@@ -158,7 +158,7 @@ def cold(context: Context, market: Market) -> str:
 
 
 def warmth(context: Context, market: Market) -> str:
-    """Describe how long a warm cache will last."""
+    """Return a text on how long a warm cache will last."""
     if market.now is None or context.last_response is None:
         return "warm"
     return f"warm for {countdown(market.ttl_ms - (market.now - context.last_response))}"

@@ -69,7 +69,7 @@ class Prefixes:
                 self._stored[key] = one._replace(used=at)
             elif one.items >= near:
                 del self._stored[key]
-            else:  # too far from the end or too old, so later reports do not cover it
+            else:  # too far from the end or too old, so a later report says nothing about it
                 self._stored[key] = one._replace(tokens=0)
 
     def _store(self, at: int, tokens: int = 0) -> None:
