@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from markdown_it.rules_inline import StateInline
 
 MOST_BRACKETS = 300
-"""Maximum brackets in a text. Parse time grows with the square of their number: 2,000 take seconds."""
+"""Maximum brackets in the text. Parse time grows with the square of their number: 2,000 take seconds."""
 
 _DUNDER = re.compile(r"__([a-z0-9]+(?:_[a-z0-9]+)*)__(?!\w)")
 _GOES_ON = re.compile(r"[/\\(\[]|\.\w")
@@ -56,5 +56,5 @@ def _dunder(state: "StateInline", silent: bool) -> bool:  # the parser calls it
 
 
 def is_deep(text: str) -> bool:
-    """Return whether a text may be nested so deeply that the parser would drop a part of it."""
+    """Return whether text may be nested so deeply that the parser would drop a part of it."""
     return _DEEP.search(text) is not None

@@ -80,7 +80,7 @@ def _id(text: str) -> str:
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}", text):
         raise ValueError("expected a UUID, or 1 to 64 letters, digits, - and _")
     if re.search(r"-t[0-9]+$", text):
-        raise ValueError(f"{text}: ids that end like -t1 are those of tasks")
+        raise ValueError(f"{text}: ids that end like -t1 are reserved for tasks")
     return text
 
 
@@ -220,7 +220,7 @@ def read(words: Sequence[str]) -> CommandLine:
     """Parse the words after `prunecli`. Raises UsageError.
 
     Flags may come before and after the words of a prompt. If the first word names a subcommand, it runs; after `--`,
-    it starts a prompt.
+    it starts a prompt. `help` alone or before a subcommand is its `--help`.
     """
     prompt = list[str]()
     given = dict[str, Any]()
@@ -232,6 +232,9 @@ def read(words: Sequence[str]) -> CommandLine:
             prompt += rest
             break
         if not word.startswith("-") or word == "-":
+            if word == "help" and not (prompt or seen) and (not rest or rest[0] in COMMANDS):
+                rest.append("--help")
+                continue
             if not prompt and word in COMMANDS:
                 command = (word, *rest)
                 _check_before(command, seen)

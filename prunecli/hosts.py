@@ -22,7 +22,7 @@ _NOT_GLOBAL = tuple(
 )
 """Carrier, protocol and translated ranges, whose addresses do not tell where they lead, and Azure's own services."""
 _GLOBAL_UNICAST = ipaddress.ip_network("2000::/3")
-"""All IPv6 addresses assigned so far. NAT64, IPv4-compatible and site-local addresses, among others, are outside."""
+"""The public IPv6 addresses. NAT64, IPv4-compatible and site-local addresses, among others, are not in this range."""
 _LOCAL_ENDINGS = ("localhost", "local", "internal", "localdomain", "lan", "home.arpa")
 """Suffixes of names that always resolve to this machine or its network."""
 

@@ -215,5 +215,5 @@ def names_in(folder: Path, suffix: str) -> tuple[str, ...]:
 
 
 def is_name(text: str) -> bool:
-    """Return whether a text can name a theme, strategy or command. Such a name cannot lead out of its folder."""
+    """Return whether the text can name a theme, strategy or command. Such a name cannot lead out of its folder."""
     return re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}", text) is not None

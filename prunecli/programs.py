@@ -115,7 +115,7 @@ def _holds_shims(entry: str) -> bool:
 
 
 def _is_shim(found: str) -> bool:
-    """Return whether a program lies among shims, or is another name of a program that selects versions."""
+    """Return whether a program is a shim: it lies in a folder of shims, or links to a version manager."""
     folder, name = os.path.split(found)
     real = os.path.realpath(found)
     return (

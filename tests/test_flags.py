@@ -89,7 +89,7 @@ def test_rules_are_separated_by_commas_outside_of_brackets() -> None:
         (["--session-id", "../x"], "--session-id: expected a UUID, or 1 to 64 letters, digits, - and _", ""),
         (["--session-id", "a" * 65], "--session-id: expected", ""),
         (["--session-id", ""], "--session-id: expected", ""),
-        (["--session-id", "x-t3"], "--session-id: x-t3: ids that end like -t1 are those of tasks", ""),
+        (["--session-id", "x-t3"], "--session-id: x-t3: ids that end like -t1 are reserved for tasks", ""),
         (["--session-id", "x", "-c"], "--session-id: a resumed session keeps its id", "--fork"),
         (["--session-id", "x", "-r", "y"], "--session-id: a resumed session keeps its id", "--fork"),
         (["--session-id", "x", "-r", "--fork"], "--session-id: needs the session to copy", "--resume ID"),
@@ -174,6 +174,13 @@ def test_flags_before_a_subcommand_that_would_do_nothing_are_refused(words: list
 @pytest.mark.parametrize("name", INSTANT)
 def test_some_flags_are_answered_whatever_else_is_asked_for(name: str) -> None:
     assert read(["-p", name, "--nope"]).at_once == name
+
+
+def test_help_is_a_word_too_but_only_alone_or_before_a_subcommand() -> None:
+    assert read(["help"]).at_once == "--help"
+    assert read(["help", "sessions", "list"]).command == ("sessions", "list", "--help")
+    for words, prompt in ((["help", "me"], "help me"), (["--", "help"], "help"), (["-p", "help"], "help")):
+        assert read(words).launch.prompt == prompt
 
 
 def test_each_flag_sets_something_that_a_start_knows() -> None:

@@ -27,7 +27,7 @@ from prunecli.sanitize import one_line
 
 DECLINE = "Decline"
 LEAVE_OUT = "Leave it out"
-NO_FORM = "The MCP server {} asked for text, which this editor cannot ask for, so it was declined."
+NO_FORM = "The MCP server {} asked for text. This editor has no field for it, so the question was declined."
 NOT_VALID = "The answer for the MCP server {} was not sent: {}: {}."
 _CHOICES = {"boolean": (("yes", "Yes"), ("no", "No"))}
 
@@ -90,7 +90,7 @@ class Eliciting:
     async def _in_options(self, asked: Elicitation) -> Reply:
         about = "  \n".join(map(escaped, filter(None, (*asked.message.split("\n"), asked.url))))
         if not asked.fields:
-            yes = "Done, I have opened the page" if asked.url else "Yes"
+            yes = "Done, the page is open" if asked.url else "Yes"
             agreed = await self._questions.pick(_title(asked), about, [yes], DECLINE)
             return Reply("decline" if agreed is None else "accept")
         values: dict[str, Json] = {}

@@ -29,7 +29,7 @@ def thought(text: str) -> AgentThoughtChunk:
 
 
 def prompted(text: str) -> UserMessageChunk:
-    """Return a text that the user sent earlier."""
+    """Return text that the user sent earlier."""
     return UserMessageChunk(session_update="user_message_chunk", content=block(shown(text)))
 
 
@@ -56,7 +56,7 @@ def escaped(text: str) -> str:
 
 
 def fenced(text: str, language: str = "") -> str:
-    """Return a text escaped for Markdown, with its line breaks."""
+    """Return text escaped for Markdown, with its line breaks."""
     longest = max((len(ticks) for ticks in _TICKS.findall(text)), default=2)
     fence = "`" * (longest + 1)
     return f"{fence}{language}\n{source(text.rstrip(chr(10)))}\n{fence}"

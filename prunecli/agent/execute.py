@@ -128,8 +128,8 @@ async def nothing(_: ToolUse) -> None:
 
 
 class Measured(NamedTuple):
-    """The measures recorded with a result: its tokens (None if not counted) and its cut (None if it is sent
-    whole)."""
+    """The figures recorded with a result: its tokens (None if not counted), and the part that is sent (None for all
+    of it)."""
 
     tokens: int | None = None
     cut: Cut | None = None
@@ -288,9 +288,7 @@ class Executor:
         waiting = [(ready.call, task) for ready, task in zip(batch, running, strict=True)]
         try:
             for call, task in list(waiting):
-                await asyncio.wait(
-                    {task}
-                )  # wait for it instead of awaiting it: a canceled call may still succeed
+                await asyncio.wait({task})  # not `await task`: a canceled call may still succeed
                 waiting.pop(0)
                 self._record(call, task.result())
         except (asyncio.CancelledError, StorageFailed):

@@ -86,7 +86,7 @@ class SessionGatekeeper:
         """Ask the user; the answers "always" and "project" add the offered rule."""
         said = next(filter(None, map(self.claims, asked.touches.calls if asked.touches else ())), "")
         if said:
-            asked = replace(asked, reason=f"{asked.reason}; it says that it {said}, which nobody checks")
+            asked = replace(asked, reason=f"{asked.reason}; it says that it {said}, which is not verified")
         answer = await self.asker(asked)
         if answer.kind in ("always", "project") and asked.rule:
             self.granted = (*self.granted, asked.rule)

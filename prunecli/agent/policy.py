@@ -155,7 +155,7 @@ class Policy:
         """Return the strategies' prunes that make a due compaction unnecessary; empty if it costs less.
 
         They must leave room for a while. Inside a tool round, a summary by the endpoint keeps the thinking that
-        prunes would drop. While pruning loses money, it gets no further chance.
+        prunes would drop. While pruning loses money, the result is empty too.
         """
         if held(context) or self.losing() or (plan.by_endpoint and in_tool_round(context)):
             return []

@@ -50,7 +50,7 @@ def leads_outside(path: Path, directory: Path) -> str:
 
 
 def refused_links(directory: Path) -> list[str]:
-    """Return a line for each settings file that is not read because it is a link out of the project."""
+    """Return a line for each settings file that is not read because it links out of the project."""
     found = []
     for folder in down_to(directory):
         for name in (*SETTINGS, ".prunecli/config.toml"):

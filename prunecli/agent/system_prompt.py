@@ -21,7 +21,7 @@ does what was asked, then check it (run the tests or the program) when you can.
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class PromptFacts:
     """The facts stated in the prompt. `window` is in tokens, `today` an ISO date; `more` are further lines."""
 
     cwd: Path
@@ -33,7 +33,7 @@ class Surroundings:
 
 
 def system_prompt(
-    place: Surroundings, instructions: Sequence[tuple[Path, str]], task: tuple[str, str] | None = None
+    place: PromptFacts, instructions: Sequence[tuple[Path, str]], task: tuple[str, str] | None = None
 ) -> tuple[str, ...]:
     """Return the system texts: identity and surroundings, then each instruction file, outermost first.
 

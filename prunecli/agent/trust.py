@@ -153,7 +153,7 @@ def digest(directory: Path, instead: Mapping[str, bytes | None] | None = None) -
 
 
 def _is_empty(path: str) -> bool:
-    """Return whether this is an empty folder, which the sandbox mounts and a killed command leaves behind."""
+    """Return whether this is an empty folder, such as those that the sandbox mounts and a killed command leaves."""
     return os.path.isdir(path) and not os.listdir(path)
 
 

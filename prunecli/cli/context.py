@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from prunecli.cli import completions
-from prunecli.cli.shared import configured, single, with_options
+from prunecli.cli.shared import configured, own_sessions, single, with_options
 from prunecli.cli.working import working
 from prunecli.config.effective import Config
 from prunecli.config.references import chosen
@@ -26,7 +26,6 @@ from prunecli.model.record_codec import edit_to_json
 from prunecli.paths import Places
 from prunecli.providers.models import ModelTable, expectations_of, token_factor
 from prunecli.sanitize import visible
-from prunecli.session.store import Store
 
 if TYPE_CHECKING:
     from prunecli.session.importers.source import Source
@@ -102,7 +101,7 @@ def _source(text: str) -> "Source":
                 raise SessionNotFound(
                     f"no such file: {text}", "SOURCE is a file, a session id or a session name"
                 )
-            path = Store(Places.of(os.environ).sessions).find(text)
+            path = own_sessions().find(text)
         return read_source(path)
     except OSError as error:
         raise SessionCorrupt(path, 0, error.strerror or "cannot read it") from error

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from prunecli.cli import completions
+from prunecli.cli.shared import own_sessions
 from prunecli.cli.working import working
 from prunecli.errors import PrunecliError, SessionError
 from prunecli.launch import complain, working_directory
-from prunecli.paths import Places
 from prunecli.sanitize import one_line, visible
-from prunecli.session.store import Store, random_bytes
+from prunecli.session.store import random_bytes
 
 if TYPE_CHECKING:
     from prunecli.session.importers.source import Source
-    from prunecli.session.importers.store_import import Saved
+    from prunecli.session.importers.store_import import SavedSession
 
 _NAMED_LINES = 5
 _ALWAYS = ("prompts", "responses", "results")
@@ -48,7 +48,7 @@ def import_(
     if paths is None:
         terminal = sys.stdin.isatty() and sys.stdout.isatty()
         paths = offered.choose(as_json=as_json, ask=input if terminal else None)
-    store = Store(Places.of(os.environ).sessions)
+    store = own_sessions()
     rows: list[dict[str, Any]] = []
     failed = 0
     for path in paths:
@@ -94,7 +94,7 @@ def export(
     """Export a session as Markdown, HTML, pi's JSONL or Anthropic Messages JSON."""
     from prunecli.session.exporters.formats import exported, write_new
 
-    path = Path(session) if Path(session).is_file() else _store().find(session)
+    path = Path(session) if Path(session).is_file() else own_sessions().find(session)
     source = _read(path)
     done = exported(source.records, format_, whole=whole, keep_secrets=keep_secrets)
     for notice in source.notices:
@@ -108,10 +108,6 @@ def export(
         typer.echo(visible(f"wrote {output}"), err=True)
 
 
-def _store() -> Store:
-    return Store(Places.of(os.environ).sessions)
-
-
 def _read(path: Path) -> "Source":
     from prunecli.session.importers.source import read_source
 
@@ -121,7 +117,7 @@ def _read(path: Path) -> "Source":
         raise SessionError(f"cannot read {path}: {error.strerror or error}", "check the file name") from error
 
 
-def _row(path: Path, source: "Source", saved: "tuple[Saved, ...]") -> dict[str, Any]:
+def _row(path: Path, source: "Source", saved: "tuple[SavedSession, ...]") -> dict[str, Any]:
     from prunecli.session.importers.handoff import kept
 
     main, *others = saved

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 import typer
 
 from prunecli.cli import replay_flags as flags
-from prunecli.cli.shared import asked_before, configured_by, single, with_options
+from prunecli.cli.shared import asked_before, configured_by, own_sessions, single, with_options
 from prunecli.cli.working import working
 from prunecli.errors import SessionNotFound, UsageError
 from prunecli.figures import counted
@@ -235,7 +235,6 @@ def _files(source: str) -> list[Path]:
     """Return the sessions that a SOURCE names. Raises SessionNotFound, UsageError."""
     from prunecli.session.importers.finding import session_files, sessions_of
     from prunecli.session.importers.opencode_store import in_store
-    from prunecli.session.store import Store
 
     path = Path(source)
     if source.startswith("@") and not path.exists():
@@ -254,7 +253,7 @@ def _files(source: str) -> list[Path]:
         return [path]
     if "/" in source or path.suffix:
         raise SessionNotFound(f"no such file: {source}", "SOURCE is a file, a folder, a session or @AGENT")
-    return [Store(Places.of(os.environ).sessions).find(source)]
+    return [own_sessions().find(source)]
 
 
 def _json(report: "Report") -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from prunecli.cli import completions, porting, stats
-from prunecli.cli.shared import configured, group
+from prunecli.cli.shared import configured, group, own_sessions
 from prunecli.cli.working import working
 from prunecli.context.state import Context
 from prunecli.context.tokens import Chars4
@@ -24,7 +24,6 @@ from prunecli.session.session import Session
 from prunecli.session.session_files import remove, tasks_of
 from prunecli.session.session_search import search as search_in
 from prunecli.session.session_tree import Member, family
-from prunecli.session.store import Store
 from prunecli.session.verify import verify_session
 
 if TYPE_CHECKING:
@@ -44,10 +43,6 @@ app.command("export")(porting.export)
 app.command("stats")(stats.stats)
 
 
-def _store() -> Store:
-    return Store(Places.of(os.environ).sessions)
-
-
 @app.command("list")
 def list_(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON list.")] = False,
@@ -55,7 +50,7 @@ def list_(
     tree: Annotated[bool, typer.Option("--tree", help="Show copies and tasks below their sessions.")] = False,
 ) -> None:
     """List sessions, most recently changed first."""
-    found = _store().list(working_directory() if here else None)
+    found = own_sessions().list(working_directory() if here else None)
     costs = Costs.of(Places.of(os.environ))
     if as_json:
         members = {member.session.id: member for member in family(found)}
@@ -82,7 +77,7 @@ def search(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object per line.")] = False,
 ) -> None:
     """Search all sessions for messages, outputs and commands that contain every word, newest session first."""
-    found = _store().list(working_directory() if here else None)
+    found = own_sessions().list(working_directory() if here else None)
     titles = {one.path: one.label for one in found}
     before, count = None, 0
     try:
@@ -172,7 +167,7 @@ def rm(
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Delete without asking.")] = False,
 ) -> None:
     """Delete a session and its tasks. Asks first, and refuses if another process has the session open."""
-    path = _store().find(session)
+    path = own_sessions().find(session)
     count = len(tasks_of(path))
     tasks = f" and its {count} task{'s' * (count != 1)}" if count else ""
     if yes or typer.confirm(f"Delete {path}{tasks}?"):
@@ -184,7 +179,7 @@ def _path(session: str) -> Path:
     """Return the file itself if it exists, otherwise the session with that id, prefix or name."""
     if session.endswith(".jsonl") and Path(session).exists():
         return Path(session)
-    return _store().find(session)
+    return own_sessions().find(session)
 
 
 def _line(record: Record) -> str:

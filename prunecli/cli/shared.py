@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 from typer.core import TyperCommand
@@ -14,6 +14,9 @@ from prunecli.errors import ConfigError, PrunecliError, SessionError, UsageError
 from prunecli.launch import complain, working_directory
 from prunecli.launch_options import Launch
 from prunecli.paths import Places
+
+if TYPE_CHECKING:
+    from prunecli.session.store import Store
 
 
 def single(command: Callable[..., Any], kind: type[TyperCommand] = TyperCommand) -> typer.Typer:
@@ -65,6 +68,13 @@ def configured_by(asked: Launch) -> Config:
         config_file=asked.config_file,
         trusted=asked.trust or TrustStore(places.trust_store).may_act(cwd),
     )
+
+
+def own_sessions() -> "Store":
+    """Return the store of the user's sessions."""
+    from prunecli.session.store import Store
+
+    return Store(Places.of(os.environ).sessions)
 
 
 def with_options(config: Config, options: Sequence[str], names: Sequence[str]) -> Config:

@@ -157,7 +157,7 @@ class CompactNow:
 
 @dataclass(frozen=True, slots=True)
 class Copy:
-    """Copy a text to the clipboard; `what` describes it in a few words."""
+    """Copy text to the clipboard; `what` describes it in a few words."""
 
     text: str
     what: str
@@ -185,7 +185,7 @@ class AskSecret:
 
 @dataclass(frozen=True, slots=True)
 class FillPrompt:
-    """Put a text into the prompt for editing."""
+    """Put text into the prompt for editing."""
 
     text: str
 

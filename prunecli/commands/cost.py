@@ -11,7 +11,7 @@ from prunecli.commands.command import Say, Table
 from prunecli.errors import UsageError
 from prunecli.figures import money, share, short
 from prunecli.inspector.spending import Effect, Paid, Pruning, effects
-from prunecli.inspector.turns import Turn, turns
+from prunecli.inspector.turns import BilledTurn, turns
 from prunecli.providers.models import SEARCH_USD
 from prunecli.runtime import Runtime
 from prunecli.runtime.balance import payments
@@ -71,7 +71,7 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect_]:
     return [replace(table, below=tuple(below)) if folded else table]
 
 
-def _of_turn(bill: Sequence[Turn], word: str, zone: tzinfo | None) -> Effect_:
+def _of_turn(bill: Sequence[BilledTurn], word: str, zone: tzinfo | None) -> Effect_:
     """Return the requests of the turn with this number. Raises UsageError for any other word."""
     turn = next((turn for turn in bill if str(turn.number) == word and not turn.is_compaction), None)
     if turn is None:
@@ -81,7 +81,7 @@ def _of_turn(bill: Sequence[Turn], word: str, zone: tzinfo | None) -> Effect_:
     return Table(f"Cost of turn {turn.number}", _HEADINGS, rows, tuple(range(1, 10)))
 
 
-def _name(turn: Turn) -> str:
+def _name(turn: BilledTurn) -> str:
     """Return the number and the beginning of a prompt."""
     if turn.is_compaction:
         return "compaction"

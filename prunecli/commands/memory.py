@@ -46,7 +46,7 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
         case "edited":
             return [Say(runtime.extensions.memories.edited(_scope(runtime, rest)))]
         case _:
-            raise UsageError(f"/memory does not know {deed!r}", _HELP)
+            raise UsageError(f"/memory {deed}: unknown argument", _HELP)
 
 
 def _asked(runtime: Runtime, text: str) -> Sequence[Effect]:

@@ -34,7 +34,7 @@ _TRIED = (
     "shortened",
 )
 _TRIAL_NOTE = (
-    "The recorded answers are played again, so this can't show what the model would have done differently. Costs are "
+    "The recorded answers are replayed, so this can't show what the model would have done differently. Costs are "
     "prompt costs; vs. none: compared with no pruning · + rereads: with pruned content fetched again wherever an "
     "answer quotes it · breaks: requests that wrote cached content again · shortened: long results sent in part"
 )

@@ -74,7 +74,7 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
 
 
 def _ended(runtime: Runtime) -> Callable[[PruneStats], str]:
-    """Return a function that says in a word why a prune or an undo has no effect now; "" if it has one."""
+    """Return a function that names the reason why a prune or an undo has no effect now; "" if it has one."""
     context = runtime.session.context
     live = {record.seq for record in context.live_pruns()}
     present = {record.seq for record in branch(runtime.session.records)[0]}

@@ -67,7 +67,7 @@ def _label(point: Point) -> str:
 
 
 def _detail(point: Point, outlook: Outlook, now: int) -> str:
-    prompts = f"{point.prompts} prompt{'s' * (point.prompts > 1)} left by a rewind" if point.forward else ""
+    prompts = f"{point.prompts} prompt{'s' * (point.prompts > 1)} undone by a rewind" if point.forward else ""
     return _joined(age(now - point.at), prompts, _counts(point, outlook))
 
 

@@ -41,7 +41,7 @@ def shown(key: Key) -> str:
 
 
 def quoted(text: str) -> str:
-    """Format a text as a TOML string, escaping all invisible characters."""
+    """Format text as a TOML string, escaping all invisible characters."""
     return '"' + "".join(_escaped(char) for char in text) + '"'
 
 

@@ -159,7 +159,8 @@ class Schema(NamedTuple):
                 fault(key, problem.removeprefix(f"hooks.{key[1]}"), "")
 
     def _unknown(self, owner: Any, key: Key, fault: Fault) -> NoReturn:
-        """Report an unknown key with the nearest valid one: in the same table, or of that name in another."""
+        """Report an unknown key and suggest a valid one: a similar one in the same table, or the same name in
+        another."""
         name, names = key[-1], self.names(owner)
         if name.lower() in SECRETS:
             fault(key, "credentials do not belong in a configuration file", "use `prunecli login`")

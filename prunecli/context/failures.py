@@ -60,7 +60,7 @@ def quoted_end(shown: str, start: int) -> int:
 def failures(
     text: str, start: int, stop: int, budget: int, count: Callable[[str], int], *, failed: bool
 ) -> Quoted:
-    """Return the first lines about failures in this part of a text that fit. `failed`: the command failed."""
+    """Return the first lines about failures in this part of the text that fit. `failed`: the command failed."""
     found, used, left = list[tuple[int, str]](), 0, 0
     number = text.count("\n", 0, start)
     lines = [f"{line}\n" for line in text[start:stop].split("\n")]

@@ -104,7 +104,7 @@ def impact(context: Context, events: Iterable[Event], market: Market, *, withhol
 
 
 def _planned(head: Entry, overlay: Overlay, dropped: frozenset[int]) -> Item:
-    """Return an item as it would be shown."""
+    """Return the entry as an item of the context after the planned edits."""
     edits, memos, hidden = overlay.of(head)
     silent = head.seq in dropped or (head.kind == "assistant" and overlay.lacks(head.seq))
     return Item(head, parts_of(head), edits, memos, hidden, countable=False, silent=silent)

@@ -46,7 +46,7 @@ class KeptOut:
             self._scales.append((at, scale))
 
     def rescaled(self, at: int, scale: Scale) -> None:
-        """Switch to a model that counts in another way."""
+        """Switch to a model that counts tokens differently."""
         self._use(at, scale)
         for item in self._items.values():
             item.kept = None

@@ -72,7 +72,7 @@ def waits(blocks: Sequence[bytes]) -> bool:
 
 
 def _value(block: bytes) -> dict[str, Any] | None:
-    """Return a search block, or a text with citations; None for any other block."""
+    """Return a search block, or text with citations; None for any other block."""
     if not (block.endswith(_ENDINGS) or block.startswith(_CITED)):
         return None
     value: dict[str, Any] = json.loads(block)

@@ -41,7 +41,7 @@ def _file(where: list[_Filed], what: _Filed, *, present: bool) -> None:
 
 
 def known(context: "Fold", planned: Mapping[int, Item] = NOTHING_PLANNED) -> int:
-    """Return the number of leading items that are now, or as planned, as in the last request.
+    """Return the number of leading items that the last request showed as they are now, or as they are planned.
 
     The endpoint has these in its cache while it is warm.
     """
@@ -87,7 +87,7 @@ def words_left(event: CompactionApplied, summaries: Iterable[Entry]) -> list[Ent
 
 
 def replaced(summaries: Iterable[Entry], items: Iterable[Entry]) -> tuple[Entry, ...]:
-    """Return the summaries that are no longer among the items and that none of these counts yet."""
+    """Return the summaries that are neither among these items nor merged into one of them."""
     known = {one.seq for item in items for one in (item, *item.beside)}
     return tuple(one for one in summaries if one.seq not in known)
 

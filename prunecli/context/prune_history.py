@@ -277,7 +277,7 @@ class PruneHistory:
     def _look(self, entry: Entry, call: ToolUse, context: "Fold") -> None:
         """Find withheld content that a new result shows again.
 
-        After a file changes, earlier content of it counts as outdated, and so do searches and commands.
+        After a file changes, its earlier content is outdated, and so are the results of searches and commands.
         """
         if not self._out and not self._held:
             return

@@ -23,7 +23,7 @@ Dense: TypeAlias = Sequence[float]
 
 
 def terms(text: str) -> Counter[str]:
-    """Return the number of occurrences of each term in a text."""
+    """Return the number of occurrences of each term in the text."""
     return Counter(_TERM.findall(text.lower()))
 
 

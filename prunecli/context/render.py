@@ -154,7 +154,7 @@ def blocks(content: tuple[Block, ...], lost: str = LOST) -> tuple[bytes, ...]:
 
 
 def _uncited(value: Block) -> Block:
-    """Return a text without its citations, which only answers may have."""
+    """Return text without its citations, which only answers may have."""
     return Text(value.text) if isinstance(value, Text) and value.citations else value
 
 

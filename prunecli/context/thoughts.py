@@ -149,8 +149,7 @@ class Thoughts:
             self._moved()
 
     def back(self, reader: str) -> None:
-        """Handle a switch of branch: the reports of the other branch describe requests with another prompt or
-        model."""
+        """Forget the reports after a switch of branch: they describe requests with another prompt or model."""
         self._reported = None
         self.reader = reader
         self._moved()
@@ -219,8 +218,8 @@ class Thoughts:
     def stale_with(
         self, forms: Callable[[], Mapping[Place, Form]], sent: Callable[[int], bool], reader: str
     ) -> tuple[int, ...]:
-        """Return `stale` for the case that entries had these forms, these answers' thinking was sent, and `reader`
-        was the model."""
+        """Return what `stale` would be if entries had these forms, these answers' thinking were sent, and `reader`
+        were the model."""
         return self._misfits(forms, sent, reader).stale
 
     def dropped(self) -> frozenset[int]:

@@ -277,11 +277,11 @@ class TokenCounts(EntryTokens):
         return self.scale.tokens(*self.amount(entry))
 
     def told_raw(self, raw: int) -> int:
-        """Return the raw tokens of a text as the endpoint counts them now."""
+        """Return the raw tokens of the text as the endpoint counts them now."""
         return self.scale.tokens(raw)
 
     def told_at(self, raw: int, response: int) -> int:
-        """Return the raw tokens of a text as the endpoint counted them in the request of this response."""
+        """Return the raw tokens of the text as the endpoint counted them in the request of this response."""
         return round(self._kept_out.scale_at(response, self.scale).weight(raw, 0, 0))
 
     def shown_amount(self, entry: Entry, edit: Edit | None = None) -> Amount:

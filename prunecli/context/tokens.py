@@ -25,7 +25,7 @@ CHARS_PER_TOKEN = 4
 IMAGE_TOKENS = 1_600
 """Tokens of an image of unknown size."""
 PATCH = 28
-"""An image of known size takes a token for each begun square of this many pixels."""
+"""An image of known size takes one token for each square with sides of this many pixels, rounded up."""
 MOST_IMAGE_TOKENS = 4_784
 """Tokens of the largest image: the endpoint shrinks larger ones."""
 PAGE_TOKENS = 2_500
@@ -55,7 +55,7 @@ _FEWER = tuple(re.compile(f"[{symbols}]") for symbols in (_ONE, _TWO, _THREE))
 
 
 class TokenCounter(Protocol):
-    """Counts raw tokens of a text, uncalibrated. `name` is the value of `[pruning] estimator`."""
+    """Counts raw tokens of the text, uncalibrated. `name` is the value of `[pruning] estimator`."""
 
     name: str
 

@@ -102,8 +102,8 @@ class Unseen:
         A notice counts everything dropped from the request, as previews do, and what is reported for the first time.
         """
         why = {
-            EDITED: "the context before was edited",
-            SUMMARIZED: "the context before was summarized",
+            EDITED: "the earlier context was edited",
+            SUMMARIZED: "the earlier context was summarized",
             MODEL: f"{model} can't read such thinking",
             ACCOUNT: "made for another account",
             PERSON: "made for another user",

@@ -205,7 +205,7 @@ class View:
         )
 
     def count(self, text: str) -> int:
-        """Return the raw estimate of a text."""
+        """Return the raw estimate of the text."""
         return self.context.counts.counter.count(text)
 
     def text_edit(self, entry: Entry) -> Edit | None:

@@ -77,5 +77,5 @@ def _filled(name: str, value: str, hook: Hook, env: Mapping[str, str]) -> str:
 
     filled = _NAMED.sub(variable, value)
     if not filled.isascii() or not filled.isprintable():
-        raise ToolError(f"the header {name} would have characters that no header can")
+        raise ToolError(f"the header {name} would contain invalid characters")
     return filled

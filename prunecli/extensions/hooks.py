@@ -13,7 +13,7 @@ from prunecli.extensions.hook_replies import Ran
 from prunecli.extensions.hook_settings import Hook
 from prunecli.model.messages import Json
 from prunecli.tools.processes.command import CHUNK, run
-from prunecli.tools.processes.environment import program_in
+from prunecli.tools.processes.environment import shell_in
 from prunecli.tools.processes.output import HeadAndTail
 
 MAX_OUTPUT = 200_000
@@ -50,7 +50,7 @@ async def run_hook(hook: Hook, given: Mapping[str, Json], *, cwd: Path, env: Map
             loop = asyncio.get_running_loop()
             loop.add_reader(reader, _reading(reader, err))
             try:
-                shell = _shell(env)
+                shell = shell_in(env)
                 end = await run(
                     [shell, "-c", _REDIRECT, "hook", str(file.fileno()), str(writer), shell, hook.command],
                     cwd=cwd,
@@ -95,7 +95,3 @@ def _taking(output: HeadAndTail) -> Callable[[bytes], bool]:
         return True
 
     return take
-
-
-def _shell(env: Mapping[str, str]) -> str:
-    return "/bin/bash" if os.access("/bin/bash", os.X_OK) else program_in(env, "bash") or "/bin/sh"

@@ -19,7 +19,7 @@ from prunecli.model.events import (
 )
 
 
-class Sums(NamedTuple):
+class HeldSums(NamedTuple):
     """Raw tokens of a request: held back, and of these for the first time; fetched again, and of these for the first
     time."""
 
@@ -43,9 +43,9 @@ class HeldBack:
         self.branch = Branch()
         self._prunes: list[int] = []
 
-    def asks(self, at: int) -> tuple[Sums, Asked, tuple[int, ...]]:
+    def asks(self, at: int) -> tuple[HeldSums, Asked, tuple[int, ...]]:
         """Return the sums of a request that is sent now, the request, and the prunes since the last one."""
-        sums, prunes = Sums(self._held, self._fresh, self._again, self._again_fresh), tuple(self._prunes)
+        sums, prunes = HeldSums(self._held, self._fresh, self._again, self._again_fresh), tuple(self._prunes)
         self._fresh = self._again_fresh = 0
         self._prunes.clear()
         return sums, self.branch.asks(at, (hash(self._edits), 0)), prunes

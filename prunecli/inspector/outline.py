@@ -190,7 +190,7 @@ class Outline:
 
     @property
     def is_measured(self) -> bool:
-        """Whether all sums are known."""
+        """Whether the tokens of every item have been added up."""
         return not self._unmeasured
 
     def measuring(self) -> Iterator[None]:

@@ -56,7 +56,7 @@ class Edits:
         return self.words.get(seq, ())
 
     def apply(self, record: Record, event: PrunApplied, entries: Mapping[int, Entry]) -> None:
-        """Put a prune into force."""
+        """Apply the edits of a prune."""
         for edit in event.edits:
             entry = entries.get(edit.seq)
             if entry is None or entry.seq > record.seq or not entry.takes(edit.kind):

@@ -14,7 +14,7 @@ from prunecli.context.clearing import clearing_of
 from prunecli.context.prune_history import Fetch, PruneStats
 from prunecli.context.state import Context
 from prunecli.context.tokens import apportioned
-from prunecli.inspector.held_back import HeldBack, Sums
+from prunecli.inspector.held_back import HeldBack, HeldSums
 from prunecli.inspector.unpruned import Asked, read_without_prunes
 from prunecli.model.events import (
     AssistantMessage,
@@ -99,7 +99,7 @@ class Pruning:
         return None if self.net is None or self.regret is None else self.net - self.regret
 
     def to_json(self) -> dict[str, Json]:
-        """Return the balance for the ledger, in USD; None for figures without a known price."""
+        """Return the balance for the ledger, in USD; a figure without a known price is None."""
         figures = {"saved_usd": self.saved, "paid_usd": self.cost, "regret_usd": self.regret}
         return {
             key: None if usd is None else round(usd, 6)
@@ -168,7 +168,7 @@ def paid(
 class _Sent(NamedTuple):
     """A request: its sums, its place, and the prunes since the request before."""
 
-    sums: Sums
+    sums: HeldSums
     asked: Asked
     prunes: tuple[int, ...]
 

@@ -15,7 +15,7 @@ WORDS_CHARS = 200
 
 
 @dataclass(slots=True)
-class Turn:
+class BilledTurn:
     """A prompt with its cost. `number` counts prompts from 1; 0 is the part before the first prompt. `words` are the
     beginning of the prompt. `effects` are those of pruning on each response, None if a price is unknown.
     `is_compaction`: the requests for summaries after this prompt."""
@@ -29,11 +29,11 @@ class Turn:
 
 def turns(
     records: Sequence[Record], responses: Sequence[Paid], effects: Sequence[Effect | None]
-) -> list[Turn]:
-    """Return the turns with a response, oldest first. Steering belongs to the turn that it steers."""
+) -> list[BilledTurn]:
+    """Return the turns with a response, oldest first. A steering message belongs to the turn that it steers."""
     prompts = [record for record in records if _is_prompt(record)]
     seqs = [record.seq for record in prompts]
-    found: dict[tuple[int, bool], Turn] = {}
+    found: dict[tuple[int, bool], BilledTurn] = {}
     for one, effect in zip(responses, effects, strict=True):
         number = bisect_right(seqs, one.seq)
         key = number, one.kind == "summary"
@@ -41,7 +41,7 @@ def turns(
         if turn is None:
             event = prompts[number - 1].event if number else None
             words = typed(event)[:WORDS_CHARS] if isinstance(event, UserMessage) else ""
-            turn = found[key] = Turn(number, " ".join(words.split()), is_compaction=key[1])
+            turn = found[key] = BilledTurn(number, " ".join(words.split()), is_compaction=key[1])
         turn.responses.append(one)
         turn.effects.append(effect)
     return [found[number] for number in sorted(found)]

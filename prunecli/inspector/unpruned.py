@@ -87,7 +87,7 @@ class Asked(NamedTuple):
 def read_without_prunes(start: Prefix | None, asked: Asked, read: int, ttl_ms: int) -> int:
     """Return the tokens that a request would have read from the cache without prunes, when it read this many.
 
-    `start` is the prefix that should be cached. If the same edits were in effect when it was sent, the report says
+    `start` is the prefix that should be cached. If the same edits were in effect when it was sent, the report shows
     what is left of it: if less was read, the endpoint lost the rest, with or without prunes.
     """
     if start is None:

@@ -46,7 +46,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Pruned:
-    """A prune: `tokens` of `results` results leave the context. `text` says it in one line.
+    """A prune: `tokens` of `results` results leave the context. `text` describes it in one line.
 
     `source` is the model, a strategy or the user; `thinking_blocks` are those that the endpoint drops because of it.
     """

@@ -117,7 +117,7 @@ def page(server: str, message: str, url: str) -> Elicitation:
     """Return the question to open a page. Raises ValueError for an address that cannot be shown unchanged or is not
     safe."""
     if len(url) > MAX_URL or in_line(url, MAX_URL) != url:
-        raise ValueError(f"the url has more than {MAX_URL:,} characters, or some that cannot be shown")
+        raise ValueError(f"the url has more than {MAX_URL:,} characters, or invisible ones")
     if problem := url_problem(url):
         raise ValueError(f"the url is not accepted: {problem}")
     return Elicitation(server, source(plain(message[:4_000])).strip(), url=url)
@@ -190,7 +190,7 @@ def _choices(schema: Mapping[str, Json]) -> tuple[tuple[str, str], ...]:
 
 
 def _line(text: str, most: int = 200) -> str:
-    """Return the beginning of a text as one line without hidden characters, because editors show it unchanged."""
+    """Return the beginning of the text as one line without hidden characters, because editors show it unchanged."""
     return one_line(in_line(text, most))
 
 

@@ -175,8 +175,8 @@ class Hub:
         await self._apply(name, lost=True)
         await self._connected(name)
         raise ToolError(
-            f"The tool wanted to ask the user, which {name} can only do in an older form of the protocol. "
-            "It is connected in that form now: call the tool again."
+            f"The tool needs to ask the user, which {name} can do only in an older version of the protocol. "
+            "It has been reconnected with that version: call the tool again."
         )
 
     async def read(self, server: str, uri: str, most: int) -> tuple[str, tuple[Block, ...]]:

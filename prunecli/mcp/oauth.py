@@ -36,7 +36,7 @@ REQUEST_SECONDS = 30.0
 PERSON_SECONDS = 300.0
 """Maximum seconds for the user in the browser."""
 EARLY_SECONDS = 30
-"""Seconds before expiry at which tokens are renewed, so that none expires on the way."""
+"""Seconds before expiry at which tokens are renewed, so that none expires during a request."""
 MAX_ANSWER = 1_000_000
 _SHOWN = 300
 _MARK = "prunecli.login"

@@ -32,7 +32,7 @@ def plain(text: str) -> str:
 
 
 def in_line(text: str, most: int = 200) -> str:
-    """Return the beginning of a text as one line."""
+    """Return the beginning of the text as one line."""
     line = " ".join(plain(text[: most * 4]).split())
     return line if len(line) <= most else line[: most - 1] + "…"
 
@@ -133,7 +133,7 @@ def _says(content: Sequence[Block], value: Json) -> bool:
 
 
 def _meanings(text: str) -> Sequence[Json]:
-    """Return the possible values of a text: the text itself, and its value as JSON."""
+    """Return the possible values of the text: the text itself, and its value as JSON."""
     try:
         return text, json.loads(text)
     except (ValueError, RecursionError):

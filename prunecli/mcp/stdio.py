@@ -107,7 +107,7 @@ async def stdio_transport(
 ) -> AsyncGenerator["TransportStreams", None]:
     """Start the program and yield its streams. On exit, end it with all processes that it started.
 
-    If the connection ends by itself, `lost` is called with the reason. Raises OSError if the program cannot be
+    If the connection is lost, `lost` is called with the reason. Raises OSError if the program cannot be
     started.
     """
     import anyio

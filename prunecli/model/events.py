@@ -1,6 +1,6 @@
 """Events: the contents of a session's log, one frozen value for each kind of record.
 
-An event says what happened; a `Record` adds its identity (`seq`, dense from 0) and time.
+An event is what happened; a `Record` adds its identity (`seq`, dense from 0) and time.
 """
 
 from collections.abc import Mapping

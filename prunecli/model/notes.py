@@ -52,7 +52,7 @@ def resources_in_words(content: tuple[Block, ...]) -> list[str]:
 
 
 def is_note(text: str) -> bool:
-    """Return whether a text in a user message is a note."""
+    """Return whether the text in a user message is a note."""
     return text.startswith((PLAN, CHANGED, RESOURCE))
 
 

@@ -41,7 +41,7 @@ def parse_script(text: str) -> Line:
 
 
 class _Script(WordReader):
-    """Collects the simple commands of a text. `join` is the operator before the next one."""
+    """Collects the simple commands of the text. `join` is the operator before the next one."""
 
     def __init__(self, text: str) -> None:
         super().__init__(text)
@@ -263,7 +263,7 @@ class _Script(WordReader):
 
 
 def _each(item: str) -> str | Value:
-    """Return what the variable of a loop stands for, in the turn of one of its words."""
+    """Return the value of a loop's variable for one of its words."""
     if not isinstance(item, Open):
         return item
     only = item.parts[0] if len(item.parts) == 1 else ""

@@ -171,7 +171,7 @@ def named(character: str) -> str:
 
 
 class Reader:
-    """Reads the words of a text from the place `at` on."""
+    """Reads the words of the text from the place `at` on."""
 
     def __init__(self, text: str) -> None:
         self.text = text

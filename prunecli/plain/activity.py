@@ -127,7 +127,7 @@ class CurrentActivity:
             self._propose(effect.text)
 
     def _propose(self, text: str) -> None:
-        """Propose a text: Enter sends it, any other input replaces it."""
+        """Propose text: Enter sends it, any other input replaces it."""
         self._talk.proposed = text
 
     def _print(self, lines: Iterable[str]) -> None:

@@ -216,7 +216,7 @@ _COMMANDS = f"""\
 Now it is your turn:
 
 - `/undo` undoes the prune: everything is back in the context
-- `/cost` shows the bill by request, and what the prune changed; the demo model costs nothing
+- `/cost` shows the bill by turn, and what the prune changed; the demo model costs nothing
 - `/context` shows the whole window, and what was pruned and why; `r` there restores an entry
 - `/prune-stats` shows tokens scanned, pruned and protected
 - `help` lists what else I understand

@@ -58,7 +58,7 @@ class Endpoint:
             given = environ.get(found[1], "").strip()
             if not _HOST_PART.fullmatch(given):
                 wrong = f"{found[1]} is {given!r}" if given else f"{found[1]} is not set"
-                raise ValueError(f"{self.title} needs a part of its URL from the environment: {wrong}")
+                raise ValueError(f"part of the URL of {self.title} comes from the environment: {wrong}")
             return given
 
         return _VARIABLE.sub(value, self.base_url)

@@ -222,8 +222,7 @@ class AnthropicProvider:
             await reader.close()
 
     async def count(self, request: Request) -> int | None:
-        """Return the prompt tokens of a request by the endpoint's own count, which is free; None if the endpoint has
-        none.
+        """Return the prompt tokens of a request, counted by the endpoint for free; None if it has no such method.
 
         Raises a ProviderError."""
         fields = json.loads(request.body())

@@ -227,7 +227,7 @@ def cache_prices(prices: Prices, ttl: CacheTtl) -> tuple[float | None, float | N
 
 
 def token_factor(name: str) -> float:
-    """Return the model's tokens per token of o200k_base, by family, measured on texts of agents.
+    """Return the model's tokens per token of o200k_base, by family, measured on the sessions of agents.
 
     The factor is 1.23 for Claude up to 4.6 and Haiku 4.5, 1.6 for newer Claude models, and 1.0 for other models.
     """

@@ -49,8 +49,8 @@ class Patience:
 
 
 LOCAL_PATIENCE = Patience(first=600.0, silence=120.0, pings=3600.0)
-"""The limits for other servers than Anthropic's. These send no pings, or only pings while they read a long prompt,
-which takes a CPU minutes."""
+"""The limits for servers other than Anthropic's. They send no pings, or only pings while they read a long prompt,
+which takes minutes on a CPU."""
 
 
 class EventReader:

@@ -34,7 +34,7 @@ from prunecli.model.searches import USE
 from prunecli.providers.provider import Begun, Response, StreamEvent, TextDelta, ThinkingDelta, ToolCallDelta
 
 MAX_RESPONSE_CHARS = 32_000_000
-"""More characters than any model writes (128,000 tokens are about 0.5 MB), so a longer stream is an error."""
+"""A longer response is an error. No model writes that much: 128,000 tokens are about 0.5 MB."""
 
 TRUNCATING = frozenset({"max_tokens", "model_context_window_exceeded", "refusal"})
 """Stop reasons after which the last block may be incomplete, even if the endpoint closed it."""
@@ -336,7 +336,7 @@ def _clean(value: Json) -> dict[str, Json] | None:
 
 
 def _objects(values: list[Json]) -> tuple[Mapping[str, Json], ...]:
-    """Return those of the values that are JSON objects."""
+    """Return the values that are JSON objects."""
     found = map(_clean, values)
     return tuple(item for item in found if item is not None)
 

@@ -69,7 +69,7 @@ class PrefixCache:
         return self._chain[items]
 
     def breaks(self, now: int) -> bool:
-        """Return whether a part of the previous request is still cached that this request does not begin with."""
+        """Return whether this request misses a part of the previous one that is still cached."""
         return self._lost and self._is_warm(now, self._answered)
 
     @property

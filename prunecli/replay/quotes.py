@@ -18,7 +18,7 @@ BLOCK = LENGTH // 2
 _OLD = ("old_string", "oldText", "old_text", "old_str", "search")
 _PATCH, _PATCH_END = "*** Begin Patch", "*** End Patch"
 _MOST_SOURCES = 64
-"""Maximum places stored for one block, newest first. A text that is more common is not a quote."""
+"""Maximum places stored for one block, newest first. More common text is not a quote."""
 
 
 class Match(NamedTuple):

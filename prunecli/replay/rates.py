@@ -55,7 +55,7 @@ class Table:
     window: int | None = None
 
     def name(self, recorded: str) -> str:
-        """Return the model that stands for a recorded one."""
+        """Return the model whose prices and rules are used for a recorded one."""
         return self.info_of(self.model or recorded or self.stand_in).name
 
     def has_price(self, recorded: str) -> bool:

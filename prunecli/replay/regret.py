@@ -27,7 +27,7 @@ Span = tuple[int, int]
 
 
 class Played(Protocol):
-    """The part of the player that is used here: the context, and the place of a source record in it."""
+    """The interface of the player that this module uses: the context, and the place of a source record in it."""
 
     context: Context
     places: dict[int, int]

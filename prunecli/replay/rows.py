@@ -1,6 +1,6 @@
 """The figures of a replay: one row for each strategy and session, and their totals."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -87,8 +87,3 @@ def totals(rows: Iterable[Row]) -> list[Row]:
 def ratio(value: float, base: float) -> float:
     """Return a value relative to the base; 1 if the base is 0."""
     return value / base if base else 1.0
-
-
-def base_of(rows: Sequence[Row]) -> Row:
-    """Return the row without pruning, the base of every ratio."""
-    return next(row for row in rows if row.strategy == "no_pruning" and not row.spill)

@@ -28,7 +28,7 @@ from prunecli.model.touches import Touches
 from prunecli.replay.quotes import Quotes, find_quotes
 
 _PLAN = "prun"
-"""The key, in a result's details, of a prune the model asked for; its seqs belong to another log."""
+"""The key, in a result's details, of a prune by the model, whose seqs refer to the recorded log."""
 _SENT = (UserMessage, AssistantMessage, ToolResult)
 _NOT_A_REQUEST = "<synthetic>"
 """The model name in messages that Claude Code itself wrote."""
@@ -91,7 +91,7 @@ class Script:
 
     @cached_property
     def quotes(self) -> Quotes:
-        """The quotes of earlier texts in responses."""
+        """The passages of earlier messages that responses quote."""
         return find_quotes((step.source, step.event) for step in self.steps)
 
     @cached_property

@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 
 from prunecli.agent.policy import Policy
-from prunecli.agent.system_prompt import Surroundings, system_prompt
+from prunecli.agent.system_prompt import PromptFacts, system_prompt
 from prunecli.config.effective import Config
 from prunecli.context.expectations import KINDS, Caps, Expectations
 from prunecli.context.spill import cut_of
@@ -211,7 +211,7 @@ class Stage:
         can_prune = any(tool["name"] == "prun" for tool in tools)
         begun = script.steps[0].at if script.steps else 0
         today = date.fromtimestamp(begun / 1000).isoformat()
-        place = Surroundings(Path(script.cwd or "/"), "linux, sh", today, window, can_prune)
+        place = PromptFacts(Path(script.cwd or "/"), "linux, sh", today, window, can_prune)
         return {"system": list(system_prompt(place, ())), "tools": tools}
 
 

@@ -81,7 +81,7 @@ class AnswerSchema:
     async def value(self, answer: str) -> tuple[Json, list[str]]:
         """Return the JSON of an answer and its problems; [] if it is valid.
 
-        Raises PrunecliError if the schema cannot be evaluated, or not in time.
+        Raises PrunecliError if evaluating the schema fails or takes too long.
         """
         process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-I", "-c", f"{_START}a.main()", json.dumps(sys.path)),

@@ -30,7 +30,7 @@ MAX_OUTPUT = 30_000
 
 
 def taken(one: CustomCommand | Skill) -> str:
-    """Return a line that says that the name of a command file or skill is that of a command of prunecli."""
+    """Return the warning that a command file or skill has the name of one of prunecli's own commands."""
     return f"{one_line(str(one.path))}: /{one.name} is prunecli's own command; rename this one to call it"
 
 

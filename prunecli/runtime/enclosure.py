@@ -79,7 +79,7 @@ class Enclosure:
 
     @property
     def word(self) -> str:
-        """The sandbox's word in the status bar; "" while unknown."""
+        """The name of the sandbox in the status bar; "" while unknown."""
         if self._make is None:
             return ""
         known = self._walls.known if self._walls else None

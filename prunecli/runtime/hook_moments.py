@@ -73,9 +73,7 @@ class Moments:
                 notes.append(_noted(one, f"changed the input of this call: {shown[:2000]}"))
         changed = given if given != dict(call.input) else None
         why = f"{one_line(said.name)}: {said.reason}" if said.reason else ""
-        return Ruling(
-            said.decision, why, changed, "\n".join(notes) if changed or said.context or notes else ""
-        )
+        return Ruling(said.decision, why, changed, "\n".join(notes))
 
     async def after_call(self, call: ToolUse, output: ToolOutput, note: str) -> ToolOutput:
         """Run PostToolUse or PostToolUseFailure. Return the output followed by the hooks' messages."""

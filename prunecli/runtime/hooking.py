@@ -313,7 +313,7 @@ class Hooking:
             self._idle = None
 
     def rests(self) -> None:
-        """Note that a run ended. After a while the program counts as idle."""
+        """Note that a run ended. If none begins for `idle_seconds`, Notification hooks run."""
         self.busy()
         if not self._head and self.has("Notification"):
             message = "prunecli is waiting for your input"

@@ -94,7 +94,7 @@ class Inspecting:
         return [Key("turn", turn.seq), *([Key("exchange", home.seq)] if home else [])]
 
     def path(self, key: Key) -> list[Key]:
-        """Return the way to a row of a sorted list in the tree: its ancestors, then its node."""
+        """Return the path to a row of a sorted list in the tree: its ancestors, then its node."""
         above = self.above(key)
         return [*above, Key("turn", key.seq) if key.kind == "prompt" and not above else key]
 

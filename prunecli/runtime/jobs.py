@@ -71,7 +71,7 @@ class Jobs:
     # To the background ---------------------------------------------------------------------------------------
 
     def movable(self, *, soon: bool) -> "_Moving":
-        """See `tools.processes.moving.Jobs`."""
+        """See `tools.processes.moving.JobControl`."""
         from prunecli.tools.processes.background import KeptOutput
 
         if soon and self.count >= MOST:
@@ -82,7 +82,7 @@ class Jobs:
             try:
                 moving.make_folder()
             except OSError as error:
-                raise ToolError(f"{error.filename}: {error.strerror}: no job can be kept there.") from error
+                raise ToolError(f"{error.filename}: {error.strerror}: jobs can't be stored there.") from error
             asyncio.get_running_loop().call_later(self.first_seconds, moving.ask)
         self._moving.append(moving)
         return moving
@@ -176,7 +176,7 @@ class Jobs:
         return found[0]
 
     def listed(self) -> "ToolOutput":
-        """See `tools.processes.moving.Jobs`."""
+        """See `tools.processes.moving.JobControl`."""
         from prunecli.tools.tool import text_output
 
         jobs = self.of_session()
@@ -184,7 +184,7 @@ class Jobs:
         return text_output("\n".join(job.line() for job in jobs) or "No jobs", {"jobs_told": told})
 
     async def look(self, number: int, lines: str | None, context: "ToolContext") -> "ToolOutput":
-        """See `tools.processes.moving.Jobs`."""
+        """See `tools.processes.moving.JobControl`."""
         job = self._own(number)
         over = job.over  # read before the output, so that the output is complete if the job has ended
         output = await asyncio.to_thread(job.read, lines, context.limits.max_output_bytes)
@@ -199,7 +199,7 @@ class Jobs:
         return job
 
     async def wait(self, number: int, seconds: float, context: "ToolContext") -> None:
-        """See `tools.processes.moving.Jobs`."""
+        """See `tools.processes.moving.JobControl`."""
         job, until = self._own(number), time.monotonic() + seconds
         while not job.over and (left := until - time.monotonic()) > 0:
             context.progress(job.last_lines())
@@ -208,14 +208,14 @@ class Jobs:
             job.look()
 
     async def stop(self, number: int) -> None:
-        """See `tools.processes.moving.Jobs`."""
+        """See `tools.processes.moving.JobControl`."""
         await self.end(self._own(number))
 
     async def end(self, job: "Job") -> None:
         """End a job and wait for it. Raises ToolError if it cannot be ended."""
         await job.stop(END_SECONDS)
         if not job.over:
-            raise ToolError(f"Job {job.number} could not be ended.")
+            raise ToolError(f"Job {job.number} could not be stopped.")
 
     # The end -------------------------------------------------------------------------------------------------
 

@@ -115,7 +115,7 @@ class McpDefinitions:
 
 
 def _is_empty_folder(path: Path) -> bool:
-    """Whether it may be what a killed sandbox mounted over and left behind."""
+    """Return whether this is an empty folder, such as those that the sandbox mounts and a killed command leaves."""
     try:
         return not os.listdir(path)
     except OSError:

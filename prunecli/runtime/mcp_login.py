@@ -93,7 +93,7 @@ class LoginAttempt:
 
 
 def open_page(address: str, env: Mapping[str, str], cwd: Path, platform: str = sys.platform) -> bool:
-    """Open an address in the user's browser; return whether there is an opener. Call it in a thread.
+    """Open an address in the user's browser; return False if there is no program to do so. Call it in a thread.
 
     Never starts a browser that draws on the terminal.
     """

@@ -308,7 +308,7 @@ class RemoteServers:
 
     async def _answer(self, asker: "Elicit", asked: "Elicitation") -> "Reply":
         message = f"The MCP server {asked.server} asks: {asked.message}"
-        self._waits("elicitation_dialog", message, "Question of an MCP server")
+        self._waits("elicitation_dialog", message, "Question from an MCP server")
         return await asker(asked)
 
     def _tell_declined(self, server: str) -> None:

@@ -37,7 +37,7 @@ MOST_CHARS = 2_000
 _MOST_BYTES = 4_000_000
 _AT_ONCE = threading.Event()
 _AT_ONCE.set()
-"""Set so that file locks are not waited for: the user is at the keyboard, so a busy file is an error."""
+"""Set from the start, so that a locked file is an error at once: the user is waiting at the keyboard."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,10 +182,10 @@ def _is_ours(message: UserMessage) -> bool:
 
 
 def bullet(text: str) -> str:
-    """Return the line to add for a text. Raises UsageError if it is blank, too long or has several lines."""
+    """Return the line to add for the text. Raises UsageError if it is blank, too long or has several lines."""
     line = text.strip()
     if not line:
-        raise UsageError("nothing to remember", "type # followed by a text")
+        raise UsageError("nothing to remember", "type # followed by text")
     if len(line.splitlines()) > 1 or one_line(line) != line:
         raise UsageError("a line to remember can't have line breaks or control characters", "/memory edit")
     if len(line) > MOST_CHARS:

@@ -120,7 +120,7 @@ def with_prices(info: ModelInfo, recorded: Mapping[str, Prices]) -> ModelInfo:
 def asked(provider: Provider, seconds: float) -> Rows:
     """Request the models of an endpoint with `Provider.models`, and close the provider.
 
-    Blocks, so call it in a thread. Raises ProviderError, and TimeoutError after that many seconds.
+    Blocks, so call it in a thread. Raises ProviderError, and TimeoutError after `seconds`.
     """
 
     async def ask() -> Rows:

@@ -42,7 +42,7 @@ async def edit_file(path: Path, env: Mapping[str, str], cwd: Path) -> None:
 
 
 async def edit_text(text: str, env: Mapping[str, str], cwd: Path) -> str:
-    """Let the user edit a text and return the result. Raises PrunecliError, OSError."""
+    """Let the user edit text and return the result. Raises PrunecliError, OSError."""
     path = await asyncio.to_thread(_written, text)
     try:
         await edit_file(path, env, cwd)

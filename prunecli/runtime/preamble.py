@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date
 
 from prunecli.agent.instructions import Instructions
-from prunecli.agent.system_prompt import Surroundings, system_prompt
+from prunecli.agent.system_prompt import PromptFacts, system_prompt
 from prunecli.context.state import Context
 from prunecli.model.codec import well_formed
 from prunecli.model.events import SettingChanged
@@ -49,7 +49,7 @@ def preamble(
     meaning as in `system_prompt`.
     """
     definitions = [definition(tool) for tool in tools]
-    place = Surroundings(
+    place = PromptFacts(
         setup.cwd,
         setup.platform,
         date.fromtimestamp(begun / 1000).isoformat(),

@@ -82,8 +82,8 @@ def keeper_of(
     rules: ProjectRules,
     warn: Callable[[str], None],
 ) -> SessionGatekeeper:
-    """Return the gatekeeper of a runtime with these parts. `rules` are those stored for directories; `warn` tells the
-    user."""
+    """Return the gatekeeper of a runtime with these parts. `rules` are those stored for directories; `warn` shows a
+    warning."""
 
     def keep(rule: str) -> None:
         try:

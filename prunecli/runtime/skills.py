@@ -56,7 +56,7 @@ class Skills:
         return listing(list(self.by_name.values()), self.count)
 
     def count(self, text: str) -> int:
-        """Return the tokens of a text."""
+        """Return the tokens of the text."""
         return self._session().context.counts.counter.count(text)
 
     def due(self) -> Sequence[UserMessage]:

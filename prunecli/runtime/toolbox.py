@@ -1,4 +1,4 @@
-"""The model's tools by enabled name (`prun` and `mcp` stand for two each), the context they run in, and the summaries
+"""The model's tools by enabled name (`prun` and `mcp` are two tools each), the context they run in, and the summaries
 of their calls."""
 
 from collections.abc import Callable, Iterable, Mapping
@@ -18,7 +18,7 @@ from prunecli.session.session import Session
 from prunecli.tools.bash import Bash, ConfinedBash, ConfinedMovableBash, MovableBash
 from prunecli.tools.files.workspace import seen_from
 from prunecli.tools.processes.confinement import Confine
-from prunecli.tools.processes.moving import Jobs
+from prunecli.tools.processes.moving import JobControl
 from prunecli.tools.registry import PAIRS, load
 from prunecli.tools.tool import FilesSeen, Pages, Servers, Tool, ToolContext, ToolLimits, parse, touches_of
 
@@ -105,7 +105,7 @@ def tool_context(
     reads: bool,
     confine: Confine,
     servers: Servers | None = None,
-    jobs: Jobs | None = None,
+    jobs: JobControl | None = None,
     ask: "AskUser | None" = None,
 ) -> ToolContext:
     """Return the context of the next tool call. `approved`: the user approved this call; `reads`: it only reads.

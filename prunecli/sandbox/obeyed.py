@@ -54,7 +54,7 @@ def in_words(paths: Iterable[str], workspace: str) -> str:
     more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
     return (
         f"the sandbox renamed {', '.join(names[:_MOST_NAMED])}{more} to *{END}, because such files control"
-        " other programs; to make them, use the write tool, which asks the user"
+        " other programs; to create them, use the write tool, which asks the user"
     )
 
 

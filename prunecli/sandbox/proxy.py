@@ -18,6 +18,7 @@ from typing import TypeAlias
 
 from prunecli.hosts import is_allowed, is_public, normal
 from prunecli.tools.processes.command import INTERPRETER
+from prunecli.tools.web.access import Resolve, resolved
 
 LISTEN = """
 import _socket, posix, sys
@@ -52,8 +53,6 @@ _FORBIDDEN = (
     b"HTTP/1.1 403 Forbidden\r\nContent-Type: text/plain\r\nConnection: close\r\nContent-Length: %d\r\n\r\n"
 )
 
-Resolve: TypeAlias = Callable[[str, int], Awaitable[Sequence[str]]]
-"""(host, port) -> its addresses."""
 Connect: TypeAlias = Callable[[str, int], Awaitable[tuple[asyncio.StreamReader, asyncio.StreamWriter]]]
 """(address, port) -> a connection."""
 
@@ -61,11 +60,6 @@ Connect: TypeAlias = Callable[[str, int], Awaitable[tuple[asyncio.StreamReader, 
 def start_words(control: int, argv: Sequence[str], *, keep_locale: bool) -> list[str]:
     """Return the command preceded by the start program, which hands the socket to the descriptor `control`."""
     return [INTERPRETER, "-I", "-S", "-c", LISTEN, str(control), str(int(keep_locale)), *argv]
-
-
-async def _resolve(host: str, port: int) -> Sequence[str]:
-    found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    return list(dict.fromkeys(str(address[0]) for *_, address in found))
 
 
 class _Refused(Exception):
@@ -77,7 +71,7 @@ class Proxy:
     """A proxy that connects to the listed hosts. `refused` are requested hosts that are not listed."""
 
     patterns: tuple[str, ...]
-    resolve: Resolve = _resolve
+    resolve: Resolve = resolved
     connect: Connect = asyncio.open_connection
     refused: list[str] = field(default_factory=list)
 

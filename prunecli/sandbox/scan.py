@@ -38,7 +38,7 @@ class _Folder:
     secrets: tuple[str, ...]
     obeyed: tuple[str, ...]
     plain: frozenset[str]
-    """Names that are neither, stored after the first change of the folder, so that they are not judged again."""
+    """Names of ordinary files, stored after the first change of the folder, so that they are not judged again."""
 
 
 class SecretScan:

@@ -26,7 +26,7 @@ _NO_ANSWER = ("cut", "stopped")
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class AuditRow:
     """One request. Counts are tokens, None if not reported; `cost` is in USD, None if no price is known.
 
     `pruned`: tokens that prunes withheld; `cleared`: those that the endpoint cleared from its copy. `error` is
@@ -56,7 +56,7 @@ class Row:
 class Audit:
     """The requests of a session, with summary figures."""
 
-    rows: tuple[Row, ...]
+    rows: tuple[AuditRow, ...]
 
     @property
     def errors(self) -> list[float]:
@@ -140,14 +140,14 @@ class _Sent:
 
 def audit(records: Sequence[Record], context: Context, price: Price, ttl_ms: int = 300_000) -> Audit:
     """Fold the records into an empty context and compare each request with its report."""
-    rows: list[Row] = []
+    rows: list[AuditRow] = []
     caches, earlier = _Caches(ttl_ms), EarlierRequests(records)
     waiting: _Sent | None = None
     for record in records:
         event = record.event
         if isinstance(event, RequestSent):
             if waiting:
-                rows.append(Row(**waiting.row))
+                rows.append(AuditRow(**waiting.row))
             waiting = _sent(record, event, context, caches)
             waiting.row["proved"] = waiting.row["proved"] or earlier.proves(event)
         elif isinstance(event, AssistantMessage) and event.usage.prompt_tokens:
@@ -171,7 +171,7 @@ def audit(records: Sequence[Record], context: Context, price: Price, ttl_ms: int
         context.apply(record)
         earlier.apply(record)
     if waiting:
-        rows.append(Row(**waiting.row))
+        rows.append(AuditRow(**waiting.row))
     return Audit(tuple(rows))
 
 
@@ -197,13 +197,13 @@ def _answered(
     event: AssistantMessage | AttemptBilled,
     price: Price,
     caches: _Caches,
-) -> Row:
+) -> AuditRow:
     """Return the row of a request that was answered or stopped."""
     reported = event.usage.prompt_tokens
     _cached(sent, reported, record.timestamp, caches)
     error = (sent.row["estimated"] - reported) / reported
     cleared = _cleared(event)
-    return Row(
+    return AuditRow(
         **sent.row, error=error, cleared=cleared, **_usage(event.usage, price(event.model, event.usage))
     )
 
@@ -220,10 +220,10 @@ def _alone(
     event: AssistantMessage | AttemptBilled | CompactionApplied,
     kind: str,
     price: Price,
-) -> Row:
+) -> AuditRow:
     """Return the row of a billed attempt whose request is not in the log, or was answered by a later attempt."""
     usage = _usage(event.usage, price(event.model, event.usage))
-    return Row(record.seq, record.timestamp, event.model, kind, cleared=_cleared(event), **usage)
+    return AuditRow(record.seq, record.timestamp, event.model, kind, cleared=_cleared(event), **usage)
 
 
 def _cleared(event: AssistantMessage | AttemptBilled | CompactionApplied) -> int:
@@ -247,7 +247,7 @@ def _at(sorted_values: Sequence[float], part: float) -> float | None:
     return sorted_values[max(0, -(-round(part * 1000) * len(sorted_values) // 1000) - 1)]
 
 
-def _cells(row: Row) -> tuple[str, ...]:
+def _cells(row: AuditRow) -> tuple[str, ...]:
     def tokens(value: int | None) -> str:
         return "-" if value is None else short(value)
 

@@ -127,7 +127,7 @@ class Copies:
             raise SnapshotFailed("cannot read a snapshot") from error
 
     def _write(self, data: bytes) -> str:
-        name = _name_of(data)
+        name = name_of(data)
         try:
             self._place.parent.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             for folder in (self._place.parent, self._place):
@@ -144,11 +144,12 @@ class Copies:
         try:
             data = (self._place / name).read_bytes() if name.isalnum() else b""
         except OSError as error:
-            raise SnapshotFailed("the snapshots lack a file's content") from error
-        if _name_of(data) != name:
+            raise SnapshotFailed("a file's content is missing from the snapshots") from error
+        if name_of(data) != name:
             raise SnapshotFailed("a saved file's content was altered")
         return data
 
 
-def _name_of(data: bytes) -> str:
+def name_of(data: bytes) -> str:
+    """Return git's name for a content."""
     return sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()

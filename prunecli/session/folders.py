@@ -1,6 +1,6 @@
-"""The folders of sessions: private to the user, with durable names.
+"""Creates the folders of sessions: private to the user, with durable names.
 
-A synced file is still lost if the name that leads to it was not synced.
+Syncing a file does not sync its name: until its folder is synced too, a power cut can lose the file.
 """
 
 import errno

@@ -41,7 +41,7 @@ class File:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class IndexRow:
     """The known state of a file: the position up to which it was read, the bytes before that position, and the
     digest."""
 
@@ -69,7 +69,7 @@ class Index:
         Drops rows whose path starts with `within` and is not among the files.
         """
         database = self._open()
-        fresh: list[Row] = []
+        fresh: list[IndexRow] = []
         gone: Iterable[str] = ()
         try:
             known = self._rows(database, within)
@@ -117,25 +117,25 @@ class Index:
         with suppress(OSError):
             self._path.unlink()
 
-    def _rows(self, database: "sqlite3.Connection | None", within: str) -> dict[str, Row]:
+    def _rows(self, database: "sqlite3.Connection | None", within: str) -> dict[str, IndexRow]:
         if database is None:
             return {}
         import sqlite3
 
-        found: dict[str, Row] = {}
+        found: dict[str, IndexRow] = {}
         try:
             rows = database.execute(_ROWS, (os.fsencode(within), os.fsencode(within) + b"\xff"))
             for path, inode, size, time, so_far, mark, text in rows:
                 with suppress(ValueError, TypeError):
                     file = File(os.fsdecode(path), inode, size, time)
-                    found[file.path] = Row(file, so_far, mark, Digest.from_text(text))
+                    found[file.path] = IndexRow(file, so_far, mark, Digest.from_text(text))
         except sqlite3.OperationalError:
             pass
         except sqlite3.DatabaseError:
             self._discard()
         return found
 
-    def _keep(self, database: "sqlite3.Connection", fresh: list[Row], gone: Iterable[str]) -> None:
+    def _keep(self, database: "sqlite3.Connection", fresh: list[IndexRow], gone: Iterable[str]) -> None:
         if not (fresh or gone):
             return
         import sqlite3
@@ -150,7 +150,7 @@ class Index:
             database.execute("commit")
 
 
-def read(file: File, known: Row | None = None) -> Row | None:
+def read(file: File, known: IndexRow | None = None) -> IndexRow | None:
     """Read a file, or only what was added since `known`. None if it cannot be read."""
     try:
         with open_regular(file.path) as stream:
@@ -165,18 +165,18 @@ def read(file: File, known: Row | None = None) -> Row | None:
                 if not line.endswith(b"\n") and whole_record(line) is None:
                     break  # still being written
                 if place == 0 and not begins_record(line):
-                    return Row(file, 0, b"", Digest())  # not a session file
+                    return IndexRow(file, 0, b"", Digest())  # not a session file
                 digest.take(line)
                 if not line.endswith(b"\n"):
                     # The next addition may belong to this line, so read the whole file then.
-                    return Row(file, 0, b"", digest)
+                    return IndexRow(file, 0, b"", digest)
                 place += len(line)
                 mark = (mark + line)[-MARK_BYTES:]
     except OSError:
         return None
-    return Row(file, place, mark, digest)
+    return IndexRow(file, place, mark, digest)
 
 
-def _has_grown(file: File, known: Row) -> bool:
+def _has_grown(file: File, known: IndexRow) -> bool:
     """Return whether a file may have grown since it was read; the caller compares the last bytes."""
     return bool(known.read and file.inode == known.file.inode and file.size > known.file.size)

@@ -69,7 +69,7 @@ class OwnGit:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.stopped = threading.Event()
-        """Set to end current work and refuse further work."""
+        """Set to stop current work and refuse more."""
         self._place = place
         self._workspace = workspace
         self._clock = clock

@@ -10,7 +10,6 @@ import stat
 import threading
 from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
-from hashlib import sha1
 from pathlib import Path, PurePosixPath
 from typing import TypeAlias
 
@@ -18,7 +17,7 @@ from prunecli.errors import ToolError
 from prunecli.figures import counted
 from prunecli.model.codec import well_formed
 from prunecli.model.events import FilesSaved, Record
-from prunecli.session.copies import Copies
+from prunecli.session.copies import Copies, name_of
 from prunecli.session.snapshots import FileChange, Saved, Snapshots, Version
 from prunecli.session.timeline import saved_after, spans, trees_after
 from prunecli.tools.files.atomic_write import create_file, locked, replace_content
@@ -114,7 +113,7 @@ def outlooks(snapshots: Kept, records: Sequence[Record], seqs: Sequence[int], no
     asked = list(dict.fromkeys(pairs))
     found = dict(zip(asked, snapshots.changes(asked), strict=True))
     foreign = {change.path for change in found[last, now.tree]} if last else set[str]()
-    touched = [frozenset[str]()]  # indexed by the number of latest work spans to include
+    touched = [frozenset[str]()]  # index n: the paths changed in the last n work spans
     for pair in reversed(works):
         touched.append(touched[-1].union(change.path for change in found[pair]))
     return [
@@ -271,7 +270,7 @@ def _put_file(place: Place, change: FileChange, data: bytes, stop: threading.Eve
         create_file(place, data, stop)
     else:
         with locked(place, stop) as current:
-            if change.old is None or _name_of(current.data) != change.old.blob:
+            if change.old is None or name_of(current.data) != change.old.blob:
                 raise ToolError("the file changed meanwhile")
             if current.data != data:
                 replace_content(place, current, data, stop)
@@ -314,7 +313,7 @@ def _is(place: Place, expected: Version | None) -> bool:
     link = stat.S_ISLNK(state.st_mode)
     if link != (expected.mode == _LINK) or not (link or stat.S_ISREG(state.st_mode)):
         return False
-    return _name_of(_content(place, link=link)) == expected.blob
+    return name_of(_content(place, link=link)) == expected.blob
 
 
 def _content(place: Place, *, link: bool) -> bytes:
@@ -325,8 +324,3 @@ def _content(place: Place, *, link: bool) -> bytes:
     )
     with open(descriptor, "rb") as file:
         return file.read()
-
-
-def _name_of(data: bytes) -> str:
-    """Return git's name for a content."""
-    return sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()

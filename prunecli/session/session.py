@@ -31,7 +31,7 @@ from prunecli.session.store import UNFINISHED, Store, free_path, new_id, random_
 from prunecli.session.writer import LogLost, LogWriter
 
 Reader: TypeAlias = Callable[[SessionEvent], None]
-"""Called with each record once it is in the file, and with each transient signal."""
+"""A function that is called with each record once it is in the file, and with each transient signal."""
 
 STEP_BYTES = 65_536
 """Bytes to read in one loading step, which takes two or three milliseconds."""

@@ -163,7 +163,7 @@ class Snapshots:
                     yield out[:size]
                     out = out[size + 1 :]
                 else:
-                    raise SnapshotFailed("the snapshots lack a file's content")
+                    raise SnapshotFailed("a file's content is missing from the snapshots")
 
     def ignored(self, paths: Sequence[str]) -> set[str]:
         """Return the paths that the current ignore rules exclude."""

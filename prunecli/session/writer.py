@@ -41,7 +41,7 @@ class LogWriter:
     """The single writer of a session file; holds an advisory lock until closed.
 
     Tests may replace `sync` (os.fdatasync), `sync_names` (the same for a folder) and `write` (os.write). `commit` may
-    run in another thread than the rest. After a failed sync, the system may have dropped the data and still report
+    run in a thread of its own. After a failed sync, the system may have dropped the data and still report
     success for the next sync. So commits fail until `mend` has rewritten, in place, everything appended since the
     last good sync.
     """

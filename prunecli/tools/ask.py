@@ -108,7 +108,7 @@ def _labels(given: AskInput) -> list[str]:
     if not LEAST <= len(labels) <= MOST:
         raise ToolError(f"options: give {LEAST} to {MOST}, not {len(labels)}.")
     if not all(labels) or len(set(labels)) < len(labels):
-        raise ToolError("options: each needs a label of its own.")
+        raise ToolError("options: each needs a different label.")
     size = len(given.question) + sum(len(one.label) + len(one.description) for one in given.options)
     if size > MOST_CHARS:
         raise ToolError(f"The question and its options have {size:,} characters; at most {MOST_CHARS:,}.")

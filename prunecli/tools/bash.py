@@ -15,7 +15,7 @@ from prunecli.model.messages import Json
 from prunecli.model.touches import Touches
 from prunecli.tools.processes.command import Ended, Moved, run, run_movable
 from prunecli.tools.processes.confinement import bare
-from prunecli.tools.processes.environment import program_in
+from prunecli.tools.processes.environment import shell_in
 from prunecli.tools.processes.moving import Moving
 from prunecli.tools.processes.output import HeadAndTail
 from prunecli.tools.tool import TRUNCATION_MARKER, ToolContext, ToolOutput, in_one_line, text_output
@@ -112,7 +112,7 @@ class Bash:
             kept.ask()
             return True
 
-        shell = _shell(context.env)
+        shell = shell_in(context.env)
         try:
             limit = MAX_TIMEOUT if background and given.timeout is None else timeout
             over = await _run(given, shell, context, output, take, limit, moving)
@@ -181,10 +181,6 @@ def _order(moving: Moving, output: HeadAndTail, seconds: float) -> bytes:
         return moving.output.order(output.newest, output.total, output.lines, seconds)
     except OSError as error:
         raise ToolError(f"The output cannot be kept in {error.filename}: {error.strerror}.") from error
-
-
-def _shell(env: Mapping[str, str]) -> str:
-    return "/bin/bash" if os.access("/bin/bash", os.X_OK) else program_in(env, "bash") or "/bin/sh"
 
 
 class _Paced:

@@ -1,4 +1,4 @@
-"""edit: replace a text in a file; every other byte stays."""
+"""edit: replace text in a file; every other byte stays."""
 
 import os
 import threading

@@ -21,7 +21,7 @@ ALIASES = {
 """phi-core's names, which `[tools] enabled` also accepts."""
 
 PAIRS = {"prun": ("prun", "prun_with_memo"), "mcp": ("mcp_search", "mcp_call")}
-"""Names in `[tools] enabled` that stand for two tools."""
+"""Names in `[tools] enabled` that enable two tools."""
 
 _NOT_TOOLS = ("registry", "tool")
 

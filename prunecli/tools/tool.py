@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
     from prunecli.tools.ask import AskUser
-    from prunecli.tools.processes.moving import Jobs
+    from prunecli.tools.processes.moving import JobControl
     from prunecli.tools.web.access import Web
 
 TRUNCATION_MARKER = "\n[OUTPUT TRUNCATED]"
@@ -178,7 +178,7 @@ class ToolContext:
     call_id: str = ""
     run_task: RunTask | None = None
     recall_of: RecallOf | None = None
-    jobs: "Jobs | None" = None
+    jobs: "JobControl | None" = None
     added: tuple[Path, ...] = ()
     media: Media = Media()
     ask: "AskUser | None" = None
@@ -291,7 +291,7 @@ def schema(input_class: type) -> dict[str, Json]:
 
 
 def definition(tool: Tool) -> dict[str, Json]:
-    """Return the tool definition sent to the endpoint; A tool that the endpoint runs is defined by its `server`."""
+    """Return the tool definition sent to the endpoint. A tool that the endpoint runs is defined by its `server`."""
     server: Mapping[str, Json] | None = getattr(tool, "server", None)
     if server is not None:
         return dict(server)

@@ -266,7 +266,7 @@ class Runs:
         return True
 
     def tick(self) -> None:
-        """Try again to write a session that could not be written."""
+        """Retry writing the session after a failure."""
         if self._stalled and not self.busy and (self._looking is None or self._looking.is_finished):
             self._looking = self._front.run(self._look(), "mend")
 

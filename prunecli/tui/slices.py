@@ -17,7 +17,7 @@ REST_SECONDS = 0.002
 PACE_SECONDS = 0.004
 """Maximum seconds to hold the event loop: a key takes several turns of the loop to reach the screen."""
 TYPING_SECONDS = 0.25
-"""Seconds after a key in which the user counts as typing."""
+"""Seconds after a key during which the user is considered to be typing."""
 GIVE_WAY_SECONDS = 0.006
 
 

@@ -145,11 +145,11 @@ async def test_without_pages_the_address_is_shown(tmp_path: Path, picked: str, a
         assert await one.result("opens") == {"action": action}
         ((_, call, options),) = one.editor.asked
         assert PAGE in call.content[0].content.text.replace("\\", "")
-        assert [option.name for option in options] == ["Done, I have opened the page", "Decline"]
+        assert [option.name for option in options] == ["Done, the page is open", "Decline"]
 
 
 async def test_without_forms_a_text_is_declined_and_that_is_said(tmp_path: Path) -> None:
     async with talk(tmp_path, ClientCapabilities()) as one:
         assert await one.result("asks") == {"action": "decline"}
-        assert "The MCP server shop asked for text, which this editor cannot ask for" in one.editor.notices()
+        assert "The MCP server shop asked for text. This editor has no field for it" in one.editor.notices()
         assert one.editor.asked == []

@@ -90,7 +90,7 @@ async def test_forward_stands_where_it_was_left_and_fills_in_nothing(tmp_path: P
     await rewind(runtime, points_of(runtime)[1].seq, conversation=True, files=True)
     (forward,) = chosen(done(runtime, "/rewind")).choices
     assert forward.label == "↷ forward to: just talk"
-    assert forward.detail.endswith("2 prompts left by a rewind · 1 file +2 −0")
+    assert forward.detail.endswith("2 prompts undone by a rewind · 1 file +2 −0")
     (table,) = done(runtime, f"/rewind {forward.value} show")
     assert isinstance(table, Table)
     assert (table.headings[2], table.rows) == ("by it", (("made.txt", "restores it", "+2 −0", ""),))

@@ -94,7 +94,7 @@ def test_an_edit_while_the_answer_is_out_does_not_move_the_places_that_are_repor
 @pytest.mark.parametrize(
     ("reason", "words"),
     [
-        ("prefix_binding_mismatch", "the context before was edited"),
+        ("prefix_binding_mismatch", "the earlier context was edited"),
         ("model_binding_mismatch", f"{OPUS} can't read such thinking"),
         ("organization_binding_mismatch", "made for another account"),
         ("end_user_binding_mismatch", "made for another user"),
@@ -128,7 +128,7 @@ def test_after_an_undo_a_second_prune_is_told_with_the_number_that_its_preview_n
     talk.emit(again)
     talk.step()
     assert talk.told[-1].startswith(f"The endpoint dropped {foreseen} thinking blocks")
-    assert talk.told[-1].endswith(" tokens), 1 for the first time: the context before was edited")
+    assert talk.told[-1].endswith(" tokens), 1 for the first time: the earlier context was edited")
 
 
 def test_a_report_that_names_no_answer_changes_nothing() -> None:
@@ -190,7 +190,7 @@ def test_thinking_that_a_compaction_costs_is_no_cost_or_gain_of_pruning() -> Non
     before = talk.step()
     talk.emit(CompactionApplied("the gist", 1, kept, model=OPUS))
     after = talk.step()
-    assert talk.told[-1].endswith("the context before was summarized")
+    assert talk.told[-1].endswith("the earlier context was summarized")
     assert talk.context.withheld_from(before) > 0
     assert talk.context.withheld_from(after) == 0
     assert talk.context.unseen.cost_of_edits().blocks == 3

@@ -220,7 +220,7 @@ async def test_the_question_shows_server_tool_and_arguments(tmp_path: Path) -> N
         sheet = sheet_of(asked[0], lambda _: None, tmp_path)
         assert (sheet.title, sheet.text) == ("Call this MCP tool?", "fake:echo\ntext: hel␛lo")
         assert sheet.rule == "mcp(fake:echo)"
-        assert "says that it only reads, which nobody checks" in sheet.reason
+        assert "says that it only reads, which is not verified" in sheet.reason
 
 
 async def test_a_named_resource_follows_the_words_and_is_not_shown_as_typed(tmp_path: Path) -> None:

@@ -232,7 +232,7 @@ async def test_headless_a_loss_is_told_once_also_after_a_resume(tmp_path: Path, 
         told = "The endpoint dropped 3 thinking blocks"
         assert sum(told in line for line in err) == 1
         assert sum(told in line for line in out) == (form == "stream-json")
-        assert any("the context before was edited" in line for line in err)
+        assert any("the earlier context was edited" in line for line in err)
         async with session(tmp_path, endpoint, continue_last=True) as runtime:
             out, err = await print_run(runtime)
         assert not [line for line in [*out, *err] if "thinking block" in line]

@@ -451,7 +451,7 @@ async def test_output_that_cannot_be_kept_is_an_error_and_an_unused_folder_goes(
     folder.write_text("in the way")
     await runtime.submit("again")
     assert results(runtime)[0] == "hi\n"
-    assert results(runtime)[1].endswith("no job can be kept there.")
+    assert results(runtime)[1].endswith("jobs can't be stored there.")
     await runtime.close()
 
 

@@ -401,7 +401,7 @@ async def test_a_lost_copy_is_said(tmp_path: Path) -> None:
     runtime = without_git(tmp_path, NO_GIT)
     await runtime.submit("first")
     shutil.rmtree(tmp_path / "home" / ".local" / "share" / "prunecli" / "snapshots")
-    with pytest.raises(SnapshotFailed, match="lack a file"):
+    with pytest.raises(SnapshotFailed, match="missing from the snapshots"):
         await rewind(runtime, points_of(runtime)[0].seq, conversation=True, files=True)
     assert (tmp_path / "work" / "a.txt").read_text() == "1\n"
 

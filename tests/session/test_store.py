@@ -252,7 +252,7 @@ def test_only_what_was_added_is_read(store: Store, cwd: Path) -> None:
     assert row.read == path.stat().st_size
     with path.open("ab") as file:
         file.write(lines([prompt("two"), named("later")], 2))
-    known = index_module.Row(
+    known = index_module.IndexRow(
         row.file, row.read, row.mark, Digest(**{**_fields(row.digest), "first": "from the index"})
     )
     again = read(as_file(path), known)

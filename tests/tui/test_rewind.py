@@ -75,7 +75,7 @@ async def test_the_way_back_is_offered_too(tmp_path: Path) -> None:
         await s.pilot.press("ctrl+u")
         await s.type("/rewind", "enter")
         await picker(s)
-        await s.until_shown("↷ forward to: say hello", "2 prompts left by a rewind")
+        await s.until_shown("↷ forward to: say hello", "2 prompts undone by a rewind")
         await s.pilot.press("enter")
         await s.until_shown("Forward to: say hello")
         await s.pilot.press("enter")

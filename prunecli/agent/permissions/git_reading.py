@@ -29,7 +29,7 @@ _REVISION_PATH = re.compile(r":(?:[0-3]:)?[\w.][^:]*")
 """`:README.md` and `:0:README.md`, the versions in the index."""
 _HEAD = re.compile(rb"ref: refs/|[0-9a-f]{40}")
 _ID = re.compile(r"[0-9a-f]{4,40}")
-"""What may be the id of a file's content, also behind other text, as in `v1-2-g3f2a`."""
+"""A possible id of a file's content, also after other text, as in `v1-2-g3f2a`."""
 _PATCH = frozenset(
     {
         *("-p", "-u", "--patch", "-U", "--unified", "-W", "--function-context", "-c", "-m", "--text"),
@@ -141,7 +141,7 @@ class _Command:
         return found
 
     def _is_in_tree(self, path: str) -> bool:
-        """Return whether git takes the path for one of the work tree. A text that leaves it and comes back is not."""
+        """Return whether git treats the path as inside the work tree. One that leaves it and comes back is not."""
         cwd, depth = Path(real_path(self.cwd)), 0
         for part in (*cwd.relative_to(self.top or cwd).parts, *path.split("/")):
             depth += 0 if part in ("", ".") else -1 if part == ".." else 1

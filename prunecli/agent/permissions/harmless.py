@@ -139,7 +139,7 @@ def _on_files(words: Words, feed: tuple[Words, ...], around: Surroundings) -> Re
     Only a sandbox makes this harmless: a listing that was misread could name secrets, which a sandbox hides.
     """
     if not around.walled:
-        raise Doubt("it passes on a list of files, which passes only in a sandbox")
+        raise Doubt("it passes on a list of files, which needs a sandbox")
     if words[0] == "xargs":
         command, feed = command_of_xargs(words), around.feed
     else:
@@ -266,9 +266,7 @@ def _listed(name: str, form: Form, given: Given, around: Surroundings) -> Readin
 def _check_globs(name: str, given: Given) -> None:
     for option, value in given.values:
         if option in _SELECTS and value.startswith("="):
-            raise Doubt(
-                f"`{name}` may read the glob {value!r} without its first character"
-            )  # `-g=x` is `-g x`
+            raise Doubt(f"`{name}` may ignore the first character of {value!r}")  # `-g=x` is `-g x`
         if option in _SELECTS and not value.startswith("!") and chooses_secrets(value):
             raise Doubt(f"{value!r} selects files that may contain secrets")
 

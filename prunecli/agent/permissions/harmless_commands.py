@@ -21,16 +21,16 @@ MANY = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """The allowed forms of a command. `operands` tells whether all are paths, the first is a text, or none is a path.
+    """The allowed forms of a command. `operands`: all are paths, the first is a pattern or script, or none is a path.
 
     `least` and `most` limit the operands; `number` allows `-20`; one of `needs` must be given. `reads_cwd`: without a
     path, the command reads its working folder. With an option of `sweeps`, it shows contents of files below its
     operands ("" = always); with one of `no_contents`, it shows only names. With one of `no_text`, no operand is a
-    text. `names_only`: it shows names, sizes and dates, never contents. `follows`: in folders it shows the files with
-    this ending, also behind links. `all_text`: it has no options. `apart`: an
-    option with a value is a word of its own. `ordered`: a word after the first operand is never an option. `doubt`
-    returns the reason why the operands are not harmless, or "", and `scripts` that of each text: the first operand,
-    or the values of `no_text`.
+    pattern or script. `names_only`: it shows names, sizes and dates, never contents. `follows`: in folders it shows
+    the files with this ending, also behind links. `all_text`: it has no options. `apart`: an option with a value is a
+    word of its own. `ordered`: a word after the first operand is never an option. `doubt` returns the reason why the
+    operands are not harmless, or "", and `scripts` why each pattern or script is not: the first operand, or the
+    values of `no_text`.
     """
 
     flags: str = ""
@@ -77,7 +77,7 @@ def _awk(operands: Words) -> str:
 
 
 def _no_response(text: str) -> str:
-    """Reject `@FILE`, which stands for options in a file in each word and value of binutils."""
+    """Reject `@FILE`: in any word or value, binutils replace it with options from that file."""
     return f"{text!r} stands for options in a file" if text.startswith("@") else ""
 
 
@@ -313,7 +313,7 @@ QUERIES = re.compile(
     |pip3?[ ](?:check|list(?:[ ]--(?:user|local|format=\w+|not-required))*|show(?:[ ](?!-)[\w.-]+)+)""",
     re.VERBOSE | re.ASCII,
 )
-"""Whole commands that print versions, paths or installed packages, and obey no file of the workspace."""
+"""Whole commands that print versions, paths or installed packages, regardless of the workspace's files."""
 INSIDE_QUERIES = re.compile(
     r"""(?:(?:npm|pnpm|yarn)[ ](?:ls|list|why|explain|root|prefix|bin) | npm[ ](?:pkg|config)[ ]get
       | cargo[ ](?:tree|metadata) | go[ ](?:list|doc|env|mod[ ](?:graph|why)) | rustup[ ]show

@@ -113,7 +113,7 @@ def _above_ceiling(call: Call, mode: Mode, trusted: bool) -> Verdict | None:
     if not trusted:
         return Verdict(
             "deny",
-            "this directory is not trusted, so tools can only read; run `prunecli trust`, or use --trust once",
+            "this directory is not trusted, so tools can only read; use /trust, `prunecli trust` or --trust",
         )
     if mode == "plan" and not call.is_harmless and call.effect != "fetch":
         why = f": {call.doubt}" if call.doubt else ""

@@ -47,7 +47,7 @@ def listed(pipeline: Sequence[Words], around: Surroundings) -> Sweep:
         if any(isinstance(word, Glob | Open) or " " in word for word in words) or not _FILTER.fullmatch(
             " ".join(words)
         ):
-            raise Doubt(f"`{words[0]}` may print other text than file names")
+            raise Doubt(f"`{words[0]}` may print text other than file names")
     paths = [path for path in _printed(producer, around) if os.path.basename(path)]
     for path in paths:
         if not _NAME.fullmatch(path):
@@ -97,7 +97,7 @@ def _printed(words: Words, around: Surroundings) -> Iterator[str]:
         given = read_options(FORMS[words[0]], words[1:])
         if given.options <= _SEARCHES[words[0]] and given.options & _LISTS:
             return _searched(words[0], given, around)
-    raise Doubt(f"`{words[0]}` may print other text than file names")
+    raise Doubt(f"`{words[0]}` may print text other than file names")
 
 
 def _found(words: Words, around: Surroundings) -> Iterator[str]:
@@ -106,7 +106,7 @@ def _found(words: Words, around: Surroundings) -> Iterator[str]:
     )
     tests = words[at:]
     if not _OTHER_OUTPUT.isdisjoint(tests):
-        raise Doubt("`find` may print other text than file names")
+        raise Doubt("`find` may print text other than file names")
     names, left_out = [re.compile("")], []
     for before, test, value in zip(("", *tests), tests, tests[1:], strict=False):
         if before in _NOT and test == "-path" and (pruned := _PRUNED.fullmatch(value)):

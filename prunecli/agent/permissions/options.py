@@ -40,7 +40,8 @@ def _long_options(listed: str) -> dict[str, str]:
 def read_options(form: Form, words: Words) -> Given:
     """Read the words after a command's name. Raises Doubt at the first unknown option.
 
-    A `Glob` is one of its matches. Which one comes first depends on the locale, so none may be a text or a value.
+    A `Glob` is one of its matches. Which one comes first depends on the locale, so none may be a
+    pattern, a script or a value.
     """
     reader = _Reader(form, words)
     while reader.at < len(words):
@@ -107,7 +108,7 @@ class _Reader:
 
     def _cluster(self, word: str) -> None:
         if self.form.apart and len(word) > 2 and not set(self.form.values).isdisjoint(word):
-            raise Doubt(f"{self.words[0]!r} may read the option {word} in another way")
+            raise Doubt(f"{self.words[0]!r} may interpret the option {word} differently")
         for index, letter in enumerate(word[1:], 1):
             name, rest = "-" + letter, word[index + 1 :]
             if letter in self.form.values:

@@ -294,7 +294,7 @@ def _without_options(words: Words, named: Words) -> Words:
 
 
 def _subcommand(words: Words) -> int:
-    """Return the place of git's subcommand, behind options and their values; 0 for other programs."""
+    """Return the index of git's subcommand, after options and their values; 0 for other programs."""
     at = 1
     while at < len(words) and words[at].startswith("-"):
         at += 2 if words[at] in _GIT_VALUES else 1

@@ -105,7 +105,7 @@ def tested(words: Words) -> tuple[str, ...]:
     """Return the paths that `test`, `[` or `[[` looks at. Raises Doubt unless it is a single plain test."""
     operands = list(words[1:])
     if words[0] != "test" and (not operands or operands.pop() != {"[": "]", "[[": "]]"}[words[0]]):
-        raise Doubt(f"`{words[0]}` has no end")
+        raise Doubt(f"`{words[0]}` is not closed")
     while operands[:1] == ["!"]:
         operands = operands[1:]
     match operands:

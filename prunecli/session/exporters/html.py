@@ -188,5 +188,5 @@ def _folded(head: str, inner: str, *, is_open: bool) -> Iterator[str]:
 
 
 def _line(text: str) -> str:
-    """Format a text as one line of HTML."""
+    """Format text as one line of HTML."""
     return escape(one_line(text.replace("\t", " ")))

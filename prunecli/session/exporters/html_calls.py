@@ -72,7 +72,7 @@ def printed(text: str, held: tuple[int, int] = (0, 0)) -> str:
 
 
 def _change(call: ToolUse, result: Entry | None) -> str:
-    """Return the diff of an edit: the recorded one, else one of its texts; "" for other calls."""
+    """Return the diff of an edit: the recorded one, else one made from its arguments; "" for other calls."""
     made = result.event.details.get("diff") if result and isinstance(result.event, ToolResult) else None
     if isinstance(made, str) and made:
         return made

@@ -15,11 +15,11 @@ from prunecli.lexing import is_lexable, lexer
 from prunecli.sanitize import source
 
 MOST_CHARS = 100_000
-"""Maximum characters to show of a text; a longer one loses its middle, with a note."""
+"""Maximum characters to show of the text; a longer one loses its middle, with a note."""
 _MOST_COLORED = 30_000
 _MOST_ON_PAGE = 1_500_000
 _LEX_SECONDS = 0.5
-"""Time limit for highlighting a text. Some lexers take quadratic time on hostile text, which then stays plain."""
+"""Time limit for highlighting the text. Some lexers take quadratic time on hostile text, which then stays plain."""
 
 _CLASSES = (
     ("Comment", "c"),
@@ -75,7 +75,7 @@ def diff(text: str) -> str:
 
 
 def is_diff(text: str) -> bool:
-    """Return whether a text is a unified diff, starting with a hunk or a file header."""
+    """Return whether the text is a unified diff, starting with a hunk or a file header."""
     return text.startswith(("@@ -", "--- ", "diff --git ")) and _HUNK.search(text[:MOST_CHARS]) is not None
 
 

@@ -43,7 +43,7 @@ def prose(text: str, colors: Colors) -> str:
 
 
 def _tokens(text: str) -> list["Token"]:
-    """Return the tokens of a text. A block that would take long to parse becomes plain text."""
+    """Return the tokens of the text. A block that would take long to parse becomes plain text."""
     markdown = parser()
     environment: dict[str, object] = {}
     tokens: list[Token] = []
@@ -117,5 +117,5 @@ def _target(address: str) -> str:
 
 
 def _words(text: str) -> str:
-    """Escape a text and make invisible characters visible."""
+    """Escape text and make invisible characters visible."""
     return escape(visible(text))

@@ -127,7 +127,7 @@ def _texts(report: Reported) -> list[str]:
 
 
 def _heading(text: str) -> str:
-    """Format a text as one line without markup."""
+    """Format text as one line without markup."""
     return re.sub(r"([\\`*_\[\]<>#|~])", r"\\\1", one_line(text.replace("\t", " ").strip()))
 
 

@@ -160,7 +160,7 @@ _NAME = (
     r"|secret[_-]?key|subscription[_-]?key|app[_-]?key|credentials?|_auth|\bauth|connection[_-]?string|webhook[_-]?url"
     r"|signature|\bsig)(?:[_-]?(?:id|value|key|base64|hash|prod|production|live|test|dev|staging|v?\d+))?"
 )
-"""A name that says that its value is a secret."""
+"""Names whose values are secrets."""
 _NO_VALUE = (
     r"(?!(?:string|number|boolean|integer|object|undefined|required|optional|disabled|enabled|null|none|true|false"
     r"|unknown|changeme|example|default|process|os\.|env\.|self\.|config\.|settings\.|this\.|args\.)|\[redacted|\*{3})"

@@ -30,7 +30,7 @@ def answered(value: Json, transcript: Transcript) -> tuple[Block, ...]:
 def blocks(value: Json) -> list[dict[str, Json]]:
     """Return the blocks of a content list. Raises ValueError for anything else."""
     if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
-        raise ValueError("content is neither a text nor a list of blocks")
+        raise ValueError("content is neither a string nor a list of blocks")
     return value
 
 

@@ -263,7 +263,7 @@ def _arguments(given: Json) -> Json:
 
 
 def _ended_badly(ended: Mapping[str, Json]) -> bool:
-    """Return whether an event says that a command, change of files or call of a server failed."""
+    """Return whether an event reports a failed command, file change or server call."""
     return (
         ended.get("status") in ("failed", "declined")
         or ended.get("success") is False

@@ -17,7 +17,7 @@ from prunecli.model.events import AssistantMessage, Record, ToolResult, UserMess
 from prunecli.session.importers.agents import title_of
 from prunecli.session.importers.finding import listed
 from prunecli.session.importers.source import Source, read_source
-from prunecli.session.importers.store_import import Saved, save
+from prunecli.session.importers.store_import import SavedSession, save
 from prunecli.session.store import Listed, Store
 
 LAST = "last"
@@ -85,7 +85,7 @@ def check_some(agent: str, environ: Mapping[str, str], cwd: Path) -> None:
 
 
 def _none_found(agent: str, cwd: Path, given: str, problems: Sequence[str]) -> SessionNotFound:
-    """Return an error that no session was found, naming the first files that could not be read."""
+    """Return the error for no session found, naming the first files that could not be read."""
     where = f"with id or name {given!r}" if given else f"in {cwd}"
     hint = f"`prunecli sessions import {agent}` lists those of this directory" if given else ""
     unread = [f"cannot read {problem}" for problem in problems[:3]]
@@ -128,7 +128,7 @@ def _counted(number: int, what: str) -> str:
     return f"{number} {what.replace(' and ', ' or ').replace('s ', ' ').removesuffix('s') if number == 1 else what}"
 
 
-def _note(agent: str, source: Source, saved: Saved) -> str:
+def _note(agent: str, source: Source, saved: SavedSession) -> str:
     """Return one line on the session: its origin, its contents and what was left out."""
     if not saved.made:
         return f"Opened the earlier import of this session; it has not changed in {agent} since"

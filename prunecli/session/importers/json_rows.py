@@ -54,7 +54,7 @@ def _unpacked(path: Path, data: bytes, limit: int) -> bytes:
             pieces.append(member.decompress(data, room))
             room -= len(pieces[-1])
             if not member.eof and room > 0:
-                raise SessionCorrupt(path, 0, "damaged gzip file: it ends too early")
+                raise SessionCorrupt(path, 0, "damaged gzip file: truncated")
             data = member.unused_data
     except zlib.error as error:
         raise SessionCorrupt(path, 0, f"damaged gzip file: {error}") from error

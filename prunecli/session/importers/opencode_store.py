@@ -60,7 +60,7 @@ def digests_in_store(store: Path, is_here: Callable[[str], bool]) -> list[Listed
             rows = [row for row in database.execute(query).fetchall() if is_here(str(row[2]))]
             found = [(row, _digest(database, row)) for row in rows]
     except (sqlite3.Error, ValueError, TypeError) as error:
-        raise OSError(f"not OpenCode's database: {error}") from error
+        raise OSError(f"not an OpenCode database: {error}") from error
     return [
         Listed(digest.id, store / digest.id, int(row[4]), 0, digest)
         for row, digest in found
@@ -102,7 +102,7 @@ def export_of(path: Path) -> Json:
                 "SELECT message_id, id, data FROM part WHERE session_id = ? ORDER BY id", (name,)
             ).fetchall()
     except sqlite3.Error as error:
-        raise SessionCorrupt(path, 0, f"not OpenCode's database: {error}") from error
+        raise SessionCorrupt(path, 0, f"not an OpenCode database: {error}") from error
     parts_of: dict[str, list[Json]] = {}
     for message, own, data in parts:
         parts_of.setdefault(message, []).append({"id": own, **_object(data)})

@@ -28,7 +28,7 @@ _BATCH = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class Saved:
+class SavedSession:
     """A saved session.
 
     `made` is False if it existed before. `outgrown` is the earlier import of a session that has changed since, or "".
@@ -48,7 +48,7 @@ def save(
     branches: bool = False,
     again: bytes = b"",
     moved: bool = False,
-) -> tuple[Saved, ...]:
+) -> tuple[SavedSession, ...]:
     """Save the main line and, on request, each other branch as a fork of it.
 
     A session belongs to its original directory, or to `here` if it is `moved` or that directory does not exist on
@@ -72,7 +72,7 @@ def _save(
     cwd: Path,
     again: bytes,
     parent: dict[str, Json] | None,
-) -> Saved:
+) -> SavedSession:
     origin, outgrown = source.imported.origin, ""
     began = origin.started or (records[0].timestamp if records else 0)
     content = _content_of(records)
@@ -82,7 +82,7 @@ def _save(
         outgrown, session_id = found.stem, new_id(began, bytes.fromhex(content[:6]))
         found = _file_of(store, session_id)
     if found is not None:
-        return Saved(session_id, found, made=False)
+        return SavedSession(session_id, found, made=False)
     path = store.new_path(cwd, session_id)
     started = SessionStarted(session_id, str(cwd), origin.model, parent=parent)
     own = records[0].event if source.native and records else None
@@ -93,7 +93,7 @@ def _save(
         name = store.free_name(origin.name) if parent or again or outgrown else origin.name
         settings.append(SettingChanged("session.name", name))
     _write(path, list(_with_head(started, records, settings)))
-    return Saved(session_id, path, outgrown=outgrown)
+    return SavedSession(session_id, path, outgrown=outgrown)
 
 
 def _file_of(store: Store, session_id: str) -> Path | None:

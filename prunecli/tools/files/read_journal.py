@@ -113,7 +113,7 @@ def _contents(journal: bytes) -> tuple[bytes, bytes] | None:
 
 
 def _is_mixture(current: bytes, old: bytes, new: bytes) -> bool:
-    """Return whether a content is a beginning of `new` followed by the rest of `old`."""
+    """Return whether the content is a partial overwrite: a beginning of `new` followed by the rest of `old`."""
     if current in (old, new):
         return False
     low, high = 0, min(len(current), len(new))

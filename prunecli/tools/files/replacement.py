@@ -1,4 +1,4 @@
-"""Replaces a text in a file's bytes; all other bytes stay unchanged."""
+"""Replaces text in a file's bytes; all other bytes stay unchanged."""
 
 from dataclasses import dataclass
 

@@ -59,6 +59,11 @@ def program_in(env: Mapping[str, str], name: str) -> str | None:
     return None
 
 
+def shell_in(env: Mapping[str, str]) -> str:
+    """Return the absolute path of bash; /bin/sh if there is none."""
+    return "/bin/bash" if os.access("/bin/bash", os.X_OK) else program_in(env, "bash") or "/bin/sh"
+
+
 def _is_ours(name: str) -> bool:
     name = name.upper()
     return name.startswith("ANTHROPIC_") or (name.startswith(_PREFIXES) and _names_secret(name))

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from prunecli.tools.tool import ToolContext, ToolOutput
 
 
-class Jobs(Protocol):
+class JobControl(Protocol):
     """The commands of a session in the background, for the tools bash and jobs."""
 
     def movable(self, *, soon: bool) -> "Moving":

@@ -15,7 +15,8 @@ Transport: TypeAlias = "Callable[[str, str], httpx2.AsyncBaseTransport]"
 """(proxy or "", file of certificates or "") -> a transport."""
 
 
-async def _resolve(host: str, port: int) -> Sequence[str]:
+async def resolved(host: str, port: int) -> Sequence[str]:
+    """Return the addresses of a host by the system's lookup. Raises OSError."""
     found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
     return list(dict.fromkeys(str(address[0]) for *_, address in found))
 
@@ -43,7 +44,7 @@ class Web:
 
     private: tuple[str, ...] = ()
     route: Callable[[str], tuple[str, str]] = _direct
-    resolve: Resolve = _resolve
+    resolve: Resolve = resolved
     transport: Transport = _transport
     seconds: float = 30.0
     most: int = 5_000_000

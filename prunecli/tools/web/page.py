@@ -61,7 +61,7 @@ def heading(address: Address) -> str:
 
 
 def _kind(found: Download) -> str:
-    """Return the declared media type, or the type that the content looks like."""
+    """Return the declared media type, or a guess from the content."""
     declared = found.headers.get("content-type", "").partition(";")[0].strip().lower()
     if declared not in _UNKNOWN:
         return declared if _KIND.fullmatch(declared) else "application/octet-stream"
@@ -83,7 +83,7 @@ def _is_binary(found: Download) -> bool:
 
 
 def _charset(found: Download) -> str:
-    """Return the declared charset if it is a wide one or another that Python knows, else ""."""
+    """Return the declared charset if Python or a browser knows it, else ""."""
     declared = re.search(
         r"charset\s*=\s*[\"']?([\w.:-]{1,40})", found.headers.get("content-type", ""), re.IGNORECASE
     )

@@ -14,7 +14,7 @@ from html import unescape
 MAX_MEMORY = 2_000_000_000
 MAX_DEPTH = 300
 LEAST = 200
-"""Characters below which a page without its navigation counts as empty, so that the whole page is shown."""
+"""If the page without its navigation has fewer characters, the whole page is shown."""
 
 _TAG = re.compile(r"""<([a-zA-Z][\w:-]*+)((?:[^<>"']++|"[^"]*+"|'[^']*+')*+)>""")
 _ATTRIBUTE = re.compile(r"""([\w:-]++)\s*+(?:=\s*+("[^"]*+"|'[^']*+'|[^\s"'>]++))?""")

@@ -98,7 +98,7 @@ class Answering:
         self.marked, self.was_moved, self._pending_since, self.is_writing = row, True, None, False
 
     def write(self) -> bool:
-        """Wait for a text if the marked row takes one; return False if it does not."""
+        """Wait for text if the marked row takes one; return False if it does not."""
         self.is_writing = self.marked == self._for_text
         if self.is_writing:
             self._pending_since = None

@@ -24,7 +24,7 @@ def unified(text: str) -> str:
 
 
 def fits(text: str) -> bool:
-    """Return whether a text can be shown in the prompt itself: it is short, and the editor would not change it."""
+    """Return whether the text can be shown in the prompt itself: it is short, and the editor would not change it."""
     if len(text) > INLINE_CHARS or text.count("\n") >= INLINE_LINES:
         return False
     return not _LINE_ENDS.search(text) and source(text) == text.expandtabs(4)
@@ -42,7 +42,7 @@ class Pastes:
         self.texts: dict[int, str] = {}
 
     def mark(self, text: str, label: str = "") -> str:
-        """Store a text and return its mark. In `label`, {} stands for the number."""
+        """Store text and return its mark. In `label`, {} stands for the number."""
         number = max(self.texts, default=0) + 1
         self.texts[number] = text
         if label:

@@ -96,7 +96,7 @@ class Columns:
 
 
 def padded(text: str, width: int) -> str:
-    """Return a text cut or padded to exactly this many cells."""
+    """Return text cut or padded to exactly this many cells."""
     text = clip(text, width)
     return text + " " * (width - width_of(text))
 

@@ -91,7 +91,7 @@ class TreeRows(ScrollView, can_focus=True):
         self._lay_out(anew=False)
 
     def _lay_out(self, *, anew: bool) -> None:
-        """Recompute the columns and drop the cached lines. Columns only grow, unless `anew` is set."""
+        """Recompute the columns and drop the cached lines. With `anew`, columns may also shrink."""
         width = self.scrollable_content_region.width
         if anew:
             self._columns = Columns(width, self._by)

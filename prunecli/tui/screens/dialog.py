@@ -1,4 +1,4 @@
-"""What every screen over the conversation does alike: it closes once, and then reacts to no more keys."""
+"""The behavior shared by all screens over the conversation: each closes once and then ignores keys."""
 
 from typing import TypeVar
 

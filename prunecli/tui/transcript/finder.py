@@ -43,7 +43,7 @@ class Finder(Pointer):
         return self._query.text if self._query else ""
 
     def search(self, text: str) -> None:
-        """Mark all occurrences of a text and go to the nearest hit above the bottom of the screen.
+        """Mark all occurrences of the text and go to the nearest hit above the bottom of the screen.
 
         The search covers wrapped lines and folds; a fold with a hit is opened. `Searched` reports the result. An
         empty text ends the search.

@@ -36,7 +36,7 @@ def _ink(token_type: Any, inks: Inks, cache: dict[Any, Style]) -> Style:
 
 
 class LineLexer:
-    """The highlighted lines of a text, made on demand.
+    """The highlighted lines of the text, made on demand.
 
     `lines` contains the finished lines, followed by the line in progress.
     """
@@ -80,7 +80,7 @@ class LineLexer:
 
 
 def highlight(code: str, language: str, inks: Inks, seconds: float = LEX_SECONDS) -> list[list[Run]]:
-    """Return the lines of a text as runs; plain for an unknown language, a very long line or a slow lexer."""
+    """Return the lines of the text as runs; plain for an unknown language, a very long line or a slow lexer."""
     lexing = LineLexer(code, language, inks)
     lexing.advance(code.count("\n") + 2, len(code) + 1, seconds)
     if sum([sum([len(text) for text, _ in line]) + 1 for line in lexing.lines]) != len(code) + 1:

@@ -266,7 +266,7 @@ class DiffPart(Part):
 
 @dataclass(slots=True, eq=False, repr=False)
 class LinePart(Part):
-    """A text on its own row: a rule, or the mark of a pruned entry without a header line."""
+    """Text on its own row: a rule, or the mark of a pruned entry without a header line."""
 
     text: str
     draw: Callable[[str, Sheet], Row]

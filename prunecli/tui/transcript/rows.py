@@ -166,12 +166,12 @@ def blank() -> Row:
 
 
 def width_of(text: str) -> int:
-    """Return the cells of a text without line feeds."""
+    """Return the cells of the text without line feeds."""
     return cell_len(text) if _NOT_NARROW.search(text) else len(text)
 
 
 def clip(text: str, width: int) -> str:
-    """Cut a text to at most `width` cells, with an ellipsis if anything was cut."""
+    """Cut text to at most `width` cells, with an ellipsis if anything was cut."""
     if width_of(text) <= width:
         return text
     if width <= 1:

@@ -282,7 +282,7 @@ _TEXT = (Kind.PROSE, Kind.HEADING)
 
 
 def _only_definitions(text: str) -> bool:
-    """Return whether a text contains only link definitions, which are not shown."""
+    """Return whether the text contains only link definitions, which are not shown."""
     return "]:" in text and all(_DEFINITION.fullmatch(line) for line in text.split("\n") if line.strip())
 
 

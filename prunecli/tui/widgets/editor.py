@@ -73,12 +73,12 @@ class Editor(TextArea):
         self.put_text(shown)
 
     def put_text(self, text: str) -> None:
-        """Set a text whose paste marks are already stored."""
+        """Set text whose paste marks are already stored."""
         self.load_text(text)
         self.move_cursor(self.document.end)
 
     def put(self, text: str, start: tuple[int, int] | None = None) -> None:
-        """Insert a text in place of the selection, or of the text between `start` and the cursor."""
+        """Insert text in place of the selection, or of the text between `start` and the cursor."""
         begin, end = sorted(self.selection) if start is None else (start, self.cursor_location)
         self.replace(text, begin, end, maintain_selection_offset=False)
 

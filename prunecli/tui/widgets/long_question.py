@@ -15,7 +15,7 @@ _SCROLLS = {"pageup": -1, "pagedown": 1}
 
 
 class LongQuestion(Question):
-    """A question about a text. PgUp and PgDn scroll the text while part of it is hidden."""
+    """A question about a long text. PgUp and PgDn scroll the text while part of it is hidden."""
 
     DEFAULT_CSS = """
     LongQuestion {

@@ -136,7 +136,7 @@ class OfferList(Widget):
 
 
 def shortened(text: str, width: int) -> str:
-    """Cut a text to fit, at the end of a clause if possible."""
+    """Cut text to fit, at the end of a clause if possible."""
     short = clip(text, width)
     if short == text:
         return text

@@ -96,7 +96,7 @@ class Prompt(Editor):
         self.set_text(text if self.is_empty else f"{text}\n\n{self.typed}")
 
     def fill(self, text: str) -> None:
-        """Append a text for the user to edit and send."""
+        """Append text for the user to edit and send."""
         self.set_text(text if self.is_empty else f"{self.typed}\n\n{text}")
         self.focus()
 

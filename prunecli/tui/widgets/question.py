@@ -284,6 +284,6 @@ class Question(Vertical, can_focus=False):
 
 
 def put(where: Static, content: Content) -> None:
-    """Show a text unless it is already shown, since each update lays out the screen again."""
+    """Show text unless it is already shown, since each update lays out the screen again."""
     if where.content != content:
         where.update(content)

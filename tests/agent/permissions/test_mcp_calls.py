@@ -83,7 +83,7 @@ async def test_what_a_server_claims_stands_in_the_question_and_decides_nothing(t
     verdict = keeper.judge("mcp_call", touches)
     assert verdict.kind == "ask"
     await keeper.ask(Asked(ToolUse("t1", "mcp_call", {}), touches, verdict.reason, verdict.rule))
-    assert asked[0].reason.endswith("it says that it only reads, which nobody checks")
+    assert asked[0].reason.endswith("it says that it only reads, which is not verified")
 
 
 def test_a_rule_with_many_stars_is_matched_at_once() -> None:

@@ -114,7 +114,7 @@ def test_what_is_no_database_or_no_session_in_it_is_said(tmp_path: Path) -> None
     with pytest.raises(SessionCorrupt, match="no such session in this database"):
         read_source(store / "ses_9")
     broken = put(tmp_path / "other.db", "not a database at all, but a text that is long enough to look at")
-    with pytest.raises(SessionCorrupt, match="not OpenCode's database"):
+    with pytest.raises(SessionCorrupt, match="not an OpenCode database"):
         read_source(broken / "ses_1")
     with pytest.raises(SessionCorrupt, match="no messages"):
         read_source(store / "ses_2")

@@ -69,7 +69,7 @@ def test_opencodes_sessions_are_listed_from_its_database(tmp_path: Path) -> None
     moved.write_text("no database at all, but a text that is long enough to look at")
     problems: list[str] = []
     assert list(listed("@opencode", {**environ, "OPENCODE_DB": str(moved)}, cwd, problems)) == []
-    assert "not OpenCode's database" in problems[0]
+    assert "not an OpenCode database" in problems[0]
 
 
 def test_the_newest_comes_first_and_ids_prefixes_and_names_find_one(tmp_path: Path) -> None:

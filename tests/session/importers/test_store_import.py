@@ -13,7 +13,7 @@ from prunecli.model.events import SessionStarted, UserMessage
 from prunecli.model.messages import Text
 from prunecli.model.requests import IMPORTED
 from prunecli.session.importers.source import Source, read_source
-from prunecli.session.importers.store_import import Saved, save
+from prunecli.session.importers.store_import import SavedSession, save
 from prunecli.session.log import read_log
 from prunecli.session.session import Session
 from prunecli.session.store import Store
@@ -25,7 +25,9 @@ IMPORTS = Path(__file__).parents[2] / "imports"
 SAMPLES = sorted(IMPORTS.glob("*.gz"))
 
 
-def saved(folder: Path, source: Source, *, again: bytes = b"", branches: bool = False) -> tuple[Saved, ...]:
+def saved(
+    folder: Path, source: Source, *, again: bytes = b"", branches: bool = False
+) -> tuple[SavedSession, ...]:
     return save(source, Store(folder / "sessions"), folder, again=again, branches=branches)
 
 
