@@ -101,7 +101,7 @@ class Policy:
             return [], "prunes wait until your next prompt: a hook holds them"
         view = self.view(context, brief=brief)
         found = propose_all(view, self.chosen)
-        events, _ = _events(view, found, "strategy")
+        events = _events(view, found, "strategy")
         if not events:
             return [], next((one.waiting for _, one in found if one.waiting), "")
         full = not self.can_compact(context) and pressing(context, self.window, self.max_tokens)
@@ -180,7 +180,7 @@ class Policy:
         if not self.enabled:
             return []
         view = replace(self.view(context), forced=True)
-        return _events(view, propose_all(view, self.chosen), "strategy")[0]
+        return _events(view, propose_all(view, self.chosen), "strategy")
 
     def shorten(self, context: Context) -> CompactionPlan | None:
         """Return the compaction to make after the endpoint rejected a request as too long.
@@ -202,9 +202,10 @@ class Policy:
     def forced(self, context: Context) -> tuple[list[PrunApplied], str]:
         """Return the prunes of `/prune`, without minimum and gate, and the reason why there are no more."""
         view = replace(self.view(context), forced=True)
-        events, view = _events(view, propose_all(view, self.chosen), "user")
-        notes = [proposal.note for _, proposal in propose_all(view, self.chosen) if proposal.note]
-        return events, "; ".join(notes)
+        found = propose_all(view, self.chosen)
+        left = view.after([edit for _, proposal in found for edit in proposal.edits])
+        notes = [proposal.note for _, proposal in propose_all(left, self.chosen) if proposal.note]
+        return _events(view, found, "user"), "; ".join(notes)
 
     def overflow(self, context: Context) -> PrunApplied | None:
         """Return the last-resort prune after a request was rejected as too long; None if nothing is left."""
@@ -235,16 +236,13 @@ class Policy:
         return events
 
 
-def _events(
-    view: View, found: Sequence[tuple[str, Proposal]], source: PruneSource
-) -> tuple[list[PrunApplied], View]:
-    """Return the prunes of these proposals, and the view with them applied."""
-    events: list[PrunApplied] = []
-    for name, proposal in found:
-        if proposal.edits:
-            events.append(prun_applied(view, source, proposal.edits, strategy=name, reason=proposal.note))
-            view = view.after(proposal.edits)
-    return events, view
+def _events(view: View, found: Sequence[tuple[str, Proposal]], source: PruneSource) -> list[PrunApplied]:
+    """Return the prunes of these proposals."""
+    return [
+        prun_applied(view, source, proposal.edits, strategy=name, reason=proposal.note)
+        for name, proposal in found
+        if proposal.edits
+    ]
 
 
 def held(context: Context) -> bool:

@@ -89,9 +89,11 @@ class Prefixes:
         The request shows some items as `planned`, and the first `same` ones as the last request did: it has a
         breakpoint behind these and one at its end.
         """
+        alive = {key: one.items for key, one in self._stored.items() if one.used >= since}
+        if not alive:
+            return 0
         context, kind = self._context, self._kind(self._context.requested)
         ranges = [self._near(planned, at) for at in (same, len(context.items))]
-        alive = {key: one.items for key, one in self._stored.items() if one.used >= since}
         ends = {end for end in alive.values() if any(near <= end <= at for near, at in ranges)}
         first = min((context.position(seq) for seq in planned), default=len(context.items))
         chain = self._upto(0)[: first + 1]

@@ -299,13 +299,13 @@ class PruneHistory:
             if (prun := _taken_by(context, seq)) >= 0:
                 self._out.discard(seq)
                 weights[prun] = weights.get(prun, 0) + _result_tokens(context, seq)
+        held = [seq for seq in sorted(rests & self._held.keys()) if _is_shown(context, seq)]
+        if not weights and not held:
+            return
         entry = context.entries[by]
         came = entry.kind == "result"
         raw = _result_tokens(context, by) if came else sum(weights.values())
-        held = [seq for seq in sorted(rests & self._held.keys()) if _is_shown(context, seq)]
         self._note_fetch(entry, raw, weights, held)
-        if not weights:
-            return
         tokens = context.counts.told_raw(raw)
         for (prun, _), part in zip(weights.items(), _shared(tokens, list(weights.values())), strict=True):
             row = self.rows[prun]
@@ -315,11 +315,10 @@ class PruneHistory:
 
     def _note_fetch(self, entry: Entry, raw: int, weights: dict[int, int], held: list[int]) -> None:
         """Record what an entry fetched again, of these prunes and of these results' held-back parts."""
-        if weights or held:
-            asked = entry.exchange
-            back = raw if weights else min(raw, sum(self._held[seq] for seq in held))
-            answer, calls = (asked.seq, len(asked.calls)) if asked else (-1, 0)
-            self.fetches.append(Fetch(entry.seq, answer, calls, back))
+        asked = entry.exchange
+        back = raw if weights else min(raw, sum(self._held[seq] for seq in held))
+        answer, calls = (asked.seq, len(asked.calls)) if asked else (-1, 0)
+        self.fetches.append(Fetch(entry.seq, answer, calls, back))
         for seq in held:
             self._held[seq] -= raw
             if self._held[seq] <= 0:
@@ -333,10 +332,9 @@ class PruneHistory:
             found = {wanted} if isinstance(wanted, int) else set[int]()
             return found, found
         if shows_file(entry):
-            lines, file = lines_shown(entry), file_of(entry)
-            sent, rests = self._reads.get(file, {}), self._rests.get(file, {})
-            return _meeting(lines, sent), _meeting(lines, rests)
-        return self._calls.get(_same(call), set()), set()
+            file = file_of(entry)
+            return _meeting(entry, self._reads.get(file)), _meeting(entry, self._rests.get(file))
+        return self._calls.get(_same(call), set()) if self._calls else set(), set()
 
 
 def _lines_held(entry: Entry, spilled: Spilled) -> Lines:
@@ -348,8 +346,11 @@ def _lines_held(entry: Entry, spilled: Spilled) -> Lines:
     )
 
 
-def _meeting(lines: Lines, taken: Mapping[int, Lines]) -> set[int]:
-    """Return the results with some of these lines."""
+def _meeting(entry: Entry, taken: Mapping[int, Lines] | None) -> set[int]:
+    """Return the results with some of the lines that a read shows."""
+    if not taken:
+        return set()
+    lines = lines_shown(entry)
     return {seq for seq, others in taken.items() if lines.meets(others)}
 
 

@@ -5,7 +5,7 @@ reports are stored for the whole session, so that the user is notified of each b
 """
 
 import re
-from collections.abc import Container, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -75,6 +75,7 @@ class Unseen:
         self._places: tuple[tuple[int, ...], ...] | None = None
         self._is_asked = False
         self._lacking: tuple[Entry, ...] = ()
+        self._out: tuple[Entry, ...] | None = None
         self.moved: list[int] = []
         self.losses: tuple[Loss, ...] = ()
         self.clear()
@@ -189,23 +190,25 @@ class Unseen:
         self._known |= {seq: (reason, context.entries[seq]) for seq, reason in new.items()}
         self._places, self._is_asked = None, False
         others = {seq for seq, reason in found.items() if reason != EDITED}
-        self._at_response.setdefault(record.seq, self._kept_out(others))
+        out = self._kept_out()
+        left = tuple(one for one in out if one.seq not in others) if others else out
+        self._at_response.setdefault(record.seq, left)
 
-    def _kept_out(self, others: Container[int] = _NONE) -> tuple[Entry, ...]:
-        """Return the answers whose thinking the model would see without edits, except these others."""
-        context = self._context
-        if not self.dropped and not self._edited:
-            return ()
-        found = self.dropped.union(seq for seq in self._edited if self._is_out(seq))
-        entries = (context.entries[seq] for seq in found - self._behind_summary if seq not in others)
-        return tuple(one for one in entries if context.thoughts.can_read(one))
+    def _kept_out(self) -> tuple[Entry, ...]:
+        """Return the answers whose thinking the model would see without edits, as of the last update."""
+        if self._out is None:
+            context = self._context
+            found = self.dropped.union(seq for seq in self._edited if self._is_out(seq))
+            entries = (context.entries[seq] for seq in found - self._behind_summary)
+            self._out = tuple(one for one in entries if context.thoughts.can_read(one))
+        return self._out
 
     def _is_out(self, seq: int) -> bool:
         """Return whether an edit leaves out an answer, or only its thinking."""
         entry = self._context.entries.get(seq)
         if entry is None or seq < self._context.boundary or not self._context.is_shown(seq):
             return False
-        return self.lacks(seq) or (entry.exchange is not None and self._context.dropped(entry.exchange))
+        return (entry.exchange is not None and self._context.dropped(entry.exchange)) or self.lacks(seq)
 
     def _entries(self, dropped: Mapping[int, str], reason: str) -> list[Entry]:
         return [self._context.entries[seq] for seq, one in dropped.items() if one == reason]
@@ -257,6 +260,7 @@ class Unseen:
         if thoughts.version == self._version:
             return []
         old, self.dropped, self._version = self.dropped, thoughts.dropped(), thoughts.version
+        self._out = None
         found = sorted(old ^ self.dropped)
         for seq in found:
             self.weigh(context.entries[seq])

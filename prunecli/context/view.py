@@ -69,6 +69,11 @@ class View:
             entry for entry in live if entry.seq not in self.pending and not self._dropping(entry.exchange)
         ]
 
+    def results_before(self, seq: int) -> Sequence[Entry]:
+        """Return the `results` before this entry."""
+        results = self.results
+        return results[: bisect_left(results, seq, key=_SEQ)]
+
     @property
     def uncleared(self) -> Sequence[Entry]:
         """`results`, plus those that are trimmed."""

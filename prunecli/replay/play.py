@@ -60,8 +60,8 @@ class Part:
     preamble: Mapping[str, Json]
     fixed: int
     ttl_ms: int
+    reply_tokens: int
     spill: Spill | None = None
-    reply_tokens: int = 150
     factor_of: Callable[[str], float] = token_factor
 
 

@@ -54,7 +54,7 @@ class Regrets:
 
     script: "Script"
     played: Played
-    reply_tokens: int = 150
+    reply_tokens: int
     hidden: set[int] = field(default_factory=set)
     new: set[int] = field(default_factory=set)
     _any: _Charge = field(default_factory=_Charge)

@@ -155,8 +155,8 @@ class Stage:
             preamble,
             fixed,
             _TTL_MS[self.ttl],
-            _spill(self._caps(setting), preamble, script) if setting.spill else None,
             self.expectations.reply_tokens,
+            _spill(self._caps(setting), preamble, script) if setting.spill else None,
         )
 
     def _caps(self, setting: Setting) -> Caps:

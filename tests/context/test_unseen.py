@@ -1,5 +1,7 @@
 """Thinking that the model does not see: its tokens, what an endpoint reports of it, and when a person is told."""
 
+import sys
+
 import pytest
 
 from prunecli.context.economics import Market
@@ -202,3 +204,29 @@ def test_thinking_that_comes_back_stale_with_its_answer_is_not_lost() -> None:
     talk.emit(PrunApplied("user", (Edit("clear", 4, None, "[gone]", 100, 2),)))
     found = impact(talk.context, [PrunReverted((dropped_answer,))], Market())
     assert (found.lost.blocks, found.back.blocks) == (0, 0)
+
+
+def _calls_of_a_request(dropped: int) -> int:
+    """Python's calls while a request and its answer are folded after so many exchanges were dropped."""
+    talk = Talk(dropped + 1)
+    heads = [exchange.seq for exchange in talk.context.exchanges[:dropped]]
+    talk.emit(PrunApplied("user", tuple(Edit("drop", seq, None, None, 100, 0) for seq in heads)))
+    talk.step()
+    count, answer = 0, AssistantMessage((Text("done"),), OPUS, "end_turn")
+
+    def profile(_: object, event: str, __: object) -> None:
+        nonlocal count
+        count += event == "call"
+
+    before = sys.getprofile()
+    sys.setprofile(profile)
+    try:
+        talk.emit(RequestSent(OPUS, 0, ""))
+        talk.emit(answer)
+    finally:
+        sys.setprofile(before)
+    return count
+
+
+def test_a_request_takes_no_longer_after_many_drops_than_after_a_few() -> None:
+    assert _calls_of_a_request(60) == _calls_of_a_request(6)

@@ -74,7 +74,7 @@ class Session:
 def part(policy: Policy, *, ttl_ms: int = 5 * MINUTE, fixed: int = 2_000) -> Part:
     terms = Terms(policy, lambda _: RATES)
     preamble = {"system": ["x"], "tools": []}
-    return Part("test", "always", lambda _: terms, lambda _: "m", preamble, fixed, ttl_ms)
+    return Part("test", "always", lambda _: terms, lambda _: "m", preamble, fixed, ttl_ms, 150)
 
 
 NONE = part(Policy(enabled=False))

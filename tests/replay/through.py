@@ -72,7 +72,8 @@ def playable(records: Sequence[Record]) -> list[Record] | None:
     """The records as the program can be made to live through them; None if it can't.
 
     Thinking is left out (it is not signed), images and several texts become one text, and a response takes no time.
-    A call without a result, or a response to nothing, can't be played.
+    A call without a result, or a response to nothing, can't be played, nor East Asian text, of which the endpoint
+    counts fewer tokens than prunecli.
     """
     found: list[Record] = []
     waiting: list[ToolUse] = []
@@ -108,6 +109,9 @@ def playable(records: Sequence[Record]) -> list[Record] | None:
         found.append(Record(len(found), at, event))
     while found and not _ends(found[-1].event):
         found.pop()
+    blocks = (block for record in found for block in getattr(record.event, "content", ()))
+    if any(Chars4().count(text) > -(-len(text) // 4) for block in blocks for text in _texts(block)):
+        return None
     return found if any(isinstance(record.event, AssistantMessage) for record in found) else None
 
 

@@ -55,11 +55,11 @@ def _older(view: View, options: Options, start: int, end: int) -> tuple[list[Edi
     sizes = view.measured(("opencode", options), lambda entry: _size(view, entry, options))
     clears = view.measured("opencode: clears", lambda entry: _cleared(view, entry))
     edits, total, freed, kept_from = list[Edit](), 0, 0, end
-    for entry in reversed(view.results):
+    for entry in reversed(view.results_before(end)):
         if entry.seq < start:
             break
         tokens, may_go = sizes[entry]
-        if entry.seq >= end or tokens is None:
+        if tokens is None:
             continue
         total += tokens
         if total <= options.prune_protect:

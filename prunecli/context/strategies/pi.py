@@ -41,9 +41,9 @@ def propose(view: View, options: Options) -> Proposal:
     protect = options.prune_protect
     used = freed = 0
     edits: list[Edit] = []
-    for entry in reversed(view.results):
+    for entry in reversed(view.results_before(recent)):
         tokens, may_go = sizes[entry]
-        if entry.seq >= recent or tokens is None:
+        if tokens is None:
             continue
         if used < protect:
             used += tokens

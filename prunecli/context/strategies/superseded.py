@@ -118,7 +118,8 @@ def superseded(view: View) -> list[tuple[Entry, Entry]]:
         "superseded: facts", lambda exchange: _facts(view, exchange)
     )
     facts = [fact for exchange in view.exchanges for fact in known[exchange]]
-    facts += [fact for one in view.results if one.is_attached and (fact := _fact(view, one))]
+    attached = (one for one in view.results if one.exchange is None and one.is_attached)
+    facts += [fact for one in attached if (fact := _fact(view, one))]
     facts.sort(key=_SEQ)
     return view.kept("superseded: groups", _Groups).superseded(facts)
 
