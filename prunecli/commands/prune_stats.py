@@ -8,10 +8,10 @@ from prunecli.context.ledger import Ledger
 from prunecli.context.lineage import branch
 from prunecli.context.prune_history import PruneStats
 from prunecli.figures import counted, money, share, short
-from prunecli.inspector.spending import Pruning, rewrites
+from prunecli.inspector.spending import Pruning
 from prunecli.model.events import PrunApplied
 from prunecli.runtime import Runtime
-from prunecli.runtime.balance import payments
+from prunecli.runtime.balance import costs_of
 
 ALIASES = ("stats",)
 
@@ -40,9 +40,7 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     ledger, bill = status.ledger, status.bill
     history = runtime.session.context.prune_history
     tracked = list(history.rows.values())
-    price, ttl_ms = runtime.choices.price, runtime.choices.ttl_ms
-    known = rewrites(payments(runtime.session, runtime.choices), history.rows, price) if tracked else {}
-    costs = [known.get(row.seq) or row.cache_cost(price, ttl_ms) for row in tracked]
+    costs = list(costs_of(runtime.session, runtime.choices, list(history.rows)).values())
     mark = "~" if status.estimated else ""
     used = f", {mark}{share(ledger.context_tokens / ledger.window)}" if ledger.window else ""
     protected, _, where = ledger.protected_words.partition(" ")
@@ -62,7 +60,7 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     if not tracked:
         return [Say("\n".join(summary) + "\nno prunes yet")]
     again = sum(len(row.rereads) for row in tracked)
-    listed = sum(tokens for tokens, _ in known.values())
+    listed = sum(tokens for row, (tokens, _) in zip(tracked, costs, strict=True) if row.measured)
     part = f", {short(listed)} by the prunes listed" if listed != balance.rewritten else ""
     summary.append(f"rewritten  {short(balance.rewritten):>8} tokens to the prompt cache{part}")
     summary.append(f"re-reads   {again:>8} of pruned content")

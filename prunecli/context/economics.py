@@ -10,7 +10,7 @@ from math import ceil
 from typing import Literal, NamedTuple, TypeAlias
 
 from prunecli.context.counted import Item
-from prunecli.context.placing import NOTHING_PLANNED, known
+from prunecli.context.placing import NOTHING_PLANNED
 from prunecli.context.state import Context
 from prunecli.context.tokens import total
 from prunecli.figures import countdown
@@ -141,24 +141,31 @@ def breaking(
 def cached(context: Context, planned: Mapping[int, Item], market: Market) -> int:
     """Return the number of leading items that the next request would read from the cache, shown as `planned`."""
     since = 0 if market.now is None else market.now - market.ttl_ms
-    same = known(context, planned)
-    return max(context.wire.stored(same), context.prefixes.longest(planned, same, since))
+    return context.prefixes.cached(planned, since, market.model or context.requested)
 
 
 def cold(context: Context, market: Market) -> str:
     """Return why the endpoint has nothing of this session in its cache, or ""."""
     if context.last_response is None:
         return "nothing cached yet"
-    before = context.requested or context.last_model  # an endpoint may report a longer name for an alias
-    if market.model and before and before != market.model:
+    used = _last_use(context, market)
+    if not used:
         return "the model changed: its cache is cold"
-    if market.now is not None and market.now - context.last_response > market.ttl_ms:
-        return f"cache cold: idle for {countdown(market.now - context.last_response)}"
+    if market.now is not None and market.now - used > market.ttl_ms:
+        return f"cache cold: idle for {countdown(market.now - used)}"
     return ""
 
 
 def warmth(context: Context, market: Market) -> str:
     """Return a text on how long a warm cache will last."""
-    if market.now is None or context.last_response is None:
+    if market.now is None or not (used := _last_use(context, market)):
         return "warm"
-    return f"warm for {countdown(market.ttl_ms - (market.now - context.last_response))}"
+    return f"warm for {countdown(market.ttl_ms - (market.now - used))}"
+
+
+def _last_use(context: Context, market: Market) -> int | None:
+    """Return the last time at which the model used a prefix of this session; None or 0 if never."""
+    before = context.requested or context.last_model  # an endpoint may report a longer name for an alias
+    if market.model and before and before != market.model:
+        return context.prefixes.last_use(market.model)
+    return context.last_response

@@ -2,7 +2,7 @@
 the parts."""
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from prunecli.context.exchange import Entry, Exchange
 from prunecli.context.token_counts import TokenCounts
@@ -10,6 +10,9 @@ from prunecli.context.wire import Wire
 from prunecli.model.edits import Edit
 from prunecli.model.events import Record
 from prunecli.model.requests import Preamble
+
+if TYPE_CHECKING:
+    from prunecli.context.prefixes import Prefixes
 
 
 class Fold(Protocol):
@@ -28,6 +31,7 @@ class Fold(Protocol):
     last_model: str
     requested: str
     wire: Wire
+    prefixes: "Prefixes"
     caches: bool
 
     def dropped(self, exchange: Exchange) -> bool:

@@ -57,8 +57,8 @@ class KeptOut:
         return self._at.get(response, NOTHING)
 
     def attempted(self, report: Report, scale: Scale) -> None:
-        """Record a request that was billed without an answer. Prunes kept as much out of it, but nothing is measured,
-        because it is not read again after a rewind."""
+        """Record a request for a summary, or one that was billed without an answer. Prunes kept as much out of it.
+        Nothing is measured, because it is not read again after a rewind."""
         changed = (self._kept(now, scale).minus(self._kept(then, scale)) for then, now in report.changes)
         self._at[report.response] = self._now.plus(total(changed))
 
@@ -113,7 +113,7 @@ class KeptOut:
         return Amount(exact=round(rate * (scale.factor * amount.raw + amount.exact)))
 
     def _kept(self, item: Item | None, scale: Scale) -> Amount:
-        if item is None or not item.countable or not (item.hidden or item.edits or item.memos):
+        if item is None or not (item.hidden or item.edits or item.memos):
             return NOTHING
         if item.kept is None:
             gone = [part for part in item.parts if item.hides(part)]

@@ -9,14 +9,16 @@ from typing import NamedTuple
 
 from prunecli.context.counted import Item
 from prunecli.context.fold import Fold
-from prunecli.context.placing import NOTHING_PLANNED
+from prunecli.context.placing import NOTHING_PLANNED, known
 from prunecli.context.token_counts import item_of
 from prunecli.context.wire import SAME_PREFIX
-from prunecli.model.events import AssistantMessage
+from prunecli.model.events import AssistantMessage, AttemptBilled, Record
 from prunecli.model.messages import Usage, thinking_blocks
 
 _MOST = 128
 """Prefixes to remember, so that memory and time do not grow with a session. Most requests add one."""
+_LIFETIME_MS = 300_000
+"""The shortest lifetime of a cached prefix."""
 _NEAR = 19
 """A breakpoint finds a stored prefix that ends at most this many blocks before it."""
 
@@ -30,46 +32,82 @@ class Prefix(NamedTuple):
 
 
 class Prefixes:
-    """The last prefixes that requests stored, on any branch and by any model, by a hash of their content."""
+    """The last prefixes that requests stored, on any branch and by any model, by a hash of their content.
+
+    `here`: the last use by the last request's model of those that the wire knows of this branch, 0 if never.
+    """
 
     def __init__(self, context: Fold) -> None:
         self._context = context
         self._stored: dict[int, Prefix] = {}
-        self._model = ""
+        self._model = self._asked = ""
         self.clear()
 
     def clear(self) -> None:
-        """Forget the items for a rewind, but not what is stored."""
+        """Forget the items for a rewind, but not what is stored. What is folded again does not store it again."""
         self._chain = [0]
         """Hashes of the items as they are shown now: at the start, then after each item."""
+        self._again, self.here = bool(self._model), 0
+
+    def rewound(self, last: int | None) -> int | None:
+        """End a rewind; the last response before it was at `last`. Return the last use of a prefix of this branch."""
+        self._again = False
+        if self._context.wire.ends_within(known(self._context)):  # the last request started with this branch
+            self.here = last or 0
+        elif self._asked != self._model:
+            self.here = 0
+        return max(self.here, self.last_use(self._model)) or None
+
+    def last_use(self, model: str) -> int:
+        """Return the last time at which a model's request stored or read a prefix of this branch, 0 if never."""
+        kind, chain = self._kind(model), self._upto(len(self._context.items))
+        keys = (hash((kind, one)) for one in chain)
+        return max((self._stored[key].used for key in keys if key in self._stored), default=0)
 
     def sent(self, model: str, at: int, marks: tuple[int, ...]) -> None:
         """Record that a request with these breakpoints was sent to a model."""
         self._context.wire.sent(marks)
-        self._model = model
-        self._store(at)
+        self._asked = model
+        if not self._again:
+            self._model = model
+            self._store(at)
 
     def answered(self, usage: Usage, at: int) -> bool:
         """Record what the endpoint read of the last request from its cache. Return whether it reports this."""
-        if (read := usage.cache_read_input_tokens) is not None:
+        self.here, read = at, usage.cache_read_input_tokens
+        if read is not None and not self._again:
             self._read(read, at)
             self._store(at, usage.prompt_tokens - usage.input_tokens)
         return self._context.wire.answered(usage)
+
+    def beside(self, record: Record) -> int | None:
+        """Return the time of a record if it bills the last request without an answer. The endpoint stored it too."""
+        event = record.event
+        if not isinstance(event, AttemptBilled) or event.reason not in ("cut", "stopped"):
+            return None
+        self.answered(event.usage, record.timestamp)
+        return record.timestamp
 
     def _read(self, read: int, at: int) -> None:
         """Renew the prefixes that the last request read, and forget those that it should have found."""
         marks = self._context.wire.marks
         end = marks[-1] if marks else 0
-        near, chain, kind = self._near(NOTHING_PLANNED, end)[0], self._upto(end), self._kind(self._model)
-        for key, one in list(self._stored.items()):
-            known = one.items <= end and one.used <= at  # a rewind folds old reports again
-            if not known or hash((kind, chain[one.items])) != key:
-                continue
-            if 0 < one.tokens * SAME_PREFIX <= read:
+        near, chain, kind = self._near(NOTHING_PLANNED, end), self._upto(end), self._kind(self._model)
+        shown = {key: one for key, one in self._stored.items() if one.items <= end}
+        shown = {key: one for key, one in shown.items() if hash((kind, chain[one.items])) == key}
+        fits = (one for one in shown.values() if 0 < one.tokens * SAME_PREFIX <= read)
+        found = max(fits, default=Prefix(0, 0, at))
+        for key, one in shown.items():
+            is_read = 0 < one.tokens * SAME_PREFIX <= read or (
+                one.items < found.items and one.used >= found.used
+            )
+            if is_read or one.items in marks:
                 self._stored[key] = one._replace(used=at)
-            elif one.items >= near:
+            elif one.items >= max(near, found.items):
                 del self._stored[key]
-            else:  # too far from the end or too old, so a later report says nothing about it
+            elif (
+                one.items > found.items
+            ):  # too far from the end or too old, so a later report says nothing about it
                 self._stored[key] = one._replace(tokens=0)
 
     def _store(self, at: int, tokens: int = 0) -> None:
@@ -78,37 +116,59 @@ class Prefixes:
         for items in marks:
             key = hash((kind, self._upto(items)[items]))
             before = self._stored.pop(key, Prefix(items, 0, at))
-            known = tokens if tokens and items == marks[-1] else before.tokens
-            self._stored[key] = Prefix(items, known, max(at, before.used))
+            told = tokens if tokens and items == marks[-1] else before.tokens
+            self._stored[key] = Prefix(items, told, at)
         while len(self._stored) > _MOST:
-            del self._stored[next(iter(self._stored))]
+            del self._stored[min(self._stored, key=lambda key: self._stored[key].used)]
 
-    def longest(self, planned: Mapping[int, Item], same: int, since: int) -> int:
-        """Return the number of items in the longest prefix, used since then, that the next request will find stored.
+    def cached(self, planned: Mapping[int, Item], since: int, model: str) -> int:
+        """Return the number of leading items that the model's next request, which shows some items as `planned`, will
+        read from the cache, as far as they were used since then."""
+        context = self._context
+        same = self._breakpoint(planned, known(context, planned))
+        changed = min(map(context.position, planned), default=len(context.items))
+        is_here = model == context.requested and self.here >= since
+        stored = context.wire.stored(same, changed) if is_here else 0
+        return max(stored, self._longest(planned, same, since, model))
 
-        The request shows some items as `planned`, and the first `same` ones as the last request did: it has a
-        breakpoint behind these and one at its end.
+    def cached_now(self) -> int:
+        """Return the number of leading items that the next request will read, if the cache is still warm then."""
+        since = (self._context.last_response or 0) - _LIFETIME_MS
+        return self.cached(NOTHING_PLANNED, since, self._context.requested)
+
+    def _longest(self, planned: Mapping[int, Item], same: int, since: int, model: str) -> int:
+        """Return the number of items in the longest prefix, used since then, that the model's next request will find
+        stored.
+
+        The request shows some items as `planned`. It has breakpoints behind the first `same` ones and at its end.
         """
         alive = {key: one.items for key, one in self._stored.items() if one.used >= since}
         if not alive:
             return 0
-        context, kind = self._context, self._kind(self._context.requested)
-        ranges = [self._near(planned, at) for at in (same, len(context.items))]
-        ends = {end for end in alive.values() if any(near <= end <= at for near, at in ranges)}
+        context, kind = self._context, self._kind(model)
+        ranges = [(self._near(planned, end), end) for end in (same, len(context.items))]
+        found = {items for items in alive.values() if any(near <= items <= end for near, end in ranges)}
         first = min((context.position(seq) for seq in planned), default=len(context.items))
         chain = self._upto(0)[: first + 1]
-        for item in context.items[len(chain) - 1 : max(ends, default=0)]:
+        for item in context.items[len(chain) - 1 : max(found, default=0)]:
             shown = planned.get(item.seq) or item_of(context.counts, item.seq)
             chain.append(hash((chain[-1], _look(shown))))
-        return max((end for end in ends if hash((kind, chain[end])) in alive), default=0)
+        return max((items for items in found if hash((kind, chain[items])) in alive), default=0)
 
-    def _near(self, planned: Mapping[int, Item], end: int) -> tuple[int, int]:
-        """Return the numbers of items in the shortest and the longest prefix that a breakpoint behind so many items
-        can find."""
+    def _breakpoint(self, planned: Mapping[int, Item], same: int) -> int:
+        """Return the number of items before the breakpoint behind the first `same` ones, which is at the end of a
+        user message that does not become longer."""
+        context = self._context
+        if not context.wire.marks:  # the log has no breakpoints
+            return same
+        shown = (planned.get(one.seq) or item_of(context.counts, one.seq) for one in context.items[same:])
+        first = next((one for one in shown if one.memos or not one.hidden), None)
+        joins = first is not None and (bool(first.memos) or first.head.kind != "assistant")
+        return context.wire.last_prompt(same, joins=joins)
+
+    def _near(self, planned: Mapping[int, Item], end: int) -> int:
+        """Return the number of items in the shortest prefix that a breakpoint behind so many items can find."""
         items = self._context.items
-        last = items[end - 1].exchange if end else None
-        if last is not None and not last.calls:  # only prompts and results have breakpoints
-            end -= end < len(items)
         at, blocks = end, 0
         while at:
             seq = items[at - 1].seq
@@ -116,7 +176,7 @@ class Prefixes:
             if blocks > _NEAR:
                 break
             at -= 1
-        return at, end
+        return at
 
     def _upto(self, items: int) -> list[int]:
         """Return the hashes of at least so many leading items as they are shown now."""

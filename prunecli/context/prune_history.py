@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from prunecli.context.exchange import Entry
-from prunecli.context.placing import known
 from prunecli.context.reads import Lines, changes_files, file_of, lines_shown, shows_file
 from prunecli.context.taking_back import revert_in_words
 from prunecli.context.tokens import NOTHING, Amount
@@ -137,7 +136,7 @@ class PruneHistory:
                 self._before = context.counts.context_tokens
                 self._heads = _heads_of(record.event, context)
                 self._withheld = context.counts.withheld_of(self._heads)
-                self._cached = known(context)
+                self._cached = context.prefixes.cached_now()
             case (
                 AssistantMessage(usage=usage) | CompactionApplied(usage=usage) | AttemptBilled(usage=usage)
             ) if self._pending and usage.prompt_tokens and getattr(record.event, "reason", "") != "task":
@@ -184,7 +183,7 @@ class PruneHistory:
         before, after = self._before, context.counts.context_tokens
         if undone:
             self._forget_moot(context)
-        behind, last = context.items[known(context) : self._cached], context.last_response
+        behind, last = context.items[context.prefixes.cached_now() : self._cached], context.last_response
         self.rows[record.seq] = PruneStats(
             record.seq,
             record.timestamp,

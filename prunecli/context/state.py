@@ -21,7 +21,7 @@ from prunecli.context.exchange import (
 )
 from prunecli.context.lineage import Lineage
 from prunecli.context.memo import Memo
-from prunecli.context.placing import last_use, refile, replaced, with_summary, words_behind, words_left
+from prunecli.context.placing import refile, replaced, with_summary, words_behind, words_left
 from prunecli.context.prefixes import Prefixes
 from prunecli.context.prune_history import PruneHistory
 from prunecli.context.shown import shown
@@ -103,9 +103,8 @@ class Context:
         self._positions: dict[int, int] = {}
         self.beside: list[Entry] = []
         self._words: dict[int, list[Entry]] = {}
-        self._signed: set[int] = set()
         self.wire = Wire(partial(shown, self), lambda: self.settings.get(SEARCHES) is False)
-        self.memo = Memo()
+        self.memo, self._signed = Memo(), set[int]()
         for part in (self.thoughts, self.unseen, self.counts, self.prefixes):
             part.clear()
 
@@ -214,18 +213,19 @@ class Context:
                 self.counts.model(started.model, record.seq)
             case AttemptBilled() | FilesSaved() | RunEnded():
                 self.unseen.beside(record)  # concerns files, the bill or the run, so it belongs to no branch
+                self.last_response = self.prefixes.beside(record) or self.last_response
             case _:
                 self._lineage.append(record)
                 self._fold(record)
         self.prune_history.after(record, self)
 
     def _rewind(self, seq: int, to_seq: int) -> None:
-        reader, before = self.thoughts.reader, (self.requested, self.last_response)
+        reader, last = self.thoughts.reader, self.last_response
         self._clear()
         for earlier in self._lineage.rewind(seq, to_seq):
             self._fold(earlier)
         self.counts.rewound()
-        self.last_response = last_use(self, *before)
+        self.last_response = self.prefixes.rewound(last)
         self.thoughts.back(reader)
         self.unseen.update(seq)
 

@@ -8,13 +8,7 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Se
 from dataclasses import replace
 
 from prunecli.context.clearing import NO_CLEARING, Clearing, shares, sum_of
-from prunecli.context.counted import (
-    EntryTokens,
-    Item,
-    Report,
-    added_by,
-    parts_of,
-)
+from prunecli.context.counted import EntryTokens, Item, Report, added_by, parts_of
 from prunecli.context.exchange import Entry
 from prunecli.context.kept_out import KeptOut
 from prunecli.context.tokens import NOTHING, Amount, Scale, TokenCounter, from_bytes, total
@@ -127,7 +121,7 @@ class TokenCounts(EntryTokens):
                 self._put(seq, None)
                 self._uncounted.pop(seq, None)
                 continue
-            self._put(seq, replace(item, countable=False, scanned=NOTHING, withheld=NOTHING, kept=None))
+            self._put(seq, replace(item, countable=False, scanned=NOTHING, withheld=NOTHING))
 
     def sent(self) -> None:
         """Record that a request with the current content was sent."""
@@ -363,6 +357,14 @@ def unsent(counts: TokenCounts, planned: Mapping[int, Item]) -> Iterator[int]:
 def altered(counts: TokenCounts) -> list[int]:
     """Return the items that the last request showed otherwise."""
     return [seq for seq, then in counts._since_sent.items() if then is not None and seq in counts._items]
+
+
+def summarizing(counts: TokenCounts, response: int, left: Iterable[int]) -> None:
+    """Record a request for a summary of the current content, without the items that it left out."""
+    since, items = counts._since, counts._items
+    now = {seq: items.get(seq) for seq in since} | dict.fromkeys(left)
+    changes = ((since.get(seq, items.get(seq)), item) for seq, item in now.items())
+    counts._news.append(Report(response, 0, tuple(changes), NO_CLEARING))
 
 
 def item_of(counts: TokenCounts, seq: int) -> Item:

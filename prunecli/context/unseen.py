@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from prunecli.context.exchange import Entry
 from prunecli.context.thoughts import left_out_by
+from prunecli.context.token_counts import summarizing
 from prunecli.context.tokens import Amount, total
 from prunecli.figures import short
 from prunecli.model.events import (
@@ -153,6 +154,8 @@ class Unseen:
             self._context.thoughts.model(event.model)
         elif isinstance(event, SettingChanged) and event.key == "model.name":
             self._context.thoughts.model(str(event.value))
+        elif isinstance(event, CompactionApplied):
+            self._summarizing(record.seq, event.tail_start if event.block else None)
         if self._is_asked and self._places is None:
             self._places = tuple(message.seqs for message in self._context.messages())
 
@@ -167,9 +170,21 @@ class Unseen:
 
     def beside(self, record: Record) -> None:
         """Handle a record outside the branches, such as one that the last request was billed without an answer."""
-        if isinstance(record.event, AttemptBilled):
-            self._context.counts.attempted(record.seq)
-            self._at_response[record.seq] = self._lacking
+        match record.event:
+            case AttemptBilled(reason="summary"):
+                self._summarizing(record.seq, None)
+            case AttemptBilled():
+                self._context.counts.attempted(record.seq)
+                self._at_response[record.seq] = self._lacking
+            case _:
+                pass
+
+    def _summarizing(self, seq: int, end: int | None) -> None:
+        """Record what prunes kept out of a request for a summary. One by the endpoint leaves out the entries from
+        `end` on."""
+        left = [item.seq for item in self._context.items if end is not None and item.seq >= end]
+        summarizing(self._context.counts, seq, left)
+        self._at_response[seq] = tuple(one for one in self._kept_out() if end is None or one.seq < end)
 
     def reported(self, record: Record, event: AssistantMessage) -> None:
         """Handle a response about to be folded. Its report concerns its own request."""
@@ -206,7 +221,7 @@ class Unseen:
     def _is_out(self, seq: int) -> bool:
         """Return whether an edit leaves out an answer, or only its thinking."""
         entry = self._context.entries.get(seq)
-        if entry is None or seq < self._context.boundary or not self._context.is_shown(seq):
+        if entry is None or not self._context.is_shown(seq):
             return False
         return (entry.exchange is not None and self._context.dropped(entry.exchange)) or self.lacks(seq)
 

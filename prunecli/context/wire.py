@@ -204,6 +204,15 @@ class Wire:
         last = self._groups[group - 1]
         return min(self.item_at(group), (last.blocks[-1][0] if last.blocks else last.first_item) + 1)
 
+    def last_prompt(self, item: int, *, joins: bool) -> int:
+        """Return the number of items up to the end of the last user message before this item. With `joins`, the item
+        starts with user blocks, so it is in the same message as those right before it."""
+        at = self.group_at(item)
+        at -= joins and at > 0 and self._groups[at - 1].role == "user"
+        while at and self._groups[at - 1].role != "user":
+            at -= 1
+        return self.items_before(at)
+
     def bytes_between(self, start: int, end: int) -> int:
         """Return the number of canonical bytes in the messages from index `start` to before index `end`."""
         for at in range(len(self._ends) - 1, len(self._groups)):
@@ -235,10 +244,13 @@ class Wire:
         )
         return True
 
-    def stored(self, items: int) -> int:
+    def stored(self, items: int, changed: int | None = None) -> int:
         """Return how many of these leading items are in the longest prefix that the endpoint has stored; all of them
-        if the log has no breakpoints."""
-        return max((known for known in self._stored if known <= items), default=0) if self._stored else items
+        if the log has no breakpoints. Those from `changed` on will be shown in another way than now."""
+        if not self._stored:
+            return items
+        same = items if changed is None else min(items, changed, self._kept)
+        return max((known for known in self._stored if known <= same), default=0)
 
     @property
     def unchanged(self) -> int:

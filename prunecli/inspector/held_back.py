@@ -39,6 +39,8 @@ class HeldBack:
         self._lineage = Lineage()
         self._fetched = fetched
         self._held = self._again = self._fresh = self._again_fresh = 0
+        self._parts: dict[int, tuple[int, int]] = {}
+        """By entry: raw tokens held back and fetched again."""
         self._edits: frozenset[tuple[int, int]] = frozenset()  # prune and target
         self.branch = Branch()
         self._prunes: list[int] = []
@@ -54,7 +56,7 @@ class HeldBack:
         """Process a record."""
         match record.event:
             case Rewound(to_seq):
-                self._held = self._again = 0
+                self._keep({})
                 self._edits = frozenset()
                 self.branch.clear()
                 for earlier in self._lineage.rewind(record.seq, to_seq):
@@ -80,8 +82,9 @@ class HeldBack:
     def _fold(self, record: Record) -> None:
         self.branch.take(record)
         match record.event:
-            case CompactionApplied():
-                self._held = self._again = 0  # the ledger counts from the boundary
+            case CompactionApplied(head_end=head_end, tail_start=tail_start):
+                parts = self._parts.items()
+                self._keep({seq: one for seq, one in parts if not head_end < seq < tail_start})
             case PrunApplied(edits=edits):
                 self._edits |= {(record.seq, edit.seq) for edit in edits}
             case PrunReverted(seqs=seqs):
@@ -94,9 +97,15 @@ class HeldBack:
                 pass
 
     def _bring(self, seq: int, result: ToolResult | Attached | None) -> None:
-        if result and result.spilled:
-            self._held += result.spilled.tokens
-            self._fresh += result.spilled.tokens
+        held = result.spilled.tokens if result and result.spilled else 0
         fetched = self._fetched.get(seq, 0)
+        if held or fetched:
+            self._parts[seq] = held, fetched
+        self._held += held
         self._again += fetched
+        self._fresh += held
         self._again_fresh += fetched
+
+    def _keep(self, parts: dict[int, tuple[int, int]]) -> None:
+        self._parts = parts
+        self._held, self._again = (sum(one[at] for one in parts.values()) for at in range(2))

@@ -114,12 +114,13 @@ def paid(
     told: Callable[[int, int], int] = lambda raw, _: raw,
     fetches: Sequence[Fetch] = (),
     ttl_ms: int = TTL_MS,
+    preamble: int = 0,
 ) -> list[Paid]:
     """Return every response and every attempt with a usage, oldest first.
 
     `withheld` returns the tokens that prunes kept out of a response's request. `told` converts raw tokens of results
     to those of a response's model. `fetches` are the results that were fetched again. `ttl_ms` is the cache lifetime.
-    Costs O(records).
+    `preamble`: the tokens of system prompt and tools. Costs O(records).
     """
     found, extra = list[Paid](), _only_fetching(fetches)
     live, cleared = HeldBack({one.seq: one.raw for one in fetches}), 0
@@ -138,13 +139,13 @@ def paid(
         sums, asked, prunes = sent or _Sent(*live.asks(record.timestamp))
         if not isinstance(event, AttemptBilled):
             cleared = clearing_of(getattr(event, "applied_edits", None)).tokens
-        own, asked = one.kind != "summary", asked._replace(edits=(asked.edits[0], cleared))
-        held, fresh, again, again_fresh = (told(raw, record.seq) * own for raw in sums)
-        out = own * (max(0, withheld(record.seq)) + cleared) + held
+        asked = asked._replace(edits=(asked.edits[0], cleared))
+        held, fresh, again, again_fresh = (told(raw, record.seq) for raw in sums)
+        out = max(0, withheld(record.seq)) + cleared + held
         start = asked.cached(one.model, ttl_ms)
         known = read_without_prunes(start, asked, usage.cache_read_input_tokens or 0, ttl_ms)
-        if start is not None and not own:
-            known = max(0, known - (start.tokens - start.prompt))  # nothing counts as withheld from a summary
+        if start is None and out:
+            known = min(known, preamble)  # a prefix that prunes changed may be cached, but not the original
         one = replace(
             one,
             withheld=out,
@@ -157,8 +158,7 @@ def paid(
             again_fresh=again_fresh,
         )
         found.append(one)
-        if own:
-            asked = live.branch.answered(asked, one.model, usage, out, record.timestamp, start)
+        asked = live.branch.answered(asked, one.model, usage, out, record.timestamp, start)
         again_sent = _Sent(sums._replace(fresh=0, again_fresh=0), asked, ())
         sent = again_sent if one.kind == "cut" else None
         live.take(record)
@@ -263,7 +263,7 @@ def rewrites(
 def payments_of(records: Sequence[Record], context: Context, price: Price, ttl_ms: int) -> list[Paid]:
     """Return every response of a session with a usage, oldest first; `context` is the fold of its records."""
     fetches, told = context.prune_history.fetches, context.counts.told_at
-    return paid(records, price, context.withheld_from, told, fetches, ttl_ms)
+    return paid(records, price, context.withheld_from, told, fetches, ttl_ms, context.counts.fixed)
 
 
 def balance(records: Sequence[Record], context: Context, price: Price, ttl_ms: int) -> Pruning:

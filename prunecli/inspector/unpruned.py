@@ -22,13 +22,16 @@ from prunecli.model.requests import PREAMBLE
 from prunecli.model.searches import SEARCHES
 
 _NEVER = -(1 << 62)
+_NEAR = 19
+"""A breakpoint finds a stored prefix that ends at most this many blocks before it."""
 
 
 class End(NamedTuple):
-    """A place in the tree of branches: the preamble, and a hash of the records up to it."""
+    """A place in the tree of branches: the preamble, a hash of the records up to it, and their number of blocks."""
 
     preamble: int
     chain: int
+    blocks: int
 
 
 @dataclass(slots=True, eq=False)
@@ -77,9 +80,14 @@ class Asked(NamedTuple):
     edits: tuple[int, int]
 
     def cached(self, model: str, ttl_ms: int) -> Prefix | None:
-        """Return the longest prefix that is still cached for this model."""
-        one = self.starts.get(model)
-        while one is not None and self.at - one.used > ttl_ms:
+        """Return the longest prefix that is still cached for this model, near the end of this request or of the one
+        before, whichever model that asked."""
+        one, last = self.starts.get(model), next(reversed([*self.starts.values()]), None)
+        ends = [self.end.blocks, *([last.end.blocks] if last else [])]
+        while one is not None:
+            at = one.end.blocks
+            if self.at - one.used <= ttl_ms and any(at <= end <= at + _NEAR for end in ends):
+                break
             one = one.before
         return one
 
@@ -107,6 +115,8 @@ class Branch:
         self._settings: dict[str, int] = {}
         self._ends: dict[End, dict[str, Prefix]] = {}
         self._seqs: list[int] = []
+        self._blocks = [0]
+        """The number of blocks, at the same places as in `_chain`."""
         self._chain = [0]
         """Hashes of the branch: at the start, then after each of `_seqs`."""
         self._starts: list[Mapping[str, Prefix]] = [{}]
@@ -114,19 +124,28 @@ class Branch:
 
     def clear(self) -> None:
         """Start again for a rewind."""
-        for prefix in self._starts[-1].values():
-            prefix.refresh()
         self._cut(0)
 
     def _cut(self, at: int) -> None:
-        del self._seqs[at:], self._chain[at + 1 :], self._starts[at + 1 :]
+        for prefix in self._starts[-1].values():
+            prefix.refresh()
+        del self._seqs[at:], self._chain[at + 1 :], self._blocks[at + 1 :]
+        self._restart()
+
+    def _restart(self) -> None:
+        """Find the prefixes again that the branch starts with, since others may be stored now."""
+        self._starts = [{}]
+        for at in range(1, len(self._chain)):
+            self._starts.append(self._started(at))
 
     def take(self, record: Record) -> None:
         """Add a record to the branch."""
         match record.event:
             case UserMessage(content=content) if all(isinstance(block, Text) for block in content):
-                self._add(record.seq, plain_text(content))  # may be sent again after a rewind
-            case UserMessage() | ToolResult() | AssistantMessage():
+                self._add(record.seq, plain_text(content), len(content))  # may be sent again after a rewind
+            case UserMessage(content=content) | AssistantMessage(content=content):
+                self._add(record.seq, record.seq, len(content))
+            case ToolResult():
                 self._add(record.seq, record.seq)
             case CompactionApplied(head_end=head_end, block=block):
                 self._cut(0 if block else bisect_right(self._seqs, head_end))
@@ -139,22 +158,24 @@ class Branch:
         if key in (PREAMBLE, SEARCHES):
             self._settings[key] = hash(repr(value))
             self._preamble = hash(tuple(self._settings.values()))
-            chain, self._starts = self._chain, [{}]
-            for one in chain[1:]:
-                self._starts.append(self._started(one))
+            self._restart()
 
-    def _add(self, seq: int, key: object) -> None:
+    def _add(self, seq: int, key: object, blocks: int = 1) -> None:
         self._seqs.append(seq)
         self._chain.append(hash((self._chain[-1], key)))
-        self._starts.append(self._started(self._chain[-1]))
+        self._blocks.append(self._blocks[-1] + blocks)
+        self._starts.append(self._started(-1))
 
-    def _started(self, chain: int) -> Mapping[str, Prefix]:
-        found = self._ends.get(End(self._preamble, chain))
+    def _end(self, at: int = -1) -> End:
+        return End(self._preamble, self._chain[at], self._blocks[at])
+
+    def _started(self, at: int) -> Mapping[str, Prefix]:
+        found = self._ends.get(self._end(at))
         return _newest_last(self._starts[-1], found) if found else self._starts[-1]
 
     def asks(self, at: int, edits: tuple[int, int]) -> Asked:
         """Return a request with the content of the branch."""
-        return Asked(End(self._preamble, self._chain[-1]), self._starts[-1], at, edits)
+        return Asked(self._end(), self._starts[-1], at, edits)
 
     def answered(
         self, asked: Asked, model: str, usage: Usage, withheld: int, at: int, start: Prefix | None
@@ -171,7 +192,7 @@ class Branch:
         )
         self._ends.setdefault(asked.end, {})[model] = prefix
         starts = _newest_last(asked.starts, {model: prefix})
-        if End(self._preamble, self._chain[-1]) == asked.end:
+        if self._end() == asked.end:
             self._starts[-1] = starts
         return asked._replace(starts=starts, at=at)
 

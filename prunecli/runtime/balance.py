@@ -1,6 +1,6 @@
 """The running balance of pruning in a session: savings, costs, and the cost of fetching content again."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -17,6 +17,18 @@ def payments(session: Session, choices: Choices) -> "list[Paid]":
     from prunecli.inspector.spending import payments_of  # deferred, since startup does not need it
 
     return payments_of(session.records, session.context, choices.known_price, choices.ttl_ms)
+
+
+def costs_of(session: Session, choices: Choices, prunes: Sequence[int]) -> dict[int, tuple[int, float]]:
+    """Return the tokens written to the cache again because of each of these prunes and undos, and their cost in USD:
+    as measured, or an estimate until the endpoint has reported the next request."""
+    if not prunes:
+        return {}
+    from prunecli.inspector.spending import rewrites
+
+    history = session.context.prune_history.rows
+    found = rewrites(payments(session, choices), history, choices.price)
+    return {seq: found.get(seq) or history[seq].cache_cost(choices.price, choices.ttl_ms) for seq in prunes}
 
 
 class Balance:

@@ -22,7 +22,7 @@ from prunecli.model.events import (
 )
 from prunecli.model.messages import Json
 from prunecli.model.signals import SessionEvent
-from prunecli.runtime.choices import Choices
+from prunecli.runtime.balance import costs_of
 from prunecli.runtime.runtime import Runtime
 from prunecli.session.session import Session
 
@@ -46,11 +46,12 @@ class PruningLog:
         session.subscribe(partial(self._take, session))
 
     def _take(self, session: Session, event: SessionEvent) -> None:
-        history = session.context.prune_history
+        history, choices = session.context.prune_history, self._runtime.choices
         if not isinstance(event, Record):
             return
+        costs = costs_of(session, choices, history.news)
         for seq in history.news:
-            self._write(_line(event, session.id, history.rows[seq], self._runtime.choices))
+            self._write(_line(event, session.id, history.rows[seq], costs[seq]))
         if isinstance(event.event, RunEnded) and history.rows:
             runtime = self._runtime
             ledger = runtime.balance.beside(runtime.policy.ledger(session.context))
@@ -73,8 +74,8 @@ class PruningLog:
             self._path = None
 
 
-def _line(record: Record, session: str, row: PruneStats, choices: Choices) -> dict[str, Json]:
-    tokens, usd = row.cache_cost(choices.price, choices.policy.market.ttl_ms)
+def _line(record: Record, session: str, row: PruneStats, cost: tuple[int, float]) -> dict[str, Json]:
+    tokens, usd = cost
     match record.event:
         case PrunApplied() if row.seq == record.seq:
             event = "prune"

@@ -13,6 +13,7 @@ from prunecli.figures import money, short
 from prunecli.model.edits import Edit
 from prunecli.model.events import (
     AssistantMessage,
+    AttemptBilled,
     Event,
     PrunApplied,
     PrunReverted,
@@ -321,3 +322,60 @@ def test_a_second_prune_and_a_rewind_leave_earlier_prefixes_cached() -> None:
     rest = context.counts.tokens_of(context.items[4:10]) - impact(context, [other], MARKET).freed
     assert written(context, other) == pytest.approx(rest, abs=2), "the rewind led back to a cached prefix"
     assert written(context, first) == 0, "it leads to another"
+
+
+def test_after_a_rewind_between_branches_only_what_a_branch_stored_is_free() -> None:
+    """A breakpoint of one branch stored nothing of what another shows there, and the endpoint had lost the rest."""
+    context = session(10, cold_at=0)
+    end = max(context.entries)
+    continued(context, clear(context, 1, start=5)[0], at=61)
+    pruned, here = max(context.pruns), max(context.entries)
+    context.apply(Record(300, 62 * SECOND, Rewound(end)))
+    continued(context, UserMessage((Text("more"),)), at=62)
+    context.apply(Record(600, 63 * SECOND, Rewound(here)))
+    assert written(context, PrunReverted((pruned,))) > 9_000
+
+
+def test_a_rewind_forgets_no_prefix_of_another_branch() -> None:
+    """However many requests it folds again."""
+    context = session(140, cold_at=0)
+    end = max(context.entries)
+    (prune,) = clear(context, 1, start=5)
+    continued(context, prune, at=61)
+    context.apply(Record(max(context.entries) + 200, 62 * SECOND, Rewound(end)))
+    continued(context, at=62)
+    assert written(context, prune) == pytest.approx(from_item(context, 141), abs=2)
+
+
+def test_an_attempt_without_an_answer_keeps_the_cache_warm() -> None:
+    context = session(10, cold_at=0)
+    tokens = context.counts.context_tokens
+    later = replace(MARKET, now=400 * SECOND)
+    context.apply(Record(100, 350 * SECOND, RequestSent("m", 1, "00", (20,))))
+    assert cold(context, later)
+    context.apply(Record(101, 350 * SECOND, AttemptBilled("m", Usage(0, 0, 0, tokens), "stopped")))
+    assert not cold(context, later)
+    assert not judge(context, clear(context, 1), later).apply
+    context.apply(Record(102, 350 * SECOND, AttemptBilled("m", Usage(0, 0, 0, tokens), "task")))
+
+
+def test_a_model_that_was_left_for_another_finds_its_prefixes_again() -> None:
+    context = session(10, cold_at=0)
+    back = len(context.messages()) - 1
+    context.apply(Record(100, 70 * SECOND, RequestSent("other", 1, "00", (back,))))
+    answer = AssistantMessage((Text("x"),), "other", usage=Usage(0, 5, 0, context.counts.context_tokens))
+    context.apply(Record(101, 70 * SECOND, answer))
+    assert not cold(context, MARKET)
+    assert cold(context, replace(MARKET, now=400 * SECOND))
+    assert cold(context, replace(MARKET, model="third"))
+    assert written(context, clear(context, 1)[0]) > 8_000
+
+
+def test_a_memo_in_the_message_before_it_moves_the_breakpoint() -> None:
+    context = session(30, cold_at=0)
+    exchange = context.exchanges[5].seq
+    drop = Edit("drop", exchange, None, None, 1_000, 0)
+    memo = Edit("memo", exchange, None, "the gist", 0, 2)
+    plain, noted = (PrunApplied("model", edits) for edits in ((drop,), (memo, drop)))
+    before = context.counts.tokens_of(context.items[5:6])
+    assert written(context, noted) - written(context, plain) == pytest.approx(before, abs=5)

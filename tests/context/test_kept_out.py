@@ -131,13 +131,35 @@ def test_what_was_kept_out_stays_when_something_leaves_the_prompt_without_a_reco
     assert talk.kept_out() == [0, 0, 0, 128, 128]
 
 
-def test_behind_a_compaction_nothing_is_withheld_any_more() -> None:
-    talk = Talk()
+def test_behind_a_compaction_only_edits_in_the_kept_turns_withhold_anything() -> None:
+    talk = Talk(4)
     talk.clear(0)
+    talk.clear(1)
     talk.step()
-    talk.emit(CompactionApplied("the gist", 2, talk.answers[2], model="m"))
+    before = talk.results[0]
+    talk.emit(CompactionApplied("the gist", before, talk.answers[2], model="m"))
     talk.step()
-    assert talk.kept_out() == [0, 0, 0, 128, 0]
+    assert talk.kept_out()[-2:] in ([255, 128], [256, 128])
+
+
+def test_a_summary_has_what_was_kept_out_of_its_request_also_on_a_branch_that_was_left() -> None:
+    """Also by a prune that no other request contained. The endpoint's own contains only what it replaces."""
+    for block, kept_out in ((None, 3 * 128), ({"type": "compaction"}, 2 * 128)):
+        talk = Talk(4)
+        talk.clear(0)
+        talk.step()
+        talk.clear(1)
+        talk.clear(3)
+        unused = talk.emit(AttemptBilled("m", Usage(talk.prompt), "summary"))
+        event = CompactionApplied("s", 0, talk.answers[3], model="m", usage=Usage(talk.prompt), block=block)
+        summary = talk.emit(event)
+        talk.emit(Rewound(0))
+        resumed = Context(Chars4())
+        for record in talk.records:
+            resumed.apply(record)
+        for context in (talk.context, resumed):
+            assert abs(context.withheld_from(unused) - 3 * 128) <= 1
+            assert abs(context.withheld_from(summary) - kept_out) <= 1
 
 
 def test_a_branch_that_was_left_keeps_its_figures_live_and_after_a_resume() -> None:

@@ -95,15 +95,15 @@ def test_without_a_report_of_the_cache_what_is_withheld_counts_as_input() -> Non
     assert (books.saved, books.cost) == (80.0, 0.0)
 
 
-def test_from_the_request_of_a_summary_nothing_is_withheld() -> None:
+def test_the_request_of_a_summary_was_shorter_too() -> None:
     compacted = log(clear(40), CompactionApplied("s", 0, 1, model="m", usage=Usage(5, 5)), answer(1, 1))
     rows = paid(compacted, price, kept_out(40, 1))
-    assert [(one.kind, one.withheld) for one in rows] == [("summary", 0), ("answer", 0)]
+    assert [(one.kind, one.withheld) for one in rows] == [("summary", 40), ("answer", 0)]
 
 
 def test_a_summary_that_misses_the_cache_rewrites_nothing_because_of_earlier_prunes() -> None:
     summary = CompactionApplied("s", 0, 1, model="m", usage=Usage(0, 5, 20, 40))
-    rows = paid(log(answer(0, 100), clear(40), answer(20, 40), summary), price, kept_out(40, 2))
+    rows = paid(log(answer(0, 100), clear(40), answer(20, 40), summary), price, kept_out(40, 2, 3))
     assert [one.rewritten for one in rows] == [0, 40, 0]
 
 
@@ -175,11 +175,14 @@ def test_a_fetch_beside_other_calls_is_no_request_of_its_own() -> None:
     assert [one.extra for one in paid(log(answer(0, 100), held_back(9), asked), price, fetches=both)][1]
 
 
-def test_a_compaction_and_a_rewind_end_what_was_held_back_and_fetched() -> None:
+def test_a_rewind_and_a_compaction_of_them_end_what_was_held_back_and_fetched() -> None:
     again = ToolResult("r", "recall", (Text("y"),))
-    events = (held_back(40), again, answer(0, 9), Rewound(0), answer(0, 9), CompactionApplied("s", 0, 1))
-    rows = paid(log(*events, answer(0, 9)), price, fetches=[Fetch(1, -1, 0, 30)])
-    assert [(one.withheld, one.again) for one in rows] == [(40, 30), (40, 0), (0, 0)]
+    events = (held_back(40), again, answer(0, 9), Rewound(0), answer(0, 9))
+    fetches = [Fetch(1, -1, 0, 30)]
+    for head_end, left in ((0, (40, 0)), (-1, (0, 0))):
+        compacted = log(*events, CompactionApplied("s", head_end, 4), answer(0, 9))
+        rows = paid(compacted, price, fetches=fetches)
+        assert [(one.withheld, one.again) for one in rows] == [(40, 30), (40, 0), left]
 
 
 def test_without_a_report_of_the_cache_a_fetch_counts_as_input() -> None:
@@ -229,3 +232,10 @@ def test_each_model_has_a_cache_of_its_own_and_a_prompt_sent_again_is_in_it() ->
     assert [row.known for row in paid(log(*away), price)] == [0, 0, 100]
     again = [prompt("a"), answer(0, 100), Rewound(-1), prompt("a"), answer(100, 0), Rewound(-1), prompt("b")]
     assert [row.known for row in paid(log(*again, answer(0, 90)), price)] == [0, 100, 0]
+
+
+def test_back_at_a_model_its_prefix_is_found_near_the_end_of_the_request_before_only() -> None:
+    for steps, saved in ((3, False), (30, True)):
+        others = [answer(0, 100, "other") for _ in range(steps)]
+        rows = paid(log(answer(0, 100), clear(40), *others, answer(0, 60)), price, kept_out(40, steps + 2))
+        assert (rows[-1].known == 0) is saved

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from prunecli.commands.command import Say, Table, run_line
+from prunecli.figures import money, short
 from prunecli.model.events import CompactionApplied, Rewound, UserMessage
 from prunecli.model.messages import Text, ToolUse, Usage
 from prunecli.providers.scripted import Scripted, calls, says
@@ -74,7 +75,12 @@ async def test_prune_stats_shows_the_same_figures(tmp_path: Path) -> None:
     assert first[8].startswith("1, ~")
     assert undo[3] == "undo"
     assert undo[9] == f"undid prune {first[0]}"
-    assert [line["event"] for line in lines(path)][-1] == "undo"
+    logged = lines(path)
+    assert [line["event"] for line in logged] == ["prune", "cache_cost", "reread", "run_end", "undo"]
+    for line, row in ((logged[1], first), (logged[4], undo)):
+        mark = "" if line["measured"] else "~"
+        cost = f"{mark}{short(line['rewritten_tokens'])} {mark}{money(line['cache_cost_usd'])}"
+        assert row[7] == cost
 
 
 async def test_prune_stats_says_why_a_prune_has_no_effect_any_more(tmp_path: Path) -> None:
