@@ -65,11 +65,14 @@ def _bash(sandboxed: bool, movable: bool) -> Bash:
 def summaries(tools: Mapping[str, Tool], cwd: Path) -> Callable[[str, Mapping[str, Json]], str]:
     """Return a function that summarizes a call by tool name and input; "" for an unknown tool. Paths below the
     working directory are shown relative to it."""
+    base = str(cwd).rstrip("/")
 
     def summary(name: str, given: Mapping[str, Json]) -> str:
         tool = tools.get(name)
         if tool is None:
             return ""
+        if not any(isinstance(value, str) and value.startswith(base) for value in given.values()):
+            return tool.summary(given)
         paths = _paths(tool, given)
         return tool.summary(
             {key: seen_from(value, cwd) if value in paths else value for key, value in given.items()}

@@ -311,7 +311,7 @@ def parse(input_class: type[InputT], given: Mapping[str, Json]) -> InputT:
 
 def _values(input_class: type, given: Mapping[str, Json]) -> tuple[dict[str, Any], list[str]]:
     """Return the values of an input or of an object in it, and the problems with them."""
-    hints = get_type_hints(input_class)
+    hints = _hints(input_class)
     values: dict[str, Any] = {}
     wrong: list[str] = []
     for item in fields(input_class):
@@ -325,6 +325,11 @@ def _values(input_class: type, given: Mapping[str, Json]) -> tuple[dict[str, Any
         except ValueError as error:
             wrong.append(f"{item.name} {error}")
     return values, wrong
+
+
+@cache
+def _hints(input_class: type) -> dict[str, Any]:
+    return get_type_hints(input_class)
 
 
 def not_read(input_class: type, given: Mapping[str, Json]) -> tuple[str, ...]:
