@@ -5,7 +5,7 @@ breakpoint is near enough: each request has one at its end.
 """
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from dataclasses import dataclass
 
 from prunecli.context.counted import Item
 from prunecli.context.fold import Fold
@@ -21,7 +21,8 @@ _NEAR = 19
 """A breakpoint finds a stored prefix that ends at most this many blocks before it."""
 
 
-class Prefix(NamedTuple):
+@dataclass(slots=True, eq=False)
+class Prefix:
     """A stored prefix: its number of items, its tokens, 0 if not reported, and its last use in unix ms."""
 
     items: int
@@ -30,16 +31,32 @@ class Prefix(NamedTuple):
 
 
 class Prefixes:
-    """The last prefixes that requests stored, on any branch and by any model, by a hash of their content."""
+    """The last prefixes that requests stored, on any branch and by any model, by a hash of their content.
+
+    Most requests read all stored prefixes of the current content, so these share the time of the last such request.
+    """
 
     def __init__(self, context: Fold) -> None:
         self._context = context
         self._stored: dict[int, Prefix] = {}
         self._model = ""
+        self._kind = 0
+        """A hash of what precedes the messages, which no other model reads."""
+        self._here: dict[int, int] = {}
+        """The keys of the stored prefixes of the current content, by number of items."""
+        self._unknown = set[int]()
+        """The numbers of items of those without tokens."""
+        self._last = self._most = 0
+        """The most items, and the most tokens, of those so far."""
+        self._joined = 0
+        """The number of hashes in `_chain` whose prefixes are in `_here` if they are stored."""
+        self._renewed = 0
+        """The time at which those with tokens were read, if it is later than theirs."""
         self.clear()
 
     def clear(self) -> None:
         """Forget the items for a rewind, but not what is stored."""
+        self._leave(0)
         self._chain = [0]
         """Hashes of the items as they are shown now: at the start, then after each item."""
 
@@ -60,28 +77,67 @@ class Prefixes:
         """Renew the prefixes that the last request read, and forget those that it should have found."""
         marks = self._context.wire.marks
         end = marks[-1] if marks else 0
-        near, chain, kind = self._near(NOTHING_PLANNED, end)[0], self._upto(end), self._kind(self._model)
-        for key, one in list(self._stored.items()):
-            known = one.items <= end and one.used <= at  # a rewind folds old reports again
-            if not known or hash((kind, chain[one.items])) != key:
+        self._upto(end)
+        if self._most * SAME_PREFIX <= read and self._last <= end and self._unknown.issubset(marks):
+            self._renewed = at  # `_store` renews those at the breakpoints
+            return
+        self._settle()
+        near = self._near(NOTHING_PLANNED, end)[0]
+        for items, key in list(self._here.items()):
+            one = self._stored[key]
+            if items > end or one.used > at:  # a rewind folds old reports again
                 continue
             if 0 < one.tokens * SAME_PREFIX <= read:
-                self._stored[key] = one._replace(used=at)
-            elif one.items >= near:
-                del self._stored[key]
+                one.used = at
+            elif items >= near:
+                self._forget(key)
             else:  # too far from the end or too old, so a later report says nothing about it
-                self._stored[key] = one._replace(tokens=0)
+                one.tokens = 0
+                self._unknown.discard(items)
+        self._most = max((self._stored[key].tokens for key in self._here.values()), default=0)
 
     def _store(self, at: int, tokens: int = 0) -> None:
         """Record that the endpoint has the content before each breakpoint, and its tokens before the last one."""
-        marks, kind = self._context.wire.marks, self._kind(self._model)
+        marks = self._context.wire.marks
         for items in marks:
-            key = hash((kind, self._upto(items)[items]))
-            before = self._stored.pop(key, Prefix(items, 0, at))
-            known = tokens if tokens and items == marks[-1] else before.tokens
-            self._stored[key] = Prefix(items, known, max(at, before.used))
+            key = self._key(self._upto(items)[items])
+            one = self._stored.pop(key, None) or Prefix(items, 0, at)
+            self._stored[key] = one
+            one.used = max(at, one.used)
+            if tokens and items == marks[-1]:
+                one.tokens = tokens
+            self._join(items, key)
         while len(self._stored) > _MOST:
-            del self._stored[next(iter(self._stored))]
+            self._forget(next(iter(self._stored)))
+
+    def _forget(self, key: int) -> None:
+        one = self._stored.pop(key)
+        if self._here.get(one.items) == key:
+            del self._here[one.items]
+            self._unknown.discard(one.items)
+
+    def _join(self, items: int, key: int) -> None:
+        """Add a stored prefix to those of the current content."""
+        tokens = self._stored[key].tokens
+        self._here[items], self._last, self._most = key, max(self._last, items), max(self._most, tokens)
+        (self._unknown.discard if tokens else self._unknown.add)(items)
+
+    def _leave(self, items: int) -> None:
+        """Remove the prefixes with so many items or more from those of the current content."""
+        self._settle()
+        self._here = {count: key for count, key in self._here.items() if count < items}
+        self._unknown = {count for count in self._here if not self._stored[self._here[count]].tokens}
+        self._last = max(self._here, default=0)
+        self._most = max((self._stored[key].tokens for key in self._here.values()), default=0)
+        self._joined = min(self._joined, items)
+
+    def _settle(self) -> None:
+        """Give each stored prefix its own time of use."""
+        for key in self._here.values() if self._renewed else ():
+            one = self._stored[key]
+            if one.tokens:
+                one.used = max(one.used, self._renewed)
+        self._renewed = 0
 
     def longest(self, planned: Mapping[int, Item], same: int, since: int) -> int:
         """Return the number of items in the longest prefix, used since then, that the next request will find stored.
@@ -89,7 +145,8 @@ class Prefixes:
         The request shows some items as `planned`, and the first `same` ones as the last request did: it has a
         breakpoint behind these and one at its end.
         """
-        context, kind = self._context, self._kind(self._context.requested)
+        context, kind = self._context, hash((self._context.requested, self._context.preamble))
+        self._settle()
         ranges = [self._near(planned, at) for at in (same, len(context.items))]
         alive = {key: one.items for key, one in self._stored.items() if one.used >= since}
         ends = {end for end in alive.values() if any(near <= end <= at for near, at in ranges)}
@@ -118,18 +175,25 @@ class Prefixes:
 
     def _upto(self, items: int) -> list[int]:
         """Return the hashes of at least so many leading items as they are shown now."""
-        context, chain = self._context, self._chain
+        context, chain, kind = self._context, self._chain, hash((self._model, self._context.preamble))
         for seq in context.counts.moved:
             if context.is_shown(seq):
                 del chain[context.position(seq) + 1 :]
         context.counts.moved.clear()
+        if kind != self._kind or self._last >= len(chain):
+            self._leave(len(chain) if kind == self._kind else 0)
+        self._kind, self._joined = kind, min(self._joined, len(chain))
         for item in context.items[len(chain) - 1 : items]:
             chain.append(hash((chain[-1], _look(item_of(context.counts, item.seq)))))
+        for at in range(self._joined, len(chain)):
+            if (key := self._key(chain[at])) in self._stored:
+                self._settle()
+                self._join(at, key)
+        self._joined = len(chain)
         return chain
 
-    def _kind(self, model: str) -> int:
-        """Return a hash of what precedes the messages, which no other model reads."""
-        return hash((model, self._context.preamble))
+    def _key(self, shown: int) -> int:
+        return hash((self._kind, shown))
 
 
 def _look(item: Item) -> int:
