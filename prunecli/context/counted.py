@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from prunecli.context.clearing import Clearing
 from prunecli.context.exchange import Entry, Said
@@ -59,8 +60,7 @@ class Item:
         return self.edits, self.memos, self.hidden, self.silent
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
+class Report(NamedTuple):
     """A prompt, as `response` reported it.
 
     Also the changes since the previous report (items before and after), and the content that the endpoint cleared
@@ -78,13 +78,13 @@ def added_by(
     changes: Iterable[tuple[Item | None, Item | None]], amount_of: Callable[[Item], Amount]
 ) -> Amount:
     """Return the tokens that changes of items added, each a pair of before and after."""
-    before, after = list[Amount](), list[Amount]()
+    added = NOTHING
     for then, now in changes:
-        if then is not None:
-            before.append(amount_of(then))
         if now is not None:
-            after.append(amount_of(now))
-    return total(after).minus(total(before)) if before else total(after)
+            added = added.plus(amount_of(now))
+        if then is not None:
+            added = added.minus(amount_of(then))
+    return added
 
 
 def output_tokens(entry: Entry) -> int:
@@ -113,11 +113,15 @@ def parts_of(head: Entry) -> tuple[Entry, ...]:
     return tuple(head.exchange.entries) if head.exchange else (head,)
 
 
-def fresh(then: Item | None, now: Item | None) -> list[Entry]:
-    """Return the entries that were added to an item since then and are shown in full."""
-    if now is None or now.hidden:
-        return []
-    return [part for part in now.parts[len(then.parts) if then else 0 :] if part.seq not in now.edits]
+def fresh(changes: Iterable[tuple[Item | None, Item | None]]) -> list[Entry]:
+    """Return the entries that changes of items added and that are shown in full."""
+    return [
+        part
+        for then, now in changes
+        if now is not None and not now.hidden
+        for part in now.parts[len(then.parts) if then else 0 :]
+        if part.seq not in now.edits
+    ]
 
 
 def _has_document(entry: Entry) -> bool:
@@ -192,7 +196,7 @@ class EntryTokens:
         self, changes: Sequence[tuple[Item | None, Item | None]], grown: int, scale: Scale
     ) -> bool:
         """Learn the size of new documents if a prompt grew mostly by them, because no estimate knows their pages."""
-        new = [part for then, now in changes for part in fresh(then, now) if _has_document(part)]
+        new = [part for part in fresh(changes) if part.size.images and _has_document(part)]
         if not (expected := sum(part.size.images for part in new)):
             return False
         moved = added_by(changes, self.item_amount)

@@ -220,6 +220,8 @@ class Entry:
     @property
     def countable(self) -> list[str]:
         """Everything in the entry that costs tokens, as texts."""
+        if isinstance(self.event, ToolResult):
+            return self.texts
         if not isinstance(self.event, AssistantMessage):
             return [text for one in (self, *self.beside) for text in one.typed] + self.texts
         found: list[str] = []

@@ -80,7 +80,7 @@ class KeptOut:
 
     def _measure(self, changes: Sequence[tuple[Item | None, Item | None]], grown: int, scale: Scale) -> None:
         """Record the endpoint's count of the results that are new in this report."""
-        new_parts = [part for then, now in changes for part in fresh(then, now) if part.prunable]
+        new_parts = [part for part in fresh(changes) if part.prunable]
         new = total(map(self._tokens.amount, new_parts))
         expected = scale.factor * new.raw + new.exact
         if expected <= 0 or any(_hides_a_guess(then, now) for then, now in changes):

@@ -9,7 +9,13 @@ from types import MappingProxyType
 
 from prunecli.context.wire_calls import Ids, wire_name
 from prunecli.model.codec import block_to_json, canonical, canonical_string
-from prunecli.model.events import AssistantMessage, CompactionApplied, Event, ToolResult, UserMessage
+from prunecli.model.events import (
+    WITH_CONTENT,
+    AssistantMessage,
+    CompactionApplied,
+    Event,
+    ToolResult,
+)
 from prunecli.model.messages import (
     Blob,
     Block,
@@ -95,6 +101,7 @@ def is_sent(value: Block) -> bool:
             return True
 
 
+_BESIDES = (Thinking, RedactedThinking, Blob)
 _OF_USERS = frozenset(("image", "document", "search_result"))
 _OF_NO_ANSWER = frozenset((None, "image", "document", "search_result", "tool_result", "compaction"))
 
@@ -105,6 +112,8 @@ def is_out_of_place(value: Block, *, answer: bool) -> bool:
     Such a block is left out of requests, because it would make every later request fail.
     """
     match value:
+        case Text():
+            return False
         case Image() | Document() if answer:
             return True
         case ToolUse() | Thinking() | RedactedThinking():
@@ -118,7 +127,7 @@ def is_out_of_place(value: Block, *, answer: bool) -> bool:
 
 def out_of_place(seq: int, event: Event) -> list[str]:
     """Describe the blocks of record `seq` that are left out of requests, one line per type."""
-    if not isinstance(event, UserMessage | AssistantMessage | ToolResult):
+    if not isinstance(event, WITH_CONTENT):
         return []
     answer = isinstance(event, AssistantMessage)
     blocks = [block for block in event.content if is_out_of_place(block, answer=answer)]
@@ -141,7 +150,7 @@ def is_answer(content: tuple[Block, ...]) -> bool:
     return any(
         is_sent(block) and not is_out_of_place(block, answer=True)
         for block in content
-        if not isinstance(block, Thinking | RedactedThinking | Blob)
+        if not isinstance(block, _BESIDES)
     )
 
 

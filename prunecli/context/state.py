@@ -314,7 +314,10 @@ class Context:
         self.todo = newest(self.todo, entry)
         exchange.results.append(entry)
         if exchange.seq > self.boundary and not self.dropped(exchange):
-            insort(self.live_results, entry, key=_seq)
+            if self.live_results and self.live_results[-1].seq > entry.seq:
+                insort(self.live_results, entry, key=_seq)
+            else:
+                self.live_results.append(entry)
         if not self.wire.append_result(exchange, entry):
             self._relay([exchange.seq])
         self.unseen.weigh(exchange.head)

@@ -90,10 +90,11 @@ class TokenCounts(EntryTokens):
         Only `countable` items enter scanned and withheld. The model does not see the thinking of a `silent` answer.
         """
         item = Item(head, parts_of(head), edits, memos, hidden, countable, silent)
-        if not hidden:
-            item.chars = sum([self.shown_chars(entry, edits.get(entry.seq)) for entry in item.parts])
-            whole = [entry for entry in item.parts if entry.size.images and entry.seq not in edits]
-            item.images = sum([entry.images for entry in whole])
+        for part in () if hidden else item.parts:
+            edit = edits.get(part.seq)
+            item.chars += self.shown_chars(part, edit)
+            if edit is None and part.size.images:
+                item.images += part.images
         self._put(head.seq, item)
         self._uncounted[head.seq] = None
 
@@ -381,7 +382,7 @@ def _changes(
     since: Mapping[int, Item | None], sent: Mapping[int, Item | None]
 ) -> tuple[tuple[Item | None, Item | None], ...]:
     """Return the changes from the last report to a request."""
-    return tuple((since[seq], now) for seq, now in sent.items())
+    return tuple([(since[seq], now) for seq, now in sent.items()])
 
 
 def _then_and_now(

@@ -75,6 +75,7 @@ class Unseen:
         self._places: tuple[tuple[int, ...], ...] | None = None
         self._is_asked = False
         self._lacking: tuple[Entry, ...] = ()
+        self._newest = -1
         self.moved: list[int] = []
         self.losses: tuple[Loss, ...] = ()
         self.clear()
@@ -181,15 +182,22 @@ class Unseen:
             context.thoughts.reported(found, foreign)
         for seq in self.update(context.thoughts.last_request - 1):
             context.counts.as_sent(seq)
+        self._places, self._is_asked, self.losses = None, False, ()
+        if found:
+            self._lost(found)
+        if record.seq > self._newest:  # else a rewind folds it again
+            self._newest = record.seq
+            if out := self._kept_out({seq for seq, reason in found.items() if reason != EDITED}):
+                self._at_response[record.seq] = out
+
+    def _lost(self, found: Mapping[int, str]) -> None:
+        """Handle the answers whose thinking was dropped, each with the reason."""
         new = {seq: reason for seq, reason in found.items() if seq not in self._known}
         self.losses = tuple(
             Loss(reason, self._entries(found, reason), self._entries(new, reason))
             for reason in dict.fromkeys(new.values())
         )
-        self._known |= {seq: (reason, context.entries[seq]) for seq, reason in new.items()}
-        self._places, self._is_asked = None, False
-        others = {seq for seq, reason in found.items() if reason != EDITED}
-        self._at_response.setdefault(record.seq, self._kept_out(others))
+        self._known |= {seq: (reason, self._context.entries[seq]) for seq, reason in new.items()}
 
     def _kept_out(self, others: Container[int] = _NONE) -> tuple[Entry, ...]:
         """Return the answers whose thinking the model would see without edits, except these others."""
@@ -229,6 +237,11 @@ class Unseen:
 
     def folded(self, record: Record) -> None:
         """Update for a record that was just folded."""
+        if isinstance(record.event, _CHANGES):
+            self._changed(record)
+        self.update(record.seq)
+
+    def _changed(self, record: Record) -> None:
         if isinstance(record.event, CompactionApplied):
             self._summarized(record.seq, record.event.head_end)
         if isinstance(record.event, PrunApplied):
@@ -243,7 +256,6 @@ class Unseen:
         if isinstance(record.event, PrunApplied | PrunReverted):
             for seq in self.flips:
                 self._flip(seq, record.seq)
-        self.update(record.seq)
 
     def _summarized(self, seq: int, head_end: int) -> None:
         """Note the answers whose thinking a new summary makes stale, unless the endpoint signed it."""

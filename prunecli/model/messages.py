@@ -141,6 +141,8 @@ def _sum(one: int | None, other: int | None) -> int | None:
 def is_media(block: Block) -> bool:
     """Return whether a block is an image or a document, inline or in a blob."""
     match block:
+        case Text():
+            return False
         case Image() | Document() | Opaque({"type": "image"}):
             return True
         case Blob(media_type=media_type):
