@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from prunecli.context.clearing import Clearing
 from prunecli.context.exchange import Entry, Said
@@ -60,6 +60,10 @@ class Item:
         return self.edits, self.memos, self.hidden, self.silent
 
 
+Changes: TypeAlias = Sequence[tuple[Item | None, Item | None]]
+"""Items before and after."""
+
+
 class Report(NamedTuple):
     """A prompt, as `response` reported it.
 
@@ -69,7 +73,7 @@ class Report(NamedTuple):
 
     response: int
     prompt: int
-    changes: tuple[tuple[Item | None, Item | None], ...]
+    changes: Changes
     clearing: Clearing
     again: bool = False
 
@@ -113,7 +117,7 @@ def parts_of(head: Entry) -> tuple[Entry, ...]:
     return tuple(head.exchange.entries) if head.exchange else (head,)
 
 
-def fresh(changes: Iterable[tuple[Item | None, Item | None]]) -> list[Entry]:
+def fresh(changes: Changes) -> list[Entry]:
     """Return the entries that changes of items added and that are shown in full."""
     return [
         part
@@ -192,13 +196,13 @@ class EntryTokens:
         """Return the tokens of an entry's images and documents, measured if possible."""
         return self._documents.get(entry.seq, entry.size.images)
 
-    def measure_documents(
-        self, changes: Sequence[tuple[Item | None, Item | None]], grown: int, scale: Scale
-    ) -> bool:
-        """Learn the size of new documents if a prompt grew mostly by them, because no estimate knows their pages."""
-        new = [part for part in fresh(changes) if part.size.images and _has_document(part)]
-        if not (expected := sum(part.size.images for part in new)):
+    def measure_documents(self, changes: Changes, new: Sequence[Entry], grown: int, scale: Scale) -> bool:
+        """Learn the size of the documents among new entries if a prompt grew mostly by them, because no estimate
+        knows their pages."""
+        new = [part for part in new if part.size.images and _has_document(part)]
+        if not new:
             return False
+        expected = sum(part.size.images for part in new)
         moved = added_by(changes, self.item_amount)
         rest = scale.weight(*moved) - expected
         share = (grown - rest) / expected

@@ -13,6 +13,7 @@ from prunecli.context.counted import (
     Item,
     Report,
     added_by,
+    fresh,
     parts_of,
 )
 from prunecli.context.exchange import Entry
@@ -191,14 +192,15 @@ class TokenCounts(EntryTokens):
         self._clearing, changes = report.clearing, report.changes
         prompt = report.prompt + self._clearing.tokens
         grown = prompt - self._prompt if self._prompt and not report.again else None
-        if grown is not None and self.measure_documents(changes, grown, self._scale):
+        new = fresh(changes) if grown is not None else []
+        if grown is not None and self.measure_documents(changes, new, grown, self._scale):
             for item in filter(None, (self._items.get(now.head.seq) for _, now in changes if now)):
                 item.amount = item.kept = None
                 self._uncounted[item.head.seq] = None
         moved = added_by(changes, self.item_amount)
         if grown is not None and all(now is not None and now.grew_from(then) for then, now in changes):
             self._scale = self._scale.grew(grown, moved)
-        self._kept_out.reported(report, grown, self._scale)
+        self._kept_out.reported(report, new, grown, self._scale)
         self._reported, self._prompt, self._shown = self._reported.plus(moved), prompt, None
         if report.response >= self._model_at:  # not by another model
             self._scale = self._scale.reported(prompt, self._reported)

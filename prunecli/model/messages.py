@@ -153,8 +153,8 @@ def is_media(block: Block) -> bool:
 
 def thinking_blocks(content: tuple[Block, ...]) -> int:
     """Return the number of thinking blocks that are sent back: those the endpoint signed."""
-    signed = [block for block in content if isinstance(block, Thinking) and block.signature]
-    return len(signed) + sum(isinstance(block, RedactedThinking) for block in content)
+    found = [block for block in content if isinstance(block, (Thinking, RedactedThinking))]
+    return sum([isinstance(block, RedactedThinking) or bool(block.signature) for block in found])
 
 
 def plain_text(content: tuple[Block, ...]) -> str:
@@ -164,4 +164,4 @@ def plain_text(content: tuple[Block, ...]) -> str:
 
 def tool_uses(content: tuple[Block, ...]) -> tuple[ToolUse, ...]:
     """Return the calls in a content, in order."""
-    return tuple(block for block in content if isinstance(block, ToolUse))
+    return tuple([block for block in content if isinstance(block, ToolUse)])

@@ -71,9 +71,10 @@ def summaries(tools: Mapping[str, Tool], cwd: Path) -> Callable[[str, Mapping[st
         tool = tools.get(name)
         if tool is None:
             return ""
-        if not any(isinstance(value, str) and value.startswith(base) for value in given.values()):
+        inside = [value for value in given.values() if isinstance(value, str) and value.startswith(base)]
+        paths = _paths(tool, given) if inside else ()
+        if not paths:
             return tool.summary(given)
-        paths = _paths(tool, given)
         return tool.summary(
             {key: seen_from(value, cwd) if value in paths else value for key, value in given.items()}
         )

@@ -61,7 +61,7 @@ class Blobs:
         """Return the event with its blobs loaded, and a notice for each one that cannot be loaded."""
         if not isinstance(event, WITH_CONTENT):
             return event, []
-        if not any(isinstance(block, Blob) for block in event.content):
+        if Blob not in map(type, event.content):
             return event, []
         notices: list[str] = []
         content = tuple(self._get(block, notices) for block in event.content)
