@@ -30,7 +30,6 @@ from prunecli.model.events import (
     SettingChanged,
     Spilled,
     ToolResult,
-    ToolStarted,
     UserMessage,
 )
 from prunecli.model.messages import ToolUse, Usage, plain_text
@@ -149,8 +148,6 @@ class PruneHistory:
     def after(self, record: Record, context: "Fold") -> None:
         """Update for a record that was just folded."""
         match record.event:
-            case ToolStarted():
-                pass
             case PrunApplied(source, edits, strategy) as event:
                 said = (source, strategy or "", event.reason)
                 self._note(record, context, said)

@@ -101,6 +101,8 @@ def is_sent(value: Block) -> bool:
             return True
 
 
+_IN_ANSWERS = frozenset((Text, ToolUse, Thinking, RedactedThinking, Blob))
+_ELSEWHERE = frozenset((Text, Image, Document, Blob))
 _BESIDES = (Thinking, RedactedThinking, Blob)
 _OF_USERS = frozenset(("image", "document", "search_result"))
 _OF_NO_ANSWER = frozenset((None, "image", "document", "search_result", "tool_result", "compaction"))
@@ -111,18 +113,10 @@ def is_out_of_place(value: Block, *, answer: bool) -> bool:
 
     Such a block is left out of requests, because it would make every later request fail.
     """
-    match value:
-        case Text():
-            return False
-        case Image() | Document() if answer:
-            return True
-        case ToolUse() | Thinking() | RedactedThinking():
-            return not answer
-        case Opaque(unknown):
-            kind = unknown.get("type")
-            return kind in _OF_NO_ANSWER if answer else kind not in _OF_USERS
-        case _:
-            return False
+    if isinstance(value, Opaque):
+        kind = value.json.get("type")
+        return kind in _OF_NO_ANSWER if answer else kind not in _OF_USERS
+    return type(value) not in (_IN_ANSWERS if answer else _ELSEWHERE)
 
 
 def out_of_place(seq: int, event: Event) -> list[str]:
@@ -130,6 +124,8 @@ def out_of_place(seq: int, event: Event) -> list[str]:
     if not isinstance(event, WITH_CONTENT):
         return []
     answer = isinstance(event, AssistantMessage)
+    if (_IN_ANSWERS if answer else _ELSEWHERE).issuperset(map(type, event.content)):
+        return []
     blocks = [block for block in event.content if is_out_of_place(block, answer=answer)]
     kinds = dict.fromkeys(str(block_to_json(block).get("type") or "nameless")[:40] for block in blocks)
     return [f"record {seq}: a {kind} block can't be sent there and is left out" for kind in kinds]

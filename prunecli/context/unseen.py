@@ -239,7 +239,8 @@ class Unseen:
         """Update for a record that was just folded."""
         if isinstance(record.event, _CHANGES):
             self._changed(record)
-        self.update(record.seq)
+        if self._version != self._context.thoughts.version:
+            self.update(record.seq)
 
     def _changed(self, record: Record) -> None:
         if isinstance(record.event, CompactionApplied):
