@@ -163,11 +163,12 @@ class EntryTokens:
 
     def amount(self, entry: Entry, edit: Edit | None = None, *, silent: bool = False) -> Amount:
         """Return the tokens of an entry under an edit or as is, with or without an answer's thinking."""
-        output = output_tokens(entry) if edit is None else 0
-        if silent and edit is None and isinstance(entry.event, AssistantMessage):
-            return self._spoken(entry, entry.event, output)
-        if output:
-            return Amount(exact=output)
+        if edit is None and isinstance(entry.event, AssistantMessage):
+            output = output_tokens(entry)
+            if silent:
+                return self._spoken(entry, entry.event, output)
+            if output:
+                return Amount(exact=output)
         media = entry.size.images if edit is None else 0
         tokens = max(0, self.shown_tokens(entry, edit) - media)
         exact = self.media_tokens(entry) if media else 0

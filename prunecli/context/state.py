@@ -269,8 +269,9 @@ class Context:
         self.unseen.folded(record)
 
     def _responded(self, record: Record, event: AssistantMessage) -> None:
-        self.counts.reported(event.usage.prompt_tokens, clearing_of(event.applied_edits), record.seq)
-        if event.usage.prompt_tokens:
+        prompt = event.usage.prompt_tokens
+        self.counts.reported(prompt, clearing_of(event.applied_edits), record.seq)
+        if prompt:
             self.requests += 1
             self.last_response, self.last_model = record.timestamp, event.model
             self.caches = self.prefixes.answered(event.usage, record.timestamp)

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from prunecli.context.clearing import NO_CLEARING, Clearing, shares, sum_of
 from prunecli.context.counted import (
+    Changes,
     EntryTokens,
     Item,
     Report,
@@ -380,11 +381,9 @@ def state_of(counts: TokenCounts, item: Entry) -> tuple[object, ...]:
     return (*plain, *found.edits.items(), *found.memos) if found.edits or found.memos else plain
 
 
-def _changes(
-    since: Mapping[int, Item | None], sent: Mapping[int, Item | None]
-) -> tuple[tuple[Item | None, Item | None], ...]:
+def _changes(since: Mapping[int, Item | None], sent: Mapping[int, Item | None]) -> Changes:
     """Return the changes from the last report to a request."""
-    return tuple([(since[seq], now) for seq, now in sent.items()])
+    return [(since[seq], now) for seq, now in sent.items()]
 
 
 def _then_and_now(
