@@ -246,7 +246,7 @@ class EntryTokens:
             count = (
                 from_words if entry.kind in WORDS and self.counter.name != "chars4" else self.counter.count
             )
-            entry.sizes.tokens = sum(map(count, entry.countable)) + entry.image_tokens
+            entry.sizes.tokens = sum(map(count, entry.countable)) + entry.size.images
         return entry.sizes.tokens
 
     def shown_tokens(self, entry: Entry, edit: Edit | None) -> int:

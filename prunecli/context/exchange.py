@@ -221,7 +221,7 @@ class Entry:
     def countable(self) -> list[str]:
         """Everything in the entry that costs tokens, as texts."""
         if isinstance(self.event, ToolResult):
-            return self.texts
+            return [block.text for block in self.event.sent if isinstance(block, Text)]
         if not isinstance(self.event, AssistantMessage):
             return [text for one in (self, *self.beside) for text in one.typed] + self.texts
         found: list[str] = []
