@@ -269,9 +269,8 @@ class Context:
         self.unseen.folded(record)
 
     def _responded(self, record: Record, event: AssistantMessage) -> None:
-        prompt = event.usage.prompt_tokens
-        self.counts.reported(prompt, clearing_of(event.applied_edits), record.seq)
-        if prompt:
+        self.counts.reported(event.usage.prompt_tokens, clearing_of(event.applied_edits), record.seq)
+        if event.usage.prompt_tokens:
             self.requests += 1
             self.last_response, self.last_model = record.timestamp, event.model
             self.caches = self.prefixes.answered(event.usage, record.timestamp)
@@ -312,14 +311,10 @@ class Context:
             return
         entry = result_entry(record, event, exchange, calls[0], self.entries)
         self.counts.enter(entry, event.tokens)
-        self.entries[entry.seq] = entry
-        self.todo = newest(self.todo, entry)
+        self.entries[entry.seq], self.todo = entry, newest(self.todo, entry)
         exchange.results.append(entry)
         if exchange.seq > self.boundary and not self.dropped(exchange):
-            if self.live_results and self.live_results[-1].seq > entry.seq:
-                insort(self.live_results, entry, key=_seq)
-            else:
-                self.live_results.append(entry)
+            insort(self.live_results, entry, key=_seq)
         if not self.wire.append_result(exchange, entry):
             self._relay([exchange.seq])
         self.unseen.weigh(exchange.head)

@@ -93,10 +93,8 @@ class TokenCounts(EntryTokens):
         """
         item = Item(head, parts_of(head), edits, memos, hidden, countable, silent)
         for part in () if hidden else item.parts:
-            edit = edits.get(part.seq)
-            item.chars += self.shown_chars(part, edit)
-            if edit is None and part.size.images:
-                item.images += part.images
+            item.chars += self.shown_chars(part, edit := edits.get(part.seq))
+            item.images += part.images if edit is None and part.size.images else 0
         self._put(head.seq, item)
         self._uncounted[head.seq] = None
 

@@ -286,18 +286,13 @@ _BLOCK_KEYS: dict[Json, frozenset[str]] = {
     "image": frozenset(("type", "source", "width", "height")),
     "blob": frozenset(("type", "sha256", "bytes", "media_type")),
 }
-_USAGE_KEYS = frozenset((*fields.USAGE_TOKENS, "server_tool_use"))
-_EDIT_KEYS = frozenset(Edit.__slots__)
-_TOUCHES_KEYS = frozenset(Touches.__slots__)
-_ATTACHED_KEYS = frozenset(Attached.__slots__)
-_SPILLED_KEYS = frozenset(Spilled.__slots__)
 _EDIT_KINDS = frozenset(get_args(EditKind))
 _PART_KEYS: dict[str, frozenset[str] | None] = {
-    "usage": _USAGE_KEYS,
-    "edits": _EDIT_KEYS,
-    "touches": _TOUCHES_KEYS,
-    "spilled": _SPILLED_KEYS,
-    "attached": _ATTACHED_KEYS,
+    "usage": frozenset((*fields.USAGE_TOKENS, "server_tool_use")),
+    "edits": frozenset(Edit.__slots__),
+    "touches": frozenset(Touches.__slots__),
+    "spilled": frozenset(Spilled.__slots__),
+    "attached": frozenset(Attached.__slots__),
     "content": None,
 }
 _PARTS = {

@@ -275,6 +275,7 @@ def bounded_output(output: ToolOutput, limit: int) -> ToolOutput:
 # Schemas from types ------------------------------------------------------------------------------------------
 
 _NAMES = {str: "string", int: "integer", float: "number", bool: "boolean", dict: "object"}
+_hints = cache(get_type_hints)
 InputT = TypeVar("InputT", bound="DataclassInstance")
 
 
@@ -325,11 +326,6 @@ def _values(input_class: type, given: Mapping[str, Json]) -> tuple[dict[str, Any
         except ValueError as error:
             wrong.append(f"{item.name} {error}")
     return values, wrong
-
-
-@cache
-def _hints(input_class: type) -> dict[str, Any]:
-    return get_type_hints(input_class)
 
 
 def not_read(input_class: type, given: Mapping[str, Json]) -> tuple[str, ...]:
