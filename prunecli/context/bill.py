@@ -1,16 +1,15 @@
 """The bill of a session: reported tokens and their cost, summed over its responses."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from prunecli.model.events import AssistantMessage, AttemptBilled, CompactionApplied, Record, RequestSent
 from prunecli.model.messages import Usage
 
-_BILLED = AssistantMessage | AttemptBilled | CompactionApplied
+_BILLED = (AssistantMessage, AttemptBilled, CompactionApplied)
 
 
-@dataclass(frozen=True, slots=True)
-class Bill:
+class Bill(NamedTuple):
     """The totals so far of answers and of attempts that were billed without an answer; `cost` is in USD.
 
     The cache fields are the reported ones, 0 if the endpoint reports none. `model` is the last model used, "" if
@@ -32,13 +31,12 @@ class Bill:
         """Return the bill after a record; `price` gives the USD cost of a model's usage."""
         event = record.event
         if isinstance(event, RequestSent) and event.model != self.model:
-            return replace(self, model=event.model, model_read=0, model_prompt=0)
+            return self._replace(model=event.model, model_read=0, model_prompt=0)
         if not isinstance(event, _BILLED) or not event.usage.prompt_tokens:
             return self
         usage = event.usage
         is_own = self.model != "" and getattr(event, "reason", "") != "task"  # a task has a cache of its own
-        return replace(
-            self,
+        return self._replace(
             requests=self.requests + 1,
             input_tokens=self.input_tokens + usage.input_tokens,
             output_tokens=self.output_tokens + usage.output_tokens,

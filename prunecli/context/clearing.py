@@ -34,8 +34,9 @@ NO_CLEARING = Clearing()
 
 def clearing_of(applied_edits: Sequence[Mapping[str, Json]] | None) -> Clearing:
     """Sum the edits that a response reports, including unknown kinds with the same figures."""
-    edits = applied_edits or ()
-    return Clearing(_sum(edits, "cleared_input_tokens"), _sum(edits, "cleared_tool_uses"))
+    if not applied_edits:
+        return NO_CLEARING
+    return Clearing(_sum(applied_edits, "cleared_input_tokens"), _sum(applied_edits, "cleared_tool_uses"))
 
 
 def _sum(edits: Sequence[Mapping[str, Json]], key: str) -> int:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple, TypeAlias
 
 from prunecli.context.clearing import Clearing
 from prunecli.context.exchange import Entry, Said
@@ -59,8 +60,11 @@ class Item:
         return self.edits, self.memos, self.hidden, self.silent
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
+Changes: TypeAlias = Sequence[tuple[Item | None, Item | None]]
+"""Items before and after."""
+
+
+class Report(NamedTuple):
     """A prompt, as `response` reported it.
 
     Also the changes since the previous report (items before and after), and the content that the endpoint cleared
@@ -69,7 +73,7 @@ class Report:
 
     response: int
     prompt: int
-    changes: tuple[tuple[Item | None, Item | None], ...]
+    changes: Changes
     clearing: Clearing
     again: bool = False
 
@@ -78,13 +82,13 @@ def added_by(
     changes: Iterable[tuple[Item | None, Item | None]], amount_of: Callable[[Item], Amount]
 ) -> Amount:
     """Return the tokens that changes of items added, each a pair of before and after."""
-    before, after = list[Amount](), list[Amount]()
+    added = NOTHING
     for then, now in changes:
-        if then is not None:
-            before.append(amount_of(then))
         if now is not None:
-            after.append(amount_of(now))
-    return total(after).minus(total(before)) if before else total(after)
+            added = added.plus(amount_of(now))
+        if then is not None:
+            added = added.minus(amount_of(then))
+    return added
 
 
 def output_tokens(entry: Entry) -> int:
@@ -113,11 +117,15 @@ def parts_of(head: Entry) -> tuple[Entry, ...]:
     return tuple(head.exchange.entries) if head.exchange else (head,)
 
 
-def fresh(then: Item | None, now: Item | None) -> list[Entry]:
-    """Return the entries that were added to an item since then and are shown in full."""
-    if now is None or now.hidden:
-        return []
-    return [part for part in now.parts[len(then.parts) if then else 0 :] if part.seq not in now.edits]
+def fresh(changes: Changes) -> list[Entry]:
+    """Return the entries that changes of items added and that are shown in full."""
+    return [
+        part
+        for then, now in changes
+        if now is not None and not now.hidden
+        for part in now.parts[len(then.parts) if then else 0 :]
+        if part.seq not in now.edits
+    ]
 
 
 def _has_document(entry: Entry) -> bool:
@@ -155,11 +163,12 @@ class EntryTokens:
 
     def amount(self, entry: Entry, edit: Edit | None = None, *, silent: bool = False) -> Amount:
         """Return the tokens of an entry under an edit or as is, with or without an answer's thinking."""
-        output = output_tokens(entry) if edit is None else 0
-        if silent and edit is None and isinstance(entry.event, AssistantMessage):
-            return self._spoken(entry, entry.event, output)
-        if output:
-            return Amount(exact=output)
+        if edit is None and isinstance(entry.event, AssistantMessage):
+            output = output_tokens(entry)
+            if silent:
+                return self._spoken(entry, entry.event, output)
+            if output:
+                return Amount(exact=output)
         media = entry.size.images if edit is None else 0
         tokens = max(0, self.shown_tokens(entry, edit) - media)
         exact = self.media_tokens(entry) if media else 0
@@ -188,13 +197,13 @@ class EntryTokens:
         """Return the tokens of an entry's images and documents, measured if possible."""
         return self._documents.get(entry.seq, entry.size.images)
 
-    def measure_documents(
-        self, changes: Sequence[tuple[Item | None, Item | None]], grown: int, scale: Scale
-    ) -> bool:
-        """Learn the size of new documents if a prompt grew mostly by them, because no estimate knows their pages."""
-        new = [part for then, now in changes for part in fresh(then, now) if _has_document(part)]
-        if not (expected := sum(part.size.images for part in new)):
+    def measure_documents(self, changes: Changes, new: Sequence[Entry], grown: int, scale: Scale) -> bool:
+        """Learn the size of the documents among new entries if a prompt grew mostly by them, because no estimate
+        knows their pages."""
+        new = [part for part in new if part.size.images and _has_document(part)]
+        if not new:
             return False
+        expected = sum(part.size.images for part in new)
         moved = added_by(changes, self.item_amount)
         rest = scale.weight(*moved) - expected
         share = (grown - rest) / expected
@@ -237,7 +246,7 @@ class EntryTokens:
             count = (
                 from_words if entry.kind in WORDS and self.counter.name != "chars4" else self.counter.count
             )
-            entry.sizes.tokens = sum(map(count, entry.countable)) + entry.image_tokens
+            entry.sizes.tokens = sum(map(count, entry.countable)) + entry.size.images
         return entry.sizes.tokens
 
     def shown_tokens(self, entry: Entry, edit: Edit | None) -> int:

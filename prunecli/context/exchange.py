@@ -220,6 +220,8 @@ class Entry:
     @property
     def countable(self) -> list[str]:
         """Everything in the entry that costs tokens, as texts."""
+        if isinstance(self.event, ToolResult):
+            return [block.text for block in self.event.sent if isinstance(block, Text)]
         if not isinstance(self.event, AssistantMessage):
             return [text for one in (self, *self.beside) for text in one.typed] + self.texts
         found: list[str] = []
@@ -290,7 +292,7 @@ class Exchange:
         content = self.head.event.content if isinstance(self.head.event, AssistantMessage) else ()
         for call in tool_uses(content):
             owners.pop(call.id, None)
-        owners.update((call.id, self) for call in self.calls)
+        owners.update(dict.fromkeys([call.id for call in self.calls], self))
         return {self.ids.get(call.id, call.id) for call in self.calls}
 
     @property
@@ -352,10 +354,9 @@ def assistant_entry(record: Record, event: AssistantMessage, taken: Container[st
 
 
 def result_entry(
-    record: Record, event: ToolResult, exchange: Exchange, entries: Mapping[int, Entry]
+    record: Record, event: ToolResult, exchange: Exchange, call: ToolUse, entries: Mapping[int, Entry]
 ) -> Entry:
-    """Return the entry of a tool result, not yet added to its exchange. `entries` are the earlier entries."""
-    call = next(call for call in exchange.calls if call.id == event.tool_use_id)
+    """Return the entry of a call's result, not yet added to its exchange. `entries` are the earlier entries."""
     wanted = call.input.get("entry") if call.name == "recall" else None
     return Entry(
         record.seq,

@@ -8,7 +8,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from operator import itemgetter
 
-from prunecli.context.counted import EntryTokens, Item, Report, added_by, fresh, reported_thinking
+from prunecli.context.counted import Changes, EntryTokens, Item, Report, added_by, reported_thinking
 from prunecli.context.exchange import Entry
 from prunecli.context.tokens import NOTHING, RANGE, Amount, Scale, total
 
@@ -62,11 +62,12 @@ class KeptOut:
         changed = (self._kept(now, scale).minus(self._kept(then, scale)) for then, now in report.changes)
         self._at[report.response] = self._now.plus(total(changed))
 
-    def reported(self, report: Report, grown: int | None, scale: Scale) -> None:
-        """Record a report. `grown` is the growth of the prompt since the previous report, None if unknown."""
+    def reported(self, report: Report, new: Sequence[Entry], grown: int | None, scale: Scale) -> None:
+        """Record a report. `grown` is the growth of the prompt since the previous report, None if unknown, and `new`
+        the entries that it added."""
         self._use(report.response, scale)
-        if grown is not None:
-            self._measure(report.changes, grown, scale)
+        if grown is not None and (results := [part for part in new if part.prunable]):
+            self._measure(report.changes, results, grown, scale)
         for then, now in report.changes:
             before, after = self._kept(then, scale), self._kept(now, scale)
             if before is not after:
@@ -78,12 +79,11 @@ class KeptOut:
         if self._now != NOTHING:
             self._at.setdefault(report.response, self._now)
 
-    def _measure(self, changes: Sequence[tuple[Item | None, Item | None]], grown: int, scale: Scale) -> None:
+    def _measure(self, changes: Changes, results: Sequence[Entry], grown: int, scale: Scale) -> None:
         """Record the endpoint's count of the results that are new in this report."""
-        new_parts = [part for then, now in changes for part in fresh(then, now) if part.prunable]
-        new = total(map(self._tokens.amount, new_parts))
+        new = total(map(self._tokens.amount, results))
         expected = scale.factor * new.raw + new.exact
-        if expected <= 0 or any(_hides_a_guess(then, now) for then, now in changes):
+        if expected <= 0 or any(_hides_a_guess(*change) for change in changes):
             return
         moved = added_by(changes, lambda item: self._shown(item, scale))
         if abs(moved.words) * _WORDS_SHARE > new.raw + new.exact:
@@ -91,10 +91,10 @@ class KeptOut:
         rate = (grown - scale.weight(*moved.minus(new))) / expected
         most = RANGE if new.raw > new.exact else _MEDIA_RANGE
         if 1 / most <= rate <= most:
-            self._rates.update((part.seq, rate) for part in new_parts)
+            self._rates.update((part.seq, rate) for part in results)
 
     def _shown(self, item: Item, scale: Scale) -> Amount:
-        if not any(part.seq in self._rates for part in item.parts):
+        if self._rates.keys().isdisjoint([part.seq for part in item.parts]):
             return self._tokens.item_amount(item)
         memos = Amount(sum(map(self._tokens.memo_tokens, item.memos)))
         parts = () if item.hidden else item.parts

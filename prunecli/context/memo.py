@@ -16,7 +16,9 @@ from prunecli.model.events import (
     PrunApplied,
     PrunReverted,
     Record,
+    RequestSent,
     ToolResult,
+    ToolStarted,
     UserMessage,
 )
 from prunecli.model.notes import opens_turn
@@ -79,6 +81,8 @@ class Memo:
         Call it before the record is folded, and `forget` afterwards.
         """
         match record.event:
+            case ToolStarted() | RequestSent():
+                return []
             case UserMessage() as said:
                 if not opens_turn(said):
                     return []

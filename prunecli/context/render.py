@@ -9,7 +9,13 @@ from types import MappingProxyType
 
 from prunecli.context.wire_calls import Ids, wire_name
 from prunecli.model.codec import block_to_json, canonical, canonical_string
-from prunecli.model.events import AssistantMessage, CompactionApplied, Event, ToolResult, UserMessage
+from prunecli.model.events import (
+    WITH_CONTENT,
+    AssistantMessage,
+    CompactionApplied,
+    Event,
+    ToolResult,
+)
 from prunecli.model.messages import (
     Blob,
     Block,
@@ -95,6 +101,9 @@ def is_sent(value: Block) -> bool:
             return True
 
 
+_IN_ANSWERS = frozenset((Text, ToolUse, Thinking, RedactedThinking, Blob))
+_ELSEWHERE = frozenset((Text, Image, Document, Blob))
+_BESIDES = (Thinking, RedactedThinking, Blob)
 _OF_USERS = frozenset(("image", "document", "search_result"))
 _OF_NO_ANSWER = frozenset((None, "image", "document", "search_result", "tool_result", "compaction"))
 
@@ -104,23 +113,19 @@ def is_out_of_place(value: Block, *, answer: bool) -> bool:
 
     Such a block is left out of requests, because it would make every later request fail.
     """
-    match value:
-        case Image() | Document() if answer:
-            return True
-        case ToolUse() | Thinking() | RedactedThinking():
-            return not answer
-        case Opaque(unknown):
-            kind = unknown.get("type")
-            return kind in _OF_NO_ANSWER if answer else kind not in _OF_USERS
-        case _:
-            return False
+    if isinstance(value, Opaque):
+        kind = value.json.get("type")
+        return kind in _OF_NO_ANSWER if answer else kind not in _OF_USERS
+    return type(value) not in (_IN_ANSWERS if answer else _ELSEWHERE)
 
 
 def out_of_place(seq: int, event: Event) -> list[str]:
     """Describe the blocks of record `seq` that are left out of requests, one line per type."""
-    if not isinstance(event, UserMessage | AssistantMessage | ToolResult):
+    if not isinstance(event, WITH_CONTENT):
         return []
     answer = isinstance(event, AssistantMessage)
+    if (_IN_ANSWERS if answer else _ELSEWHERE).issuperset(map(type, event.content)):
+        return []
     blocks = [block for block in event.content if is_out_of_place(block, answer=answer)]
     kinds = dict.fromkeys(str(block_to_json(block).get("type") or "nameless")[:40] for block in blocks)
     return [f"record {seq}: a {kind} block can't be sent there and is left out" for kind in kinds]
@@ -141,7 +146,7 @@ def is_answer(content: tuple[Block, ...]) -> bool:
     return any(
         is_sent(block) and not is_out_of_place(block, answer=True)
         for block in content
-        if not isinstance(block, Thinking | RedactedThinking | Blob)
+        if not isinstance(block, _BESIDES)
     )
 
 

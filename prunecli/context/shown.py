@@ -38,19 +38,18 @@ def shown(context: Standing, item: Entry) -> Shown:
     """Return the blocks of a user message, a summary, or an assistant message with its memos and results."""
     seq = item.seq
     edit = context.text_edit(seq)
-    after = tuple((one.seq, one.words) for one in context.words_after(seq))
+    after = tuple([(one.seq, one.words) for one in context.words_after(seq)])
     if item.kind != "assistant" or item.exchange is None:
         if edit is None:
             leading = ((seq, (block,)),) if (block := item.block) else ()
             return Shown((), ((seq, item),) if item.is_sent else (), None, (), after, leading)
         return Shown((), ((seq, _edited(item, edit)),), None, (), after)
-    memos = tuple((seq, (render.text(memo.text or ""),)) for memo in context.memos_at(item.exchange))
+    memos = tuple([(seq, (render.text(memo.text or ""),)) for memo in context.memos_at(item.exchange)])
     if not item.is_sent or context.dropped(item.exchange):
         return Shown(memos, (), None, (), after)
     stack = context.edits_of(seq)
-    stripped = any(stripping.kind == "strip" for _, stripping in stack)
-    pieces = item if not stack else _assistant(item, edit, stripped=stripped)
-    results = tuple((result.seq, _result(context, result)) for result in item.exchange.results)
+    pieces = _assistant(item, edit, [one for _, one in stack]) if stack else item
+    results = tuple([(result.seq, _result(context, result)) for result in item.exchange.results])
     calls = item.exchange if item.exchange.calls else None
     return Shown(memos, ((seq, pieces),) if pieces else (), calls, results, after)
 
@@ -62,10 +61,11 @@ def _result(context: Standing, entry: Entry) -> Source:
     return (render.result(entry.event, entry.ids, edit.text),)
 
 
-def _assistant(item: Entry, edit: Edit | None, *, stripped: bool) -> tuple[bytes, ...]:
+def _assistant(item: Entry, edit: Edit | None, edits: Sequence[Edit]) -> tuple[bytes, ...]:
     if edit is not None and not (item.exchange and item.exchange.calls):
         return (render.text(edit.text or ""),)
     assert isinstance(item.event, AssistantMessage)  # noqa: S101  # an entry of kind assistant has no other event
+    stripped = any(one.kind == "strip" for one in edits)
     return render.assistant(item.event.content, item.ids, stripped=stripped)
 
 

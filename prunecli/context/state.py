@@ -306,12 +306,12 @@ class Context:
 
     def _answer(self, record: Record, event: ToolResult) -> None:
         exchange = self._calls.get(event.tool_use_id)
-        if exchange is None or all(call.id != event.tool_use_id for call in exchange.unanswered):
+        calls = [call for call in exchange.unanswered if call.id == event.tool_use_id] if exchange else []
+        if exchange is None or not calls:
             return
-        entry = result_entry(record, event, exchange, self.entries)
+        entry = result_entry(record, event, exchange, calls[0], self.entries)
         self.counts.enter(entry, event.tokens)
-        self.entries[entry.seq] = entry
-        self.todo = newest(self.todo, entry)
+        self.entries[entry.seq], self.todo = entry, newest(self.todo, entry)
         exchange.results.append(entry)
         if exchange.seq > self.boundary and not self.dropped(exchange):
             insort(self.live_results, entry, key=_seq)

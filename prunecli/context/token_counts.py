@@ -8,7 +8,15 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Se
 from dataclasses import replace
 
 from prunecli.context.clearing import NO_CLEARING, Clearing, shares, sum_of
-from prunecli.context.counted import EntryTokens, Item, Report, added_by, parts_of
+from prunecli.context.counted import (
+    Changes,
+    EntryTokens,
+    Item,
+    Report,
+    added_by,
+    fresh,
+    parts_of,
+)
 from prunecli.context.exchange import Entry
 from prunecli.context.kept_out import KeptOut
 from prunecli.context.tokens import NOTHING, Amount, Scale, TokenCounter, from_bytes, total
@@ -84,10 +92,9 @@ class TokenCounts(EntryTokens):
         Only `countable` items enter scanned and withheld. The model does not see the thinking of a `silent` answer.
         """
         item = Item(head, parts_of(head), edits, memos, hidden, countable, silent)
-        if not hidden:
-            item.chars = sum([self.shown_chars(entry, edits.get(entry.seq)) for entry in item.parts])
-            whole = [entry for entry in item.parts if entry.size.images and entry.seq not in edits]
-            item.images = sum([entry.images for entry in whole])
+        for part in () if hidden else item.parts:
+            item.chars += self.shown_chars(part, edit := edits.get(part.seq))
+            item.images += part.images if edit is None and part.size.images else 0
         self._put(head.seq, item)
         self._uncounted[head.seq] = None
 
@@ -184,14 +191,15 @@ class TokenCounts(EntryTokens):
         self._clearing, changes = report.clearing, report.changes
         prompt = report.prompt + self._clearing.tokens
         grown = prompt - self._prompt if self._prompt and not report.again else None
-        if grown is not None and self.measure_documents(changes, grown, self._scale):
+        new = fresh(changes) if grown is not None else []
+        if grown is not None and self.measure_documents(changes, new, grown, self._scale):
             for item in filter(None, (self._items.get(now.head.seq) for _, now in changes if now)):
                 item.amount = item.kept = None
                 self._uncounted[item.head.seq] = None
         moved = added_by(changes, self.item_amount)
         if grown is not None and all(now is not None and now.grew_from(then) for then, now in changes):
             self._scale = self._scale.grew(grown, moved)
-        self._kept_out.reported(report, grown, self._scale)
+        self._kept_out.reported(report, new, grown, self._scale)
         self._reported, self._prompt, self._shown = self._reported.plus(moved), prompt, None
         if report.response >= self._model_at:  # not by another model
             self._scale = self._scale.reported(prompt, self._reported)
@@ -379,11 +387,9 @@ def state_of(counts: TokenCounts, item: Entry) -> tuple[object, ...]:
     return (*plain, *found.edits.items(), *found.memos) if found.edits or found.memos else plain
 
 
-def _changes(
-    since: Mapping[int, Item | None], sent: Mapping[int, Item | None]
-) -> tuple[tuple[Item | None, Item | None], ...]:
+def _changes(since: Mapping[int, Item | None], sent: Mapping[int, Item | None]) -> Changes:
     """Return the changes from the last report to a request."""
-    return tuple((since[seq], now) for seq, now in sent.items())
+    return [(since[seq], now) for seq, now in sent.items()]
 
 
 def _then_and_now(

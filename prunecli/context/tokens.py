@@ -15,7 +15,7 @@ by construction.
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 from prunecli.model.messages import Block, Document, Image, Text, is_media
@@ -162,8 +162,7 @@ class Fit(NamedTuple):
         return (expected * weight**2 + self.products) / (weight**2 + self.squares)
 
 
-@dataclass(frozen=True, slots=True)
-class Scale:
+class Scale(NamedTuple):
     """The conversion to the endpoint's counts.
 
     `factor` is the model family's known number of tokens per raw token, `rate` the measured number, and `wordy` the
@@ -212,11 +211,11 @@ class Scale:
 
     def for_preamble(self, raw: int) -> "Scale":
         """Return the scale, until the next report, for another system prompt or tools of this many raw tokens."""
-        return replace(self, fixed=self.factor * raw, base=None)
+        return self._replace(fixed=self.factor * raw, base=None)
 
     def for_model(self, factor: float) -> "Scale":
         """Return the scale, until the next report, for a model family with this factor."""
-        return replace(Scale.of(factor, 0), fixed=self.fixed * factor / self.factor)
+        return Scale.of(factor, 0)._replace(fixed=self.fixed * factor / self.factor)
 
     def grew(self, by: int, amount: Amount) -> "Scale":
         """Return the scale after a prompt grew by `by` tokens and only this amount was appended.
@@ -229,13 +228,13 @@ class Scale:
             if not 1 / RANGE <= rate / self.factor <= RANGE:
                 return self
             rates = self.rates.seeing(raw, raw * rate)
-            return replace(self, rates=rates, rate=_stepped(self.rate, rates.slope(self.factor, _PRIOR)))
+            return self._replace(rates=rates, rate=_stepped(self.rate, rates.slope(self.factor, _PRIOR)))
         if words >= _WORDS_PRIOR / 5 and raw <= words:
             wordy = ((by - exact) / self.rate - raw) / words
             if not 1 / RANGE <= wordy <= RANGE:
                 return self
             fit = self.words.seeing(words, words * wordy)
-            return replace(self, words=fit, wordy=_stepped(self.wordy, fit.slope(1.0, _WORDS_PRIOR)))
+            return self._replace(words=fit, wordy=_stepped(self.wordy, fit.slope(1.0, _WORDS_PRIOR)))
         return self
 
     def reported(self, prompt: int, amount: Amount) -> "Scale":
@@ -258,7 +257,7 @@ class Scale:
                 base = first * (prompt - exact) / (first + estimated) if first else fixed
             even = 1 + (fixed - base) / max(1.0, base + estimated)
             fixed = prompt - even * estimated - exact
-            return replace(self, even=even, part=1.0, fixed=fixed, base=base, measured=True)
+            return self._replace(even=even, part=1.0, fixed=fixed, base=base, measured=True)
         rest = (prompt - first - exact) / self.rate - raw
         wordy = min(max((rest + _PRIOR) / (words + _PRIOR), 1 / RANGE), RANGE)
         fixed = prompt - self.rate * (raw + wordy * words) - exact
@@ -266,7 +265,7 @@ class Scale:
         if fixed < 0:  # something left the prompt without a record
             part = prompt / max(1.0, prompt - fixed + first)
             fixed = first * part
-        return replace(self, wordy=wordy, even=1.0, part=part, fixed=fixed, base=first, measured=True)
+        return self._replace(wordy=wordy, even=1.0, part=part, fixed=fixed, base=first, measured=True)
 
 
 def _stepped(used: float, measured: float) -> float:

@@ -77,6 +77,7 @@ class Unseen:
         self._is_asked = False
         self._lacking: tuple[Entry, ...] = ()
         self._out: tuple[Entry, ...] | None = None
+        self._newest = -1
         self.moved: list[int] = []
         self.losses: tuple[Loss, ...] = ()
         self.clear()
@@ -197,17 +198,23 @@ class Unseen:
             context.thoughts.reported(found, foreign)
         for seq in self.update(context.thoughts.last_request - 1):
             context.counts.as_sent(seq)
+        self._places, self._is_asked, self.losses = None, False, ()
+        if found:
+            self._lost(found)
+        if record.seq > self._newest:  # else a rewind folds it again
+            self._newest = record.seq
+            out = tuple([one for one in self._kept_out() if found.get(one.seq, EDITED) == EDITED])
+            if out:
+                self._at_response[record.seq] = out
+
+    def _lost(self, found: Mapping[int, str]) -> None:
+        """Handle the answers whose thinking was dropped, each with the reason."""
         new = {seq: reason for seq, reason in found.items() if seq not in self._known}
         self.losses = tuple(
             Loss(reason, self._entries(found, reason), self._entries(new, reason))
             for reason in dict.fromkeys(new.values())
         )
-        self._known |= {seq: (reason, context.entries[seq]) for seq, reason in new.items()}
-        self._places, self._is_asked = None, False
-        others = {seq for seq, reason in found.items() if reason != EDITED}
-        out = self._kept_out()
-        left = tuple(one for one in out if one.seq not in others) if others else out
-        self._at_response.setdefault(record.seq, left)
+        self._known |= {seq: (reason, self._context.entries[seq]) for seq, reason in new.items()}
 
     def _kept_out(self) -> tuple[Entry, ...]:
         """Return the answers whose thinking the model would see without edits, as of the last update."""
@@ -247,6 +254,12 @@ class Unseen:
 
     def folded(self, record: Record) -> None:
         """Update for a record that was just folded."""
+        if isinstance(record.event, _CHANGES):
+            self._changed(record)
+        if self._version != self._context.thoughts.version:
+            self.update(record.seq)
+
+    def _changed(self, record: Record) -> None:
         if isinstance(record.event, CompactionApplied):
             self._summarized(record.seq, record.event.head_end)
         if isinstance(record.event, PrunApplied):
@@ -261,7 +274,6 @@ class Unseen:
         if isinstance(record.event, PrunApplied | PrunReverted):
             for seq in self.flips:
                 self._flip(seq, record.seq)
-        self.update(record.seq)
 
     def _summarized(self, seq: int, head_end: int) -> None:
         """Note the answers whose thinking a new summary makes stale, unless the endpoint signed it."""

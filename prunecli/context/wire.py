@@ -6,9 +6,9 @@ in log order.
 """
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from prunecli.context import render
 from prunecli.context.exchange import Entry, Exchange
@@ -26,8 +26,7 @@ Piece: TypeAlias = tuple[int, Source]
 """(seq, blocks)"""
 
 
-@dataclass(frozen=True, slots=True)
-class Shown:
+class Shown(NamedTuple):
     """The pieces that an item contributes.
 
     They are user blocks before it (memos), its own blocks, its results if it has calls, and user blocks `after` it.
@@ -97,7 +96,10 @@ class Wire:
         self._sent = 0
         self._changed = 0
         self._stored: dict[int, int] = {}
-        """The prefixes that the endpoint has stored: by their number of items, the reported tokens, 0 if unknown."""
+        """The prefixes that the endpoint has stored, shortest first: by their number of items, the reported tokens, 0
+        if unknown."""
+        self._most = 0
+        """The most tokens of a stored prefix."""
         self.marks: Sequence[int] = ()
         """The numbers of items before the breakpoints of the last request."""
         self._kept = 0
@@ -223,8 +225,10 @@ class Wire:
     def sent(self, marks: Sequence[int] = ()) -> None:
         """Record that a request with these breakpoints was sent, so that later changes count as new."""
         self.marks = [self.items_before(at + 1) for at in marks]
-        stored = {items: tokens for items, tokens in self._stored.items() if items <= self._kept}
-        self._stored, self._kept = dict.fromkeys(self.marks, 0) | stored, len(self._items)
+        while next(reversed(self._stored), 0) > self._kept:
+            self._stored.popitem()
+        self._store({items: self._stored.get(items, 0) for items in self.marks})
+        self._kept = len(self._items)
         self._sent = self._changed = len(self._groups)
         self._before = {}
 
@@ -237,12 +241,22 @@ class Wire:
         longer cached. Return whether it reports this."""
         if (read := usage.cache_read_input_tokens) is None:
             return False
-        alive = {items: tokens for items, tokens in self._stored.items() if tokens * SAME_PREFIX <= read}
         added = {items: self._stored.get(items) or read for items in self.marks}
-        self._stored = (
-            alive | added | dict.fromkeys(self.marks[-1:], usage.prompt_tokens - usage.input_tokens)
-        )
+        if self._most * SAME_PREFIX > read:
+            self._stored = {
+                one: tokens for one, tokens in self._stored.items() if tokens * SAME_PREFIX <= read
+            }
+            self._most = max(self._stored.values(), default=0)
+        self._store(added | dict.fromkeys(self.marks[-1:], usage.prompt_tokens - usage.input_tokens))
         return True
+
+    def _store(self, prefixes: Mapping[int, int]) -> None:
+        last = next(reversed(self._stored), 0)
+        new = [last, *(items for items in prefixes if items not in self._stored)]
+        self._stored |= prefixes
+        self._most = max((self._most, *prefixes.values()))
+        if new != sorted(new):
+            self._stored = dict(sorted(self._stored.items()))
 
     def stored(self, items: int, changed: int | None = None) -> int:
         """Return how many of these leading items are in the longest prefix that the endpoint has stored; all of them
@@ -250,7 +264,7 @@ class Wire:
         if not self._stored:
             return items
         same = items if changed is None else min(items, changed, self._kept)
-        return max((known for known in self._stored if known <= same), default=0)
+        return next((known for known in reversed(self._stored) if known <= same), 0)
 
     @property
     def unchanged(self) -> int:

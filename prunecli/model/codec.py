@@ -58,7 +58,7 @@ def well_formed_json(value: Json) -> Json:
         return well_formed(value)
     if isinstance(value, dict):  # not Mapping: that check would dominate
         return {intern(well_formed(key)): well_formed_json(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
+    if isinstance(value, (list, tuple)):
         return [well_formed_json(item) for item in value]
     return value if isinstance(value, _PLAIN) else _of_mapping(value)
 
@@ -180,7 +180,7 @@ def string(value: Json) -> str:
     """Return the value as a well-formed string. Raises ValueError for anything else."""
     if not isinstance(value, str):
         raise ValueError(f"expected a string, got {type(value).__name__}")
-    return well_formed(value)
+    return value if value.isascii() else well_formed(value)
 
 
 def mapping(value: Json) -> dict[str, Json]:

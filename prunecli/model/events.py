@@ -289,6 +289,9 @@ class Unknown:
     why: str = ""
 
 
+WITH_CONTENT = (UserMessage, AssistantMessage, ToolResult)
+"""The events that hold blocks."""
+
 Event: TypeAlias = (
     SessionStarted
     | UserMessage

@@ -23,12 +23,12 @@ def _present(payload: Mapping[str, Json], key: str) -> Json:
 
 def text(payload: Mapping[str, Json], key: str, default: str | None = None) -> str:
     """Return a string. Without a default, the key is required; with one, null counts as missing."""
-    value = payload.get(key) if default is not None else _present(payload, key)
+    value = payload.get(key)
     if value is None and default is not None:
         return default
     if not isinstance(value, str):
-        raise _expected(key, "a text", value)
-    return well_formed(value)
+        raise _expected(key, "a text", _present(payload, key))
+    return value if value.isascii() else well_formed(value)
 
 
 def optional_text(payload: Mapping[str, Json], key: str) -> str | None:
@@ -38,11 +38,11 @@ def optional_text(payload: Mapping[str, Json], key: str) -> str | None:
 
 def whole(payload: Mapping[str, Json], key: str, default: int | None = None) -> int:
     """Return an integer between -`MOST` and `MOST`. Without a default the key is required."""
-    value = payload.get(key) if default is not None else _present(payload, key)
+    value = payload.get(key)
     if value is None and default is not None:
         return default
     if type(value) is not int:
-        raise _expected(key, "an integer", value)
+        raise _expected(key, "an integer", _present(payload, key))
     if not -MOST <= value <= MOST:
         raise ValueError(f"{key}: {value:.3g} is out of range")
     return value

@@ -141,6 +141,8 @@ def _sum(one: int | None, other: int | None) -> int | None:
 def is_media(block: Block) -> bool:
     """Return whether a block is an image or a document, inline or in a blob."""
     match block:
+        case Text():
+            return False
         case Image() | Document() | Opaque({"type": "image"}):
             return True
         case Blob(media_type=media_type):
@@ -151,8 +153,8 @@ def is_media(block: Block) -> bool:
 
 def thinking_blocks(content: tuple[Block, ...]) -> int:
     """Return the number of thinking blocks that are sent back: those the endpoint signed."""
-    signed = [block for block in content if isinstance(block, Thinking) and block.signature]
-    return len(signed) + sum(isinstance(block, RedactedThinking) for block in content)
+    found = [block for block in content if isinstance(block, (Thinking, RedactedThinking))]
+    return sum([isinstance(block, RedactedThinking) or bool(block.signature) for block in found])
 
 
 def plain_text(content: tuple[Block, ...]) -> str:
@@ -162,4 +164,4 @@ def plain_text(content: tuple[Block, ...]) -> str:
 
 def tool_uses(content: tuple[Block, ...]) -> tuple[ToolUse, ...]:
     """Return the calls in a content, in order."""
-    return tuple(block for block in content if isinstance(block, ToolUse))
+    return tuple([block for block in content if isinstance(block, ToolUse)])

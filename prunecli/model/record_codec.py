@@ -286,32 +286,33 @@ _BLOCK_KEYS: dict[Json, frozenset[str]] = {
     "image": frozenset(("type", "source", "width", "height")),
     "blob": frozenset(("type", "sha256", "bytes", "media_type")),
 }
-_USAGE_KEYS = frozenset((*fields.USAGE_TOKENS, "server_tool_use"))
-_EDIT_KEYS = frozenset(Edit.__slots__)
-_TOUCHES_KEYS = frozenset(Touches.__slots__)
-_ATTACHED_KEYS = frozenset(Attached.__slots__)
-_SPILLED_KEYS = frozenset(Spilled.__slots__)
 _EDIT_KINDS = frozenset(get_args(EditKind))
-_PARTS = (
-    ("usage", _USAGE_KEYS),
-    ("edits", _EDIT_KEYS),
-    ("touches", _TOUCHES_KEYS),
-    ("spilled", _SPILLED_KEYS),
-    ("attached", _ATTACHED_KEYS),
-    ("content", None),
-)
+_PART_KEYS: dict[str, frozenset[str] | None] = {
+    "usage": frozenset((*fields.USAGE_TOKENS, "server_tool_use")),
+    "edits": frozenset(Edit.__slots__),
+    "touches": frozenset(Touches.__slots__),
+    "spilled": frozenset(Spilled.__slots__),
+    "attached": frozenset(Attached.__slots__),
+    "content": None,
+}
+_PARTS = {
+    kind: [(key, of_parts) for key, of_parts in _PART_KEYS.items() if key in keys]
+    for kind, keys in _KEYS.items()
+}
+_NESTED = frozenset(("citations", "server_tool_use"))
+"""The keys of parts whose values `_fits` checks."""
 
 
 def _unknown(kind: str, payload: Mapping[str, Json]) -> dict[str, Json] | None:
     """Return the parts of a payload that its event can't hold: unknown keys, and keys with unknown content."""
     known = _KEYS[kind]
     found = {} if payload.keys() <= known else {key: payload[key] for key in payload.keys() - known}
-    for key, of_parts in _PARTS:
+    for key, of_parts in _PARTS[kind]:
         value = payload.get(key)
         parts = value if isinstance(value, list) else [value] if isinstance(value, dict) else []
         for part in parts:
             kept = of_parts or _BLOCK_KEYS.get(part.get("type"))
-            if kept and not (part.keys() <= kept and _fits(part)):
+            if kept and not (part.keys() <= kept and (_NESTED.isdisjoint(part) or _fits(part))):
                 found[key] = value
     return found or None
 

@@ -117,6 +117,8 @@ class Presenter:
     def take(self, event: SessionEvent) -> list[Change]:
         """Return the changes for a record or a signal."""
         match event:
+            case Record(seq, _, recorded):
+                return self._record(seq, recorded)
             case SummaryStarted(tokens, focus):
                 return self._summarizing.begin(tokens, focus)
             case SummaryEnded():
@@ -131,8 +133,6 @@ class Presenter:
                 return self._streaming.write_call(id_, name, json)
             case ToolProgress(id_, text, now):
                 return self._progress(id_, text, now)
-            case Record(seq, _, recorded):
-                return self._record(seq, recorded)
             case StreamStarted():
                 return self._streaming.settle()
             case StreamDiscarded():
@@ -178,6 +178,8 @@ class Presenter:
 
     def _record(self, seq: int, event: Event) -> list[Change]:
         match event:
+            case RequestSent():
+                return []
             case UserMessage():
                 return self._user(seq, event)
             case AssistantMessage():
@@ -199,9 +201,7 @@ class Presenter:
                 if reason == "interrupted":
                     ended.append(self._add(shown.Notice("Interrupted.")))
                 return [*ended, self._add(outcomes.failure(error))] if error else ended
-            case AttemptBilled() | SessionStarted() | Pinned() | RequestSent() | FilesSaved():
-                return []
-            case SettingChanged() | Unknown():
+            case AttemptBilled() | SessionStarted() | Pinned() | FilesSaved() | SettingChanged() | Unknown():
                 return []
             case _:
                 assert_never(event)

@@ -26,6 +26,7 @@ ASKING_SECONDS = 3.0
 PRICES = "model.prices"
 """The setting of a session with the prices that its endpoint listed, by model."""
 
+_UNKNOWN = Prices()
 _SECTION = "models"
 _MOST = 2_000
 """Maximum models stored for one endpoint."""
@@ -45,7 +46,7 @@ class OfferedModels:
     def info(self, name: str) -> ModelInfo:
         """Return the model of this name, with the endpoint's context window and prices if no table has them."""
         info = self._info_of(name)
-        if info.context_window and info.prices != Prices():
+        if info.context_window and info.prices != _UNKNOWN:
             return info
         offer = self._known().get(info.name)
         return offered(info, offer) if offer else info
@@ -86,7 +87,7 @@ def offered(info: ModelInfo, offer: Offer) -> ModelInfo:
     """Return a model's data, completed with values that an endpoint lists. Values in the tables take precedence."""
     if not info.context_window:
         info = replace(info, context_window=offer.window)
-    if info.prices == Prices() and offer.prices != Prices():
+    if info.prices == _UNKNOWN and offer.prices != _UNKNOWN:
         info = replace(info, prices=offer.prices, told_prices=True)
     return info
 
@@ -114,7 +115,8 @@ def listed_prices(value: Json) -> dict[str, Prices]:
 
 def with_prices(info: ModelInfo, recorded: Mapping[str, Prices]) -> ModelInfo:
     """Return a model's data, with its recorded prices if no table has them."""
-    return offered(info, Offer(info.name, 0, recorded.get(info.name, Prices())))
+    prices = recorded.get(info.name)
+    return info if prices is None else offered(info, Offer(info.name, 0, prices))
 
 
 def asked(provider: Provider, seconds: float) -> Rows:
@@ -140,7 +142,7 @@ def reason(error: PrunecliError | TimeoutError) -> str:
 
 def _row(offer: Offer) -> list[Json]:
     """Return a model in its stored form, with prices only if there are any."""
-    prices = [_prices_row(offer.prices)] if offer.prices != Prices() else []
+    prices = [_prices_row(offer.prices)] if offer.prices != _UNKNOWN else []
     return [offer.name, offer.window, *prices]
 
 
@@ -160,4 +162,4 @@ def _prices(row: object) -> Prices:
     """Parse stored prices; they are unknown if they are damaged."""
     given = row[: len(fields(Prices))] if isinstance(row, list) else []
     prices = Prices(*map(usable_price, given))
-    return Prices() if prices.input is None or prices.output is None else prices
+    return _UNKNOWN if prices.input is None or prices.output is None else prices

@@ -65,12 +65,16 @@ def _bash(sandboxed: bool, movable: bool) -> Bash:
 def summaries(tools: Mapping[str, Tool], cwd: Path) -> Callable[[str, Mapping[str, Json]], str]:
     """Return a function that summarizes a call by tool name and input; "" for an unknown tool. Paths below the
     working directory are shown relative to it."""
+    base = str(cwd).rstrip("/")
 
     def summary(name: str, given: Mapping[str, Json]) -> str:
         tool = tools.get(name)
         if tool is None:
             return ""
-        paths = _paths(tool, given)
+        inside = [value for value in given.values() if isinstance(value, str) and value.startswith(base)]
+        paths = _paths(tool, given) if inside else ()
+        if not paths:
+            return tool.summary(given)
         return tool.summary(
             {key: seen_from(value, cwd) if value in paths else value for key, value in given.items()}
         )

@@ -13,7 +13,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from prunecli.errors import StorageFailed
-from prunecli.model.events import AssistantMessage, Event, ToolResult, UserMessage
+from prunecli.model.events import WITH_CONTENT, Event
 from prunecli.model.messages import PDF, Blob, Block, Document, Image, Text
 from prunecli.regular import read_regular
 from prunecli.session.folders import make_private, sync_folder
@@ -52,16 +52,16 @@ class Blobs:
 
         Raises StorageFailed.
         """
-        if not isinstance(event, UserMessage | AssistantMessage | ToolResult):
+        if not isinstance(event, WITH_CONTENT):
             return event
         content = tuple(self._put(block) for block in event.content)
         return event if content == event.content else replace(event, content=content)
 
     def resolved(self, event: Event) -> tuple[Event, list[str]]:
         """Return the event with its blobs loaded, and a notice for each one that cannot be loaded."""
-        if not isinstance(event, UserMessage | AssistantMessage | ToolResult):
+        if not isinstance(event, WITH_CONTENT):
             return event, []
-        if not any(isinstance(block, Blob) for block in event.content):
+        if Blob not in map(type, event.content):
             return event, []
         notices: list[str] = []
         content = tuple(self._get(block, notices) for block in event.content)

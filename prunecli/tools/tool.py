@@ -275,6 +275,7 @@ def bounded_output(output: ToolOutput, limit: int) -> ToolOutput:
 # Schemas from types ------------------------------------------------------------------------------------------
 
 _NAMES = {str: "string", int: "integer", float: "number", bool: "boolean", dict: "object"}
+_hints = cache(get_type_hints)
 InputT = TypeVar("InputT", bound="DataclassInstance")
 
 
@@ -311,7 +312,7 @@ def parse(input_class: type[InputT], given: Mapping[str, Json]) -> InputT:
 
 def _values(input_class: type, given: Mapping[str, Json]) -> tuple[dict[str, Any], list[str]]:
     """Return the values of an input or of an object in it, and the problems with them."""
-    hints = get_type_hints(input_class)
+    hints = _hints(input_class)
     values: dict[str, Any] = {}
     wrong: list[str] = []
     for item in fields(input_class):

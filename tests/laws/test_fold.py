@@ -1,5 +1,9 @@
 """The fold always equals the slow, obvious projection."""
 
+import sys
+from types import FrameType
+from typing import Any
+
 import pytest
 from hypothesis import given, settings
 
@@ -8,8 +12,16 @@ from prunecli.context.project import project
 from prunecli.context.state import Context
 from prunecli.context.tokens import Chars4
 from prunecli.model.edits import Edit
-from prunecli.model.events import CompactionApplied, Event, PrunApplied, Record, UserMessage
-from prunecli.model.messages import Text
+from prunecli.model.events import (
+    AssistantMessage,
+    CompactionApplied,
+    Event,
+    PrunApplied,
+    Record,
+    RequestSent,
+    UserMessage,
+)
+from prunecli.model.messages import Text, Usage
 from prunecli.model.notes import notice
 from prunecli.model.record_codec import decode_record, encode_record
 from tests.laws.logs import logs
@@ -113,3 +125,36 @@ def test_messages_called_unchanged_are_those_that_were_sent(records: list[Record
         elif type(record.event).__name__ != "Rewound":
             same = context.wire.unchanged
             assert context.messages()[:same] == sent[:same]
+
+
+def instructions(context: Context, records: list[Record]) -> int:
+    """How many instructions of the interpreter it takes to fold these."""
+    count, before = 0, sys.gettrace()
+
+    def trace(frame: FrameType, event: str, _: Any) -> Any:
+        nonlocal count
+        frame.f_trace_opcodes = True
+        count += event == "opcode"
+        return trace
+
+    sys.settrace(trace)
+    try:
+        for record in records:
+            context.apply(record)
+    finally:
+        sys.settrace(before)
+    return count
+
+
+def test_folding_a_turn_costs_no_more_after_many_requests() -> None:
+    context, costs = Context(Chars4()), list[int]()
+    for turn in range(100):
+        usage = Usage(1, 1, 100 * turn, 100)
+        said = UserMessage((Text("go on"),)), RequestSent("m", 1, "", (2 * turn,))
+        events = *said, AssistantMessage((Text("done"),), "m", "end_turn", usage)
+        costs.append(
+            instructions(
+                context, [Record(3 * turn + at, 3 * turn + at, one) for at, one in enumerate(events)]
+            )
+        )
+    assert sum(costs[80:]) < 1.1 * sum(costs[10:30])
