@@ -151,6 +151,11 @@ class Policy:
         """Return the compaction that `/compact` would make, whether due or not."""
         return plan_compaction(context, self.compaction, self.window, focus, by_endpoint=self.compacts)
 
+    def cut(self, context: Context) -> int:
+        """Return the number of messages that a summary by the endpoint would replace now; 0 for none."""
+        plan = self.plan_compaction(context, "") if self.compacts else None
+        return plan.cut(context) if plan and plan.by_endpoint else 0
+
     def instead_of(self, context: Context, plan: CompactionPlan) -> list[PrunApplied]:
         """Return the strategies' prunes that make a due compaction unnecessary; empty if it costs less.
 

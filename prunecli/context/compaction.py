@@ -60,6 +60,11 @@ class CompactionPlan:
     focus: str = ""
     by_endpoint: bool = False
 
+    def cut(self, context: Context) -> int:
+        """Return the number of messages before the first one that is kept."""
+        kept = next(item for item in context.items if item.kind != "summary" and item.seq >= self.tail_start)
+        return context.group_of(kept.seq)
+
     def request_text(self) -> str:
         """Return the prompt that asks the model for a summary."""
         return f"[This is prunecli, not the user.] {self._asked(self.focus)}"
