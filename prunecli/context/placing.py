@@ -49,15 +49,6 @@ def known(context: "Fold", planned: Mapping[int, Item] = NOTHING_PLANNED) -> int
     return min(places, default=len(context.items))
 
 
-def last_use(context: "Fold", model: str, at: int | None) -> int | None:
-    """Return the time at which the endpoint last used the prefix that a rewind led back to.
-
-    That is the time of the last response before it, `at`, if its request to `model` still started with this prefix.
-    """
-    read = context.requested == model and context.wire.ends_within(known(context))
-    return at if read else context.last_response
-
-
 def with_summary(items: Iterable[Entry], summary: Entry, event: CompactionApplied) -> list[Entry]:
     """Return the items in order, with a compacted range and its summaries replaced by the new summary."""
     left: list[Entry] = []

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from prunecli.context.counted import Item
 from prunecli.context.fold import Fold
-from prunecli.context.placing import NOTHING_PLANNED
+from prunecli.context.placing import NOTHING_PLANNED, known
 from prunecli.context.token_counts import item_of
 from prunecli.context.wire import SAME_PREFIX
 from prunecli.model.events import AssistantMessage
@@ -62,8 +62,8 @@ class Prefixes:
         end = marks[-1] if marks else 0
         near, chain, kind = self._near(NOTHING_PLANNED, end)[0], self._upto(end), self._kind(self._model)
         for key, one in list(self._stored.items()):
-            known = one.items <= end and one.used <= at  # a rewind folds old reports again
-            if not known or hash((kind, chain[one.items])) != key:
+            current = one.items <= end and one.used <= at  # a rewind folds old reports again
+            if not current or hash((kind, chain[one.items])) != key:
                 continue
             if 0 < one.tokens * SAME_PREFIX <= read:
                 self._stored[key] = one._replace(used=at)
@@ -78,8 +78,8 @@ class Prefixes:
         for items in marks:
             key = hash((kind, self._upto(items)[items]))
             before = self._stored.pop(key, Prefix(items, 0, at))
-            known = tokens if tokens and items == marks[-1] else before.tokens
-            self._stored[key] = Prefix(items, known, max(at, before.used))
+            size = tokens if tokens and items == marks[-1] else before.tokens
+            self._stored[key] = Prefix(items, size, max(at, before.used))
         while len(self._stored) > _MOST:
             del self._stored[next(iter(self._stored))]
 
@@ -89,16 +89,38 @@ class Prefixes:
         The request shows some items as `planned`, and the first `same` ones as the last request did: it has a
         breakpoint behind these and one at its end.
         """
+        return max((one.items for one in self._shared(planned, same) if one.used >= since), default=0)
+
+    def last_use(self, model: str, at: int | None) -> int | None:
+        """Return the time at which the endpoint last used the longest stored prefix that a rewind led back to.
+
+        In a log without breakpoints, that is the time of the last response before the rewind, `at`, if its request to
+        `model` still started with this prefix.
+        """
+        context = self._context
+        same = known(context)
+        if context.wire.marks:
+            found = self._shared(NOTHING_PLANNED, same)
+            return max(found).used if found else context.last_response
+        return at if context.requested == model and context.wire.ends_within(same) else context.last_response
+
+    def _shared(self, planned: Mapping[int, Item], same: int) -> list[Prefix]:
+        """Return the stored prefixes with which the next request starts, near enough to one of its breakpoints."""
         context, kind = self._context, self._kind(self._context.requested)
         ranges = [self._near(planned, at) for at in (same, len(context.items))]
-        alive = {key: one.items for key, one in self._stored.items() if one.used >= since}
-        ends = {end for end in alive.values() if any(near <= end <= at for near, at in ranges)}
+        near_enough = {
+            key: one
+            for key, one in self._stored.items()
+            if any(near <= one.items <= at for near, at in ranges)
+        }
         first = min((context.position(seq) for seq in planned), default=len(context.items))
         chain = self._upto(0)[: first + 1]
-        for item in context.items[len(chain) - 1 : max(ends, default=0)]:
+        for item in context.items[
+            len(chain) - 1 : max((one.items for one in near_enough.values()), default=0)
+        ]:
             shown = planned.get(item.seq) or item_of(context.counts, item.seq)
             chain.append(hash((chain[-1], _look(shown))))
-        return max((end for end in ends if hash((kind, chain[end])) in alive), default=0)
+        return [one for key, one in near_enough.items() if hash((kind, chain[one.items])) == key]
 
     def _near(self, planned: Mapping[int, Item], end: int) -> tuple[int, int]:
         """Return the numbers of items in the shortest and the longest prefix that a breakpoint behind so many items

@@ -21,7 +21,7 @@ from prunecli.context.exchange import (
 )
 from prunecli.context.lineage import Lineage
 from prunecli.context.memo import Memo
-from prunecli.context.placing import last_use, refile, replaced, with_summary, words_behind, words_left
+from prunecli.context.placing import refile, replaced, with_summary, words_behind, words_left
 from prunecli.context.prefixes import Prefixes
 from prunecli.context.prune_history import PruneHistory
 from prunecli.context.shown import shown
@@ -225,7 +225,7 @@ class Context:
         for earlier in self._lineage.rewind(seq, to_seq):
             self._fold(earlier)
         self.counts.rewound()
-        self.last_response = last_use(self, *before)
+        self.last_response = self.prefixes.last_use(*before)
         self.thoughts.back(reader)
         self.unseen.update(seq)
 

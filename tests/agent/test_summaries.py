@@ -286,5 +286,6 @@ def test_a_block_in_an_answer_is_left_out() -> None:
 
 async def test_a_request_for_a_summary_that_ends_with_the_user_is_not_sent() -> None:
     context = (await talked()).session.context
+    plan = CompactionPlan(0, context.items[1].seq, "", by_endpoint=True)
     with pytest.raises(InvalidRequest, match="end with an answer"):
-        compaction_request(context, settings(), CompactionPlan(0, context.items[1].seq, "", by_endpoint=True), Market())
+        compaction_request(context, settings(), plan, Market())
