@@ -64,7 +64,7 @@ class Unseen:
 
     `dropped`: the answers whose thinking the endpoint drops from the next request. `flips`: for each answer, the
     records at which its thinking was hidden and shown again, in turn. `moved`: the answers in the order of those
-    changes. `losses`: the newest response's report, without reasons for which nothing new was dropped.
+    changes. `losses`: the newest response's report, without reasons for which it drops the same as the one before.
     """
 
     def __init__(self, context: "Context") -> None:
@@ -72,6 +72,7 @@ class Unseen:
         self._known: dict[int, tuple[str, Entry]] = {}
         self._at_response: dict[int, tuple[Entry, ...]] = {}
         self._edited: set[int] = set()
+        self._reported = _NONE
         self._places: tuple[tuple[int, ...], ...] | None = None
         self._is_asked = False
         self._lacking: tuple[Entry, ...] = ()
@@ -115,7 +116,7 @@ class Unseen:
 
     def _counted(self, loss: Loss) -> str:
         lost, new = self.sum(loss.answers), self.blocks(loss.new)
-        return str(lost) if new == lost.blocks else f"{lost}, {new} for the first time"
+        return str(lost) if new == lost.blocks else f"{lost}, {new or 'none'} for the first time"
 
     def cost_of_edits(self) -> ThinkingSum:
         """Return all thinking that edits cost in this session, each block once, even if it came back."""
@@ -182,10 +183,12 @@ class Unseen:
         for seq in self.update(context.thoughts.last_request - 1):
             context.counts.as_sent(seq)
         new = {seq: reason for seq, reason in found.items() if seq not in self._known}
+        fresh = dict.fromkeys(reason for seq, reason in found.items() if seq not in self._reported)
         self.losses = tuple(
-            Loss(reason, self._entries(found, reason), self._entries(new, reason))
-            for reason in dict.fromkeys(new.values())
+            Loss(reason, self._entries(found, reason), self._entries(new, reason)) for reason in fresh
         )
+        if event.input_transformations is not None:
+            self._reported = frozenset(found)
         self._known |= {seq: (reason, context.entries[seq]) for seq, reason in new.items()}
         self._places, self._is_asked = None, False
         others = {seq for seq, reason in found.items() if reason != EDITED}
