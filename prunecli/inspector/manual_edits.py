@@ -291,7 +291,9 @@ def in_place(context: Context, seqs: Sequence[int]) -> Plan:
         named.update(dict.fromkeys([seq] if found and not (is_part and seq not in found) else []))
     if not targets:
         if copied:
-            return refused(f"already shown again in entry {next(iter(copied.values()))}: prune that one first")
+            return refused(
+                f"already shown again in entry {next(iter(copied.values()))}: prune that one first"
+            )
         held = any(context.entries[seq].spilled for seq in seqs)
         return refused("never sent whole: restore it at the end" if held else "nothing pruned here")
     whole = tuple(seq for seq in targets if seq not in named)

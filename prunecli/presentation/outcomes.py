@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
+from prunecli.context.again import is_heading
 from prunecli.context.render import INTERRUPTED
 from prunecli.context.spill import held_part, held_words
 from prunecli.figures import counted, money, short
@@ -204,6 +205,13 @@ def of_command(text: str) -> tuple[ToolState, str]:
     ended = _ENDED.fullmatch(lines[-1]) if lines else None
     said = counted(len(lines) - bool(ended), "line") if len(lines) > bool(ended) else "nothing"
     return (ToolState.ERROR, f"{ended[1].replace(' code', '')} · {said}") if ended else (ToolState.OK, said)
+
+
+def lines_restored(event: UserMessage) -> str:
+    """Return the number of lines that a `/restore` shows again, without those that name the entries."""
+    headings = [block for block in event.content[1:] if isinstance(block, Text) and is_heading(block.text)]
+    lines = text_of(event.content[1:]).rstrip("\n").count("\n") + 1
+    return counted(lines - len(headings), "line")
 
 
 def _size(text: str) -> str:

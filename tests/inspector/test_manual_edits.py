@@ -272,7 +272,9 @@ def test_what_is_shown_again_does_not_come_back_in_place_as_well() -> None:
     shown = talk.seq - 1
     talk.say()
     assert in_place(talk.context, [one, two]).entries == (two,)
-    assert in_place(talk.context, [one]).refusal == f"already shown again in entry {shown}: prune that one first"
+    assert (
+        in_place(talk.context, [one]).refusal == f"already shown again in entry {shown}: prune that one first"
+    )
     talk.edit("clear", shown, "gone")
     assert in_place(talk.context, [one, two]).entries == (one, two)
 

@@ -212,6 +212,16 @@ def test_a_shell_command_shows_what_was_typed_and_its_output_open() -> None:
         shown.Prompt("ls", shown.Origin.SHELL),
         shown.ToolCall("output", "", ToolState.OK, "2 lines", None, 0, shown.Output("a\nb"), folded=False),
     ]
+    content = (
+        Text("/restore 7-8"),
+        Text("[entry 7: your answer]"),
+        Text("a\n\nb"),
+        Text("[entry 8: x]"),
+        Text("c"),
+    )
+    restored = present_all(presenter(), records(UserMessage(content, "command", (7, 8))))[1]
+    assert isinstance(restored, ToolCall)
+    assert (restored.name, restored.outcome) == ("restored", "4 lines")
     long = present_all(presenter(), records(UserMessage((Text("!ls"), Text("a\n" * 99)), "command")))
     assert isinstance(long[1], shown.ToolCall)
     assert long[1].folded is True
