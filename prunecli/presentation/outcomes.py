@@ -207,11 +207,12 @@ def of_command(text: str) -> tuple[ToolState, str]:
     return (ToolState.ERROR, f"{ended[1].replace(' code', '')} · {said}") if ended else (ToolState.OK, said)
 
 
-def lines_restored(event: UserMessage) -> str:
-    """Return the number of lines that a `/restore` shows again, without those that name the entries."""
+def restored(output: ToolCall, event: UserMessage) -> ToolCall:
+    """Return the entry of what a `/restore` shows again. Lines that name the entries do not count."""
     headings = [block for block in event.content[1:] if isinstance(block, Text) and is_heading(block.text)]
     lines = text_of(event.content[1:]).rstrip("\n").count("\n") + 1
-    return counted(lines - len(headings), "line")
+    size = counted(lines - len(headings), "line")
+    return replace(output, name="restored", state=ToolState.OK, outcome=size, folded=True)
 
 
 def _size(text: str) -> str:

@@ -217,8 +217,7 @@ class Presenter:
         if event.origin == "command" and len(event.content) > 1:
             output = command_output(text_of(event.content[1:]), self._tokens(seq))
             if event.restores:
-                size = outcomes.lines_restored(event)
-                output = replace(output, name="restored", state=shown.ToolState.OK, outcome=size, folded=True)
+                output = outcomes.restored(output, event)
             return [self._add(outcomes.typed_entry(text_of(event.content[:1]))), self._add(output, seq)]
         origin = _ORIGINS.get(event.origin, shown.Origin.PROMPT)
         said: list[Change] = [self._add(shown.Prompt(text_of(without_notes(event.content)), origin), seq)]

@@ -220,7 +220,7 @@ def test_a_shell_command_shows_what_was_typed_and_its_output_open() -> None:
         Text("c"),
     )
     restored = present_all(presenter(), records(UserMessage(content, "command", (7, 8))))[1]
-    assert isinstance(restored, ToolCall)
+    assert isinstance(restored, shown.ToolCall)
     assert (restored.name, restored.outcome) == ("restored", "4 lines")
     long = present_all(presenter(), records(UserMessage((Text("!ls"), Text("a\n" * 99)), "command")))
     assert isinstance(long[1], shown.ToolCall)
