@@ -426,10 +426,10 @@ async def test_compact_is_offered_only_where_something_lies_between(tmp_path: Pa
     assert any(b"two" in message.canonical for message in body)
 
 
-async def test_what_waits_for_a_cold_cache_is_announced_once_it_is_cold(tmp_path: Path) -> None:
-    runtime = await with_results(tmp_path, sets=(*SMALL, "pruning.pi.prune_minimum=1"))
-    held = runtime.status().held
-    assert held.endswith("K to prune with the next request"), held
+async def test_what_the_next_request_prunes_is_announced(tmp_path: Path) -> None:
+    sets = (*SMALL, "pruning.pi.prune_minimum=1", "pruning.gate=always")
+    runtime = await with_results(tmp_path, sets=sets)
+    assert runtime.status().held == "5.7K to prune with the next request"
 
 
 async def test_redo_prunes_again_what_undo_brought_back(tmp_path: Path) -> None:
