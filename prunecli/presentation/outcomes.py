@@ -26,6 +26,7 @@ from prunecli.presentation.entries import (
     ToolCall,
     ToolState,
 )
+from prunecli.sanitize import uncolored
 
 Summarize: TypeAlias = Callable[[str, Mapping[str, Json]], str]
 """(tool name, raw input) -> the call's main argument in one line; "" for an unknown tool."""
@@ -131,8 +132,14 @@ def _number(text: str) -> int:
     return int(text.replace(",", ""))
 
 
+def _printed(result: ToolResult) -> str:
+    """Return the text of a result, without the colors of a command. Parts held back are found by their place."""
+    text = text_of(result.content)
+    return uncolored(text) if "exit_code" in result.details and not result.spilled else text
+
+
 def _outcome(result: ToolResult) -> str:
-    details, text = result.details, text_of(result.content)
+    details, text = result.details, _printed(result)
     state = state_of(result)
     if state in (ToolState.DENIED, ToolState.INTERRUPTED):
         return NOT_RUN if details.get("started") is False else ""
@@ -238,7 +245,7 @@ def body_of(result: ToolResult) -> Output | Diff | None:
     diff = details.get("diff")
     if isinstance(diff, str) and diff:
         return Diff(diff, path if isinstance(path, str) else "")
-    text = text_of(result.content)
+    text = _printed(result)
     if not text.strip() or text.strip() == "(no output)":
         return None
     held = held_part(text, result.spilled.shown) if result.spilled else (0, 0)

@@ -212,6 +212,10 @@ def test_a_shell_command_shows_what_was_typed_and_its_output_open() -> None:
         shown.Prompt("ls", shown.Origin.SHELL),
         shown.ToolCall("output", "", ToolState.OK, "2 lines", None, 0, shown.Output("a\nb"), folded=False),
     ]
+    colored = UserMessage((Text("!ls"), Text("\x1b[0m\x1b[01;34mfolder\x1b[0m\x1b[2J\n")), "command")
+    listing = present_all(presenter(), records(colored))[1]
+    assert isinstance(listing, shown.ToolCall)
+    assert listing.body == shown.Output("folder\x1b[2J"), "only colors are left out"
     content = (
         Text("/restore 7-8"),
         Text("[entry 7: your answer]"),
