@@ -39,15 +39,15 @@ def pruning_line(status: "Status | None", width: int, cache: str = "") -> Conten
         scanned = _about(ledger.scanned_tokens if ledger else 0)
         pruned = _about(ledger.pruned_tokens if ledger else 0)
         protected, kept = (ledger.protected_results, ledger.kept_results) if ledger else (0, 0)
-        spared = f"{protected} protected"
-        also = (f"{spared} + {kept} kept by a compaction", f"{spared} + {kept} kept") if kept else ()
         left = [
             Piece(
                 (f"🔪 {scanned} tool tokens scanned", f"🔪 {scanned} scanned", f"🔪 {scanned}"), "$muted", 2
             ),
             Piece((f"pruned {pruned}", pruned), "$muted", 4, glue=" | "),
-            Piece((*also, spared, f"{protected}", ""), "$muted", 5, glue=" | "),
+            Piece((f"{protected} protected", f"{protected}", ""), "$muted", 5, glue=" | "),
         ]
+        if kept:
+            left.append(Piece((f"+ {kept} kept by a compaction", f"+ {kept} kept"), "$muted", 0, glue=" "))
         if ledger and ledger.cleared_tokens:
             cleared = f"~{short(ledger.cleared_tokens)}"
             forms = (f"endpoint cleared {cleared}", f"cleared {cleared}", "")

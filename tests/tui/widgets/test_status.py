@@ -60,6 +60,8 @@ def test_nothing_scanned_is_no_estimate() -> None:
 def test_results_that_a_compaction_kept_are_named() -> None:
     kept = replace(LEDGER, kept_results=3)
     assert "| 8 protected + 3 kept by a compaction " in pruning_line(status(ledger=kept), 110).plain
+    narrow = pruning_line(status(ledger=replace(kept, scanned_tokens=0)), 78).plain
+    assert " ".join(narrow.split()).endswith("8 protected + 3 kept ctx 38% ▓▓░░░░")
 
 
 def test_pruning_that_is_off_says_so() -> None:
