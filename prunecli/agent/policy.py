@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from prunecli.context.compaction import CompactionPlan, due, last_word, plan_compaction
+from prunecli.context.compaction import CompactionPlan, due, last_word, next_cut, plan_compaction
 from prunecli.context.compaction import Options as Compaction
 from prunecli.context.economics import Gate, Market
 from prunecli.context.expectations import Expectations
@@ -153,8 +153,7 @@ class Policy:
 
     def cut(self, context: Context) -> int:
         """Return the number of messages that a summary by the endpoint would replace now; 0 for none."""
-        plan = self.plan_compaction(context, "") if self.compacts else None
-        return plan.cut(context) if plan and plan.by_endpoint else 0
+        return next_cut(context, self.compaction, self.window) if self.compacts else 0
 
     def instead_of(self, context: Context, plan: CompactionPlan) -> list[PrunApplied]:
         """Return the strategies' prunes that make a due compaction unnecessary; empty if it costs less.

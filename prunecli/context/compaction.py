@@ -143,6 +143,12 @@ def plan_compaction(
     return CompactionPlan(head_end, tail_start, words, focus)
 
 
+def next_cut(context: Context, options: Options, window: int) -> int:
+    """Return the number of messages that a summary by the endpoint would replace now; 0 for none."""
+    found = _before_recent(context, options, options.threshold(window))
+    return 0 if found is None else CompactionPlan(*found, "", by_endpoint=True).cut(context)
+
+
 def due(context: Context, options: Options, window: int) -> bool:
     """Return whether the context is over the threshold and there is a user message since the last compaction."""
     if not options.enabled or context.counts.context_tokens < options.threshold(window):
