@@ -31,6 +31,7 @@ _JOINING_SCRIPT = "\u0606-\u061b\u061d-\u06dc\u06de-\u070e\u0710-\u088f\u0892-\u
 _SELECTABLE = "0-9#*\u00a9\u00ae\u203c-\u2bff\u3030\u303d\u3297\u3299\U0001f000-\U0001faff"
 
 _UNSAFE_ASCII = re.compile("[\x00-\x09\x0b-\x1f\x7f]")
+_COLORS = re.compile(r"\x1b\[[\d;:]*m")
 _BEYOND_BASIC = re.compile("[\U00010000-\U0010ffff]")
 
 
@@ -83,6 +84,11 @@ def source(text: str) -> str:
     if "\t" in text:
         text = text.expandtabs(TAB_WIDTH)
     return visible(text)
+
+
+def uncolored(text: str) -> str:
+    """Remove the colors that a command printed. Other sequences stay, for `visible`."""
+    return _COLORS.sub("", text) if "\x1b" in text else text
 
 
 def one_line(text: str) -> str:

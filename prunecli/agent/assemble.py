@@ -4,8 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from prunecli.context.compaction import CompactionPlan
+from prunecli.context.economics import Market, cold
 from prunecli.context.state import Context
-from prunecli.context.validate import validate
+from prunecli.context.validate import MAX_MARKS, validate
 from prunecli.context.wire import Wire
 from prunecli.model.codec import canonical
 from prunecli.model.events import AssistantMessage, RequestSent, SettingChanged
@@ -38,11 +39,14 @@ class ModelSettings:
     context_management: Mapping[str, Json] | None = None
 
 
-def assemble(context: Context, model: ModelSettings) -> Request:
-    """Build the next request. Raises InvalidRequest if it breaks an invariant."""
+def assemble(context: Context, model: ModelSettings, cut: int = 0) -> Request:
+    """Build the next request. Raises InvalidRequest if it breaks an invariant.
+
+    `cut` is the number of messages that the endpoint's next summary would replace.
+    """
     messages = context.messages()
     request = replace(
-        _request(context, model, messages, messages),
+        _request(context, model, messages, cache_marks(context.wire, messages, cut)),
         tokens=context.counts.context_tokens,
         sha256=context.sha256(),
         context_management=model.context_management,
@@ -112,22 +116,30 @@ def summary_request(
     else:
         asked = WireMessage.of("user", (question,), (-1,))
     request = replace(
-        _request(context, model, (*messages, asked), tuple(messages)),
+        _request(context, model, (*messages, asked), cache_marks(context.wire, tuple(messages))),
         context_management=model.context_management,
     )
     validate(request)
     return request
 
 
-def compaction_request(context: Context, model: ModelSettings, plan: CompactionPlan) -> Request:
+def compaction_request(
+    context: Context, model: ModelSettings, plan: CompactionPlan, market: Market
+) -> Request:
     """Return the request for a summary by the endpoint. It contains only the messages that the summary replaces.
 
-    They are sent unchanged, so that they are read from the cache.
+    They are sent unchanged, so that they are read from the cache up to a breakpoint of the last request. No later
+    request starts with them, so no other breakpoint writes them to the cache.
     """
-    kept = next(item for item in context.items if item.kind != "summary" and item.seq >= plan.tail_start)
-    messages = context.messages()[: context.group_of(kept.seq)]
+    cut, wire = plan.cut(context), context.wire
+    messages = context.messages()[:cut]
+    marks: tuple[int, ...] = ()
+    if not cold(context, market):
+        same = wire.items_before(min(wire.unchanged, cut))
+        read = max((items for items in wire.marks if items <= same), default=wire.stored(same))
+        marks = (wire.group_at(read) - 1,) if read else ()
     request = replace(
-        _request(context, model, messages, messages, summarizes=True),
+        _request(context, model, messages, marks, summarizes=True),
         compaction={"type": "summarize", "instructions": plan.instructions()},
     )
     validate(request)
@@ -138,18 +150,17 @@ def _request(
     context: Context,
     model: ModelSettings,
     messages: tuple[WireMessage, ...],
-    marked: tuple[WireMessage, ...],
+    marks: tuple[int, ...],
     *,
     summarizes: bool = False,
 ) -> Request:
-    """Return a request with these messages and the session's settings, with cache breakpoints in the `marked`
-    messages."""
+    """Return a request with these messages, cache breakpoints behind those at `marks`, and the session's settings."""
     return Request(
         model.name,
         model.max_tokens,
         context.preamble,
         messages,
-        cache_marks(context.wire, marked),
+        marks,
         thinking_for(messages, model.thinking),
         model.cache_ttl,
         _betas(model, messages, summarizes=summarizes),
@@ -190,20 +201,24 @@ def _head(context: Context, seq: int) -> int:
     return exchange.seq if exchange else seq
 
 
-def cache_marks(wire: Wire, messages: tuple[WireMessage, ...]) -> tuple[int, ...]:
+def cache_marks(wire: Wire, messages: tuple[WireMessage, ...], cut: int = 0) -> tuple[int, ...]:
     """Return the messages that get a cache breakpoint.
 
     One is the last message, which caches the whole request. One is the last user message that is unchanged since the
     previous request, so that a later change after it leaves it cached. The endpoint stores prefixes at breakpoints
     only and looks back twenty blocks for them, so the last one stored is marked too. The end of the preamble always
-    has its own breakpoint.
+    has its own breakpoint. If one is left, it keeps the last user message before `cut` stored, which the request for
+    the endpoint's next summary will read.
     """
     last = len(messages) - 1
     known = range(min(wire.unchanged, last) - 1, -1, -1)
     stable = next((index for index in known if messages[index].role == "user"), None)
     newest = last if messages and messages[last].role == "user" else None
     stored = wire.group_at(wire.stored(wire.items_before(max(0, min(wire.unchanged, last))))) - 1
-    return tuple(sorted({at for at in (stored, stable, newest) if at is not None and at >= 0}))
+    marks = {at for at in (stored, stable, newest) if at is not None and at >= 0}
+    if len(marks) < MAX_MARKS - 1 and cut:
+        marks |= {next(index for index in range(cut - 1, -1, -1) if messages[index].role == "user")}
+    return tuple(sorted(marks))
 
 
 def sent(request: Request) -> RequestSent:

@@ -276,7 +276,8 @@ class Run:
 
     async def _next(self) -> Request:
         """Assemble the next request and record it."""
-        request = assemble(self.session.context, self.model())
+        context = self.session.context
+        request = assemble(context, self.model(), self.policy().cut(context))
         self.session.emit(sent(request))
         await asyncio.to_thread(self.session.commit)
         return request
@@ -369,7 +370,7 @@ class Run:
             if plan.by_endpoint and not self.policy().compacts:
                 plan = self.policy().instead(context, plan, short=short)
             if plan.by_endpoint:
-                return compaction_request(context, self.model(), plan)
+                return compaction_request(context, self.model(), plan, self.policy().market)
             return summary_request(context, self.model(), plan, short=short)
 
         while True:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from prunecli.context.compaction import CompactionPlan, due, last_word, plan_compaction
+from prunecli.context.compaction import CompactionPlan, due, last_word, next_cut, plan_compaction
 from prunecli.context.compaction import Options as Compaction
 from prunecli.context.economics import Gate, Market
 from prunecli.context.expectations import Expectations
@@ -150,6 +150,10 @@ class Policy:
     def plan_compaction(self, context: Context, focus: str) -> CompactionPlan | None:
         """Return the compaction that `/compact` would make, whether due or not."""
         return plan_compaction(context, self.compaction, self.window, focus, by_endpoint=self.compacts)
+
+    def cut(self, context: Context) -> int:
+        """Return the number of messages that a summary by the endpoint would replace now; 0 for none."""
+        return next_cut(context, self.compaction, self.window) if self.compacts else 0
 
     def instead_of(self, context: Context, plan: CompactionPlan) -> list[PrunApplied]:
         """Return the strategies' prunes that make a due compaction unnecessary; empty if it costs less.

@@ -12,7 +12,9 @@ from prunecli.tools.files.workspace import seen_from
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     """Write this session to a file: /export [markdown|html|pi|messages] [file]."""
     first, _, rest = arguments.partition(" ")
-    name, place = format_named(first or "markdown"), rest.strip()
+    by_ending = next((one for one, ending in ENDINGS.items() if first.endswith(ending)), "")
+    name = by_ending or format_named(first or "markdown")
+    place = arguments if by_ending else rest.strip()
     if not runtime.session.context.entries:
         return [Say("Nothing to export: the session is empty.", "warning")]
     path = Path(place or f"prunecli-{runtime.session.id}{ENDINGS[name]}").expanduser()

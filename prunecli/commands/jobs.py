@@ -1,10 +1,15 @@
 """/jobs: the commands in the background."""
 
 from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING
 
-from prunecli.commands.command import Effect, Say, Table
+from prunecli.commands.command import Effect, Live, Say, Table
 from prunecli.errors import ToolError, UsageError
 from prunecli.runtime import Runtime
+
+if TYPE_CHECKING:
+    from prunecli.runtime.job import Job
 
 VERBS = ("stop", "detach")
 _NONE = "No jobs. The model starts them with bash, or you move a running command to the background."
@@ -15,7 +20,7 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     """Show commands in the background; /jobs NUMBER, stop NUMBER or detach NUMBER."""
     verb, _, rest = arguments.rpartition(" ")
     if not arguments:
-        return [_all(runtime)]
+        return [_all(runtime) if runtime.jobs.shown() else Say(_NONE)]
     if not rest.isdecimal() or verb.strip() not in ("", *VERBS):
         raise UsageError(
             f"/jobs {arguments}: expected NUMBER, stop NUMBER or detach NUMBER", "/jobs lists them"
@@ -33,23 +38,27 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
                 stays = f"Job {job.number} will continue when prunecli ends."
                 return [Say(f"{stays} To stop it then: {way}. Output: {folder}")]
             case _:
-                first, lines = job.newest_lines()
-                rows = tuple((str(number), line) for number, line in enumerate(lines, first))
-                title, note = f"Job {job.number}: {job.state}", f"{job.command}\n{_WAYS}"
-                return [Table(title, ("line", "output"), rows, (0,), note, from_end=True)]
+                return [_output(runtime, job)]
     except ToolError as error:
         raise UsageError(str(error), "/jobs lists them") from error
 
 
-def _all(runtime: Runtime) -> Effect:
-    jobs = runtime.jobs.shown()
-    if not jobs:
-        return Say(_NONE)
+def _output(runtime: Runtime, job: "Job") -> Table:
+    job.look()
+    first, lines = job.newest_lines()
+    rows = tuple((str(number), line) for number, line in enumerate(lines, first))
+    title, note = f"Job {job.number}: {job.state}", f"{job.command}\n{_WAYS}"
+    live = Live(partial(_output, runtime, job), runtime.jobs.watch)
+    return Table(title, ("line", "output"), rows, (0,), note, from_end=True, live=live)
+
+
+def _all(runtime: Runtime) -> Table:
     rows = tuple(
         (f"{job.number}{f' ({job.who})' if job.who else ''}", job.state, job.command, job.output.last_line())
-        for job in jobs
+        for job in runtime.jobs.shown()
     )
-    return Table("Jobs", ("job", "state", "command", "last line"), rows, (), _WAYS)
+    live = Live(partial(_all, runtime), runtime.jobs.watch)
+    return Table("Jobs", ("job", "state", "command", "last line"), rows, (), _WAYS, live=live)
 
 
 def words(runtime: Runtime, before: str) -> Sequence[tuple[str, str]]:

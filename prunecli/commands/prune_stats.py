@@ -44,9 +44,8 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     mark = "~" if status.estimated else ""
     used = f", {mark}{share(ledger.context_tokens / ledger.window)}" if ledger.window else ""
     protected, _, where = ledger.protected_words.partition(" ")
-    scanned = _about(ledger.scanned_tokens) if status.rough else short(ledger.scanned_tokens)
     summary = [
-        f"scanned    {scanned:>8} tokens of tool results",
+        f"scanned    {_about(ledger.scanned_tokens):>8} tokens of tool results",
         f"pruned     {_about(ledger.pruned_tokens):>8} tokens withheld now",
         *_cleared(ledger),
         *_held(ledger),

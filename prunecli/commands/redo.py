@@ -8,16 +8,19 @@ from prunecli.figures import counted, short
 from prunecli.inspector.labels import withheld_by
 from prunecli.model.events import PrunApplied
 from prunecli.runtime import Runtime
+from prunecli.runtime.entry_numbers import thinking_cost
 
 
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     """Redo the prunes that the last /undo restored."""
     context = runtime.session.context
-    records = [runtime.emit(event) for event in redo(runtime.policy.view(context), runtime.session.records)]
-    if not records:
+    events = redo(runtime.policy.view(context), runtime.session.records)
+    if not events:
         is_undone = undone(runtime.session.records)
         restored = "the restored entries are pinned, compacted or in progress"
         return [Say(f"Nothing to redo: {restored if is_undone else 'no /undo since the last prune'}.")]
+    thinking = thinking_cost(runtime, *events)
+    records = [runtime.emit(event) for event in events]
     prunes = [record for record in records if isinstance(record.event, PrunApplied)]
     tokens = sum(withheld_by(context, record.seq) or 0 for record in prunes)
-    return [Say(f"Redid {counted(len(prunes), 'prune')}, ~{short(tokens)} tokens pruned.")]
+    return [Say(f"Redid {counted(len(prunes), 'prune')}, ~{short(tokens)} tokens pruned.{thinking}")]

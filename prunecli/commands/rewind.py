@@ -6,6 +6,7 @@ from dataclasses import replace
 from prunecli.commands.command import Choice, Choose, Effect, InThread, RewindNow, Say, Table
 from prunecli.errors import SnapshotFailed, UsageError
 from prunecli.figures import age
+from prunecli.model.claude import is_bound
 from prunecli.model.codec import well_formed
 from prunecli.runtime import Runtime
 from prunecli.runtime.rewinding import outlook_of, points_of, thinking_lost
@@ -13,6 +14,8 @@ from prunecli.session.restoring import Outlook
 from prunecli.session.timeline import Point
 
 WHAT = {"both": (True, True), "conversation": (True, False), "files": (False, True)}
+NOW = "now"
+"""The word of a choice that has named the price."""
 _NAMED = 3
 
 
@@ -23,17 +26,36 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     found = points_of(runtime)
     if not found:
         return [Say("Nothing to rewind yet.")]
-    number, _, what = arguments.partition(" ")
-    if not number:
+    if not arguments:
         return [InThread("Checking the files", lambda: _picker(runtime, found))]
+    number, what, now = [*arguments.split(maxsplit=2), "", ""][:3]
     point = next((one for one in found if number == str(one.seq)), None)
-    if point is None or what not in (*WHAT, "show", ""):
+    if point is None or what not in (*WHAT, "show", "") or now not in ("", NOW):
         raise UsageError(f"/rewind {arguments}: no such point", "/rewind lists them")
     if what in WHAT:
-        conversation, files = WHAT[what]
-        again = point.text if conversation and not point.forward else ""
-        return [RewindNow(point.seq, conversation, files, again)]
+        if not now and what != "files" and is_bound(runtime.session.context.thoughts.reader):
+            return [InThread("Checking the thinking", lambda: _priced(runtime, point, what))]
+        return [_rewind(point, what)]
     return [InThread("Checking the files", lambda: _asked(runtime, point, show=what == "show"))]
+
+
+def _rewind(point: Point, what: str) -> RewindNow:
+    conversation, files = WHAT[what]
+    return RewindNow(point.seq, conversation, files, point.text if conversation and not point.forward else "")
+
+
+def _priced(runtime: Runtime, point: Point, what: str) -> Sequence[Effect]:
+    """Ask before a rewind of the conversation that drops thinking."""
+    lost = thinking_lost(runtime, point.seq)
+    if not lost.blocks:
+        return [_rewind(point, what)]
+    label = "Conversation and files" if what == "both" else "Conversation only"
+    return [Choose(_title(point), "rewind", (Choice(f"{point.seq} {what} {NOW}", label, f"drops {lost}"),))]
+
+
+def _title(point: Point) -> str:
+    where = "Forward to" if point.forward else "Rewind to before"
+    return f"{where}: {point.text.strip().split(chr(10))[0]}"
 
 
 def _looked(runtime: Runtime, seqs: list[int]) -> tuple[list[Outlook], str]:
@@ -95,19 +117,18 @@ def _asked(runtime: Runtime, point: Point, *, show: bool) -> Sequence[Effect]:
     lost = thinking_lost(runtime, point.seq)
     cost = f"drops {lost}" if lost.blocks else ""
     if not outlook.changes and not cost:
-        return [Say(unchanged), *run(runtime, f"{point.seq} conversation")]
+        return [Say(unchanged), _rewind(point, "conversation")]
     seq = point.seq
     choices: tuple[Choice, ...] = (
-        Choice(f"{seq} both", "Conversation and files", _joined(cost, _named(outlook))),
-        Choice(f"{seq} conversation", "Conversation only", _joined(cost, "keep the files")),
+        Choice(f"{seq} both {NOW}", "Conversation and files", _joined(cost, _named(outlook))),
+        Choice(f"{seq} conversation {NOW}", "Conversation only", _joined(cost, "keep the files")),
         Choice(f"{seq} files", "Files only", "keep the conversation"),
         Choice(f"{seq} show", "Show the file changes", _counts(point, outlook)),
     )
     if not outlook.changes:
         what = "Go forward" if point.forward else "Rewind the conversation"
-        choices = (Choice(f"{seq} conversation", what, cost),)
-    where = "Forward to" if point.forward else "Rewind to before"
-    asked = Choose(f"{where}: {point.text.strip().split(chr(10))[0]}", "rewind", choices)
+        choices = (Choice(f"{seq} conversation {NOW}", what, cost),)
+    asked = Choose(_title(point), "rewind", choices)
     if show:
         note = f"cannot be restored: {left}" if left else ""
         return [replace(_table(point, outlook), note=note, back=asked)]

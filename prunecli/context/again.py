@@ -3,6 +3,7 @@
 Earlier messages stay unchanged, so the cache is not broken and no thinking is lost.
 """
 
+import re
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from prunecli.context.state import Context
 
 _ARGUMENT_CHARS = 80
+_HEADING = re.compile(r"\[entry \d+: [^\n]+\]")
 
 
 def readable(content: Iterable[Block]) -> tuple[Block, ...]:
@@ -36,6 +38,11 @@ def original(entry: Entry) -> tuple[Block, ...]:
     if isinstance(entry.event, UserMessage) and entry.event.restores:
         return readable(content[1:])
     return Text(_heading(entry)), *(readable(content) or (Text(render.NO_OUTPUT),))
+
+
+def is_heading(text: str) -> bool:
+    """Return whether a block is the line that names a restored entry."""
+    return _HEADING.fullmatch(text) is not None
 
 
 def _heading(entry: Entry) -> str:

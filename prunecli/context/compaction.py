@@ -60,6 +60,11 @@ class CompactionPlan:
     focus: str = ""
     by_endpoint: bool = False
 
+    def cut(self, context: Context) -> int:
+        """Return the number of messages before the first one that is kept."""
+        kept = next(item for item in context.items if item.kind != "summary" and item.seq >= self.tail_start)
+        return context.group_of(kept.seq)
+
     def request_text(self) -> str:
         """Return the prompt that asks the model for a summary."""
         return f"[This is prunecli, not the user.] {self._asked(self.focus)}"
@@ -136,6 +141,12 @@ def plan_compaction(
         head_end, tail_start = by_exchanges
         words = _words(context, head_end, tail_start, None)
     return CompactionPlan(head_end, tail_start, words, focus)
+
+
+def next_cut(context: Context, options: Options, window: int) -> int:
+    """Return the number of messages that a summary by the endpoint would replace now; 0 for none."""
+    found = _before_recent(context, options, options.threshold(window))
+    return 0 if found is None else CompactionPlan(*found, "", by_endpoint=True).cut(context)
 
 
 def due(context: Context, options: Options, window: int) -> bool:

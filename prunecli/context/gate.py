@@ -40,6 +40,11 @@ def judge(
     return Decision(decision.apply, ", ".join(filter(None, (decision.reason, found.thinking))))
 
 
+def next_prunes(context: Context, events: Sequence[PrunApplied], market: Market) -> str:
+    """Return how much prunes that wait for nothing will free."""
+    return f"{short(impact(context, events, market, withholds=False).freed)} to prune with the next request"
+
+
 def _judged(context: Context, found: Impact, further: int, market: Market) -> Decision:
     if still := cold(context, market):
         return Decision(True, still)

@@ -51,9 +51,9 @@ class Prefixes:
 
     def rewound(self, last: int | None) -> int | None:
         """End a rewind; the last response before it was at `last`. Return the last use of a prefix of this branch."""
-        self._again = False
-        if self._context.wire.ends_within(known(self._context)):  # the last request started with this branch
-            self.here = last or 0
+        self._again, wire = False, self._context.wire
+        if not wire.marks and wire.ends_within(known(self._context)):
+            self.here = last or 0  # in a log without breakpoints, the last request started with this branch
         elif self._asked != self._model:
             self.here = 0
         return max(self.here, self.last_use(self._model)) or None

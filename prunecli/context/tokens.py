@@ -189,11 +189,6 @@ class Scale(NamedTuple):
         """Return the scale before any report: `preamble` are the raw tokens of system prompt and tools."""
         return Scale(factor, factor, fixed=factor * preamble)
 
-    @property
-    def knows_results(self) -> bool:
-        """Whether `rate` is based more on measured growth than on the family's factor."""
-        return self.rates.squares >= _PRIOR**2
-
     def tokens(self, raw: float, exact: float = 0, words: float = 0) -> int:
         """Return the endpoint's tokens for an amount."""
         return round(self.part * self._spread(raw, exact, words))

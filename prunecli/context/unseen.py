@@ -65,7 +65,7 @@ class Unseen:
 
     `dropped`: the answers whose thinking the endpoint drops from the next request. `flips`: for each answer, the
     records at which its thinking was hidden and shown again, in turn. `moved`: the answers in the order of those
-    changes. `losses`: the newest response's report, without reasons for which nothing new was dropped.
+    changes. `losses`: the newest response's report, without reasons for which it drops the same as the one before.
     """
 
     def __init__(self, context: "Context") -> None:
@@ -73,6 +73,7 @@ class Unseen:
         self._known: dict[int, tuple[str, Entry]] = {}
         self._at_response: dict[int, tuple[Entry, ...]] = {}
         self._edited: set[int] = set()
+        self._reported = _NONE
         self._places: tuple[tuple[int, ...], ...] | None = None
         self._is_asked = False
         self._lacking: tuple[Entry, ...] = ()
@@ -118,7 +119,7 @@ class Unseen:
 
     def _counted(self, loss: Loss) -> str:
         lost, new = self.sum(loss.answers), self.blocks(loss.new)
-        return str(lost) if new == lost.blocks else f"{lost}, {new} for the first time"
+        return str(lost) if new == lost.blocks else f"{lost}, {new or 'none'} for the first time"
 
     def cost_of_edits(self) -> ThinkingSum:
         """Return all thinking that edits cost in this session, each block once, even if it came back."""
@@ -201,6 +202,8 @@ class Unseen:
         self._places, self._is_asked, self.losses = None, False, ()
         if found:
             self._lost(found)
+        if event.input_transformations is not None:
+            self._reported = frozenset(found)
         if record.seq > self._newest:  # else a rewind folds it again
             self._newest = record.seq
             out = tuple([one for one in self._kept_out() if found.get(one.seq, EDITED) == EDITED])
@@ -210,9 +213,9 @@ class Unseen:
     def _lost(self, found: Mapping[int, str]) -> None:
         """Handle the answers whose thinking was dropped, each with the reason."""
         new = {seq: reason for seq, reason in found.items() if seq not in self._known}
+        fresh = dict.fromkeys(reason for seq, reason in found.items() if seq not in self._reported)
         self.losses = tuple(
-            Loss(reason, self._entries(found, reason), self._entries(new, reason))
-            for reason in dict.fromkeys(new.values())
+            Loss(reason, self._entries(found, reason), self._entries(new, reason)) for reason in fresh
         )
         self._known |= {seq: (reason, self._context.entries[seq]) for seq, reason in new.items()}
 

@@ -275,13 +275,14 @@ def _is_only_held(context: Context, entry: Entry) -> bool:
 
 
 def in_place(context: Context, seqs: Sequence[int]) -> Plan:
-    """Revert the edits of these entries and pin them.
+    """Revert the edits of these entries and pin them, except of those that are shown again at the end.
 
     A result of a dropped exchange brings back the whole exchange.
     """
     targets: dict[int, None] = {}
     named: dict[int, None] = {}
-    for seq in seqs:
+    copied = {seq: at for seq in seqs if (at := shown_in(context, seq)) >= 0}
+    for seq in [seq for seq in seqs if seq not in copied]:
         exchange = context.entries[seq].exchange
         found = [exchange.seq] if exchange and context.dropped(exchange) else []
         found += [seq] if context.edits_of(seq) else []
@@ -289,6 +290,10 @@ def in_place(context: Context, seqs: Sequence[int]) -> Plan:
         is_part = exchange is not None and exchange.seq != seq and exchange.seq in seqs
         named.update(dict.fromkeys([seq] if found and not (is_part and seq not in found) else []))
     if not targets:
+        if copied:
+            return refused(
+                f"already shown again in entry {next(iter(copied.values()))}: prune that one first"
+            )
         held = any(context.entries[seq].spilled for seq in seqs)
         return refused("never sent whole: restore it at the end" if held else "nothing pruned here")
     whole = tuple(seq for seq in targets if seq not in named)

@@ -361,7 +361,7 @@ def _words(error: BaseException) -> str:
     if isinstance(error, FileNotFoundError):
         return f"there is no program {in_line(str(error.filename), 100)}"
     if isinstance(error, OSError) and error.strerror:
-        return in_line(error.strerror)
+        return in_line(f"{error.filename}: {error.strerror}" if error.filename else error.strerror)
     return in_line(_MALFORMED.sub(r"not in the form of the protocol: \1", in_line(str(error), 2_000))) or (
         type(error).__name__
     )

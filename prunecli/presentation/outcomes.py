@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
+from prunecli.context.again import is_heading
 from prunecli.context.render import INTERRUPTED
 from prunecli.context.spill import held_part, held_words
 from prunecli.figures import counted, money, short
@@ -25,6 +26,7 @@ from prunecli.presentation.entries import (
     ToolCall,
     ToolState,
 )
+from prunecli.sanitize import uncolored
 
 Summarize: TypeAlias = Callable[[str, Mapping[str, Json]], str]
 """(tool name, raw input) -> the call's main argument in one line; "" for an unknown tool."""
@@ -130,8 +132,14 @@ def _number(text: str) -> int:
     return int(text.replace(",", ""))
 
 
+def _printed(result: ToolResult) -> str:
+    """Return the text of a result, without the colors of a command. Parts held back are found by their place."""
+    text = text_of(result.content)
+    return uncolored(text) if "exit_code" in result.details and not result.spilled else text
+
+
 def _outcome(result: ToolResult) -> str:
-    details, text = result.details, text_of(result.content)
+    details, text = result.details, _printed(result)
     state = state_of(result)
     if state in (ToolState.DENIED, ToolState.INTERRUPTED):
         return NOT_RUN if details.get("started") is False else ""
@@ -206,6 +214,14 @@ def of_command(text: str) -> tuple[ToolState, str]:
     return (ToolState.ERROR, f"{ended[1].replace(' code', '')} · {said}") if ended else (ToolState.OK, said)
 
 
+def restored(output: ToolCall, event: UserMessage) -> ToolCall:
+    """Return the entry of what a `/restore` shows again. Lines that name the entries do not count."""
+    headings = [block for block in event.content[1:] if isinstance(block, Text) and is_heading(block.text)]
+    lines = text_of(event.content[1:]).rstrip("\n").count("\n") + 1
+    size = counted(lines - len(headings), "line")
+    return replace(output, name="restored", state=ToolState.OK, outcome=size, folded=True)
+
+
 def _size(text: str) -> str:
     count = text.count("\n") + 1 if text else 0
     return _brief(text) if count <= 1 and len(text) <= OUTCOME_CHARS else counted(count, "line")
@@ -229,7 +245,7 @@ def body_of(result: ToolResult) -> Output | Diff | None:
     diff = details.get("diff")
     if isinstance(diff, str) and diff:
         return Diff(diff, path if isinstance(path, str) else "")
-    text = text_of(result.content)
+    text = _printed(result)
     if not text.strip() or text.strip() == "(no output)":
         return None
     held = held_part(text, result.spilled.shown) if result.spilled else (0, 0)

@@ -54,6 +54,7 @@ from prunecli.presentation.outcomes import Summarize, answered_search, search_ca
 from prunecli.presentation.streaming import NOTHING, Growing, Streaming
 from prunecli.presentation.summaries import Summarizing
 from prunecli.presentation.transcript_changes import Add, Anew, Board, Change, Tail
+from prunecli.sanitize import uncolored
 from prunecli.session.log import LOST_WORDS
 
 OPEN_LINES = 40
@@ -150,7 +151,7 @@ class Presenter:
         entry = self.board.entries[slot] if slot >= 0 else None
         if now and isinstance(entry, shown.ToolCall):
             return [self.board.put(slot, outcomes.doing(entry, text, now))]
-        return [Tail(slot, tuple(text.rstrip("\n").split("\n")[-TAIL_LINES:]))] if entry else []
+        return [Tail(slot, tuple(uncolored(text).rstrip("\n").split("\n")[-TAIL_LINES:]))] if entry else []
 
     def _summary(self, event: TextDelta | ThinkingDelta | ToolCallDelta | StreamDiscarded) -> list[Change]:
         """Return the changes while a summary streams: its text is not an answer."""
@@ -217,7 +218,7 @@ class Presenter:
         if event.origin == "command" and len(event.content) > 1:
             output = command_output(text_of(event.content[1:]), self._tokens(seq))
             if event.restores:
-                output = replace(output, name="restored", state=shown.ToolState.OK, folded=True)
+                output = outcomes.restored(output, event)
             return [self._add(outcomes.typed_entry(text_of(event.content[:1]))), self._add(output, seq)]
         origin = _ORIGINS.get(event.origin, shown.Origin.PROMPT)
         said: list[Change] = [self._add(shown.Prompt(text_of(without_notes(event.content)), origin), seq)]
@@ -364,16 +365,15 @@ class Presenter:
 
 def command_output(output: str, tokens: int | None = None) -> shown.ToolCall:
     """Return the entry below a `!cmd`."""
-    lines = output.rstrip("\n").count("\n") + 1
-    blank = not output.strip()
-    state, outcome = outcomes.of_command(output)
+    text = uncolored(output).rstrip("\n")
+    state, outcome = outcomes.of_command(text)
     return shown.ToolCall(
         "output",
         state=state,
         outcome=outcome,
         tokens=tokens,
-        body=None if blank else shown.Output(output.rstrip("\n")),
-        folded=lines > OPEN_LINES,
+        body=shown.Output(text) if text.strip() else None,
+        folded=text.count("\n") >= OPEN_LINES,
     )
 
 

@@ -9,7 +9,7 @@ import asyncio
 import os
 import shutil
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -36,6 +36,8 @@ MOST = 16
 FIRST_SECONDS = 1.0
 """Seconds after which a command becomes a job; a shorter one has an ordinary result."""
 END_SECONDS = 4.0
+WATCH_SECONDS = 1.0
+"""Seconds between updates of a list of jobs that is shown."""
 LINE_CHARS = 76
 LEFT_DAYS = 7
 """Days after which the output left by a killed program is deleted."""
@@ -166,6 +168,24 @@ class Jobs:
         for job in others:
             job.look()
         return own + others
+
+    def watch(self, changed: Callable[[], object]) -> Callable[[], None]:
+        """Call `changed` every second, since times and output change without an event; return a function that ends
+        this."""
+
+        async def tell() -> None:
+            while True:
+                await asyncio.sleep(WATCH_SECONDS)
+                changed()
+
+        task = asyncio.get_running_loop().create_task(tell())
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+        def end() -> None:
+            task.cancel()
+
+        return end
 
     def job(self, number: int) -> "Job":
         """Return a job shown to the user. Raises ToolError."""

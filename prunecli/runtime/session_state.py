@@ -2,7 +2,9 @@
 
 from prunecli.agent.decide import Mailbox, at_rest
 from prunecli.agent.gatekeeper import SessionGatekeeper
+from prunecli.agent.policy import Policy
 from prunecli.context.bill import Bill
+from prunecli.context.gate import next_prunes
 from prunecli.context.state import Context
 from prunecli.errors import ToolError
 from prunecli.model.messages import Block
@@ -29,7 +31,7 @@ def status(
     context, policy = session.context, choices.policy
     return Status(
         balance.beside(policy.ledger(context)),
-        policy.decided(context)[1],
+        _waiting(context, policy),
         bill,
         choices.model.name,
         gatekeeper.mode,
@@ -41,9 +43,14 @@ def status(
         session.name,
         sandbox,
         jobs=jobs,
-        rough=not context.counts.scale.knows_results,
         cached_at=context.last_response or 0,
     )
+
+
+def _waiting(context: Context, policy: Policy) -> str:
+    """Return what the gate holds back and why, or what the next request prunes; "" for neither."""
+    prunes, held = policy.decided(context)
+    return next_prunes(context, prunes, policy.market) if prunes else held
 
 
 def unfinished(context: Context) -> bool:

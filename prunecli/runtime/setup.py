@@ -111,10 +111,10 @@ def keeper_of(
 class Status:
     """The figures of the status bar, from one ledger and one bill.
 
-    `held` is the reason why the gate holds a prune back, or "". `estimated`: the endpoint has not counted exactly
-    this context. `rough`: it has reported too few results to show how it counts them. `waiting` is the number of
-    queued messages. `sandbox` describes the sandbox in a word, "" while it is being tried. `jobs` is the number of
-    background commands. `cached_at` is the time at which the endpoint last used the context's prefix, in unix ms.
+    `held` is what the gate holds back and why, or what the next request prunes, or "". `estimated`: the endpoint has
+    not counted exactly this context. `waiting` is the number of queued messages. `sandbox` describes the sandbox in
+    a word, "" while it is being tried. `jobs` is the number of background commands. `cached_at` is the time at which
+    the endpoint last used the context's prefix, in unix ms.
     """
 
     ledger: Ledger
@@ -129,6 +129,5 @@ class Status:
     waiting: tuple[str, ...] = ()
     session_name: str = ""
     sandbox: str = ""
-    rough: bool = False
     jobs: int = 0
     cached_at: int = 0

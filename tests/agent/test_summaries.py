@@ -8,6 +8,7 @@ import pytest
 from prunecli.agent.assemble import ModelSettings, assemble, compaction_request
 from prunecli.agent.policy import Policy
 from prunecli.context.compaction import MAX_INSTRUCTIONS, CompactionPlan, Options, plan_compaction
+from prunecli.context.economics import Market
 from prunecli.context.tokens import words_of
 from prunecli.errors import InvalidRequest, NoSummaryNow, Overloaded
 from prunecli.model.events import AssistantMessage, CompactionApplied, Record, ToolResult, UserMessage
@@ -64,10 +65,9 @@ async def test_the_two_requests_are_these() -> None:
     context = one.session.context
     plan = plan_compaction(context, OPTIONS, WINDOW, "the parser", by_endpoint=True)
     assert plan is not None
-    asked = compaction_request(context, settings(), plan)
-    text = {"type": "text", "text": "words 0"}
+    asked = compaction_request(context, settings(), plan, Market())
     first = [
-        {"role": "user", "content": [{**text, "cache_control": {"type": "ephemeral"}}]},
+        {"role": "user", "content": [{"type": "text", "text": "words 0"}]},
         {"role": "assistant", "content": [{"type": "text", "text": LONG}]},
     ]
     shared: dict[str, Any] = {
@@ -104,6 +104,23 @@ async def test_the_two_requests_are_these() -> None:
     }
     assert sent.betas == (*settings().betas, COMPACTION_BETA)
     assert sent.optional_fields >= {"compaction"}
+
+
+async def test_the_range_is_read_from_the_cache_at_a_breakpoint_that_every_request_keeps_stored() -> None:
+    cached = Scripted((Text(LONG),), usage=Usage(5, 5, 5, 5))
+    one = bench(*[cached] * 5, options=Options(keep_recent_turns=3))
+    for number in range(5):
+        await one.talk(f"words {number}")
+    context = one.session.context
+    asked = [request.cache_marks for request in one.provider.requests]
+    assert asked == [(0,), (0, 2), (2, 4), (0, 4, 6), (2, 6, 8)]
+    plan = one.policy.plan_compaction(context, "")
+    assert plan is not None
+    summary = compaction_request(context, settings(), plan, Market())
+    assert (len(summary.messages), summary.cache_marks) == (4, (2,))
+
+    idle = Market(now=one.clock + Market().ttl_ms + 1)
+    assert compaction_request(context, settings(), plan, idle).cache_marks == (), "written for nobody"
 
 
 async def test_the_block_is_recorded_as_it_came_with_fields_that_nobody_knows_yet() -> None:
@@ -269,5 +286,6 @@ def test_a_block_in_an_answer_is_left_out() -> None:
 
 async def test_a_request_for_a_summary_that_ends_with_the_user_is_not_sent() -> None:
     context = (await talked()).session.context
+    plan = CompactionPlan(0, context.items[1].seq, "", by_endpoint=True)
     with pytest.raises(InvalidRequest, match="end with an answer"):
-        compaction_request(context, settings(), CompactionPlan(0, context.items[1].seq, "", by_endpoint=True))
+        compaction_request(context, settings(), plan, Market())

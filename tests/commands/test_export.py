@@ -35,6 +35,7 @@ async def test_what_cannot_be_exported_is_said(tmp_path: Path) -> None:
     await runtime.submit("say hello")
     (runtime.setup.cwd / "there.md").write_text("mine")
     assert "exists" in answer(run_line(runtime, "/export markdown there.md")).text
+    assert answer(run_line(runtime, "/export talk.html")).text == "Wrote talk.html."
     assert "no format" in answer(run_line(runtime, "/export docx")).text
     assert (runtime.setup.cwd / "there.md").read_text() == "mine"
     await runtime.close()

@@ -96,6 +96,20 @@ def test_after_a_rewind_the_cache_is_as_old_as_the_last_request_that_read_this_p
         assert bool(cold(context, replace(MARKET, now=400 * SECOND))) is prunes
 
 
+@pytest.mark.parametrize("exchanges", [5, 15])
+def test_a_rewind_past_a_pause_leads_back_to_a_cold_cache(exchanges: int) -> None:
+    """After the pause everything was written again, but stored at the last breakpoints only."""
+    context = session(exchanges, cold_at=0)
+    weight = context.counts.context_tokens
+    context.apply(Record(100, 900 * SECOND, RequestSent("m", 1, "00", (2 * exchanges,))))
+    context.apply(
+        Record(101, 901 * SECOND, AssistantMessage((Text("x"),), "m", usage=Usage(0, 5, 0, weight)))
+    )
+    assert not cold(context, replace(MARKET, now=902 * SECOND))
+    context.apply(Record(102, 902 * SECOND, Rewound(6)))
+    assert cold(context, replace(MARKET, now=902 * SECOND))
+
+
 def test_taking_back_what_no_request_contained_costs_nothing() -> None:
     context = session(20)
     (prune,) = clear(context, 2)

@@ -3,7 +3,7 @@
 import pytest
 
 from prunecli.context.state import Context
-from prunecli.context.tokens import Amount, Chars4, Scale, from_words
+from prunecli.context.tokens import Amount, Chars4, from_words
 from prunecli.context.view import View
 from prunecli.model.events import (
     AssistantMessage,
@@ -47,16 +47,6 @@ def test_words_with_emoji_are_estimated_within_a_fifth(words: str) -> None:
 
 def test_words_without_emoji_count_as_their_bytes() -> None:
     assert from_words("Привет " * 4) == 13
-
-
-def test_how_results_count_is_known_once_enough_were_reported_and_not_of_another_model() -> None:
-    scale = Scale.of(1.2, 100).reported(500, Amount(words=200))
-    assert not scale.knows_results
-    few = scale.grew(60, Amount(50))
-    assert not few.knows_results
-    enough = few.grew(500, Amount(400))
-    assert enough.knows_results
-    assert not enough.for_model(1.5).knows_results
 
 
 def test_an_image_counts_by_its_pixels_and_a_text_by_the_factor_of_the_model() -> None:

@@ -17,6 +17,7 @@ from prunecli.model.events import (
     PrunApplied,
     PrunReverted,
     RequestSent,
+    Rewound,
     SettingChanged,
     UserMessage,
 )
@@ -131,6 +132,17 @@ def test_after_an_undo_a_second_prune_is_told_with_the_number_that_its_preview_n
     talk.step()
     assert talk.told[-1].startswith(f"The endpoint dropped {foreseen} thinking blocks")
     assert talk.told[-1].endswith(" tokens), 1 for the first time: the earlier context was edited")
+
+
+def test_the_same_loss_is_told_again_once_it_had_ended() -> None:
+    talk = Talk(3)
+    before = talk.records[-1].seq
+    for words in ("(~60 tokens):", "(~60 tokens), none for the first time:"):
+        talk.emit(talk.clear(0))
+        talk.step()
+        assert talk.told[-1].startswith(f"The endpoint dropped 2 thinking blocks {words}")
+        talk.emit(Rewound(before))
+    assert len(talk.told) == 2
 
 
 def test_a_report_that_names_no_answer_changes_nothing() -> None:

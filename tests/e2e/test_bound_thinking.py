@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from prunecli.commands.command import Choose, InThread, run_line
+from prunecli.commands.command import Choose, InThread, RewindNow, run_line
 from prunecli.context.again import shown_in
 from prunecli.inspector.inspect import inspect
 from prunecli.model.events import PrunReverted, Record, Rewound, ToolResult, ToolStarted, UserMessage
@@ -81,6 +81,12 @@ async def test_a_rewind_says_before_it_what_thinking_it_drops(tmp_path: Path) ->
         assert [choice.detail for choice in asked.choices if choice.label.endswith("conversation")] == [
             f"drops {lost}"
         ]
+        (typed,) = run_line(runtime, f"/rewind {point} conversation")
+        assert isinstance(typed, InThread)
+        (agree,) = next(effect for effect in typed.work() if isinstance(effect, Choose)).choices
+        assert agree.detail == f"drops {lost}"
+        (done,) = run_line(runtime, f"/rewind {agree.value}")
+        assert isinstance(done, RewindNow)
         await rewind(runtime, point, conversation=True, files=False)
         found = inspect(
             runtime.session.records,

@@ -184,6 +184,10 @@ async def test_commands_name_the_blocks_before_and_after(tmp_path: Path) -> None
         other = said(run_line(runtime, "/model sonnet"))
         assert re.search(r"Drops \d thinking blocks .*return if you switch back", other)
         assert "Brings back" in said(run_line(runtime, "/model opus"))
+        redone = said(run_line(runtime, "/redo"))
+        assert re.search(
+            r"Redid 1 prune, .* Drops \d thinking blocks .*, brings back 2 thinking blocks \(~", redone
+        )
     assert endpoint.rejected == []
 
 

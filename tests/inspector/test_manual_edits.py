@@ -261,6 +261,24 @@ def test_one_result_of_a_dropped_exchange_comes_back_alone_and_in_place_with_all
     assert again(talk, second).restores == (second,)
 
 
+def test_what_is_shown_again_does_not_come_back_in_place_as_well() -> None:
+    talk = Talk()
+    talk.user()
+    one, two = talk.step("read", tokens(300)), talk.step("read", tokens(300))
+    talk.say()
+    talk.edit("clear", one, "gone")
+    talk.edit("clear", two, "gone")
+    again(talk, one)
+    shown = talk.seq - 1
+    talk.say()
+    assert in_place(talk.context, [one, two]).entries == (two,)
+    assert (
+        in_place(talk.context, [one]).refusal == f"already shown again in entry {shown}: prune that one first"
+    )
+    talk.edit("clear", shown, "gone")
+    assert in_place(talk.context, [one, two]).entries == (one, two)
+
+
 def test_what_a_compaction_took_comes_back_at_the_end_only() -> None:
     talk = Talk()
     talk.user()

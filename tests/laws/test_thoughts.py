@@ -164,7 +164,7 @@ class Play:
         plan = plan_compaction(self.context, options, 200_000, by_endpoint=True)
         if plan is None or not plan.by_endpoint or self.model != OPUS:
             return
-        messages = compaction_request(self.context, ModelSettings(OPUS), plan).messages
+        messages = compaction_request(self.context, ModelSettings(OPUS), plan, Market()).messages
         bound, system = self.judged(messages), self.system()
         replaced = Replaced(bound.prefix.digest, preamble_digest(system), messages[-1].role)
         gist = f"the gist {self.count}"

@@ -212,6 +212,20 @@ def test_a_shell_command_shows_what_was_typed_and_its_output_open() -> None:
         shown.Prompt("ls", shown.Origin.SHELL),
         shown.ToolCall("output", "", ToolState.OK, "2 lines", None, 0, shown.Output("a\nb"), folded=False),
     ]
+    colored = UserMessage((Text("!ls"), Text("\x1b[0m\x1b[01;34mfolder\x1b[0m\x1b[2J\n")), "command")
+    listing = present_all(presenter(), records(colored))[1]
+    assert isinstance(listing, shown.ToolCall)
+    assert listing.body == shown.Output("folder\x1b[2J"), "only colors are left out"
+    content = (
+        Text("/restore 7-8"),
+        Text("[entry 7: your answer]"),
+        Text("a\n\nb"),
+        Text("[entry 8: x]"),
+        Text("c"),
+    )
+    restored = present_all(presenter(), records(UserMessage(content, "command", (7, 8))))[1]
+    assert isinstance(restored, shown.ToolCall)
+    assert (restored.name, restored.outcome) == ("restored", "4 lines")
     long = present_all(presenter(), records(UserMessage((Text("!ls"), Text("a\n" * 99)), "command")))
     assert isinstance(long[1], shown.ToolCall)
     assert long[1].folded is True

@@ -32,7 +32,13 @@ async def test_ctrl_b_moves_the_running_command_and_its_end_is_shown_at_once(tmp
         await s.pilot.press("escape")
         await s.pilot.press("ctrl+c", "ctrl+c")
         await s.until_shown("Ctrl+C again to quit · this ends 1 job")
+        s.conversation.command("/jobs")
+        await s.until_shown("running")
         (s.runtime.setup.cwd / "go").touch()
+        await s.until(
+            lambda: isinstance(s.app.screen, TableScreen) and "exit code 3 after" in s.screen_text()
+        )
+        await s.pilot.press("escape")
         await s.until_shown("Job 1 ended: exit code 3 after")
         assert not s.conversation.runs.busy
         assert any(isinstance(entry, Notice) and "Job 1" in entry.text for entry in s.entries)

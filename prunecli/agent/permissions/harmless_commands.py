@@ -240,7 +240,9 @@ FORMS: dict[str, Form] = {
         doubt=_first(r"(?s:[^%]|%%|%-?\d{0,3}s)*", "its format does more than print"),
     ),
     "seq": Form("w", "s", operands="texts", least=1, most=3, doubt=_only(r"\d{1,6}", "it uses the number")),
-    "sleep": Form(operands="texts", least=1, most=1, doubt=_only(r"\d{0,2}(\.\d+)?", "it waits for")),
+    "sleep": Form(
+        operands="texts", least=1, most=1, doubt=_only(r"\d{0,2}(\.\d+)?", "it waits a long time:")
+    ),
     "pwd": Form("LP", most=0),
     **dict.fromkeys((":", "true"), Form(most=0)),
     "false": Form(most=0),

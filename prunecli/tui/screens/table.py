@@ -142,9 +142,14 @@ class TableScreen(Dialog[bool]):
 
     def _renew(self, table: Callable[[], Table]) -> None:
         self._is_due = False
+        follows = self._table.from_end and self._rows.is_vertical_scroll_end
         self._table, top = table(), self._rows.scroll_offset.y
         self._rows.show(self._table)
+        self.query_one("#title", Static).update(Content(one_line(self._table.title)))
         self.fit()
+        if follows:
+            self.call_after_refresh(self._rows.scroll_end, animate=False)
+            return
         self._rows.scroll_to(y=top, animate=False, force=True, immediate=True)
 
     def on_resize(self) -> None:

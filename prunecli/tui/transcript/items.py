@@ -175,7 +175,10 @@ class HeaderPart(Part):
         item, inks = self.item, sheet.inks
         if isinstance(item.entry, ToolCall):
             elapsed, frame = (item.pulse.elapsed_ms, item.pulse.frame) if item.pulse else (None, 0)
-            return [header_row(tool_face(item.entry, item.folded, elapsed, frame, inks), sheet)]
+            face = tool_face(item.entry, item.folded, elapsed, frame, inks)
+            row = header_row(face, sheet)
+            is_below = item.folded and _is_explained(item.entry) and _is_cut(face, row)
+            return [header_row(face._replace(outcome=""), sheet) if is_below else row]
         if isinstance(item.entry, Thinking):
             return [header_row(_thought_face(item, item.entry, sheet.inks), sheet)]
         return []
@@ -183,7 +186,7 @@ class HeaderPart(Part):
 
 @dataclass(slots=True, eq=False, repr=False)
 class OutcomePart(Part):
-    """Why a call failed, if the line above cuts it. Not searched: the line is."""
+    """Why a call failed, if the line above has no room for it. Not searched: the line is."""
 
     call: ToolCall
 
@@ -194,9 +197,19 @@ class OutcomePart(Part):
     def rows(self, sheet: Sheet) -> list[Row]:
         """Lay out the words on a few rows; none if the line shows them in full."""
         face = tool_face(self.call, True, None, 0, sheet.inks)
-        if face.pruned or face.outcome in header_row(face, sheet).text:
+        if not _is_cut(face, header_row(face, sheet)):
             return []
         return ExcerptPart((clip(face.outcome, EXCERPT_LINES * sheet.width),), True).rows(sheet)
+
+
+def _is_explained(call: ToolCall) -> bool:
+    """Return whether an `OutcomePart` follows the folded line of a call."""
+    return call.state is ToolState.ERROR and not last_lines(call)
+
+
+def _is_cut(face: Face, row: Row) -> bool:
+    """Return whether a line shows its outcome only in part."""
+    return not face.pruned and face.outcome not in row.text
 
 
 def _thought_face(item: Item, entry: Thinking, inks: Inks) -> Face:
@@ -248,7 +261,7 @@ def first_parts(item: Item) -> Iterator[tuple[int, Part]]:
             elif item.folded and (lines := last_lines(entry)):
                 is_reason = isinstance(entry, ToolCall) and entry.state is ToolState.DENIED
                 yield TAIL, ExcerptPart(lines, is_reason)
-            elif item.folded and isinstance(entry, ToolCall) and entry.state is ToolState.ERROR:
+            elif item.folded and isinstance(entry, ToolCall) and _is_explained(entry):
                 yield TAIL, OutcomePart(entry)
         case Notice():
             yield 0, NoticePart(entry)

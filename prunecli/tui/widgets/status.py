@@ -29,44 +29,55 @@ def level(part: float) -> str:
     return "bold $error" if part >= 0.9 else "$warning" if part >= 0.75 else "$muted"
 
 
-def pruning_line(status: "Status | None", width: int) -> Content:
-    """Format `🔪 45.2K tool tokens scanned | pruned ~25.0K | 8 protected ctx 38% ▓▓▓░░░`."""
+def pruning_line(status: "Status | None", width: int, cache: str = "") -> Content:
+    """Format `🔪 ~45.2K tool tokens scanned | pruned ~25.0K | 8 protected ctx 38% ▓▓▓░░░`."""
     ledger = status.ledger if status else None
     part = ledger.context_tokens / ledger.window if ledger and ledger.window else 0.0
     if status and not status.pruning:
         left = [Piece(("🔪 off",), "$warning", 9)]
     else:
-        scanned, pruned = (
-            short(ledger.scanned_tokens if ledger else 0),
-            short(ledger.pruned_tokens if ledger else 0),
-        )
-        tilde = "~" if ledger and ledger.pruned_tokens else ""
-        scanned = f"~{scanned}" if status and status.rough and ledger and ledger.scanned_tokens else scanned
+        scanned = _about(ledger.scanned_tokens if ledger else 0)
+        pruned = _about(ledger.pruned_tokens if ledger else 0)
         protected, kept = (ledger.protected_results, ledger.kept_results) if ledger else (0, 0)
-        spared = f"{protected} protected"
-        also = (f"{spared} + {kept} kept by a compaction", f"{spared} + {kept} kept") if kept else ()
         left = [
             Piece(
                 (f"🔪 {scanned} tool tokens scanned", f"🔪 {scanned} scanned", f"🔪 {scanned}"), "$muted", 2
             ),
-            Piece((f"pruned {tilde}{pruned}", f"{tilde}{pruned}"), "$muted", 3, glue=" | "),
-            Piece((*also, spared, f"{protected}", ""), "$muted", 4, glue=" | "),
+            Piece((f"pruned {pruned}", pruned), "$muted", 4, glue=" | "),
+            Piece((f"{protected} protected", f"{protected}", ""), "$muted", 5, glue=" | "),
         ]
+        if kept:
+            left.append(Piece((f"+ {kept} kept by a compaction", f"+ {kept} kept"), "$muted", 0, glue=" "))
         if ledger and ledger.cleared_tokens:
             cleared = f"~{short(ledger.cleared_tokens)}"
             forms = (f"endpoint cleared {cleared}", f"cleared {cleared}", "")
-            left.append(Piece(forms, "$muted", 3, glue=" | "))
+            left.append(Piece(forms, "$muted", 4, glue=" | "))
         if status and status.held:
-            held, _, why = one_line(status.held).partition(": ")  # the line below shows the cache's lifetime
-            is_warm = why.startswith("cache warm")
-            words = (f"{held} when the cache is cold", f"{held} when cold") if is_warm else (held, "")
-            left.append(Piece(words, "$accent", 0, glue=" | "))
+            left.append(Piece(_held_forms(one_line(status.held), cache), "$accent", 0, glue=" | "))
     about = "~" if status and status.estimated and part else ""
     right = [
         Piece((f"ctx {about}{share(part)}", f"{about}{share(part)}"), level(part), 8),
-        Piece((bar(part), ""), level(part), 1, glue=" "),
+        Piece((bar(part), ""), level(part), 3 if status and status.held else 1, glue=" "),
     ]
     return fitted(left, right, width)
+
+
+def _about(tokens: int) -> str:
+    return f"~{short(tokens)}" if tokens else "0"
+
+
+def _held_forms(held: str, cache: str) -> tuple[str, ...]:
+    """Return what is to be pruned and when, longest form first. The line below shows the cache's lifetime."""
+    amount, is_amount, when = held.partition(" to prune")
+    if not is_amount:
+        return held.partition(": ")[0], ""
+    if when.startswith(": cache warm") and cache != COLD:
+        return (
+            f"{amount} to prune when the cache is cold",
+            f"{amount} to prune when cold",
+            f"{amount} more when cold",
+        )
+    return f"{amount} to prune with the next request", f"{amount} to prune next", f"{amount} more next"
 
 
 def session_line(status: "Status | None", cache: str, width: int) -> Content:
@@ -130,7 +141,7 @@ class StatusLines(Widget):
         """Draw the lines at the current width."""
         width = self.size.width - 2
         lines = (
-            pruning_line(self.status, width),
+            pruning_line(self.status, width, self._cache),
             session_line(self.status, self._cache, width),
         )
         return Content("\n").join(Content.assemble(" ", line, " ") for line in lines)

@@ -8,7 +8,7 @@ import pytest
 from prunecli.context.bill import Bill
 from prunecli.context.ledger import Ledger
 from prunecli.runtime import Status
-from prunecli.tui.widgets.status import bar, cache_words, level, pruning_line, session_line
+from prunecli.tui.widgets.status import COLD, bar, cache_words, level, pruning_line, session_line
 
 LEDGER = Ledger(45_200, 25_000, 8, 9_000, 76_000, 200_000)
 BILL = Bill(
@@ -42,7 +42,7 @@ def status(**changes: Any) -> Status:
 
 def test_the_first_line_says_what_pruning_does_and_how_full_the_context_is() -> None:
     line = pruning_line(status(), 78).plain
-    assert line.startswith("🔪 45.2K tool tokens scanned | pruned ~25.0K | 8 protected ")
+    assert line.startswith("🔪 ~45.2K tool tokens scanned | pruned ~25.0K | 8 protected ")
     assert line.endswith(" ctx 38% ▓▓░░░░")
 
 
@@ -52,15 +52,16 @@ def test_it_shows_zeros_before_there_is_anything() -> None:
     assert line.endswith(" ctx 0% ░░░░░░")
 
 
-def test_scanned_is_marked_until_the_endpoint_has_reported_enough_results() -> None:
-    assert pruning_line(status(rough=True), 78).plain.startswith("🔪 ~45.2K tool tokens scanned | ")
+def test_nothing_scanned_is_no_estimate() -> None:
     none = replace(LEDGER, scanned_tokens=0)
-    assert pruning_line(status(rough=True, ledger=none), 78).plain.startswith("🔪 0 tool tokens scanned | ")
+    assert pruning_line(status(ledger=none), 78).plain.startswith("🔪 0 tool tokens scanned | ")
 
 
 def test_results_that_a_compaction_kept_are_named() -> None:
     kept = replace(LEDGER, kept_results=3)
     assert "| 8 protected + 3 kept by a compaction " in pruning_line(status(ledger=kept), 110).plain
+    narrow = pruning_line(status(ledger=replace(kept, scanned_tokens=0)), 78).plain
+    assert " ".join(narrow.split()).endswith("8 protected + 3 kept ctx 38% ▓▓░░░░")
 
 
 def test_pruning_that_is_off_says_so() -> None:
@@ -72,8 +73,13 @@ def test_what_the_gate_holds_back_is_said_where_there_is_room() -> None:
     line = pruning_line(status(held=held), 150).plain
     assert "| 31.0K to prune when the cache is cold" in line
     assert "3m12s" not in line, "a figure that no tick changes"
-    assert "| 31.0K to prune when cold  " in pruning_line(status(held=held), 95).plain
-    assert "| 31.0K to prune when cold " in pruning_line(status(held=held), 78).plain
+    assert "| 31.0K to prune when cold  " in pruning_line(status(held=held), 102).plain
+    narrow = "🔪 ~45.2K | pruned ~25.0K | 8 protected | 31.0K more when cold ctx 38% ▓▓░░░░"
+    assert " ".join(pruning_line(status(held=held), 78).plain.split()) == narrow
+    assert "| 31.0K to prune with the next request  " in pruning_line(status(held=held), 150, COLD).plain
+    due = "31.0K to prune with the next request"
+    assert f"| {due}  " in pruning_line(status(held=due), 150).plain
+    assert "| 31.0K more next  " in pruning_line(status(held=due), 78).plain
     asked = "prunes wait until your next prompt: an edit now would drop thinking"
     assert "| prunes wait until your next prompt  " in pruning_line(status(held=asked), 150).plain
 
@@ -86,11 +92,11 @@ def test_an_estimate_carries_a_tilde_and_a_measured_figure_does_not() -> None:
 @pytest.mark.parametrize(
     ("width", "line"),
     [
-        (60, "🔪 45.2K tool tokens scanned | pruned ~25.0K | 8 protected"),
-        (50, "🔪 45.2K scanned | pruned ~25.0K | 8 protected"),
-        (40, "🔪 45.2K | pruned ~25.0K | 8 protected"),
-        (34, "🔪 45.2K | ~25.0K | 8 protected"),
-        (24, "🔪 45.2K | ~25.0K | 8"),
+        (60, "🔪 ~45.2K tool tokens scanned | pruned ~25.0K | 8 protected"),
+        (50, "🔪 ~45.2K scanned | pruned ~25.0K | 8 protected"),
+        (40, "🔪 ~45.2K | pruned ~25.0K | 8 protected"),
+        (34, "🔪 ~45.2K | ~25.0K | 8 protected"),
+        (24, "🔪 ~45.2K | ~25.0K | 8"),
     ],
 )
 def test_a_narrow_terminal_gets_the_figures_without_the_words(width: int, line: str) -> None:
@@ -160,6 +166,7 @@ def test_no_word_of_a_status_line_is_cut(width: int) -> None:
             "31.0K",
             "to",
             "prune",
+            "more",
             "~25.0K",
             "8",
             "38%",
