@@ -31,5 +31,5 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_collection_finish() -> None:
     """Look for garbage less often: looking through what collecting made takes long, and all of that stays."""
     gc.collect()
-    gc.set_threshold(20_000, 20, 50)
+    gc.set_threshold(100_000, 20, 50)
     gc.enable()

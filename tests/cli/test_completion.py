@@ -154,7 +154,7 @@ def test_zsh_completes_after_the_installation(home: dict[str, str]) -> None:
 @pytest.mark.skipif(not shutil.which("fish"), reason="no fish here")
 def test_fish_completes_after_the_installation(home: dict[str, str]) -> None:
     install(home, "fish")
-    for typed, expected in LINES:
-        asked = ["fish", "-c", f"complete -C '{typed[:-1]}'"]
-        done = subprocess.run(asked, env=home, capture_output=True, text=True, timeout=60, check=False)
-        assert done.stdout.split()[0] == expected.split()[-1], done.stderr
+    asked = ["fish", "-c", "; echo; ".join(f"complete -C '{typed[:-1]}'" for typed, _ in LINES)]
+    done = subprocess.run(asked, env=home, capture_output=True, text=True, timeout=60, check=False)
+    found = [one.split()[0] for one in done.stdout.split("\n\n")]
+    assert found == [expected.split()[-1] for _, expected in LINES], done.stderr

@@ -125,7 +125,7 @@ def test_a_folder_that_can_not_be_made_is_said_and_no_session_works(tmp_path: Pa
 def test_a_sync_that_the_system_fails_is_said(tmp_path: Path, number: int) -> None:
     """The system's own answer."""
     inject = f"inject=fdatasync:error=EIO:when={number}+"
-    under = ("strace", "-f", "-qq", "-o", "/dev/null", "-e", "trace=fdatasync", "-e", inject)
+    under = ("strace", "-f", "--seccomp-bpf", "-qq", "-o", "/dev/null", "-e", "trace=fdatasync", "-e", inject)
     refused(prunecli(tmp_path, under=under), "cannot sync: Input/output error", "check the disk")
     (path,) = logs(tmp_path / "data")
     assert read_log(path).bad == []

@@ -79,6 +79,12 @@ def tokens_of(block: bytes) -> int:
     return sum(map(SHIPPED.count, texts(json.loads(block))))
 
 
+@cache
+def tokens_of_preamble(part: bytes) -> int:
+    """o200k_base's tokens of the system prompt or of a tool."""
+    return SHIPPED.count(part.decode())
+
+
 def images_of(block: Any) -> Iterator[int]:
     """The tokens of each image and document in a block on the wire."""
     match block:
@@ -157,11 +163,7 @@ class Endpoint:
         bound to what stands before it."""
         preamble = (*context.preamble.system, *context.preamble.tools)
         pieces = [
-            Piece(
-                (self.model, preamble),
-                self.factor * sum(SHIPPED.count(one.decode()) for one in preamble),
-                ends=True,
-            )
+            Piece((self.model, preamble), self.factor * sum(map(tokens_of_preamble, preamble)), ends=True)
         ]
         dropped, prefix, previous = list[tuple[str, str]](), hash(preamble), ""
         for number, message in enumerate(context.messages()):
@@ -296,8 +298,9 @@ class Played:
         usage = replace(usage, output_tokens=output)
         event = replace(event, usage=usage, input_transformations=told if self.thinks else None)
         self.add(event, at, without)
-        self.endpoint.read(self.context)
-        self.unpruned.read(self.bare)
+        if self.thinks:  # its thinking is bound now
+            self.endpoint.read(self.context)
+            self.unpruned.read(self.bare)
 
 
 def play(

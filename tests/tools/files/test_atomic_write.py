@@ -44,10 +44,13 @@ CALLS = [
 SHORT = ("write", "fsync", "renameat", "unlinkat", "ftruncate", "fchmod")
 EDITOR = """
 import sys
-sys.path.insert(0, {root!r})
+import threading
 from pathlib import Path
-from tests.tools.files.test_atomic_write import NEW, replace_by
-replace_by(Path({workspace!r}), NEW)
+from prunecli.tools.files.atomic_write import locked, replace_content
+from prunecli.tools.files.workspace import opened_place
+workspace = Path(sys.argv[1])
+with opened_place("f", workspace, workspace) as place, locked(place, threading.Event()) as current:
+    replace_content(place, current, sys.stdin.buffer.read(), threading.Event())
 """
 
 
@@ -68,8 +71,11 @@ def killed_at(workspace: Path, call: str, number: int) -> bool:
             f"inject={call}:signal=KILL:when={number}",
             sys.executable,
             "-c",
-            EDITOR.format(root=ROOT, workspace=str(workspace)),
+            EDITOR,
+            str(workspace),
         ],
+        input=NEW,
+        cwd=ROOT,
         capture_output=True,
         check=False,
     )
