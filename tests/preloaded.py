@@ -23,7 +23,6 @@ import subprocess
 import sys
 import tempfile
 import termios
-import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
@@ -164,12 +163,11 @@ def _server() -> socket.socket:
 
 def _serve(line: socket.socket) -> None:
     """Fork for each request and report each end, until the other side closes. Returns in every child."""
-    gc.disable()
     for name in IMPORTED:
         import_module(name)
     SHIPPED.load()
+    gc.collect()
     gc.freeze()
-    gc.enable()
     running: dict[int, socket.socket] = {}
     woken, wakes = socket.socketpair()
     wakes.setblocking(False)
@@ -241,20 +239,6 @@ def _become(given: dict[str, Any], fds: Sequence[int]) -> None:
         setattr(sys, f"__{name}__", file)
 
 
-def _end(code: int) -> None:
-    """End as Python does, but free no memory: in a process that forked, that first copies all of it."""
-    threading._shutdown()  # type: ignore[attr-defined]  # joins the threads
-    atexit._run_exitfuncs()
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os._exit(code)
-
-
 if __name__ == "__main__":
     _serve(socket.socket(fileno=int(sys.argv[1])))
-    try:
-        runpy.run_module("prunecli", run_name="__main__", alter_sys=True)
-    except SystemExit as ended:
-        if isinstance(ended.code, int):
-            _end(ended.code)
-        raise
+    runpy.run_module("prunecli", run_name="__main__", alter_sys=True)
