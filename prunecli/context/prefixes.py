@@ -4,8 +4,9 @@ An undo, a redo or a rewind shows such a prefix again. Then it is read from the 
 breakpoint is near enough: each request has one at its end.
 """
 
-from collections.abc import Mapping
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from operator import attrgetter
 
 from prunecli.context.counted import Item
 from prunecli.context.fold import Fold
@@ -16,19 +17,29 @@ from prunecli.model.events import AssistantMessage, AttemptBilled, Record
 from prunecli.model.messages import Usage, thinking_blocks
 
 _MOST = 128
-"""Prefixes to remember, so that memory and time do not grow with a session. Most requests add one."""
+"""Prefixes to remember, up to twice as many, so that memory and time do not grow. Most requests add one."""
 _LIFETIME_MS = 300_000
 """The shortest lifetime of a cached prefix."""
 _NEAR = 19
 """A breakpoint finds a stored prefix that ends at most this many blocks before it."""
 
 
-class Prefix(NamedTuple):
-    """A stored prefix: its number of items, its tokens, 0 if not reported, and its last use in unix ms."""
+@dataclass(slots=True, eq=False)
+class Prefix:
+    """A stored prefix: its key, its number of items, its tokens, 0 if not reported, and its last use in unix ms.
 
+    `before` is a shorter stored prefix that is read whenever this one is: `Prefixes` passes the last use on to it
+    only when somebody asks.
+    """
+
+    key: int
     items: int
-    tokens: int
     used: int
+    tokens: int = 0
+    before: "Prefix | None" = None
+
+
+_ITEMS = attrgetter("items")
 
 
 class Prefixes:
@@ -41,11 +52,13 @@ class Prefixes:
         self._context = context
         self._stored: dict[int, Prefix] = {}
         self._model = self._asked = ""
+        self._newest: tuple[int, Prefix] | None = None
+        """The longest stored prefix of the current content, as of the last report, and the kind of its content."""
         self.clear()
 
     def clear(self) -> None:
         """Forget the items for a rewind, but not what is stored. What is folded again does not store it again."""
-        self._chain = [0]
+        self._chain, self._newest = [0], None
         """Hashes of the items as they are shown now: at the start, then after each item."""
         self._again, self.here = bool(self._model), 0
 
@@ -60,9 +73,8 @@ class Prefixes:
 
     def last_use(self, model: str) -> int:
         """Return the last time at which a model's request stored or read a prefix of this branch, 0 if never."""
-        kind, chain = self._kind(model), self._upto(len(self._context.items))
-        keys = (hash((kind, one)) for one in chain)
-        return max((self._stored[key].used for key in keys if key in self._stored), default=0)
+        here = self._here(self._upto(len(self._context.items)), self._kind(model))
+        return max((one.used for one in here), default=0)
 
     def sent(self, model: str, at: int, marks: tuple[int, ...]) -> None:
         """Record that a request with these breakpoints was sent to a model."""
@@ -77,7 +89,7 @@ class Prefixes:
         self.here, read = at, usage.cache_read_input_tokens
         if read is not None and not self._again:
             self._read(read, at)
-            self._store(at, usage.prompt_tokens - usage.input_tokens)
+            self._renew(at, usage.prompt_tokens - usage.input_tokens)
         return self._context.wire.answered(usage)
 
     def beside(self, record: Record) -> int | None:
@@ -90,36 +102,73 @@ class Prefixes:
 
     def _read(self, read: int, at: int) -> None:
         """Renew the prefixes that the last request read, and forget those that it should have found."""
-        marks = self._context.wire.marks
-        end = marks[-1] if marks else 0
-        near, chain, kind = self._near(NOTHING_PLANNED, end), self._upto(end), self._kind(self._model)
-        shown = {key: one for key, one in self._stored.items() if one.items <= end}
-        shown = {key: one for key, one in shown.items() if hash((kind, chain[one.items])) == key}
-        fits = (one for one in shown.values() if 0 < one.tokens * SAME_PREFIX <= read)
-        found = max(fits, default=Prefix(0, 0, at))
-        for key, one in shown.items():
-            is_read = 0 < one.tokens * SAME_PREFIX <= read or (
-                one.items < found.items and one.used >= found.used
-            )
-            if is_read or one.items in marks:
-                self._stored[key] = one._replace(used=at)
-            elif one.items >= max(near, found.items):
-                del self._stored[key]
-            elif (
-                one.items > found.items
-            ):  # too far from the end or too old, so a later report says nothing about it
-                self._stored[key] = one._replace(tokens=0)
-
-    def _store(self, at: int, tokens: int = 0) -> None:
-        """Record that the endpoint has the content before each breakpoint, and its tokens before the last one."""
         marks, kind = self._context.wire.marks, self._kind(self._model)
-        for items in marks:
+        end = marks[-1] if marks else 0
+        chain = self._upto(end)
+        if self._newest is not None and self._newest[0] == kind:
+            newest = self._newest[1]
+            if newest.items <= end and 0 < newest.tokens * SAME_PREFIX <= read:
+                newest.used = at  # so all others before it were read as well
+                return
+        near, here, last = self._near(NOTHING_PLANNED, end), self._here(chain[: end + 1], kind), None
+        found = max((one.items for one in here if 0 < one.tokens * SAME_PREFIX <= read), default=0)
+        since = next((one.used for one in here if one.items == found), at)
+        for one in here:
+            is_read = 0 < one.tokens * SAME_PREFIX <= read or (one.items < found and one.used >= since)
+            if is_read or one.items in marks:
+                one.used, one.before, last = at, last, one
+            elif one.items >= max(near, found):
+                del self._stored[one.key]
+            elif one.items > found:
+                one.tokens = 0  # too far from the end or too old, so a later report says nothing about it
+        self._newest = (kind, last) if last else None
+
+    def _here(self, chain: Sequence[int], kind: int) -> list[Prefix]:
+        """Return the stored prefixes of this content, shortest first, with their last use."""
+        self._pass_on()
+        keys = (hash((kind, one)) for one in chain)
+        return [self._stored[key] for key in keys if key in self._stored]
+
+    def _pass_on(self) -> None:
+        """Give each prefix the last use of the longer ones that were read with it."""
+        for one in sorted(self._stored.values(), key=_ITEMS, reverse=True):
+            if one.before is not None:
+                one.before.used = max(one.before.used, one.used)
+
+    def _store(self, at: int) -> list[Prefix]:
+        """Return the prefixes before the breakpoints of the last request, which the endpoint has stored."""
+        found, kind = list[Prefix](), self._kind(self._model)
+        for items in self._context.wire.marks:
             key = hash((kind, self._upto(items)[items]))
-            before = self._stored.pop(key, Prefix(items, 0, at))
-            told = tokens if tokens and items == marks[-1] else before.tokens
-            self._stored[key] = Prefix(items, told, at)
-        while len(self._stored) > _MOST:
-            del self._stored[min(self._stored, key=lambda key: self._stored[key].used)]
+            self._stored[key] = one = self._stored.pop(key, None) or Prefix(key, items, at)
+            found.append(one)
+        if len(self._stored) > 2 * _MOST:
+            self._pass_on()
+            self._stored = dict(list(self._stored.items())[-_MOST:])
+            for one in self._stored.values():
+                while one.before is not None and one.before.key not in self._stored:
+                    one.before = one.before.before
+        return found
+
+    def _renew(self, at: int, tokens: int) -> None:
+        """Renew the prefixes before the breakpoints, and put them among those of the current content. The longest one
+        has so many tokens."""
+        marked = self._store(at)
+        for one in marked:
+            after, before = None, self._newest[1] if self._newest else None
+            while before is not None and before.items > one.items:
+                after, before = before, before.before
+            if before is not one:
+                if one.before is not None:
+                    one.before.used = max(one.before.used, one.used)
+                one.before = before
+                if after is None:
+                    self._newest = self._kind(self._model), one
+                else:
+                    after.before = one
+            one.used = at
+        if marked and tokens:
+            marked[-1].tokens = tokens
 
     def cached(self, planned: Mapping[int, Item], since: int, model: str) -> int:
         """Return the number of leading items that the model's next request, which shows some items as `planned`, will
@@ -142,6 +191,7 @@ class Prefixes:
 
         The request shows some items as `planned`. It has breakpoints behind the first `same` ones and at its end.
         """
+        self._pass_on()
         alive = {key: one.items for key, one in self._stored.items() if one.used >= since}
         if not alive:
             return 0
@@ -185,6 +235,8 @@ class Prefixes:
             if context.is_shown(seq):
                 del chain[context.position(seq) + 1 :]
         context.counts.moved.clear()
+        if self._newest is not None and self._newest[1].items >= len(chain):
+            self._newest = None
         for item in context.items[len(chain) - 1 : items]:
             chain.append(hash((chain[-1], _look(item_of(context.counts, item.seq)))))
         return chain

@@ -8,15 +8,7 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Se
 from dataclasses import replace
 
 from prunecli.context.clearing import NO_CLEARING, Clearing, shares, sum_of
-from prunecli.context.counted import (
-    Changes,
-    EntryTokens,
-    Item,
-    Report,
-    added_by,
-    fresh,
-    parts_of,
-)
+from prunecli.context.counted import Changes, EntryTokens, Item, Report, added_by, fresh, parts_of
 from prunecli.context.exchange import Entry
 from prunecli.context.kept_out import KeptOut
 from prunecli.context.tokens import NOTHING, Amount, Scale, TokenCounter, from_bytes, total
@@ -57,6 +49,8 @@ class TokenCounts(EntryTokens):
         self._news.append(None)
         self._since: dict[int, Item | None] = {}
         self._at_sent: dict[int, Item | None] | None = None
+        """The items changed since the last report, as the last request showed them; None before a request."""
+        self._is_asked = False
         self._since_sent = {}
         self._shares: dict[int, int] | None = None
         self._shown: Amount | None = None
@@ -132,8 +126,10 @@ class TokenCounts(EntryTokens):
 
     def sent(self) -> None:
         """Record that a request with the current content was sent."""
-        self._at_sent = {seq: self._items.get(seq) for seq in self._since}
-        self._since_sent = {}
+        changed = self._since if self._at_sent is None else self._since_sent
+        self._at_sent = self._at_sent or {}
+        self._at_sent |= {seq: self._items.get(seq) for seq in changed}
+        self._since_sent, self._is_asked = {}, True
 
     def rewound(self) -> None:
         """End a rewind: compare with the last request, which was on another branch."""
@@ -143,20 +139,21 @@ class TokenCounts(EntryTokens):
 
     def as_sent(self, seq: int) -> None:
         """Record that, according to the endpoint, the last request showed this item as it is now counted."""
-        if self._at_sent is not None:
+        if self._at_sent is not None and self._is_asked:
             self._at_sent[seq] = self._items.get(seq)
             self._since_sent.pop(seq, None)
 
     def answering(self) -> None:
         """Prepare for a response about to be added. Without a recorded request, it answers the current content."""
-        if self._at_sent is None:
+        if not self._is_asked:
             self.sent()
 
     def reported(self, prompt_tokens: int, clearing: Clearing = NO_CLEARING, response: int = -1) -> None:
         """Record the endpoint's report on the last request, after it had cleared this much."""
-        at_sent, self._at_sent = self._at_sent or {}, None
+        self._is_asked = False
         if prompt_tokens <= 0:
             return
+        at_sent, self._at_sent = self._at_sent or {}, None
         changes = _changes(self._since, at_sent)
         self._since, self._since_sent, self._shown = self._since_sent, {}, None
         self._news.append(Report(response, prompt_tokens, changes, clearing, again=self._left is not None))

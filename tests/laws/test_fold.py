@@ -146,10 +146,11 @@ def instructions(context: Context, records: list[Record]) -> int:
     return count
 
 
-def test_folding_a_turn_costs_no_more_after_many_requests() -> None:
+@pytest.mark.parametrize("reports", [True, False])
+def test_folding_a_turn_costs_no_more_after_many_requests(reports: bool) -> None:
     context, costs = Context(Chars4()), list[int]()
     for turn in range(100):
-        usage = Usage(1, 1, 100 * turn, 100)
+        usage = Usage(1, 1, 100 * turn, 100) if reports else Usage()
         said = UserMessage((Text("go on"),)), RequestSent("m", 1, "", (2 * turn,))
         events = *said, AssistantMessage((Text("done"),), "m", "end_turn", usage)
         costs.append(
