@@ -48,8 +48,8 @@ class TokenCounts(EntryTokens):
         self._uncounted: dict[int, None] = {}
         self._news.append(None)
         self._since: dict[int, Item | None] = {}
-        self._at_sent: dict[int, Item | None] | None = None
-        """The items changed since the last report, as the last request showed them; None before a request."""
+        self._at_sent: dict[int, Item | None] = {}
+        """The items changed since the last report, as the last request showed them."""
         self._is_asked = False
         self._since_sent = {}
         self._shares: dict[int, int] | None = None
@@ -126,8 +126,7 @@ class TokenCounts(EntryTokens):
 
     def sent(self) -> None:
         """Record that a request with the current content was sent."""
-        changed = self._since if self._at_sent is None else self._since_sent
-        self._at_sent = self._at_sent or {}
+        changed = self._since_sent if self._at_sent else self._since
         self._at_sent |= {seq: self._items.get(seq) for seq in changed}
         self._since_sent, self._is_asked = {}, True
 
@@ -139,7 +138,7 @@ class TokenCounts(EntryTokens):
 
     def as_sent(self, seq: int) -> None:
         """Record that, according to the endpoint, the last request showed this item as it is now counted."""
-        if self._at_sent is not None and self._is_asked:
+        if self._is_asked:
             self._at_sent[seq] = self._items.get(seq)
             self._since_sent.pop(seq, None)
 
@@ -153,8 +152,7 @@ class TokenCounts(EntryTokens):
         self._is_asked = False
         if prompt_tokens <= 0:
             return
-        at_sent, self._at_sent = self._at_sent or {}, None
-        changes = _changes(self._since, at_sent)
+        changes, self._at_sent = _changes(self._since, self._at_sent), {}
         self._since, self._since_sent, self._shown = self._since_sent, {}, None
         self._news.append(Report(response, prompt_tokens, changes, clearing, again=self._left is not None))
         if all(self.is_counted(item) for change in changes for item in change if item is not None):
@@ -162,7 +160,7 @@ class TokenCounts(EntryTokens):
 
     def attempted(self, response: int) -> None:
         """Record that the last request was billed without an answer. It stays the last request."""
-        self._news.append(Report(response, 0, _changes(self._since, self._at_sent or {}), NO_CLEARING))
+        self._news.append(Report(response, 0, _changes(self._since, self._at_sent), NO_CLEARING))
 
     def _settle(self) -> None:
         """Update the scale from the reports since the last time."""
@@ -314,13 +312,8 @@ class TokenCounts(EntryTokens):
     @property
     def uncounted(self) -> list[Entry]:
         """The entries to count before all sums are known. Count them in a thread if they are many or large."""
-        items = [self._items[seq] for seq in self._uncounted]
-        return [
-            entry
-            for item in items
-            for entry in item.parts
-            if not self.is_known(entry, item.edits, silent=item.silent)
-        ]
+        items, known = [self._items[seq] for seq in self._uncounted], self.is_known
+        return [one for item in items for one in item.parts if not known(one, item.edits, silent=item.silent)]
 
     def _count(self) -> None:
         for seq in self._uncounted:
