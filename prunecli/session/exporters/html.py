@@ -13,9 +13,9 @@ from html import escape
 from pathlib import Path
 
 from prunecli.context.spill import held_part, held_words
-from prunecli.model.events import AssistantMessage, Record
+from prunecli.model.events import AssistantMessage, Record, ToolResult
 from prunecli.model.messages import Block, Image, Text, Thinking, ToolUse
-from prunecli.sanitize import one_line
+from prunecli.sanitize import one_line, uncolored
 from prunecli.session.exporters.html_calls import asked, heading, printed
 from prunecli.session.exporters.html_code import Colors, plain
 from prunecli.session.exporters.html_prose import prose
@@ -101,7 +101,7 @@ class _Entries:
             yield prose(entry.text, self._colors)
         elif entry.kind == "command":
             yield f"<pre>{plain(' '.join(entry.typed))}</pre>"
-            inner = [printed(entry.text)]
+            inner = [printed(uncolored(entry.text))]
             for block in report.content[1:]:
                 inner += [] if isinstance(block, Text) else self._block(report, block, {})
             yield from _folded("text" if notice else "output", "".join(inner), is_open=False)
@@ -135,7 +135,9 @@ class _Entries:
             entry = result.entry
             inner += f'<section id="e{entry.seq}" class="{_classes(result, "result")}">'
             held = held_part(entry.whole, entry.text) if entry.spilled else (0, 0)
-            inner += "".join(_fate(result)) + printed(entry.whole, held)
+            ran = isinstance(entry.event, ToolResult) and "exit_code" in entry.event.details
+            text = uncolored(entry.whole) if ran and not entry.spilled else entry.whole
+            inner += "".join(_fate(result)) + printed(text, held)
             for block in result.content:
                 if not isinstance(block, Text):
                     inner += "".join(self._block(result, block, {}))

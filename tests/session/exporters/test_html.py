@@ -284,6 +284,20 @@ def test_what_moves_a_cursor_or_hides_is_made_visible() -> None:
     assert not re.search("[\x00-\x08\x0b-\x1f\u202e]", page)
 
 
+def test_colors_that_a_command_printed_are_left_out_and_those_in_a_file_are_not() -> None:
+    def shown(**details: Any) -> str:
+        call, result = (
+            ToolUse("t", "bash", {}),
+            ToolResult("t", "bash", (Text("\x1b[31mred\x1b[0m"),), details=details),
+        )
+        return write(numbered(AssistantMessage((call,), "m"), result))
+
+    assert "<pre>red</pre>" in shown(exit_code=0)
+    assert "<pre>␛[31mred␛[0m</pre>" in shown()
+    typed = UserMessage((Text("!ls"), Text("\x1b[31mred\x1b[0m")), "command")
+    assert "<pre>red</pre>" in write(numbered(typed))
+
+
 def test_an_image_of_an_unknown_kind_or_without_base64_is_named_and_not_shown() -> None:
     hidden = Image("image/svg+xml", "PHN2Zz4="), Image("image/png", 'AA" onerror="alert(1)')
     page = write(numbered(UserMessage(hidden)))
