@@ -39,7 +39,7 @@ async def test_a_form_and_a_page_in_the_newest_protocol_come_before_the_result(t
 async def test_a_server_that_asks_as_before_is_connected_as_before(tmp_path: Path) -> None:
     person = Person(size="m")
     async with hub_of(tmp_path, sdk("shop", "asks=1"), elicit=person.answer) as hub:
-        with pytest.raises(ToolError, match=r"wanted to ask the user, .* call the tool again"):
+        with pytest.raises(ToolError, match=r"needs to ask the user, .* call the tool again"):
             await hub.ask(hub.call("shop", "measure", {}, nothing))
         assert server_of(hub, "shop").state == "connected"
         assert person.asked == []

@@ -206,7 +206,7 @@ async def test_skills_lists_them_with_tokens_origin_and_problems(tmp_path: Path)
     assert len(lines) == 3
     assert "bad/SKILL.md: line 3" in lines[0]
     assert "has the same name" in lines[1]
-    assert "a b.md: a command's name" in lines[2]
+    assert "a b.md: invalid command name" in lines[2]
     assert isinstance(table, Table)
     assert [(row[0], row[4]) for row in table.rows] == [("/pdf", "Mine.")]
     assert "The whole list takes" in table.note

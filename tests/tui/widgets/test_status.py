@@ -110,7 +110,7 @@ def test_the_second_line_says_mode_model_cache_and_cost() -> None:
 
 
 def test_an_endpoint_without_a_cache_shows_no_share_of_it() -> None:
-    bill = replace(BILL, cache_read=0)
+    bill = BILL._replace(cache_read=0)
     assert session_line(status(bill=bill), "", 60).plain.endswith("   $0.42")
 
 
@@ -131,7 +131,7 @@ def test_the_cache_is_warm_for_as_long_as_the_endpoint_keeps_it() -> None:
     assert cache_words(status(), "5m", 1_108_500) == "cache warm 3m11s"
     assert cache_words(status(), "1h", 1_108_000) == "cache warm 58m12s"
     assert cache_words(status(), "5m", 1_300_000) == "cache cold"
-    assert cache_words(status(bill=replace(BILL, cache_read=0)), "5m", 1_000_000) == ""
+    assert cache_words(status(bill=BILL._replace(cache_read=0)), "5m", 1_000_000) == ""
     assert cache_words(None, "5m", 0) == ""
 
 
@@ -142,7 +142,7 @@ def test_what_another_model_has_cached_is_neither_warm_nor_a_hit() -> None:
 
 
 def test_nothing_is_said_of_the_cache_before_something_was_sent_from_here() -> None:
-    imported = status(bill=replace(BILL, model="", model_read=0, model_prompt=0))
+    imported = status(bill=BILL._replace(model="", model_read=0, model_prompt=0))
     assert cache_words(imported, "5m", 1_000_000) == ""
     assert session_line(imported, "", 78).plain.endswith("   $0.42")
 
