@@ -32,8 +32,7 @@ class Item:
     hidden: bool
     countable: bool
     silent: bool = False
-    chars: int = 0
-    images: int = 0
+    chars: int = -1
     amount: Amount | None = None
     scanned: Amount = NOTHING
     withheld: Amount = NOTHING
@@ -43,6 +42,11 @@ class Item:
     def hides(self, part: Entry) -> bool:
         """Return whether an edit keeps some or all of this part out of the context."""
         return self.hidden or part.seq in self.edits
+
+    @property
+    def whole(self) -> list[Entry]:
+        """The parts that are shown without an edit."""
+        return [] if self.hidden else [part for part in self.parts if part.seq not in self.edits]
 
     def grew_from(self, then: "Item | None") -> bool:
         """Return whether the content shown by `then` is still included unchanged."""
@@ -257,14 +261,6 @@ class EntryTokens:
             return edit.tokens_after
         return sum(map(self.counter.count, [*entry.typed, edit.text or ""]))
 
-    def is_counted(self, item: Item) -> bool:
-        """Return whether an item's tokens are known without counting any tool or model text."""
-        return (
-            item.amount is not None
-            or item.hidden
-            or all(self.is_known(part, item.edits, silent=item.silent) for part in item.parts)
-        )
-
     def is_known(self, entry: Entry, edits: Mapping[int, Edit], *, silent: bool = False) -> bool:
         """Return whether an entry's tokens under these edits are known without counting."""
         if entry.seq in edits or entry.kind in WORDS:
@@ -284,6 +280,13 @@ class EntryTokens:
                 amounts.append(Amount(sum(map(self.memo_tokens, item.memos))))
             item.amount = total(amounts)
         return item.amount
+
+    def item_chars(self, item: Item) -> int:
+        """Return the characters shown of an item, counted once."""
+        if item.chars < 0:
+            shown = () if item.hidden else item.parts
+            item.chars = sum([self.shown_chars(part, item.edits.get(part.seq)) for part in shown])
+        return item.chars
 
     def withheld_by(self, item: Item) -> Amount:
         """Return the tokens that the edits on an item keep out of the context."""

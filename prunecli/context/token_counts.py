@@ -55,7 +55,7 @@ class TokenCounts(EntryTokens):
         self._shares: dict[int, int] | None = None
         self._shown: Amount | None = None
         self._scanned = self._withheld = NOTHING
-        self.chars = self.images = self._fixed = 0
+        self._fixed = 0
 
     # Writing -------------------------------------------------------------------------------------------------
 
@@ -85,11 +85,7 @@ class TokenCounts(EntryTokens):
 
         Only `countable` items enter scanned and withheld. The model does not see the thinking of a `silent` answer.
         """
-        item = Item(head, parts_of(head), edits, memos, hidden, countable, silent)
-        for part in () if hidden else item.parts:
-            item.chars += self.shown_chars(part, edit := edits.get(part.seq))
-            item.images += part.images if edit is None and part.size.images else 0
-        self._put(head.seq, item)
+        self._put(head.seq, Item(head, parts_of(head), edits, memos, hidden, countable, silent))
         self._uncounted[head.seq] = None
 
     def _put(self, seq: int, item: Item | None) -> None:
@@ -107,8 +103,6 @@ class TokenCounts(EntryTokens):
             self._items.pop(seq, None)
 
     def _add(self, item: Item, sign: int) -> None:
-        self.chars += sign * item.chars
-        self.images += sign * item.images
         if item.scanned is not NOTHING:
             self._scanned = self._scanned.plus(item.scanned.times(sign))
         if item.withheld is not NOTHING:
@@ -155,8 +149,6 @@ class TokenCounts(EntryTokens):
         changes, self._at_sent = _changes(self._since, self._at_sent), {}
         self._since, self._since_sent, self._shown = self._since_sent, {}, None
         self._news.append(Report(response, prompt_tokens, changes, clearing, again=self._left is not None))
-        if all(self.is_counted(item) for change in changes for item in change if item is not None):
-            self._settle()
 
     def attempted(self, response: int) -> None:
         """Record that the last request was billed without an answer. It stays the last request."""
@@ -290,6 +282,16 @@ class TokenCounts(EntryTokens):
         """Return the tokens kept out of the request of this response, with this thinking, as counted then."""
         scale = self._kept_out.scale_at(response, self.scale)
         return round(scale.weight(*self._kept_out.at(response).plus(thinking)))
+
+    @property
+    def chars(self) -> int:
+        """The characters of all messages, without images."""
+        return sum(map(self.item_chars, self._items.values()))
+
+    @property
+    def images(self) -> int:
+        """The images and documents in all messages."""
+        return sum(part.images for item in self._items.values() for part in item.whole if part.size.images)
 
     @property
     def scanned(self) -> Amount:
