@@ -103,7 +103,7 @@ def output_tokens(entry: Entry) -> int:
     event = entry.event
     if not isinstance(event, AssistantMessage) or event.stop_reason == "interrupted":
         return 0
-    if event.usage.output_tokens * 10 < entry.size.chars:
+    if event.usage.output_tokens * 10 < entry.countable_chars:
         return 0
     return event.usage.output_tokens
 
@@ -173,7 +173,7 @@ class EntryTokens:
                 return self._spoken(entry, entry.event, output)
             if output:
                 return Amount(exact=output)
-        media = entry.size.images if edit is None else 0
+        media = entry.image_tokens if edit is None else 0
         tokens = max(0, self.shown_tokens(entry, edit) - media)
         exact = self.media_tokens(entry) if media else 0
         return Amount(exact=exact, words=tokens) if entry.kind in WORDS else Amount(tokens, exact)
@@ -194,26 +194,26 @@ class EntryTokens:
         for edit in edits:
             saved += edit.tokens_saved
             if edit.kind in ("clear", "trim") and edit.seq in entries:
-                images += min(max(0, edit.tokens_saved), entries[edit.seq].size.images)
+                images += min(max(0, edit.tokens_saved), entries[edit.seq].image_tokens)
         return Amount(saved - images, images)
 
     def media_tokens(self, entry: Entry) -> int:
         """Return the tokens of an entry's images and documents, measured if possible."""
-        return self._documents.get(entry.seq, entry.size.images)
+        return self._documents.get(entry.seq, entry.image_tokens)
 
     def measure_documents(self, changes: Changes, new: Sequence[Entry], grown: int, scale: Scale) -> bool:
         """Learn the size of the documents among new entries if a prompt grew mostly by them, because no estimate
         knows their pages."""
-        new = [part for part in new if part.size.images and _has_document(part)]
+        new = [part for part in new if part.image_tokens and _has_document(part)]
         if not new:
             return False
-        expected = sum(part.size.images for part in new)
+        expected = sum(part.image_tokens for part in new)
         moved = added_by(changes, self.item_amount)
         rest = scale.weight(*moved) - expected
         share = (grown - rest) / expected
         if abs(rest) > expected or not 1 / _DOCUMENT_RANGE <= share <= _DOCUMENT_RANGE:
             return False
-        self._documents.update((part.seq, round(share * part.size.images)) for part in new)
+        self._documents.update((part.seq, round(share * part.image_tokens)) for part in new)
         for now in [now for _, now in changes if now is not None]:
             now.amount = now.kept = None
         return True
@@ -228,7 +228,7 @@ class EntryTokens:
             if entry.kind == "assistant" and entry.exchange
             else 0
         )
-        return entry.size.chars - names
+        return entry.countable_chars - names
 
     def enter(self, entry: Entry, tokens: int | None = None) -> None:
         """Give a new entry its shared sizes, and its count from the log, if the shipped tokenizer made it."""
@@ -250,7 +250,7 @@ class EntryTokens:
             count = (
                 from_words if entry.kind in WORDS and self.counter.name != "chars4" else self.counter.count
             )
-            entry.sizes.tokens = sum(map(count, entry.countable)) + entry.size.images
+            entry.sizes.tokens = sum(map(count, entry.countable)) + entry.image_tokens
         return entry.sizes.tokens
 
     def shown_tokens(self, entry: Entry, edit: Edit | None) -> int:

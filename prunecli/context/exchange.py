@@ -111,16 +111,15 @@ class Entry:
         return self.exchange.ids if self.exchange else {}
 
     @property
-    def size(self) -> Sizes:
-        """The sizes, with the characters of `countable` and the raw estimate of the entry's images."""
+    def countable_chars(self) -> int:
+        """The characters of `countable`, counted once."""
         if self.sizes.chars < 0:
-            self.sizes.chars, self.sizes.images = sum(map(len, self.countable)), self.image_tokens
-        return self.sizes
+            self.sizes.chars = sum(map(len, self.countable))
+        return self.sizes.chars
 
     @property
     def prunable(self) -> bool:
-        """Whether the entry is a tool result, the output of a `!cmd`, an attachment, or a notice that may be
-        cleared."""
+        """Whether the entry is a result, the output of a `!cmd`, an attachment, or a notice that may be cleared."""
         if isinstance(self.event, UserMessage):
             return self.kind == "command" and self.event.has_output
         return self.kind == "result"
@@ -214,8 +213,11 @@ class Entry:
 
     @property
     def image_tokens(self) -> int:
-        """The raw estimate of the entry's images and documents."""
-        return 0 if isinstance(self.event, CompactionApplied) else image_tokens(self.event.content)
+        """The raw estimate of the entry's images and documents, made once."""
+        if self.sizes.images < 0:
+            event = self.event
+            self.sizes.images = 0 if isinstance(event, CompactionApplied) else image_tokens(event.content)
+        return self.sizes.images
 
     @property
     def countable(self) -> list[str]:

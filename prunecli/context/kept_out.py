@@ -62,12 +62,14 @@ class KeptOut:
         changed = (self._kept(now, scale).minus(self._kept(then, scale)) for then, now in report.changes)
         self._at[report.response] = self._now.plus(total(changed))
 
-    def reported(self, report: Report, new: Sequence[Entry], grown: int | None, scale: Scale) -> None:
-        """Record a report. `grown` is the growth of the prompt since the previous report, None if unknown, and `new`
-        the entries that it added."""
+    def reported(
+        self, report: Report, new: Sequence[Entry], grown: int | None, moved: Amount, scale: Scale
+    ) -> None:
+        """Record a report. `grown` is the growth of the prompt since the previous report, None if unknown, `new` the
+        entries that it added, and `moved` the estimate of what its changes added."""
         self._use(report.response, scale)
         if grown is not None and (results := [part for part in new if part.prunable]):
-            self._measure(report.changes, results, grown, scale)
+            self._measure(report.changes, results, grown, moved, scale)
         for then, now in report.changes:
             before, after = self._kept(then, scale), self._kept(now, scale)
             if before is not after:
@@ -79,13 +81,17 @@ class KeptOut:
         if self._now != NOTHING:
             self._at.setdefault(report.response, self._now)
 
-    def _measure(self, changes: Changes, results: Sequence[Entry], grown: int, scale: Scale) -> None:
+    def _measure(
+        self, changes: Changes, results: Sequence[Entry], grown: int, moved: Amount, scale: Scale
+    ) -> None:
         """Record the endpoint's count of the results that are new in this report."""
         new = total(map(self._tokens.amount, results))
         expected = scale.factor * new.raw + new.exact
         if expected <= 0 or any(_hides_a_guess(*change) for change in changes):
             return
-        moved = added_by(changes, lambda item: self._shown(item, scale))
+        seqs = [part.seq for change in changes for item in change if item for part in item.parts]
+        if not self._rates.keys().isdisjoint(seqs):
+            moved = added_by(changes, lambda item: self._shown(item, scale))
         if abs(moved.words) * _WORDS_SHARE > new.raw + new.exact:
             return
         rate = (grown - scale.weight(*moved.minus(new))) / expected
@@ -94,8 +100,6 @@ class KeptOut:
             self._rates.update((part.seq, rate) for part in results)
 
     def _shown(self, item: Item, scale: Scale) -> Amount:
-        if self._rates.keys().isdisjoint([part.seq for part in item.parts]):
-            return self._tokens.item_amount(item)
         memos = Amount(sum(map(self._tokens.memo_tokens, item.memos)))
         parts = () if item.hidden else item.parts
         return total((memos, *(self._amount(part, item, scale) for part in parts)))

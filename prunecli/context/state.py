@@ -4,7 +4,6 @@
 checks this. Strategies read the context through `view.View`.
 """
 
-from bisect import insort
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import assert_never
@@ -58,10 +57,6 @@ from prunecli.model.requests import PREAMBLE, Preamble, WireMessage, tool_names
 from prunecli.model.searches import SEARCHES, preamble_of
 
 RESTORED = "restored by undo"  # for a while, strategies may not prune this, but the user may
-
-
-def _seq(entry: Entry) -> int:
-    return entry.seq
 
 
 class Context:
@@ -120,7 +115,7 @@ class Context:
 
     def dropped(self, exchange: Exchange) -> bool:
         """Return whether the exchange is currently left out."""
-        return any(edit.kind == "drop" for _, edit in self._edits.get(exchange.seq, ()))
+        return exchange.seq in self._edits and any(one.kind == "drop" for _, one in self._edits[exchange.seq])
 
     def text_edit(self, seq: int) -> Edit | None:
         """Return the newest clear, trim or repair that replaces this entry's text."""
@@ -314,7 +309,7 @@ class Context:
         self.entries[entry.seq], self.todo = entry, newest(self.todo, entry)
         exchange.results.append(entry)
         if exchange.seq > self.boundary and not self.dropped(exchange):
-            insort(self.live_results, entry, key=_seq)
+            self.live_results.append(entry)
         if not self.wire.append_result(exchange, entry):
             self._relay([exchange.seq])
         self.unseen.weigh(exchange.head)

@@ -186,7 +186,7 @@ class TokenCounts(EntryTokens):
         moved = added_by(changes, self.item_amount)
         if grown is not None and all(now is not None and now.grew_from(then) for then, now in changes):
             self._scale = self._scale.grew(grown, moved)
-        self._kept_out.reported(report, new, grown, self._scale)
+        self._kept_out.reported(report, new, grown, moved, self._scale)
         self._reported, self._prompt, self._shown = self._reported.plus(moved), prompt, None
         if report.response >= self._model_at:  # not by another model
             self._scale = self._scale.reported(prompt, self._reported)
@@ -291,7 +291,7 @@ class TokenCounts(EntryTokens):
     @property
     def images(self) -> int:
         """The images and documents in all messages."""
-        return sum(part.images for item in self._items.values() for part in item.whole if part.size.images)
+        return sum(part.images for item in self._items.values() for part in item.whole if part.image_tokens)
 
     @property
     def scanned(self) -> Amount:

@@ -252,7 +252,8 @@ class Scale(NamedTuple):
                 base = first * (prompt - exact) / (first + estimated) if first else fixed
             even = 1 + (fixed - base) / max(1.0, base + estimated)
             fixed = prompt - even * estimated - exact
-            return self._replace(even=even, part=1.0, fixed=fixed, base=base, measured=True)
+            rates, words_fit = self.rates, self.words
+            return Scale(self.factor, self.rate, self.wordy, even, 1.0, fixed, base, True, rates, words_fit)
         rest = (prompt - first - exact) / self.rate - raw
         wordy = min(max((rest + _PRIOR) / (words + _PRIOR), 1 / RANGE), RANGE)
         fixed = prompt - self.rate * (raw + wordy * words) - exact

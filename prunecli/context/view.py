@@ -190,7 +190,7 @@ class View:
 
         This is for placeholders, which must not depend on the reports received so far.
         """
-        images = min(raw, entry.size.images)
+        images = min(raw, entry.image_tokens)
         return round(self.context.counts.factor * (raw - images)) + images
 
     def shown_tokens(self, exchange: Exchange) -> int:

@@ -53,7 +53,8 @@ def named(name: str, given: Mapping[str, Json]) -> Touches | None:
 
     Only for records without a declaration: a new tool declares its touches and has no entry here.
     """
-    paths = tuple(value for value in (given.get("path"),) if isinstance(value, str) and value)
+    path = given.get("path")
+    paths = (path,) if isinstance(path, str) and path else ()
     folder = paths or (".",)
     match name:
         case "read":

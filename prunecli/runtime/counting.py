@@ -130,7 +130,7 @@ def to_count(context: Context) -> list[Entry]:
     waiting = counts.uncounted
     if not waiting or counts.counter.name == "chars4":
         return []
-    large = sum(entry.size.chars for entry in waiting) >= LARGE_CHARS
+    large = sum(entry.countable_chars for entry in waiting) >= LARGE_CHARS
     return waiting if large or not _is_ready(counts.counter) else []
 
 
