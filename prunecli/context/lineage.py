@@ -39,9 +39,10 @@ class Lineage:
 
     def append(self, record: Record) -> None:
         """Add this record to the current branch."""
-        self._parents.append(self._head)
+        heads = self._heads
+        self._parents.append(heads[-1] if heads else -1)
         self._times.append(record.seq)
-        self._heads.append(len(self._records))
+        heads.append(len(self._records))
         self._records.append(record)
 
     def rewind(self, seq: int, to_seq: int) -> list[Record]:

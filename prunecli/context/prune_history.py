@@ -147,6 +147,12 @@ class PruneHistory:
     def after(self, record: Record, context: "Fold") -> None:
         """Update for a record that was just folded."""
         match record.event:
+            case RequestSent():
+                self._sent(record, context)
+            case AssistantMessage(usage=usage) if usage.prompt_tokens:
+                self._reported = usage.prompt_tokens
+            case ToolResult(is_error=False) if record.seq in context.entries:
+                self._came(context.entries[record.seq], context)
             case PrunApplied(source, edits, strategy) as event:
                 said = (source, strategy or "", event.reason)
                 self._note(record, context, said)
@@ -160,14 +166,8 @@ class PruneHistory:
                 self._note(record, context, said, undone=True)
             case Pinned(seqs, pinned=False):
                 self._unpinning = record.seq, seqs
-            case RequestSent():
-                self._sent(record, context)
-            case AssistantMessage(usage=usage) if usage.prompt_tokens:
-                self._reported = usage.prompt_tokens
             case CompactionApplied() | Rewound() | SettingChanged(requests.PREAMBLE):
                 self._reported = 0  # these records break the cache themselves
-            case ToolResult(is_error=False) if record.seq in context.entries:
-                self._came(context.entries[record.seq], context)
             case UserMessage(attached=Attached()) if record.seq in context.entries:
                 self._came(context.entries[record.seq], context)
             case UserMessage(restores=restores) if restores:

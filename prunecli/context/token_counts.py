@@ -98,7 +98,6 @@ class TokenCounts(EntryTokens):
             self._add(old, -1)
         if item is not None:
             self._items[seq] = item
-            self._add(item, 1)
         else:
             self._items.pop(seq, None)
 
@@ -116,7 +115,8 @@ class TokenCounts(EntryTokens):
                 self._put(seq, None)
                 self._uncounted.pop(seq, None)
                 continue
-            self._put(seq, replace(item, countable=False, scanned=NOTHING, withheld=NOTHING))
+            self._put(seq, kept := replace(item, countable=False, scanned=NOTHING, withheld=NOTHING))
+            self._add(kept, 1)
 
     def sent(self) -> None:
         """Record that a request with the current content was sent."""
@@ -159,15 +159,15 @@ class TokenCounts(EntryTokens):
         waiting, self._news = self._news, []  # counting a document asks for what was learned before
         for news in waiting:
             match news:
+                case Report(prompt=0):
+                    self._kept_out.attempted(news, self._scale)
+                case Report():
+                    self._learn(news)
                 case int(preamble):
                     self._scale, self._prompt = self._scale.for_preamble(preamble), 0
                 case (float(factor), int(at)):
                     self._scale, self._prompt, self._model_at = self._scale.for_model(factor), 0, at
                     self._kept_out.rescaled(at, self._scale)
-                case Report(prompt=0):
-                    self._kept_out.attempted(news, self._scale)
-                case Report():
-                    self._learn(news)
                 case None:
                     self._reported, self._prompt, self._clearing = NOTHING, 0, NO_CLEARING
                     self._kept_out.clear()

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
-from prunecli.model.messages import Block, Document, Image, Text, is_media
+from prunecli.model.messages import Block, Document, Image, Text, Thinking, ToolUse, is_media
 
 CHARS_PER_TOKEN = 4
 
@@ -30,6 +30,7 @@ MOST_IMAGE_TOKENS = 4_784
 """Tokens of the largest image: the endpoint shrinks larger ones."""
 PAGE_TOKENS = 2_500
 """Tokens of a document's page: its text and a picture of it."""
+_NO_MEDIA = frozenset((Text, Thinking, ToolUse))
 
 _PRIOR, _WORDS_PRIOR = 200, 100
 """Weight of prior knowledge, in raw tokens and in those of words, until enough is measured."""
@@ -293,6 +294,8 @@ def media_tokens(block: Block) -> int:
 
 def image_tokens(content: Sequence[Block]) -> int:
     """Return the raw estimate of the images and documents in these blocks."""
+    if _NO_MEDIA.issuperset(map(type, content)):
+        return 0
     return sum([media_tokens(block) for block in content if is_media(block)])
 
 

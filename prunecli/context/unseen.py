@@ -190,7 +190,8 @@ class Unseen:
 
     def reported(self, record: Record, event: AssistantMessage) -> None:
         """Handle a response about to be folded. Its report concerns its own request."""
-        context, found = self._context, dict[int, str]()
+        context = self._context
+        found: dict[int, str] = {}
         for one in event.input_transformations or ():
             if one.get("type") == "thinking_dropped" and (entry := self._entry(one)) is not None:
                 found.setdefault(entry.seq, self._reason(entry.seq, str(one.get("reason") or "")))
