@@ -270,11 +270,11 @@ class Presenter:
         return change
 
     def _started(self, id_: str, name: str, given: Mapping[str, Json]) -> list[Change]:
-        slot = self._calls[id_][0] if id_ in self._calls else -1
-        if slot >= 0 and isinstance(before := self.board.entries[slot], shown.ToolCall):
-            return [self.board.put(slot, shown.ToolCall(name, before.argument, shown.ToolState.RUNNING))]
         argument = outcomes.argument_of(name, given, self._summarize)
-        added = self._add(shown.ToolCall(name, argument, shown.ToolState.RUNNING))
+        entry = shown.ToolCall(name, argument, shown.ToolState.RUNNING)
+        if id_ in self._calls:
+            return [self.board.put(self._calls[id_][0], entry)]
+        added = self._add(entry)
         self._calls[id_] = added.slot, -1
         return [added]
 

@@ -141,6 +141,12 @@ def test_a_call_goes_from_written_to_waiting_to_running_to_done_in_one_line() ->
     )
 
 
+def test_a_call_that_a_hook_changed_shows_what_ran() -> None:
+    ran = ToolStarted("t1", "bash", {"command": "pytest -q -x"})
+    changes = told(*records(AssistantMessage((CALL,)), ran, ToolResult("t1", "bash", (Text("ok"),))))
+    assert seen(changes)[0].argument == "pytest -q -x"  # type: ignore[union-attr]
+
+
 def test_a_long_call_says_how_much_of_it_was_written() -> None:
     changes = told(ToolCallDelta("t1", "write"), ToolCallDelta("t1", "write", "x" * 2_500))
     assert changes[-1] == Put(
