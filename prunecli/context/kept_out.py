@@ -96,7 +96,7 @@ class KeptOut:
             return
         rate = (grown - scale.weight(*moved.minus(new))) / expected
         most = RANGE if new.raw > new.exact else _MEDIA_RANGE
-        if 1 / most <= rate <= most:
+        if scale.share / most <= rate <= most:
             self._rates.update((part.seq, rate) for part in results)
 
     def _shown(self, item: Item, scale: Scale) -> Amount:

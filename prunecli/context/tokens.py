@@ -171,7 +171,8 @@ class Scale(NamedTuple):
     first measurement, None before any report. `even` is close to 1 and spreads the remainder of the last report over
     all estimated messages. `part` is below 1 if the endpoint reports fewer tokens than the
     messages would take, because something left the prompt without a record in the log. `measured`: these figures are
-    based on a report. `rates` and `words` hold the measurements behind `rate` and `wordy`.
+    based on a report. `rates` and `words` hold the measurements behind `rate` and `wordy`. `share` is below 1 if the
+    endpoint counted only this part of the expected system prompt and tools; it may do so for messages as well.
     """
 
     factor: float = 1.0
@@ -184,6 +185,7 @@ class Scale(NamedTuple):
     measured: bool = False
     rates: Fit = Fit()
     words: Fit = Fit()
+    share: float = 1.0
 
     @staticmethod
     def of(factor: float, preamble: int) -> "Scale":
@@ -207,11 +209,11 @@ class Scale(NamedTuple):
 
     def for_preamble(self, raw: int) -> "Scale":
         """Return the scale, until the next report, for another system prompt or tools of this many raw tokens."""
-        return self._replace(fixed=self.factor * raw, base=None)
+        return self._replace(fixed=self.factor * raw, base=None, share=1.0)
 
     def for_model(self, factor: float) -> "Scale":
         """Return the scale, until the next report, for a model family with this factor."""
-        return Scale.of(factor, 0)._replace(fixed=self.fixed * factor / self.factor)
+        return Scale.of(factor, 0)._replace(fixed=self.fixed * factor / self.factor, share=self.share)
 
     def grew(self, by: int, amount: Amount) -> "Scale":
         """Return the scale after a prompt grew by `by` tokens and only this amount was appended.
@@ -221,7 +223,7 @@ class Scale(NamedTuple):
         raw, exact, words = amount
         if raw >= _PRIOR / 5 and words <= raw / 20:
             rate = (by - exact - self.rate * self.wordy * words) / raw
-            if not 1 / RANGE <= rate / self.factor <= RANGE:
+            if not self.share / RANGE <= rate / self.factor <= RANGE:
                 return self
             rates = self.rates.seeing(raw, raw * rate)
             return self._replace(rates=rates, rate=_stepped(self.rate, rates.slope(self.factor, _PRIOR)))
@@ -248,13 +250,14 @@ class Scale(NamedTuple):
         first = self.fixed if self.base is None else self.base
         plausible = fixed >= first / 2 if self.base is None else abs(fixed - first) <= _DRIFT * first
         if plausible:
-            base = self.base
+            base, share = self.base, self.share
             if base is None:
                 base = first * (prompt - exact) / (first + estimated) if first else fixed
+                share = min(share, share * base / first) if first else share
             even = 1 + (fixed - base) / max(1.0, base + estimated)
             fixed = prompt - even * estimated - exact
-            rates, words_fit = self.rates, self.words
-            return Scale(self.factor, self.rate, self.wordy, even, 1.0, fixed, base, True, rates, words_fit)
+            measured = True, self.rates, self.words, share
+            return Scale(self.factor, self.rate, self.wordy, even, 1.0, fixed, base, *measured)
         rest = (prompt - first - exact) / self.rate - raw
         wordy = min(max((rest + _PRIOR) / (words + _PRIOR), 1 / RANGE), RANGE)
         fixed = prompt - self.rate * (raw + wordy * words) - exact

@@ -1,5 +1,7 @@
 """What prunes kept out of each request: as the endpoint counted it when it was there."""
 
+from dataclasses import replace
+
 from prunecli.context.state import Context
 from prunecli.context.tokens import Chars4, TokenCounter
 from prunecli.inspector.spending import payments_of
@@ -20,6 +22,7 @@ from prunecli.model.events import (
     UserMessage,
 )
 from prunecli.model.messages import Document, Text, ToolUse, Usage
+from prunecli.model.requests import PREAMBLE
 from prunecli.session.audit import audit
 from tests.context.thinking import Talk as Thinking
 
@@ -84,6 +87,21 @@ def test_a_result_is_worth_what_the_prompt_grew_by_when_it_came() -> None:
     talk.prompt += 128
     talk.step()
     assert talk.kept_out() == [0, 0, 0, 128, 128, 0]
+
+
+def test_an_endpoint_that_counts_fewer_tokens_than_its_models_name_promises_is_measured_too() -> None:
+    """Its first report says so. After one as expected, a result that takes half as much is not believed."""
+    for preamble, kept in ((1_000, 3_398), (1_600, 6_397)):
+        talk = Talk(0)
+        talk.emit(SettingChanged("model.name", "dense"))
+        talk.emit(SettingChanged(PREAMBLE, {"system": ["x" * 4_000], "tools": []}))
+        call, done = ToolUse("t", "read", {"path": "x"}), AssistantMessage((Text("done"),), "dense")
+        talk.emit(replace(done, content=(call,), usage=Usage(preamble, 50)))
+        result = talk.emit(ToolResult("t", "read", (Text("x" * 16_000),)))
+        talk.emit(replace(done, usage=Usage(preamble + 50 + 3_400, 1)))
+        talk.emit(PrunApplied("user", (Edit("clear", result, None, GONE, 4_000, SHORT),)))
+        seq = talk.emit(replace(done, usage=Usage(preamble + 50 + 3, 1)))
+        assert talk.context.withheld_from(seq) == kept
 
 
 def test_a_dropped_exchange_is_worth_its_output_too_and_a_memo_counts_against_it() -> None:
