@@ -23,20 +23,28 @@ def mark() -> str:
 async def moved(
     folder: Path, line: str, *, cap: int = 1_000_000, order: Callable[[KeptOutput], bytes] | None = None
 ) -> tuple[KeptOutput, Child]:
-    """A command that goes to the background at once."""
-    output = KeptOutput(folder)
+    """A command that goes to the background at once, with what it has printed by then."""
+    output, printed = KeptOutput(folder), bytearray()
+
+    def take(data: bytes) -> bool:
+        printed.extend(data)
+        return True
+
+    def kept() -> bytes:
+        return output.order(bytes(printed), len(printed), printed.count(b"\n"), 0.0, cap)
+
     moving = asyncio.get_running_loop().create_future()
     moving.set_result(None)
     done = await run_movable(
         ["/bin/sh", "-c", line],
         cwd=folder.parent,
         env={"PATH": os.environ["PATH"]},
-        take=lambda _: True,
+        take=take,
         time_limit=60,
         grace=1.0,
         descriptors=(),
         moving=moving,
-        order=lambda: order(output) if order else output.order(b"", 0, 0, 0.0, cap),
+        order=lambda: order(output) if order else kept(),
     )
     assert isinstance(done, Moved)
     return output, Child(done, output)
