@@ -12,7 +12,7 @@ from prunecli.context.counted import Item
 from prunecli.context.fold import Fold
 from prunecli.context.placing import NOTHING_PLANNED, known
 from prunecli.context.token_counts import item_of
-from prunecli.context.wire import SAME_PREFIX
+from prunecli.context.wire import LOOK_BACK, SAME_PREFIX
 from prunecli.model.events import AssistantMessage, AttemptBilled, Record
 from prunecli.model.messages import Usage, thinking_blocks
 
@@ -20,8 +20,6 @@ _MOST = 128
 """Prefixes to remember, up to twice as many, so that memory and time do not grow. Most requests add one."""
 _LIFETIME_MS = 300_000
 """The shortest lifetime of a cached prefix."""
-_NEAR = 19
-"""A breakpoint finds a stored prefix that ends at most this many blocks before it."""
 
 
 @dataclass(slots=True, eq=False)
@@ -45,13 +43,14 @@ _ITEMS = attrgetter("items")
 class Prefixes:
     """The last prefixes that requests stored, on any branch and by any model, by a hash of their content.
 
-    `here`: the last use by the last request's model of those that the wire knows of this branch, 0 if never.
+    `here` is the time, in unix ms, at which the model of the last request last read this branch; 0 if it never did.
     """
 
     def __init__(self, context: Fold) -> None:
         self._context = context
         self._stored: dict[int, Prefix] = {}
         self._model = self._asked = ""
+        """The models of the last request, and of the last one on this branch."""
         self._newest: tuple[int, Prefix] | None = None
         """The longest stored prefix of the current content, as of the last report, and the kind of its content."""
         self.clear()
@@ -223,7 +222,7 @@ class Prefixes:
         while at:
             seq = items[at - 1].seq
             blocks += _blocks(planned.get(seq) or item_of(self._context.counts, seq))
-            if blocks > _NEAR:
+            if blocks > LOOK_BACK:
                 break
             at -= 1
         return at

@@ -19,6 +19,8 @@ from prunecli.model.requests import Role, WireMessage, link
 Source: TypeAlias = tuple[bytes, ...] | Entry
 """Canonical blocks, or the entry whose blocks are made together with the message."""
 
+LOOK_BACK = 19
+"""A breakpoint finds a stored prefix that ends at most this many blocks before it."""
 SAME_PREFIX = 0.98
 """Reports of the same prefix differ by less than this factor."""
 

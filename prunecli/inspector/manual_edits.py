@@ -275,7 +275,7 @@ def _is_only_held(context: Context, entry: Entry) -> bool:
 
 
 def in_place(context: Context, seqs: Sequence[int]) -> Plan:
-    """Revert the edits of these entries and pin them, except of those that are shown again at the end.
+    """Revert the edits of these entries and pin the entries. Skip those that are shown again at the end.
 
     A result of a dropped exchange brings back the whole exchange.
     """

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from prunecli.context.wire import SAME_PREFIX
+from prunecli.context.wire import LOOK_BACK, SAME_PREFIX
 from prunecli.model.events import (
     AssistantMessage,
     CompactionApplied,
@@ -22,8 +22,6 @@ from prunecli.model.requests import PREAMBLE
 from prunecli.model.searches import SEARCHES
 
 _NEVER = -(1 << 62)
-_NEAR = 19
-"""A breakpoint finds a stored prefix that ends at most this many blocks before it."""
 
 
 class End(NamedTuple):
@@ -86,7 +84,7 @@ class Asked(NamedTuple):
         ends = [self.end.blocks, *([last.end.blocks] if last else [])]
         while one is not None:
             at = one.end.blocks
-            if self.at - one.used <= ttl_ms and any(at <= end <= at + _NEAR for end in ends):
+            if self.at - one.used <= ttl_ms and any(at <= end <= at + LOOK_BACK for end in ends):
                 break
             one = one.before
         return one
