@@ -11,6 +11,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from prunecli.context.counted import Item
 from prunecli.context.placing import NOTHING_PLANNED
+from prunecli.context.prefixes import SHORT_TTL_MS
 from prunecli.context.state import Context
 from prunecli.context.tokens import total
 from prunecli.figures import countdown
@@ -19,7 +20,6 @@ Gate: TypeAlias = Literal["always", "cache_aware"]
 
 _READ, _WRITE_5M, _WRITE_1H, _OUTPUT = 0.1, 1.25, 2.0, 5.0
 """Claude's prices in units of the price of uncached input."""
-_SHORT_TTL_MS = 300_000
 
 
 class Rates(NamedTuple):
@@ -54,7 +54,7 @@ class Market:
     """
 
     now: int | None = None
-    ttl_ms: int = 300_000
+    ttl_ms: int = SHORT_TTL_MS
     model: str = ""
     read: float | None = None
     write: float | None = None
@@ -75,7 +75,7 @@ class Market:
         ratios."""
         known = self.prices_for(prompt)
         if known is None or known.output is None or not known.write:
-            return Rates(_READ, _WRITE_1H if self.ttl_ms > _SHORT_TTL_MS else _WRITE_5M, _OUTPUT)
+            return Rates(_READ, _WRITE_1H if self.ttl_ms > SHORT_TTL_MS else _WRITE_5M, _OUTPUT)
         return Rates(known.read, known.write, known.output)
 
     def near_limit(self, tokens: int) -> bool:

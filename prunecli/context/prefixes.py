@@ -18,7 +18,7 @@ from prunecli.model.messages import Usage, thinking_blocks
 
 _MOST = 128
 """Prefixes to remember, up to twice as many, so that memory and time do not grow. Most requests add one."""
-_LIFETIME_MS = 300_000
+SHORT_TTL_MS = 300_000
 """The shortest lifetime of a cached prefix."""
 
 
@@ -181,7 +181,7 @@ class Prefixes:
 
     def cached_now(self) -> int:
         """Return the number of leading items that the next request will read, if the cache is still warm then."""
-        since = (self._context.last_response or 0) - _LIFETIME_MS
+        since = (self._context.last_response or 0) - SHORT_TTL_MS
         return self.cached(NOTHING_PLANNED, since, self._context.requested)
 
     def _longest(self, planned: Mapping[int, Item], same: int, since: int, model: str) -> int:
