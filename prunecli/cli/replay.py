@@ -17,6 +17,7 @@ from prunecli.cli.working import working
 from prunecli.errors import SessionNotFound, UsageError
 from prunecli.figures import counted
 from prunecli.launch_options import Launch
+from prunecli.model.requests import TTL_MS
 from prunecli.paths import Places
 from prunecli.sanitize import visible
 from prunecli.session.exporters.formats import write_new
@@ -75,7 +76,7 @@ def replay(
         tuple(filter(None, strategy.split(","))),
         _one_of("--gate", gate, ("always", "cache_aware")),
         tuple(options or ()),
-        _one_of("--cache-ttl", cache_ttl, ("5m", "1h")),
+        _one_of("--cache-ttl", cache_ttl, tuple(TTL_MS)),
         model,
         read_price,
         write_price,

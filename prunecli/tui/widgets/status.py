@@ -6,6 +6,7 @@ from textual.content import Content
 from textual.widget import Widget
 
 from prunecli.figures import countdown, counted, money, share, short
+from prunecli.model.requests import TTL_MS, CacheTtl
 from prunecli.sanitize import one_line
 from prunecli.tui.widgets.fitting import Piece, fitted
 
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
 
 BAR_CELLS = 6
 COLD = "cache cold"
-TTL_MS = {"5m": 300_000, "1h": 3_600_000}
 _MODES = {"ask": "$foreground", "edits": "$accent", "plan": "$secondary", "auto": "bold $warning"}
 
 
@@ -102,7 +102,7 @@ def session_line(status: "Status | None", cache: str, width: int) -> Content:
     return fitted(left, right, width)
 
 
-def cache_words(status: "Status | None", ttl: str, now: int) -> str:
+def cache_words(status: "Status | None", ttl: CacheTtl, now: int) -> str:
     """Return the remaining lifetime of the cached prefix; "" if there is no cache or nothing was sent yet.
 
     `now` is in unix ms.
