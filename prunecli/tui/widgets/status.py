@@ -11,6 +11,7 @@ from prunecli.sanitize import one_line
 from prunecli.tui.widgets.fitting import Piece, fitted
 
 if TYPE_CHECKING:
+    from prunecli.agent.policy import Waiting
     from prunecli.runtime import Status
 
 BAR_CELLS = 6
@@ -52,12 +53,12 @@ def pruning_line(status: "Status | None", width: int, cache: str = "") -> Conten
             cleared = f"~{short(ledger.cleared_tokens)}"
             forms = (f"endpoint cleared {cleared}", f"cleared {cleared}", "")
             left.append(Piece(forms, "$muted", 4, glue=" | "))
-        if status and status.held:
-            left.append(Piece(_held_forms(one_line(status.held), cache), "$accent", 0, glue=" | "))
+        if status and status.prunes:
+            left.append(Piece(_held_forms(status.prunes, cache), "$accent", 0, glue=" | "))
     about = "~" if status and status.estimated and part else ""
     right = [
         Piece((f"ctx {about}{share(part)}", f"{about}{share(part)}"), level(part), 8),
-        Piece((bar(part), ""), level(part), 3 if status and status.held else 1, glue=" "),
+        Piece((bar(part), ""), level(part), 3 if status and status.prunes else 1, glue=" "),
     ]
     return fitted(left, right, width)
 
@@ -66,12 +67,12 @@ def _about(tokens: int) -> str:
     return f"~{short(tokens)}" if tokens else "0"
 
 
-def _held_forms(held: str, cache: str) -> tuple[str, ...]:
+def _held_forms(prunes: "Waiting", cache: str) -> tuple[str, ...]:
     """Return what is to be pruned and when, longest form first. The line below shows the cache's lifetime."""
-    amount, is_amount, when = held.partition(" to prune")
-    if not is_amount:
-        return held.partition(": ")[0], ""
-    if when.startswith(": cache warm") and cache != COLD:
+    if prunes.freed is None:
+        return one_line(prunes.what), ""
+    amount = short(prunes.freed)
+    if prunes.why and cache != COLD:
         return (
             f"{amount} to prune when the cache is cold",
             f"{amount} to prune when cold",
