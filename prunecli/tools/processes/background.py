@@ -143,11 +143,6 @@ class Child:
         self._stuck = 0
         self._failed = False
 
-    @property
-    def descriptor(self) -> int:
-        """A descriptor that becomes readable when `look` has something to read; -1 once the command is over."""
-        return self._control.fileno()
-
     def look(self) -> None:
         """Read the messages of the supervisor, without waiting."""
         while self.over is None:
