@@ -73,9 +73,9 @@ class Calls:
         except ToolError:
             return named(name, given)
 
-    def _places(self, touches: Touches | None, line: int | None = None) -> list[ToolCallLocation]:
+    def _places(self, touches: Touches | None) -> list[ToolCallLocation]:
         paths = dict.fromkeys((*touches.changes, *touches.reads)) if touches else ()
-        return [ToolCallLocation(path=self.absolute(path), line=line) for path in paths if "*" not in path]
+        return [ToolCallLocation(path=self.absolute(path)) for path in paths if "*" not in path]
 
     def absolute(self, path: str) -> str:
         """Return the absolute path for a path in a call."""

@@ -86,12 +86,12 @@ def user_files(places: Places, config_file: Path | None = None) -> tuple[Path, .
     return (config_file,) if config_file else (places.config_file, places.settings_file)
 
 
-def assignment(text: str, label: str = "--set") -> tuple[str, str]:
+def assignment(text: str) -> tuple[str, str]:
     """Split KEY=VALUE at the first "=" into the key and the value's text."""
     key, equals, value = text.partition("=")
     if not equals:
         raise ConfigError(
-            f"{label}: expected KEY=VALUE, got {text[:60]!r}", "for example --set pruning.gate=always"
+            f"--set: expected KEY=VALUE, got {text[:60]!r}", "for example --set pruning.gate=always"
         )
     return key.strip(), value
 

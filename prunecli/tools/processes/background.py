@@ -54,7 +54,7 @@ class KeptOutput:
         words = (str(self.folder), str(cap), f"{seconds:g}", str(size), str(lines))
         return b"B" + "\0".join(words).encode("utf-8", "surrogateescape") + b"\n"
 
-    def part(self, start: int, stop: int | None = None) -> Part:
+    def part(self, start: int) -> Part:
         """Return the kept output from this offset on, or from the first kept byte."""
         data, at, line = bytearray(), -1, 0
         for offset, lines, path in self._files():
@@ -67,8 +67,7 @@ class KeptOutput:
                     skipped = text[: max(0, start - offset)]
                     at, line, text = offset + len(skipped), lines + skipped.count(b"\n"), text[len(skipped) :]
                 data += text
-        whole = bytes(data) if stop is None else bytes(data[: max(0, stop - at)])
-        return Part(whole, line + 1, max(at, 0), max(at, 0) + len(whole))
+        return Part(bytes(data), line + 1, max(at, 0), max(at, 0) + len(data))
 
     def tail(self, size: int) -> bytes:
         """Return at most `size` bytes from the end."""
