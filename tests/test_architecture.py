@@ -27,7 +27,7 @@ ASYNC_ALLOWED = (
     "agent/attempts.py",
     "agent/hooks.py",
     "extensions/hook_requests.py",
-    "extensions/hooks.py",
+    "extensions/hook_runs.py",
     "mcp",
     "sandbox",
     "agent/loop.py",

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, TypeVar
 import typer
 
 from prunecli.cli import replay_flags as flags
+from prunecli.cli.progress import working
 from prunecli.cli.shared import asked_before, configured_by, own_sessions, single, with_options
-from prunecli.cli.working import working
 from prunecli.errors import SessionNotFound, UsageError
 from prunecli.figures import counted
 from prunecli.launch_options import Launch

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from prunecli.cli import completions, porting, stats
+from prunecli.cli.progress import working
 from prunecli.cli.shared import configured, group, own_sessions
-from prunecli.cli.working import working
 from prunecli.context.state import Context
 from prunecli.context.tokens import Chars4
 from prunecli.launch import working_directory

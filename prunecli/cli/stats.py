@@ -10,8 +10,8 @@ from typing import Annotated
 
 import typer
 
+from prunecli.cli.progress import working
 from prunecli.cli.shared import configured
-from prunecli.cli.working import working
 from prunecli.context.state import Context
 from prunecli.figures import counted, money, share, short
 from prunecli.launch import working_directory

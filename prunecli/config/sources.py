@@ -10,7 +10,7 @@ from pathlib import Path
 from prunecli.config.effective import Config, config_of
 from prunecli.config.files import read
 from prunecli.config.layer import Kind, Layer, file_layer, text_layer
-from prunecli.config.project import project_files
+from prunecli.config.project_config import project_files
 from prunecli.config.schema import Schema
 from prunecli.config.strategies import Strategies
 from prunecli.errors import ConfigError

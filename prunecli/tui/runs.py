@@ -25,7 +25,7 @@ from prunecli.presentation.entries import Level
 from prunecli.presentation.outcomes import has_failure
 from prunecli.presentation.presenter import STOPPED
 from prunecli.runtime import Runtime
-from prunecli.runtime.shell import shell
+from prunecli.runtime.user_shell import shell
 from prunecli.tui.asking import Planning
 from prunecli.tui.live_command import LiveCommand
 from prunecli.tui.port import Port

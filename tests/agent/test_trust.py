@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from prunecli.agent.instructions import Instructions
 from prunecli.agent.project_settings import refused_links
 from prunecli.agent.trust import TrustStore, digest
-from prunecli.config.project import project_files
+from prunecli.config.project_config import project_files
 from prunecli.errors import ConfigError
 
 

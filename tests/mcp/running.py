@@ -5,11 +5,11 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from prunecli.mcp.asking import Elicit, decline
 from prunecli.mcp.connection import World
 from prunecli.mcp.definition import Definition
+from prunecli.mcp.elicitation import Elicit, decline
 from prunecli.mcp.hub import Hub, Wanted
-from prunecli.mcp.state import Server
+from prunecli.mcp.server_state import Server
 from tests.waiting import until
 
 HERE = Path(__file__).parent

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from prunecli.model.codec import well_formed
-from prunecli.tools.files.shown import decoded
+from prunecli.tools.files.decoding import decoded
 from prunecli.tools.processes.command import Ended, Moved
 
 CAP = 8 * 1024 * 1024

@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from prunecli.mcp.results import in_line
-from prunecli.mcp.state import Offer, RemotePrompt, RemoteResource, RemoteTool, usable
+from prunecli.mcp.server_state import Offer, RemotePrompt, RemoteResource, RemoteTool, usable
 
 if TYPE_CHECKING:
     from mcp import Client
