@@ -1,7 +1,7 @@
 """Servers for tests: their definitions, and a hub of some of them."""
 
 import sys
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -54,6 +54,3 @@ def server_of(hub: Hub, name: str) -> Server:
 
 def nothing(_: str) -> None:
     """Show no progress."""
-
-
-Progress = Callable[[str], None]
