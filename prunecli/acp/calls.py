@@ -27,7 +27,8 @@ from prunecli.model.touches import Touches, named
 from prunecli.presentation.outcomes import argument_of, text_of
 from prunecli.runtime.toolbox import summaries
 from prunecli.sanitize import one_line
-from prunecli.tools.tool import Tool, parse, touches_of
+from prunecli.tools.inputs import parse
+from prunecli.tools.tool import Tool, touches_of
 
 Content: TypeAlias = list[ContentToolCallContent | FileEditToolCallContent | TerminalToolCallContent]
 

@@ -29,7 +29,7 @@ from prunecli.replay.validation import Validation, validated
 from prunecli.runtime.choices import Choices
 from prunecli.runtime.toolbox import load_tools
 from prunecli.session.importers.source import read_source
-from prunecli.tools.tool import definition
+from prunecli.tools.inputs import definition
 
 NO_PRUNING = "no_pruning"
 _LARGE_WINDOW = 1_000_000
