@@ -6,7 +6,6 @@ from textual.content import Content
 from textual.widget import Widget
 
 from prunecli.figures import countdown, counted, money, share, short
-from prunecli.model.requests import TTL_MS, CacheTtl
 from prunecli.sanitize import one_line
 from prunecli.tui.widgets.fitting import Piece, fitted
 
@@ -103,16 +102,16 @@ def session_line(status: "Status | None", cache: str, width: int) -> Content:
     return fitted(left, right, width)
 
 
-def cache_words(status: "Status | None", ttl: CacheTtl, now: int) -> str:
+def cache_words(status: "Status | None", ttl_ms: int, now: int) -> str:
     """Return the remaining lifetime of the cached prefix; "" if there is no cache or nothing was sent yet.
 
-    `now` is in unix ms.
+    `ttl_ms` is the lifetime of a cached prefix; `now` is in unix ms.
     """
     if status is None or not (status.bill.cache_read or status.bill.cache_write) or not status.bill.model:
         return ""
     if status.bill.model != status.model:
         return COLD  # another model's cache does not help this one
-    left = status.cached_at + TTL_MS[ttl] - now
+    left = status.cached_at + ttl_ms - now
     return f"cache warm {countdown(left)}" if left >= 1000 else COLD
 
 

@@ -127,24 +127,24 @@ def test_a_hostile_model_name_is_shown_and_not_obeyed() -> None:
 
 
 def test_the_cache_is_warm_for_as_long_as_the_endpoint_keeps_it() -> None:
-    assert cache_words(status(), "5m", 1_000_000) == "cache warm 5m00s"
-    assert cache_words(status(), "5m", 1_292_999) == "cache warm 7s"
-    assert cache_words(status(), "5m", 1_108_500) == "cache warm 3m11s"
-    assert cache_words(status(), "1h", 1_108_000) == "cache warm 58m12s"
-    assert cache_words(status(), "5m", 1_300_000) == "cache cold"
-    assert cache_words(status(bill=BILL._replace(cache_read=0)), "5m", 1_000_000) == ""
-    assert cache_words(None, "5m", 0) == ""
+    assert cache_words(status(), 300_000, 1_000_000) == "cache warm 5m00s"
+    assert cache_words(status(), 300_000, 1_292_999) == "cache warm 7s"
+    assert cache_words(status(), 300_000, 1_108_500) == "cache warm 3m11s"
+    assert cache_words(status(), 3_600_000, 1_108_000) == "cache warm 58m12s"
+    assert cache_words(status(), 300_000, 1_300_000) == "cache cold"
+    assert cache_words(status(bill=BILL._replace(cache_read=0)), 300_000, 1_000_000) == ""
+    assert cache_words(None, 300_000, 0) == ""
 
 
 def test_what_another_model_has_cached_is_neither_warm_nor_a_hit() -> None:
     other = status(model="claude-opus-5-5")
-    assert cache_words(other, "5m", 1_000_000) == "cache cold"
+    assert cache_words(other, 300_000, 1_000_000) == "cache cold"
     assert session_line(other, "cache cold", 78).plain.endswith(" cache cold · $0.42")
 
 
 def test_nothing_is_said_of_the_cache_before_something_was_sent_from_here() -> None:
     imported = status(bill=BILL._replace(model="", model_read=0, model_prompt=0))
-    assert cache_words(imported, "5m", 1_000_000) == ""
+    assert cache_words(imported, 300_000, 1_000_000) == ""
     assert session_line(imported, "", 78).plain.endswith("   $0.42")
 
 
