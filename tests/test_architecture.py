@@ -27,7 +27,7 @@ ASYNC_ALLOWED = (
     "agent/attempts.py",
     "agent/hooks.py",
     "extensions/hook_requests.py",
-    "extensions/hooks.py",
+    "extensions/hook_runs.py",
     "mcp",
     "sandbox",
     "agent/loop.py",
@@ -252,7 +252,7 @@ def test_everything_public_is_documented() -> None:
 @pytest.mark.parametrize("folder", ["context/strategies", "tools", "commands", "providers/available"])
 def test_each_thing_that_is_added_by_a_file_is_tested(folder: str) -> None:
     tests = "\n".join(path.read_text("utf-8") for path in (ROOT / "tests").rglob("*.py"))
-    shared = {"__init__", "tool", "registry", "command"}
+    shared = {"__init__", "tool", "inputs", "registry", "command"}
     names = {path.stem for path in (PACKAGE / folder).glob("*.py")} - shared
     spellings = {stem: (stem, stem.replace("_", "-")) for stem in names}
     assert {stem for stem, ways in spellings.items() if not any(way in tests for way in ways)} == set()

@@ -5,7 +5,7 @@ import os
 import pytest
 
 from prunecli.config.options import Model
-from prunecli.config.project import LOOSER_THAN_DEFAULT, STRICTEST_FIRST, USER_ONLY, project_files
+from prunecli.config.project_config import LOOSER_THAN_DEFAULT, STRICTEST_FIRST, USER_ONLY, project_files
 from prunecli.errors import ConfigError
 from tests.configuring import Desk, desk
 

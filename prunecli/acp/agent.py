@@ -39,10 +39,10 @@ from acp.schema import (
 )
 
 from prunecli import __version__
-from prunecli.acp import options
 from prunecli.acp.client_servers import ClientServer, use_servers
+from prunecli.acp.editor_session import EditorSession
 from prunecli.acp.prompts import Given, read_prompt
-from prunecli.acp.session import EditorSession
+from prunecli.acp.session_options import choose, config_options, modes, set_mode
 from prunecli.acp.texts import noticed
 from prunecli.config.credentials import misses_key
 from prunecli.config.sources import load
@@ -138,8 +138,8 @@ class EditorAgent:
         self._begin_soon(session)
         return NewSessionResponse(
             session_id=session.id,
-            modes=options.modes(session.runtime),
-            config_options=options.config_options(session.runtime),
+            modes=modes(session.runtime),
+            config_options=config_options(session.runtime),
         )
 
     async def load_session(
@@ -150,7 +150,8 @@ class EditorAgent:
         await session.replay()
         self._begin_soon(session)
         return LoadSessionResponse(
-            modes=options.modes(session.runtime), config_options=options.config_options(session.runtime)
+            modes=modes(session.runtime),
+            config_options=config_options(session.runtime),
         )
 
     async def resume_session(
@@ -160,7 +161,8 @@ class EditorAgent:
         session = await self._found(cwd, session_id, mcp_servers or ())
         self._begin_soon(session)
         return ResumeSessionResponse(
-            modes=options.modes(session.runtime), config_options=options.config_options(session.runtime)
+            modes=modes(session.runtime),
+            config_options=config_options(session.runtime),
         )
 
     async def fork_session(
@@ -173,8 +175,8 @@ class EditorAgent:
         self._begin_soon(session)
         return ForkSessionResponse(
             session_id=session.id,
-            modes=options.modes(session.runtime),
-            config_options=options.config_options(session.runtime),
+            modes=modes(session.runtime),
+            config_options=config_options(session.runtime),
         )
 
     async def list_sessions(
@@ -274,7 +276,7 @@ class EditorAgent:
         """Change the mode, starting with the next tool call."""
         session = self._known(session_id)
         with _answering():
-            options.set_mode(session.runtime, mode_id)
+            set_mode(session.runtime, mode_id)
         session.show_choices()
         return SetSessionModeResponse()
 
@@ -284,12 +286,12 @@ class EditorAgent:
         """Change the mode, model or effort."""
         session = self._known(session_id)
         with _answering():
-            said = options.choose(session.runtime, config_id, str(value))
+            said = choose(session.runtime, config_id, str(value))
             await asyncio.to_thread(session.runtime.session.commit)
         for one in said:
             session.feed.tell(noticed(one.text))
         session.show_choices()
-        return SetSessionConfigOptionResponse(config_options=options.config_options(session.runtime))
+        return SetSessionConfigOptionResponse(config_options=config_options(session.runtime))
 
     async def close(self) -> None:
         """Stop and close all sessions."""

@@ -27,7 +27,8 @@ from prunecli.model.touches import Touches, named
 from prunecli.presentation.outcomes import argument_of, text_of
 from prunecli.runtime.toolbox import summaries
 from prunecli.sanitize import one_line
-from prunecli.tools.tool import Tool, parse, touches_of
+from prunecli.tools.inputs import parse
+from prunecli.tools.tool import Tool, touches_of
 
 Content: TypeAlias = list[ContentToolCallContent | FileEditToolCallContent | TerminalToolCallContent]
 
@@ -73,9 +74,9 @@ class Calls:
         except ToolError:
             return named(name, given)
 
-    def _places(self, touches: Touches | None, line: int | None = None) -> list[ToolCallLocation]:
+    def _places(self, touches: Touches | None) -> list[ToolCallLocation]:
         paths = dict.fromkeys((*touches.changes, *touches.reads)) if touches else ()
-        return [ToolCallLocation(path=self.absolute(path), line=line) for path in paths if "*" not in path]
+        return [ToolCallLocation(path=self.absolute(path)) for path in paths if "*" not in path]
 
     def absolute(self, path: str) -> str:
         """Return the absolute path for a path in a call."""

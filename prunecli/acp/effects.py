@@ -39,7 +39,7 @@ from prunecli.errors import PrunecliError
 from prunecli.runtime import Runtime
 
 if TYPE_CHECKING:
-    from prunecli.acp.session import EditorSession
+    from prunecli.acp.editor_session import EditorSession
 
 NOT_HERE = {
     "fork": "Start prunecli in a terminal to fork a session.",

@@ -21,7 +21,7 @@ from pydantic import AnyUrl, ValidationError
 from prunecli.acp.feed import Feed
 from prunecli.acp.questions import Questions
 from prunecli.acp.texts import escaped, noticed
-from prunecli.mcp.asking import Elicitation, Field, Reply
+from prunecli.mcp.elicitation import Elicitation, Field, Reply
 from prunecli.model.messages import Json
 from prunecli.sanitize import one_line
 

@@ -20,17 +20,8 @@ from prunecli.model.messages import INVALID_INPUT, Block, Json, Text, ToolUse
 from prunecli.model.signals import ToolProgress
 from prunecli.model.touches import Touches
 from prunecli.tools.files.workspace import seen_in
-from prunecli.tools.tool import (
-    NO_OUTPUT,
-    Checks,
-    Tool,
-    ToolContext,
-    ToolOutput,
-    bounded_output,
-    not_read,
-    parse,
-    touches_of,
-)
+from prunecli.tools.inputs import not_read, parse
+from prunecli.tools.tool import NO_OUTPUT, Checks, Tool, ToolContext, ToolOutput, bounded_output, touches_of
 
 AnswerKind: TypeAlias = Literal["once", "always", "project", "deny"]
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from prunecli.context.compaction import CompactionPlan, due, last_word, next_cut, plan_compaction
 from prunecli.context.compaction import Options as Compaction
@@ -13,14 +14,32 @@ from prunecli.context.prun import MemoCopies, Order, PrunPlan, plan_edits, plan_
 from prunecli.context.state import Context
 from prunecli.context.strategy import Chosen, Proposal, propose_all
 from prunecli.context.view import View
+from prunecli.figures import short
 from prunecli.model.events import PrunApplied, PruneSource, ToolResult
 
 TOO_LONG = "the endpoint rejected the request as too long"
 HELD = "pruning.held"
 """The setting that records a hold by a hook: strategies' prunes wait until the next user message after the recorded
 one."""
+_UNTIL_PROMPT = "prunes wait until your next prompt"
 MAX_REPEATS = 5
 """The number of identical calls with identical results in a row after which a run stops."""
+
+
+class Waiting(NamedTuple):
+    """Prunes that wait: what waits and why, and the tokens that they will free, None if unknown.
+
+    `why` is "" if they wait for the next request alone.
+    """
+
+    what: str
+    why: str = ""
+    freed: int | None = None
+
+    @property
+    def words(self) -> str:
+        """What waits and why, in one line."""
+        return f"{self.what}: {self.why}" if self.why else self.what
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,33 +109,33 @@ class Policy:
         event = prun_applied(view, "strategy", proposal.edits, strategy="pressure", reason=proposal.note)
         return self._priced(context, [event])
 
-    def decided(self, context: Context) -> tuple[list[PrunApplied], str]:
-        """Return the strategies' prunes, or no prunes and the reason why they wait."""
+    def decided(self, context: Context) -> tuple[list[PrunApplied], Waiting | None]:
+        """Return the strategies' prunes, or no prunes and what waits."""
         return self._decided(context, brief=False)
 
-    def _decided(self, context: Context, *, brief: bool) -> tuple[list[PrunApplied], str]:
+    def _decided(self, context: Context, *, brief: bool) -> tuple[list[PrunApplied], Waiting | None]:
         if not self.enabled:
-            return [], ""
+            return [], None
         if held(context):
-            return [], "prunes wait until your next prompt: a hook holds them"
+            return [], Waiting(_UNTIL_PROMPT, "a hook holds them")
         view = self.view(context, brief=brief)
         found = propose_all(view, self.chosen)
         events = _events(view, found, "strategy")
         if not events:
-            return [], next((one.waiting for _, one in found if one.waiting), "")
+            return [], next((_waiting(one.waiting, one.freed) for _, one in found if one.waiting), None)
         full = not self.can_compact(context) and pressing(context, self.window, self.max_tokens)
         if self.binds and in_tool_round(context) and not full:
-            return [], "prunes wait until your next prompt: an edit now would drop thinking"
+            return [], Waiting(_UNTIL_PROMPT, "an edit now would drop thinking")
         if self.gate == "always":
-            return (self._priced(context, events) if self.binds or full else events), ""
+            return (self._priced(context, events) if self.binds or full else events), None
         from prunecli.context.gate import judge  # deferred: the first request does not need it
 
         decision = judge(context, events, self.market, self.expectations)
         if decision.apply:
-            return [replace(event, reason=f"{event.reason}; {decision.reason}") for event in events], ""
+            return [replace(event, reason=f"{event.reason}; {decision.reason}") for event in events], None
         if not full:
-            return [], decision.reason
-        return self._priced(context, events, "the window is nearly full"), ""
+            return [], _waiting(decision.reason, decision.freed)
+        return self._priced(context, events, "the window is nearly full"), None
 
     def _priced(self, context: Context, events: Sequence[PrunApplied], why: str = "") -> list[PrunApplied]:
         """Return the prunes, with their price in money and thinking added to their reasons."""
@@ -247,6 +266,10 @@ def _events(view: View, found: Sequence[tuple[str, Proposal]], source: PruneSour
         for name, proposal in found
         if proposal.edits
     ]
+
+
+def _waiting(why: str, freed: int | None) -> Waiting:
+    return Waiting(why) if freed is None else Waiting(f"{short(freed)} to prune", why, freed)
 
 
 def held(context: Context) -> bool:

@@ -112,10 +112,6 @@ class TrustStore:
                 del directories[name]
             return bool(known)
 
-    def directories(self) -> tuple[str, ...]:
-        """Return the trusted real paths, sorted."""
-        return tuple(sorted(self._register.read()[0]))
-
     def _real(self, directory: Path) -> str | None:
         """Return the directory's real path; None if it can't be resolved or contains the store itself."""
         try:

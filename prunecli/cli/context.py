@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from prunecli.cli import completions
+from prunecli.cli.progress import working
 from prunecli.cli.shared import configured, own_sessions, single, with_options
-from prunecli.cli.working import working
 from prunecli.config.effective import Config
 from prunecli.config.references import chosen
 from prunecli.context.economics import Market

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from prunecli.cli import completions
+from prunecli.cli.progress import working
 from prunecli.cli.shared import own_sessions
-from prunecli.cli.working import working
 from prunecli.errors import PrunecliError, SessionError
 from prunecli.launch import complain, working_directory
 from prunecli.sanitize import one_line, visible

@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, TypeVar
 import typer
 
 from prunecli.cli import replay_flags as flags
+from prunecli.cli.progress import working
 from prunecli.cli.shared import asked_before, configured_by, own_sessions, single, with_options
-from prunecli.cli.working import working
 from prunecli.errors import SessionNotFound, UsageError
 from prunecli.figures import counted
 from prunecli.launch_options import Launch
+from prunecli.model.requests import TTL_MS
 from prunecli.paths import Places
 from prunecli.sanitize import visible
 from prunecli.session.exporters.formats import write_new
@@ -75,7 +76,7 @@ def replay(
         tuple(filter(None, strategy.split(","))),
         _one_of("--gate", gate, ("always", "cache_aware")),
         tuple(options or ()),
-        _one_of("--cache-ttl", cache_ttl, ("5m", "1h")),
+        _one_of("--cache-ttl", cache_ttl, tuple(TTL_MS)),
         model,
         read_price,
         write_price,

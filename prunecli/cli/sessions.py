@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from prunecli.cli import completions, porting, stats
+from prunecli.cli.progress import working
 from prunecli.cli.shared import configured, group, own_sessions
-from prunecli.cli.working import working
 from prunecli.context.state import Context
 from prunecli.context.tokens import Chars4
 from prunecli.launch import working_directory
 from prunecli.model.events import AssistantMessage, PrunApplied, Record, ToolResult, UserMessage
 from prunecli.model.messages import Usage, plain_text, tool_uses
 from prunecli.model.record_codec import record_to_json
+from prunecli.model.requests import TTL_MS
 from prunecli.paths import Places
 from prunecli.runtime.sessions import Costs, hit_row, line_of, row_of
 from prunecli.sanitize import one_line, visible
@@ -152,13 +153,12 @@ def _audited(ctx: typer.Context, path: Path) -> "Audit":
     loaded = Session.load(path, Context(Chars4()), writable=False)
     context = Context(counter(config.pruning.estimator), token_factor)
     ttl = config.model.cache_ttl
-    minutes = 60 if ttl == "1h" else 5
     recorded = recorded_prices(loaded.records)
 
     def price(model: str, usage: Usage) -> float | None:
         return cost(usage, with_prices(table.info(model or loaded.started.model), recorded), ttl)
 
-    return audit(loaded.records, context, price, minutes * 60_000)
+    return audit(loaded.records, context, price, TTL_MS[ttl])
 
 
 @app.command("rm")

@@ -9,8 +9,8 @@ from prunecli.commands.command import Choice, Choose, Effect, InThread, Live, Sa
 from prunecli.errors import ConfigError
 from prunecli.figures import short
 from prunecli.mcp.definition import Definition
+from prunecli.mcp.server_state import RemoteTool, Server
 from prunecli.mcp.starting import explain
-from prunecli.mcp.state import RemoteTool, Server
 from prunecli.runtime import Runtime
 from prunecli.runtime.mcp_definitions import McpDefinitions, Servers
 from prunecli.runtime.mcp_login import LoginAttempt, login_of, open_page

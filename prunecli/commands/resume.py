@@ -15,7 +15,7 @@ from prunecli.commands.command import (
 )
 from prunecli.errors import SessionLocked, SessionNotFound
 from prunecli.runtime import Runtime
-from prunecli.session.importers.agents import AGENTS, is_agent, title_of
+from prunecli.session.importers.known_agents import AGENTS, is_agent, title_of
 
 _MOST_CHOICES = 30
 

@@ -23,7 +23,7 @@ from prunecli.config.options import (
     Tools,
     Ui,
 )
-from prunecli.config.project import ADDED_UP, is_stricter
+from prunecli.config.project_config import ADDED_UP, is_stricter
 from prunecli.config.schema import Schema
 from prunecli.config.strategies import Strategies, shipped_strategies
 from prunecli.errors import ConfigError

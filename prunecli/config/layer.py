@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple, NoReturn, get_args
 from prunecli.config.declared import Key
 from prunecli.config.files import line_of, parse_toml
 from prunecli.config.keys import parse, shown
-from prunecli.config.project import refusal
+from prunecli.config.project_config import refusal
 from prunecli.config.schema import Schema
 from prunecli.errors import ConfigError
 

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 from prunecli.bindings import problem as key_problem
 from prunecli.config.declared import Section
+from prunecli.model.requests import CacheTtl
 
 Ratio: TypeAlias = Annotated[float, (0, 1)]
 Count: TypeAlias = Annotated[int, (1, None)]
@@ -53,7 +54,7 @@ class Model(Section):
         Literal["default", "low", "medium", "high", "xhigh", "max"],
         "How hard the model tries; /effort lists the levels of the current model.",
     ] = "default"
-    cache_ttl: Annotated[Literal["5m", "1h"], "How long the endpoint keeps a cached prompt."] = "5m"
+    cache_ttl: Annotated[CacheTtl, "How long the endpoint keeps a cached prompt."] = "5m"
 
     def __post_init__(self) -> None:
         if 0 < self.thinking < THINKING_FLOOR:

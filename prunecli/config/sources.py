@@ -10,7 +10,7 @@ from pathlib import Path
 from prunecli.config.effective import Config, config_of
 from prunecli.config.files import read
 from prunecli.config.layer import Kind, Layer, file_layer, text_layer
-from prunecli.config.project import project_files
+from prunecli.config.project_config import project_files
 from prunecli.config.schema import Schema
 from prunecli.config.strategies import Strategies
 from prunecli.errors import ConfigError
@@ -86,12 +86,12 @@ def user_files(places: Places, config_file: Path | None = None) -> tuple[Path, .
     return (config_file,) if config_file else (places.config_file, places.settings_file)
 
 
-def assignment(text: str, label: str = "--set") -> tuple[str, str]:
+def assignment(text: str) -> tuple[str, str]:
     """Split KEY=VALUE at the first "=" into the key and the value's text."""
     key, equals, value = text.partition("=")
     if not equals:
         raise ConfigError(
-            f"{label}: expected KEY=VALUE, got {text[:60]!r}", "for example --set pruning.gate=always"
+            f"--set: expected KEY=VALUE, got {text[:60]!r}", "for example --set pruning.gate=always"
         )
     return key.strip(), value
 

@@ -18,10 +18,11 @@ from prunecli.model.events import PrunApplied
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """A decision whether to apply a proposal now, with the reason as text."""
+    """A decision whether to apply a proposal now, with the reason as text, and the tokens that the proposal frees."""
 
     apply: bool
     reason: str
+    freed: int
 
 
 def judge(
@@ -36,32 +37,28 @@ def judge(
     """
     found = impact(context, events, market, withholds=False)
     further = expectations.further(context.requests) if expectations else context.requests
-    decision = _judged(context, found, further, market)
-    return Decision(decision.apply, ", ".join(filter(None, (decision.reason, found.thinking))))
+    apply, reason = _judged(context, found, further, market)
+    return Decision(apply, ", ".join(filter(None, (reason, found.thinking))), found.freed)
 
 
-def next_prunes(context: Context, events: Sequence[PrunApplied], market: Market) -> str:
-    """Return how much prunes that wait for nothing will free."""
-    return f"{short(impact(context, events, market, withholds=False).freed)} to prune with the next request"
+def next_prunes(context: Context, events: Sequence[PrunApplied], market: Market) -> int:
+    """Return how many tokens prunes that wait for nothing will free."""
+    return impact(context, events, market, withholds=False).freed
 
 
-def _judged(context: Context, found: Impact, further: int, market: Market) -> Decision:
+def _judged(context: Context, found: Impact, further: int, market: Market) -> tuple[bool, str]:
     if still := cold(context, market):
-        return Decision(True, still)
-    broken, saved = found.change, found.freed
+        return True, still
+    broken = found.change
     if broken is None or broken.rewritten <= 0:
-        return Decision(True, "the cache is already broken here")
-    waiting = f"{short(saved)} to prune: cache {broken.warm}"
+        return True, "the cache is already broken here"
     spares = market.near_limit(found.before) and not market.near_limit(found.after)
     if not market.read or not market.write or broken.cost is None or broken.gain is None:
         if spares:
-            return Decision(True, f"rewrites {short(broken.rewritten)} tokens instead of a compaction soon")
-        return Decision(
-            False,
-            f"{waiting}; pruning now rewrites {short(broken.rewritten)} tokens",
-        )
+            return True, f"rewrites {short(broken.rewritten)} tokens instead of a compaction soon"
+        return False, f"cache {broken.warm}; pruning now rewrites {short(broken.rewritten)} tokens"
     summary = found.before * market.read / 1e6 if spares else 0.0
     if broken.gain * further + summary > broken.cost:
         also = f", spares a summary (~{money(summary)})" if summary else ""
-        return Decision(True, found.price + also)
-    return Decision(False, f"{waiting}; pruning now {found.price}")
+        return True, found.price + also
+    return False, f"cache {broken.warm}; pruning now {found.price}"

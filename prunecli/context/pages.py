@@ -95,10 +95,9 @@ class Lines:
         return min(self.starts[line - 1] + max(1, column or 1) - 1, len(self.text))
 
 
-def head_end(text: str, budget: int, count: Count, start: int = 0, *, json: bool = False) -> int:
-    """Return the end of the longest head from `start` with at most `budget` tokens. `json`: the whole text is
-    JSON."""
-    at, used = start, 0
+def head_end(text: str, budget: int, count: Count, *, json: bool = False) -> int:
+    """Return the end of the longest head with at most `budget` tokens. `json`: the whole text is JSON."""
+    at, used = 0, 0
     while at < len(text):
         end = text.find("\n", at) + 1 or len(text)
         tokens = count(text[at:end])
@@ -110,7 +109,7 @@ def head_end(text: str, budget: int, count: Count, start: int = 0, *, json: bool
     return at
 
 
-def tail_start(text: str, budget: int, count: Count, *, json: bool = False) -> int:
+def tail_start(text: str, budget: int, count: Count) -> int:
     """Return the start of the longest tail with at most `budget` tokens."""
     at, used = len(text), 0
     while at > 0:
@@ -118,7 +117,7 @@ def tail_start(text: str, budget: int, count: Count, *, json: bool = False) -> i
         tokens = count(text[start:at])
         if used + tokens > budget:
             if tokens > budget:
-                at = _start_inside(text, start, at, budget - used, count, json=json)
+                at = _start_inside(text, start, at, budget - used, count)
             break
         at, used = start, used + tokens
     return at
@@ -138,12 +137,12 @@ def _end_inside(text: str, start: int, stop: int, budget: int, count: Count, *, 
     return start + (escape if match and match.end() > end else end)
 
 
-def _start_inside(text: str, start: int, stop: int, budget: int, count: Count, *, json: bool) -> int:
+def _start_inside(text: str, start: int, stop: int, budget: int, count: Count) -> int:
     """Return the start of the longest tail of this line that fits."""
     line = text[start:stop]
     length = _fitting(len(line), budget, lambda size: count(line[len(line) - size :]))
     at = len(line) - length
-    if json or is_json(line):
+    if is_json(line):
         return start + next((place for place, _ in boundaries(line) if place >= at), len(line))
     at = len(line) - len(cut.tail(line, length))
     escape = line.rfind("\x1b", max(0, at - _LONGEST_ESCAPE), at)

@@ -15,10 +15,11 @@ from prunecli.context.token_counts import item_of
 from prunecli.context.wire import LOOK_BACK, SAME_PREFIX
 from prunecli.model.events import AssistantMessage, AttemptBilled, Record
 from prunecli.model.messages import Usage, thinking_blocks
+from prunecli.model.requests import TTL_MS
 
 _MOST = 128
 """Prefixes to remember, up to twice as many, so that memory and time do not grow. Most requests add one."""
-SHORT_TTL_MS = 300_000
+SHORT_TTL_MS = TTL_MS["5m"]
 """The shortest lifetime of a cached prefix."""
 
 

@@ -11,7 +11,7 @@ from functools import lru_cache
 
 from prunecli.context.counted import SHIPPED
 from prunecli.context.expectations import Caps, Kind
-from prunecli.context.failures import OPENING, Quoted, failures, quoted_end
+from prunecli.context.failure_lines import OPENING, Quoted, failures, quoted_end
 from prunecli.context.pages import Lines, boundaries, head_end, is_json, tail_start
 from prunecli.context.tokens import TokenCounter, image_tokens
 from prunecli.model.events import Spilled, ToolResult

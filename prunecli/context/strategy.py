@@ -44,8 +44,8 @@ class Proposal:
     """A strategy's proposal.
 
     `note` is the reason for proposing nothing or for waiting. `why` returns the reason why a live result is kept, as
-    of the view used. `waiting` describes, for the status line, what the strategy will do later and when. `problem` is
-    a problem to show to the user once, such as a failed function.
+    of the view used. `problem` is a problem to show to the user once, such as a failed function. `waiting` says, for
+    the status line, what the strategy waits for, and `freed` the tokens that it will free then, None if unknown.
     """
 
     edits: tuple[Edit, ...] = ()
@@ -53,6 +53,7 @@ class Proposal:
     why: Callable[[Entry], str] = unexplained
     problem: str = ""
     waiting: str = ""
+    freed: int | None = None
 
 
 class Strategy(Protocol):

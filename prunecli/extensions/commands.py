@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from prunecli.errors import ConfigError
+from prunecli.extensions.definition_folders import Found, Owner
 from prunecli.extensions.front_matter import items, read, text
 from prunecli.extensions.hook_names import OURS
-from prunecli.extensions.places import Found, Owner
 from prunecli.paths import is_name
 from prunecli.sanitize import one_line
 

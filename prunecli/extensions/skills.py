@@ -15,8 +15,8 @@ from pathlib import Path
 
 from prunecli.errors import ConfigError
 from prunecli.extensions.commands import Shell, pieces_of, rule_of, split
+from prunecli.extensions.definition_folders import Found, Owner
 from prunecli.extensions.front_matter import flag, items, read, read_beginning, text
-from prunecli.extensions.places import Found, Owner
 from prunecli.sanitize import one_line
 
 MARKER = "SKILL.md"

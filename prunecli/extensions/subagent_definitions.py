@@ -9,9 +9,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from prunecli.errors import ConfigError
+from prunecli.extensions.definition_folders import Found
 from prunecli.extensions.front_matter import items, read, text
 from prunecli.extensions.hook_names import OURS, TOOLS
-from prunecli.extensions.places import Found
 from prunecli.sanitize import one_line
 
 INHERIT = "inherit"

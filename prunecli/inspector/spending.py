@@ -25,10 +25,10 @@ from prunecli.model.events import (
     RequestSent,
 )
 from prunecli.model.messages import Json, Usage
+from prunecli.model.requests import TTL_MS
 
 Kind: TypeAlias = Literal["answer"] | BilledReason
 _RESPONSES = AssistantMessage | AttemptBilled | CompactionApplied
-TTL_MS = 300_000
 Price = Callable[[str, Usage], float | None]
 """The USD cost of a model's usage; None if the price is unknown."""
 
@@ -113,7 +113,7 @@ def paid(
     withheld: Callable[[int], int] = lambda _: 0,
     told: Callable[[int, int], int] = lambda raw, _: raw,
     fetches: Sequence[Fetch] = (),
-    ttl_ms: int = TTL_MS,
+    ttl_ms: int = TTL_MS["5m"],
     preamble: int = 0,
 ) -> list[Paid]:
     """Return every response and every attempt with a usage, oldest first.

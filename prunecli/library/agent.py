@@ -24,7 +24,8 @@ from prunecli.runtime import Runtime, Status
 from prunecli.runtime.make import make_runtime
 from prunecli.runtime.notices import opening_notices
 from prunecli.runtime.rewinding import take_back_cut
-from prunecli.tools.tool import Tool, definition
+from prunecli.tools.inputs import definition
+from prunecli.tools.tool import Tool
 
 LOGGER = logging.getLogger("prunecli")
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from math import log
 
 from prunecli.mcp.results import in_line
-from prunecli.mcp.state import RemoteTool, Server
+from prunecli.mcp.server_state import RemoteTool, Server
 from prunecli.model.messages import Json
 
 WITH_SCHEMA = 5

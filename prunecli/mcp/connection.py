@@ -17,12 +17,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from prunecli.errors import PrunecliError, ToolError
-from prunecli.mcp.asking import Elicit, page, question
 from prunecli.mcp.calling import Clock, call_tool
 from prunecli.mcp.definition import Definition
-from prunecli.mcp.listing import ValidTools, offer_of
+from prunecli.mcp.elicitation import Elicit, page, question
 from prunecli.mcp.results import in_line, text_of_prompt, text_of_resource
-from prunecli.mcp.state import Offer, Server, State
+from prunecli.mcp.server_lists import ValidTools, offer_of
+from prunecli.mcp.server_state import Offer, Server, State
 from prunecli.model.messages import Block, Json, Media
 from prunecli.tools.tool import ToolOutput
 

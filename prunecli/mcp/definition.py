@@ -47,8 +47,7 @@ class Definition:
     """One server. `transport` decides which other fields apply: `command` and those with it, or `url` and those with
     it.
 
-    `origin` names the place for messages (".mcp.json", "~/.config/prunecli/config.toml:12"). `from_project`: the
-    server comes from a project, so it needs an approval.
+    `origin` names the place for messages (".mcp.json", "~/.config/prunecli/config.toml:12").
     """
 
     name: str
@@ -65,7 +64,6 @@ class Definition:
     timeout: float = DEFAULT_TIMEOUT
     """Maximum seconds for connecting, or for a request without progress."""
     origin: str = ""
-    from_project: bool = False
 
     def to_json(self) -> Json:
         """Return the content of an approval: the program or address, and the data it gets. Variables stay

@@ -16,7 +16,7 @@ from prunecli.errors import ToolError
 from prunecli.mcp import keep_quiet
 from prunecli.mcp.connection import Connection, World
 from prunecli.mcp.definition import Definition
-from prunecli.mcp.state import Offer, Server, State
+from prunecli.mcp.server_state import Offer, Server, State
 from prunecli.model.messages import Block, Json, plain_text
 from prunecli.tools.tool import ToolOutput
 

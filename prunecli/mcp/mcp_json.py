@@ -97,7 +97,6 @@ class _Entry:
             oauth=self._oauth(),
             timeout=self._timeout(),
             origin=self._named.origin,
-            from_project=True,
         )
         made.check()
         return made

@@ -14,6 +14,9 @@ from prunecli.model.messages import Json
 
 Role: TypeAlias = Literal["user", "assistant"]
 CacheTtl: TypeAlias = Literal["5m", "1h"]
+"""How long the endpoint keeps a cached prefix after its last use, in the endpoint's terms."""
+
+TTL_MS: Mapping[CacheTtl, int] = {"5m": 300_000, "1h": 3_600_000}
 
 PREAMBLE = "request.preamble"
 """The setting that records system prompt and tool schemas, so the log alone can prove requests."""

@@ -1,4 +1,4 @@
-"""A strict parser for the unambiguous part of bash: the simple commands of a line (`script` adds compound commands).
+"""A strict parser for the unambiguous part of bash: the simple commands of a line (`shell_script` adds compounds).
 
 It accepts words of plain characters and quotes, joined by `|`, `&&`, `;`, `||` or a line break, and redirections to
 /dev/null, all with the same meaning as in bash. A word without quotes may be a glob, which is kept as a `Glob`.

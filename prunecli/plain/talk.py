@@ -14,7 +14,7 @@ from prunecli.commands.plan import plan_of
 from prunecli.errors import ProviderError, PrunecliError, StorageFailed, ToolError
 from prunecli.inspector.labels import withheld_by
 from prunecli.model.notes import APPROVED
-from prunecli.plain.activity import CurrentActivity
+from prunecli.plain.effects import Effects
 from prunecli.plain.lines import Lines, TerminalLines, interruptible
 from prunecli.plain.reader import PlainReader
 from prunecli.presentation import prompt_history as history
@@ -26,8 +26,8 @@ from prunecli.presentation.questions import inquiry_lines, inquiry_reply, sheet_
 from prunecli.runtime import Runtime, outside
 from prunecli.runtime.counting import saver, teller
 from prunecli.runtime.notices import notice_of, session_notices
-from prunecli.runtime.shell import shell
 from prunecli.runtime.toolbox import summaries
+from prunecli.runtime.user_shell import shell
 from prunecli.sanitize import one_line, source
 from prunecli.session.session import Session
 from prunecli.tools.ask import Inquiry, Reply
@@ -55,7 +55,7 @@ class Talk:
         self.proposed = ""
         self._runner = runner
         self._task: asyncio.Task[Any] | None = None
-        self._doing = CurrentActivity(self)
+        self._effects = Effects(self)
         self._can_go_on = False
         self._leave_session: Callable[[], object] = lambda: None
         runtime.asker = self._ask
@@ -130,7 +130,7 @@ class Talk:
             if line := invitation_within(places, LOOKING_SECONDS):
                 self.out(line)
         for line in runtime.opening:
-            self._doing.command(line)
+            self._effects.command(line)
         if prompt and not self.leaving:
             self.say(prompt)
 
@@ -175,7 +175,7 @@ class Talk:
         self.proposed = ""
         self._remember(line)
         if command := as_command(line):
-            self._doing.command(command)
+            self._effects.command(command)
         elif line.startswith("!"):
             hidden = line.startswith("!!")
             self._shell(line.lstrip("!").strip(), show_model=not hidden)

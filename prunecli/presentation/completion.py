@@ -8,6 +8,7 @@ from prunecli.presentation import fuzzy
 
 Topic: TypeAlias = Literal["command", "argument", "file", "history"]
 
+_MOST_OFFERS = 50
 SEARCHED_CHARS = 2_000
 """Maximum characters of a history prompt that are searched and shown."""
 
@@ -96,7 +97,7 @@ def argument_offers(query: str, words: Iterable[tuple[str, str]]) -> list[Offer]
 
 
 def file_offers(
-    query: str, paths: Iterable[str], most: int = 50, *, resources: Sequence[str] = ()
+    query: str, paths: Iterable[str], most: int = _MOST_OFFERS, *, resources: Sequence[str] = ()
 ) -> list[Offer]:
     """Return the matching paths, except one already typed in full, and then resources as `server:uri`.
 
@@ -121,7 +122,7 @@ def _path_value(path: str) -> str:
     return f"@{path}" if path.endswith("/") else f"@{path} "
 
 
-def history_offers(query: str, entries: Sequence[str], most: int = 50) -> list[Offer]:
+def history_offers(query: str, entries: Sequence[str]) -> list[Offer]:
     """Return the matching prompts of the history, newest first."""
     query = query.lower()
     whole, rest = list[Offer](), list[Offer]()
@@ -130,4 +131,4 @@ def history_offers(query: str, entries: Sequence[str], most: int = 50) -> list[O
         marks = fuzzy.spans(query, label)
         if marks is not None:
             (whole if query in label.lower() else rest).append(Offer(entry, label, marks=marks))
-    return [*whole, *rest][:most]
+    return [*whole, *rest][:_MOST_OFFERS]

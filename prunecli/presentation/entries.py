@@ -6,7 +6,7 @@ Text is raw: it is sanitized when laid out. `pruned` is the mark of an entry pru
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import NewType, Self
+from typing import NewType
 
 Key = NewType("Key", int)
 """The key of an entry. Keys increase and are never reused, not even after `clear`."""
@@ -90,14 +90,6 @@ class Diff:
 
     text: str
     path: str = ""
-
-    @classmethod
-    def between(cls, before: str, after: str, path: str = "", context: int = 3) -> Self:
-        """Build the diff between two texts of a file, with this many lines of context."""
-        from difflib import unified_diff
-
-        lines = unified_diff(before.splitlines(), after.splitlines(), n=context, lineterm="")
-        return cls("\n".join(list(lines)[2:]), path)
 
     def counts(self) -> tuple[int, int]:
         """Return the number of lines added and removed."""

@@ -27,8 +27,8 @@ from prunecli.providers.failures import MAX_ERROR_BYTES, Failures
 from prunecli.providers.model_list import DETAILS, page_of, with_details
 from prunecli.providers.models import Offer
 from prunecli.providers.provider import Response, StreamEvent, joined
-from prunecli.providers.reader import LOCAL_PATIENCE, EventReader, Patience
 from prunecli.providers.rechunk import join_chunks
+from prunecli.providers.response_reader import LOCAL_PATIENCE, EventReader, Patience
 from prunecli.providers.stream import Assembly
 
 if TYPE_CHECKING:

@@ -43,6 +43,10 @@ class Prices:
     cache_write_5m: float | None = None
     cache_write_1h: float | None = None
 
+    def cache_write(self, ttl: CacheTtl) -> float | None:
+        """Return the price of writing to the cache for this lifetime."""
+        return self.cache_write_1h if ttl == "1h" else self.cache_write_5m
+
 
 class Offer(NamedTuple):
     """A model that an endpoint lists: its name, its window in tokens (0 if not given), and the listed prices."""
@@ -202,7 +206,7 @@ def cost(usage: Usage, info: ModelInfo, ttl: CacheTtl, prompt_tokens: int | None
     pass `prompt_tokens` if the usage is a part or a sum of requests.
     """
     prices = info.prices_for(usage.prompt_tokens if prompt_tokens is None else prompt_tokens)
-    write = prices.cache_write_1h if ttl == "1h" else prices.cache_write_5m
+    write = prices.cache_write(ttl)
     total = 0.0
     for tokens, price in (
         (usage.input_tokens, prices.input),
@@ -221,9 +225,7 @@ def cost(usage: Usage, info: ModelInfo, ttl: CacheTtl, prompt_tokens: int | None
 
 def cache_prices(prices: Prices, ttl: CacheTtl) -> tuple[float | None, float | None]:
     """Return the prices of reading and writing cached tokens with the lifetime `ttl`; None if unknown."""
-    return prices.cache_read, (
-        prices.cache_write_1h if ttl == "1h" else prices.cache_write_5m
-    ) or prices.input
+    return prices.cache_read, prices.cache_write(ttl) or prices.input
 
 
 def token_factor(name: str) -> float:

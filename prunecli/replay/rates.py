@@ -30,7 +30,7 @@ def rates_of(prices: Prices, ttl: CacheTtl) -> Rates:
     """Return the rates for a model's prices. If an endpoint has no price for cached tokens, they cost the same as
     input."""
     known = prices.input or 0.0
-    write = prices.cache_write_1h if ttl == "1h" else prices.cache_write_5m
+    write = prices.cache_write(ttl)
     return Rates(
         known,
         known if prices.cache_read is None else prices.cache_read,

@@ -15,7 +15,7 @@ from prunecli.context.spill import cut_of
 from prunecli.context.tokens import TokenCounter
 from prunecli.model.events import ToolResult
 from prunecli.model.messages import Json, ToolUse
-from prunecli.model.requests import CacheTtl, Preamble, takes, tool_names
+from prunecli.model.requests import TTL_MS, CacheTtl, Preamble, takes, tool_names
 from prunecli.model.touches import named
 from prunecli.providers.models import token_factor
 from prunecli.providers.tokenizer import counter
@@ -29,12 +29,11 @@ from prunecli.replay.validation import Validation, validated
 from prunecli.runtime.choices import Choices
 from prunecli.runtime.toolbox import load_tools
 from prunecli.session.importers.source import read_source
-from prunecli.tools.tool import definition
+from prunecli.tools.inputs import definition
 
 NO_PRUNING = "no_pruning"
 _LARGE_WINDOW = 1_000_000
 """The window assumed for a session whose prompts are larger than the known window."""
-_TTL_MS: Mapping[CacheTtl, int] = {"5m": 300_000, "1h": 3_600_000}
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +153,7 @@ class Stage:
             self.table.name,
             preamble,
             fixed,
-            _TTL_MS[self.ttl],
+            TTL_MS[self.ttl],
             self.expectations.reply_tokens,
             _spill(self._caps(setting), preamble, script) if setting.spill else None,
         )

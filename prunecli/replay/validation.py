@@ -13,10 +13,9 @@ from prunecli.context.state import Context
 from prunecli.context.tokens import TokenCounter
 from prunecli.model.events import AssistantMessage, Record, RequestSent
 from prunecli.model.messages import Json
+from prunecli.model.requests import TTL_MS
 from prunecli.providers.models import token_factor
 from prunecli.replay.prefix import PrefixCache
-
-_LIFETIMES = (300_000, 3_600_000)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +60,7 @@ def validated(records: Sequence[Record], counter: TokenCounter) -> Validation:
         if read is not None:
             reads.append(predicted)
             reported += read
-    sums = [sum(one[at] for one in reads) for at in range(len(_LIFETIMES))]
+    sums = [sum(one[at] for one in reads) for at in range(len(TTL_MS))]
     return Validation(tuple(sorted(errors)), min(sums, key=lambda one: abs(one - reported)), reported)
 
 
@@ -70,7 +69,7 @@ def _requests(
 ) -> Iterator[tuple[float | None, tuple[int, ...], int | None]]:
     """Yield for each reported prompt its error, the reads predicted with each lifetime, and the reported reads."""
     context = Context(counter, token_factor)
-    caches = [PrefixCache(0, lifetime, minimum=0) for lifetime in _LIFETIMES]
+    caches = [PrefixCache(0, lifetime, minimum=0) for lifetime in TTL_MS.values()]
     recorded = any(isinstance(one.event, RequestSent) for one in records)
     sizes: dict[int, int] = {}
     shared: int | None = None

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from prunecli.agent.project_settings import down_to
 from prunecli.context.state import Context
-from prunecli.extensions.places import Shelf, folders
+from prunecli.extensions.definition_folders import Shelf, folders
 from prunecli.extensions.subagent_definitions import HEADING, Definition, chosen, parse
 from prunecli.model.events import UserMessage
 from prunecli.model.notes import notice, told

@@ -15,7 +15,7 @@ from prunecli.context.expectations import KINDS, Caps, Expectations
 from prunecli.context.strategy import Chosen
 from prunecli.model.claude import claude_version, is_bound, reads_summaries
 from prunecli.model.messages import Json, Media, Usage
-from prunecli.model.requests import COMPACTION, SEARCH, CacheTtl
+from prunecli.model.requests import COMPACTION, SEARCH, TTL_MS, CacheTtl
 from prunecli.providers.models import ModelInfo, cache_prices, cost
 from prunecli.providers.optional_fields import (
     CACHE_CONTROL,
@@ -35,8 +35,6 @@ from prunecli.runtime.offered_models import PRICES, listed_prices, with_prices
 
 DEFAULT_MAX_TOKENS = 32_000
 """The limit of an answer in tokens, unless the configuration or the model table sets a lower limit."""
-
-_TTL_MS = {"5m": 300_000, "1h": 3_600_000}
 
 
 @dataclass(frozen=True)
@@ -179,7 +177,7 @@ class Choices:
     @property
     def ttl_ms(self) -> int:
         """The lifetime of a cached prefix, in ms."""
-        return _TTL_MS[self.cache_ttl]
+        return TTL_MS[self.cache_ttl]
 
     @property
     def _compaction(self) -> Options:

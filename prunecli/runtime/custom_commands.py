@@ -14,7 +14,7 @@ from prunecli.agent.project_settings import down_to
 from prunecli.context.impact import impact
 from prunecli.errors import ConfigError, PrunecliError, ToolError, UsageError
 from prunecli.extensions.commands import CustomCommand, Shell, command_of
-from prunecli.extensions.places import Folder, Shelf, folders
+from prunecli.extensions.definition_folders import Folder, Shelf, folders
 from prunecli.extensions.skills import Skill
 from prunecli.model.events import SettingChanged
 from prunecli.model.messages import Text, ToolUse

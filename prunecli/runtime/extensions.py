@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from prunecli.runtime.memories import Memories
     from prunecli.runtime.nested_instructions import NestedInstructions
     from prunecli.runtime.skills import Skills
-    from prunecli.runtime.todo_list import TodoNotice
+    from prunecli.runtime.todo_reminder import TodoNotice
     from prunecli.session.session import Session
 
 _MOST_LINES = 5
@@ -74,7 +74,7 @@ class Extensions:
 
     @cached_property
     def _todos(self) -> "TodoNotice":
-        from prunecli.runtime.todo_list import TodoNotice
+        from prunecli.runtime.todo_reminder import TodoNotice
 
         return TodoNotice(lambda: self._host.session)
 

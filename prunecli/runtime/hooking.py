@@ -177,7 +177,7 @@ class Hooking:
         """
         if not self.sources:
             return []
-        from prunecli.extensions.hooks import chosen
+        from prunecli.extensions.hook_runs import chosen
 
         found = {
             (str(one.folder), hook.command): (hook, one.folder)
@@ -206,8 +206,8 @@ class Hooking:
 
     async def _one(self, hook: "Hook", folder: Path, given: Mapping[str, Any]) -> "Reply":
         from prunecli.extensions.hook_replies import reply_of
+        from prunecli.extensions.hook_runs import run_hook
         from prunecli.extensions.hook_sources import VARIABLES
-        from prunecli.extensions.hooks import run_hook
 
         env = {**self.runtime.setup.approved_env, **dict.fromkeys(VARIABLES, str(folder))}
         if hook.url:

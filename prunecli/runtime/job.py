@@ -11,7 +11,7 @@ from prunecli.figures import duration
 from prunecli.model.messages import Json
 from prunecli.sanitize import one_line
 from prunecli.tools.bash import KEPT_BYTES, end_of, left_of, without_sandbox
-from prunecli.tools.files.shown import decoded, first_bytes, fitting_end
+from prunecli.tools.files.decoding import decoded, first_bytes, fitting_end
 from prunecli.tools.processes.background import Child, KeptOutput, stop_detached
 from prunecli.tools.processes.command import Ended, Moved
 from prunecli.tools.processes.confinement import Confined

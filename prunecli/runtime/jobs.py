@@ -46,11 +46,9 @@ LEFT_DAYS = 7
 class Jobs:
     """The jobs of one runtime. They share their numbering with `within`, the jobs of the parent runtime."""
 
-    def __init__(
-        self, host: "Host", within: "Jobs | None" = None, first_seconds: float = FIRST_SECONDS
-    ) -> None:
+    def __init__(self, host: "Host", within: "Jobs | None" = None) -> None:
         self._host = host
-        self.first_seconds = first_seconds
+        self.first_seconds = FIRST_SECONDS
         self.all: list[Job] = within.all if within else []
         self._moving: list[_Moving] = within._moving if within else []
         self._tasks: set[asyncio.Task[None]] = set()

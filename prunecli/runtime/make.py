@@ -29,7 +29,7 @@ from prunecli.runtime.mcp_servers import PROJECT_FILE
 from prunecli.runtime.pruning_log import PruningLog
 from prunecli.runtime.runtime import Runtime
 from prunecli.runtime.setup import Added, MakeWalls, Setup
-from prunecli.session.importers.agents import AGENTS, is_agent
+from prunecli.session.importers.known_agents import AGENTS, is_agent
 from prunecli.tools.processes.environment import child_environment
 
 if TYPE_CHECKING:

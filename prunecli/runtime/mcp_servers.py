@@ -26,11 +26,11 @@ from prunecli.runtime.host import Host, Waits
 from prunecli.tools.tool import ToolOutput
 
 if TYPE_CHECKING:
-    from prunecli.mcp.asking import Elicit, Elicitation, Reply
     from prunecli.mcp.connection import World
     from prunecli.mcp.definition import Definition
+    from prunecli.mcp.elicitation import Elicit, Elicitation, Reply
     from prunecli.mcp.hub import Hub, Wanted
-    from prunecli.mcp.state import RemotePrompt, Server
+    from prunecli.mcp.server_state import RemotePrompt, Server
 
 TITLE = "MCP servers"
 NONE_LEFT = "There are no MCP servers any more."
@@ -296,7 +296,7 @@ class RemoteServers:
 
     async def _elicit(self, asked: "Elicitation") -> "Reply":
         """Ask in the event loop of the front end. Runs in the hub's thread."""
-        from prunecli.mcp.asking import decline
+        from prunecli.mcp.elicitation import decline
 
         main, asker = self._main, self.asker
         if main is None or not main.is_running():

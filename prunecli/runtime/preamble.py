@@ -23,7 +23,8 @@ from prunecli.runtime.offered_models import record_prices
 from prunecli.runtime.session_model import SessionModel
 from prunecli.runtime.setup import ADDED, Setup
 from prunecli.session.session import Session
-from prunecli.tools.tool import Tool, definition
+from prunecli.tools.inputs import definition
+from prunecli.tools.tool import Tool
 
 _LINE = re.compile(r"^(Working directory|Platform|Context window): .*$", re.MULTILINE)
 """The facts in the first system text that may change. The date stays that of the session's start."""

@@ -201,8 +201,9 @@ def _request(model: str, words: str, *tools: Json, image: str = "") -> Request:
     return Request(model, 200 if tools else 16, Preamble.of((_SYSTEM,), tools), (message,), cache_ttl=None)
 
 
-def _red_square(side: int = 32) -> str:
+def _red_square() -> str:
     """Return a PNG in base64."""
+    side = 32
 
     def chunk(kind: bytes, data: bytes) -> bytes:
         return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))

@@ -2,11 +2,12 @@
 
 from prunecli.agent.decide import Mailbox, at_rest
 from prunecli.agent.gatekeeper import SessionGatekeeper
-from prunecli.agent.policy import Policy
+from prunecli.agent.policy import Policy, Waiting
 from prunecli.context.bill import Bill
 from prunecli.context.gate import next_prunes
 from prunecli.context.state import Context
 from prunecli.errors import ToolError
+from prunecli.figures import short
 from prunecli.model.messages import Block
 from prunecli.model.notes import typed
 from prunecli.runtime.balance import Balance
@@ -47,10 +48,13 @@ def status(
     )
 
 
-def _waiting(context: Context, policy: Policy) -> str:
-    """Return what the gate holds back and why, or what the next request prunes; "" for neither."""
-    prunes, held = policy.decided(context)
-    return next_prunes(context, prunes, policy.market) if prunes else held
+def _waiting(context: Context, policy: Policy) -> Waiting | None:
+    """Return the prunes that wait, if only for the next request."""
+    prunes, waiting = policy.decided(context)
+    if not prunes:
+        return waiting
+    freed = next_prunes(context, prunes, policy.market)
+    return Waiting(f"{short(freed)} to prune with the next request", "", freed)
 
 
 def unfinished(context: Context) -> bool:

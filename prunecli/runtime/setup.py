@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from prunecli.agent.execute import Answer, Asked
 from prunecli.agent.gatekeeper import SessionGatekeeper
 from prunecli.agent.permissions.verdict import Mode, Rules
+from prunecli.agent.policy import Waiting
 from prunecli.agent.project_rules import ProjectRules
 from prunecli.agent.trust import TrustStore
 from prunecli.config.effective import Config
@@ -111,14 +112,14 @@ def keeper_of(
 class Status:
     """The figures of the status bar, from one ledger and one bill.
 
-    `held` is what the gate holds back and why, or what the next request prunes, or "". `estimated`: the endpoint has
+    `prunes` are those that wait, if only for the next request. `estimated`: the endpoint has
     not counted exactly this context. `waiting` is the number of queued messages. `sandbox` describes the sandbox in
     a word, "" while it is being tried. `jobs` is the number of background commands. `cached_at` is the time at which
     the endpoint last used the context's prefix, in unix ms.
     """
 
     ledger: Ledger
-    held: str
+    prunes: Waiting | None
     bill: Bill
     model: str
     mode: Mode
@@ -131,3 +132,8 @@ class Status:
     sandbox: str = ""
     jobs: int = 0
     cached_at: int = 0
+
+    @property
+    def held(self) -> str:
+        """What the gate holds back and why, or what the next request prunes, or ""."""
+        return self.prunes.words if self.prunes else ""

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 from prunecli.agent.gatekeeper import SessionGatekeeper
 from prunecli.agent.project_settings import down_to
-from prunecli.extensions.places import Shelf, Shelved, folders
+from prunecli.extensions.definition_folders import Shelf, Shelved, folders
 from prunecli.extensions.skills import MARKER, Skill, listing, news, skill_of, told
 from prunecli.model.events import UserMessage
 from prunecli.model.notes import notice, notice_parts

@@ -17,10 +17,11 @@ from prunecli.runtime.setup import Setup
 from prunecli.session.session import Session
 from prunecli.tools.bash import Bash, ConfinedBash, ConfinedMovableBash, MovableBash
 from prunecli.tools.files.workspace import seen_from
+from prunecli.tools.inputs import parse
 from prunecli.tools.processes.confinement import Confine
 from prunecli.tools.processes.moving import JobControl
 from prunecli.tools.registry import PAIRS, load
-from prunecli.tools.tool import FilesSeen, Pages, Servers, Tool, ToolContext, ToolLimits, parse, touches_of
+from prunecli.tools.tool import FilesSeen, Pages, Servers, Tool, ToolContext, ToolLimits, touches_of
 
 if TYPE_CHECKING:
     from prunecli.runtime.subagents import Subagents

@@ -99,7 +99,7 @@ class Layout:
     `kept`: paths in writable folders that are read-only; `reopened`: folders inside those that stay writable.
     `missing`: paths that must not be created. `obeyed`: files that control other programs, `kept` unless the user
     allowed the command. `hidden`: folders and files that can't be opened. `emptied`: files that programs read at
-    startup, which appear empty. `complete`: every secret of the workspace was found.
+    startup, which appear empty.
     """
 
     writable: tuple[str, ...]
@@ -110,7 +110,6 @@ class Layout:
     obeyed: tuple[str, ...] = ()
     hidden: tuple[str, ...] = ()
     emptied: tuple[str, ...] = ()
-    complete: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +169,6 @@ def layout_for(ground: Ground, *, git: bool, granted: bool = False, reads: bool 
             shown,
             hidden=_outermost(hidden, shown),
             emptied=_outermost(emptied, shown),
-            complete=found.complete,
         )
     return Layout(
         writable=writable,
@@ -181,7 +179,6 @@ def layout_for(ground: Ground, *, git: bool, granted: bool = False, reads: bool 
         obeyed=() if granted else found.obeyed,
         hidden=_outermost(hidden, shown),
         emptied=_outermost(emptied, shown),
-        complete=found.complete,
     )
 
 

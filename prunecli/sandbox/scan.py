@@ -54,13 +54,11 @@ class SecretScan:
         *,
         is_obeyed: Callable[[str], bool] = lambda _: False,
         most: int = MOST_FOLDERS,
-        now: Callable[[], int] = time.time_ns,
     ) -> None:
         self._root = root
         self._is_secret = is_secret
         self._is_obeyed = is_obeyed
         self._most = most
-        self._now = now
         self._known: dict[str, _Folder] = {}
 
     def files(self) -> Found:
@@ -88,7 +86,7 @@ class SecretScan:
             known = self._known.get(path)
             if known and known.changed == changed and known.seen - changed > _RACY_NS:
                 return known
-            seen = self._now()
+            seen = time.time_ns()
             folders, secrets, obeyed, plain = list[str](), list[str](), list[str](), set[str]()
             with os.scandir(path) as entries:
                 for entry in entries:

@@ -14,6 +14,7 @@ from prunecli.context.state import Context
 from prunecli.figures import money, share, short
 from prunecli.model.events import AssistantMessage, AttemptBilled, CompactionApplied, Record, RequestSent
 from prunecli.model.messages import Usage
+from prunecli.model.requests import TTL_MS
 from prunecli.session.verify import EarlierRequests
 
 Price: TypeAlias = Callable[[str, Usage], float | None]
@@ -138,7 +139,7 @@ class _Sent:
     marks: tuple[int, ...]
 
 
-def audit(records: Sequence[Record], context: Context, price: Price, ttl_ms: int = 300_000) -> Audit:
+def audit(records: Sequence[Record], context: Context, price: Price, ttl_ms: int = TTL_MS["5m"]) -> Audit:
     """Fold the records into an empty context and compare each request with its report."""
     rows: list[AuditRow] = []
     caches, earlier = _Caches(ttl_ms), EarlierRequests(records)

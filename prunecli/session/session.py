@@ -26,7 +26,7 @@ from prunecli.regular import open_regular
 from prunecli.session.blobs import Blobs
 from prunecli.session.completing import Clock, completed, next_timestamp, system_clock
 from prunecli.session.log import Loaded, at_end, complaints, quarantine, take_line
-from prunecli.session.running import RunningOutput, Shorten, whole
+from prunecli.session.running_call import RunningOutput, Shorten, whole
 from prunecli.session.store import UNFINISHED, Store, free_path, new_id, random_bytes
 from prunecli.session.writer import LogLost, LogWriter
 

@@ -8,7 +8,7 @@ from prunecli.errors import SessionNotFound, StorageFailed
 from prunecli.model.events import Record, SettingChanged
 from prunecli.session.completing import Clock, next_timestamp
 from prunecli.session.loading import last_record
-from prunecli.session.running import SUFFIX
+from prunecli.session.running_call import SUFFIX
 from prunecli.session.writer import LogWriter
 
 

@@ -12,9 +12,9 @@ from prunecli.model.messages import Json
 from prunecli.model.touches import Touches
 from prunecli.tools.processes.command import Ended
 from prunecli.tools.searching.matches import MAX_MATCHES, Matches
-from prunecli.tools.searching.scan import BAD_PATTERN
 from prunecli.tools.searching.scope import Scope, folders_of, path_in, scope_of
 from prunecli.tools.searching.search import MAX_SECONDS, glob_of, ripgrep, ripgrep_of, scan
+from prunecli.tools.searching.search_process import BAD_PATTERN
 from prunecli.tools.searching.secrets import Secrets, secrets_in
 from prunecli.tools.tool import ToolContext, ToolOutput, bounded, in_one_line, text_output
 

@@ -12,12 +12,12 @@ from prunecli.model.codec import well_formed
 from prunecli.model.messages import Block, Json, plain_text
 from prunecli.model.touches import Touches
 from prunecli.tools.files.atomic_write import MAX_BYTES, digest_of
+from prunecli.tools.files.decoding import SAMPLE, decoded, fitting_lines, is_text
 from prunecli.tools.files.encoding import encoding_of, is_binary
 from prunecli.tools.files.image import media_type_of
 from prunecli.tools.files.in_thread import in_thread
 from prunecli.tools.files.media import MAX_SOURCE, as_tool_error, document_of, image_of, text_of_pdf
 from prunecli.tools.files.reading import IsFolder, Page, kind_of, open_file, page_of
-from prunecli.tools.files.shown import SAMPLE, decoded, fitting_lines, is_text
 from prunecli.tools.files.workspace import absolute, refusal
 from prunecli.tools.searching.names import names_in
 from prunecli.tools.tool import TRUNCATION_MARKER, ToolContext, ToolOutput, in_one_line, text_output

@@ -23,7 +23,7 @@ ALIASES = {
 PAIRS = {"prun": ("prun", "prun_with_memo"), "mcp": ("mcp_search", "mcp_call")}
 """Names in `[tools] enabled` that enable two tools."""
 
-_NOT_TOOLS = ("registry", "tool")
+_NOT_TOOLS = ("inputs", "registry", "tool")
 
 
 def canonical(name: str) -> str:

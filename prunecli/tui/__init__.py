@@ -41,7 +41,7 @@ def run_tui(
         import gc
         import os
 
-        from prunecli.tui.surroundings import check
+        from prunecli.tui.terminal_environment import check
 
         check(os.environ)
         os.environ.setdefault("TEXTUAL_FPS", FRAMES_A_SECOND)

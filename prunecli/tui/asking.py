@@ -18,8 +18,8 @@ from prunecli.tui.port import Port
 from prunecli.tui.program import Program
 
 if TYPE_CHECKING:
-    from prunecli.mcp.asking import Elicitation
-    from prunecli.mcp.asking import Reply as ServerReply
+    from prunecli.mcp.elicitation import Elicitation
+    from prunecli.mcp.elicitation import Reply as ServerReply
     from prunecli.tools.ask import Inquiry, Reply
     from prunecli.tui.eliciting import Eliciting
     from prunecli.tui.widgets.question import Question

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from textual.content import Content
 
-from prunecli.mcp.asking import Elicitation, Field, Reply
+from prunecli.mcp.elicitation import Elicitation, Field, Reply
 from prunecli.sanitize import one_line, source
 from prunecli.tui.port import Port
 from prunecli.tui.program import Program

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from prunecli.runtime import Runtime
 from prunecli.sanitize import one_line
-from prunecli.session.importers.agents import title_of
+from prunecli.session.importers.known_agents import title_of
 from prunecli.session.session_search import Hit
 from prunecli.session.store import Listed
 from prunecli.tui.port import Port

@@ -25,7 +25,7 @@ from prunecli.presentation.entries import Level
 from prunecli.presentation.outcomes import has_failure
 from prunecli.presentation.presenter import STOPPED
 from prunecli.runtime import Runtime
-from prunecli.runtime.shell import shell
+from prunecli.runtime.user_shell import shell
 from prunecli.tui.asking import Planning
 from prunecli.tui.live_command import LiveCommand
 from prunecli.tui.port import Port
@@ -86,11 +86,14 @@ class Runs:
         if self.deciding:  # the trust question is still open
             self.queue(text, follow_up=follow_up)
         elif not self.busy:
-            self._begin(self._run("Waiting for the model", None, said=text))
+            self._begin(self._run("Waiting for the model", lambda: self._send(text), said=text))
         elif self._completer.is_unanswered(text):
             self._front.run(self._submit_completed(text, follow_up=follow_up), "complete-sent")
         else:
             self.queue(text, follow_up=follow_up)
+
+    async def _send(self, text: str) -> Done:
+        return await self._runtime.submit(await self._completer.completed(text))
 
     async def _submit_completed(self, text: str, *, follow_up: bool) -> None:
         self.submit(await self._completer.completed(text), follow_up=follow_up)
@@ -182,17 +185,15 @@ class Runs:
         self._planning.withdraw()
         self._worker = self._front.run(run, "run")
 
-    async def _run(
-        self, words: str, work: Callable[[], Awaitable[Done | None]] | None, said: str = ""
-    ) -> None:
-        """Run the work, or submit the prompt `said` if there is none, and show any error."""
+    async def _run(self, words: str, work: Callable[[], Awaitable[Done | None]], said: str = "") -> None:
+        """Run the work and show any error. `said` is the prompt that the work sends."""
         begun, before = monotonic(), len(self._runtime.session.records)
         interrupted = failed = False
         self._idle.clear()
         self._front.began(words)
         try:
             with self._returned(said):
-                done = await (work() if work else self._runtime.submit(await self._completer.completed(said)))
+                done = await work()
             self._front.warn("")
             if done is not None:
                 interrupted = done.reason == "interrupted"

@@ -23,7 +23,7 @@ from textual.drivers.linux_driver import LinuxDriver
 
 from prunecli.sanitize import one_line
 from prunecli.tui.first_keys import FirstKeys
-from prunecli.tui.surroundings import letters_for
+from prunecli.tui.terminal_environment import letters_for
 
 PASTE_START, PASTE_END = "\x1b[200~", "\x1b[201~"
 _BEGINNINGS = tuple(PASTE_START[:end] for end in range(len(PASTE_START) - 1, 0, -1))

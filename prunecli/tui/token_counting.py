@@ -66,7 +66,7 @@ class Figures:
             self._frame.status.show_cache(self._cache(status))
 
     def _cache(self, status: Status) -> str:
-        return cache_words(status, self._runtime.config.model.cache_ttl, self._runtime.setup.clock())
+        return cache_words(status, self._runtime.choices.ttl_ms, self._runtime.setup.clock())
 
     def show_waiting(self) -> None:
         """Show the queued messages."""

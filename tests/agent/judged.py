@@ -9,9 +9,10 @@ from typing import Any
 from prunecli.agent.permissions.judge import judge
 from prunecli.agent.permissions.verdict import Rules, Verdict
 from prunecli.model.touches import Touches
+from prunecli.tools.inputs import not_read as keys_not_read
+from prunecli.tools.inputs import parse, schema
 from prunecli.tools.registry import load, names
-from prunecli.tools.tool import not_read as keys_not_read
-from prunecli.tools.tool import parse, schema, touches_of
+from prunecli.tools.tool import touches_of
 
 HERE = Path(__file__).parent
 TOOLS = names()

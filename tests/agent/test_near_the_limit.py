@@ -40,6 +40,12 @@ def action(talk: Talk, policy: Policy, limits: Limits | None = None) -> Action:
     return next_action(talk.context, Inbox(), policy, limits or Limits())
 
 
+def waits(talk: Talk, policy: Policy) -> str:
+    waiting = policy.decided(talk.context)[1]
+    assert waiting
+    return waiting.words
+
+
 def full(talk: Talk, policy: Policy, share: float = 0.95) -> Policy:
     """The policy with a window of which the next request takes this share."""
     return replace(policy, window=round(talk.context.counts.context_tokens / share) + policy.max_tokens)
@@ -54,7 +60,7 @@ def reason(found: Action) -> str:
 def test_a_full_window_alone_opens_no_gate() -> None:
     talk = turns(8)
     assert action(talk, full(talk, COSTLY, 0.85)) == Send()
-    assert "pruning now costs" in COSTLY.decided(talk.context)[1]
+    assert "pruning now costs" in waits(talk, COSTLY)
 
 
 def test_where_nothing_else_helps_a_prune_is_forced_and_its_price_is_said() -> None:
@@ -123,7 +129,7 @@ def test_auto_says_until_when_it_waits_and_acts_once_the_cache_is_cold() -> None
     talk = turns(4)
     policy = replace(COSTLY, chosen=AUTO, expectations=numbers(0.001), market=replace(WARM, now=20_000))
     assert action(talk, policy) == Send()
-    assert policy.decided(talk.context)[1].endswith(" to prune: cache warm for 4m40s")
+    assert waits(talk, policy).endswith(" to prune: cache warm for 4m40s")
     cold = replace(policy, market=replace(WARM, now=400_000))
     assert "; cache cold: idle for 6m39s" in reason(action(talk, cold))
 
@@ -135,9 +141,7 @@ def test_auto_edits_nothing_inside_a_round_where_thinking_is_bound() -> None:
         COSTLY, chosen=AUTO, expectations=numbers(0.001), market=replace(WARM, now=400_000), binds=True
     )
     assert action(talk, cold) == Send()
-    assert (
-        cold.decided(talk.context)[1] == "prunes wait until your next prompt: an edit now would drop thinking"
-    )
+    assert waits(talk, cold) == "prunes wait until your next prompt: an edit now would drop thinking"
     assert isinstance(action(talk, replace(cold, binds=False)), Prune)
 
 

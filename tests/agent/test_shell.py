@@ -19,8 +19,8 @@ from prunecli.agent.permissions.harmless import is_listed, read_command
 from prunecli.agent.permissions.harmless_commands import FORMS
 from prunecli.agent.permissions.surroundings import Surroundings
 from prunecli.agent.permissions.verdict import MODES, Rules
-from prunecli.model.script import parse_script
 from prunecli.model.shell import MAX_COMMANDS, MAX_LINE, Doubt, Line, Open, Value, parse
+from prunecli.model.shell_script import parse_script
 from tests.agent.judged import Scene, corpus, scene
 
 BYPASSES = corpus("bypass_corpus.txt")

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from prunecli.agent.policy import Policy
+from prunecli.agent.policy import Policy, Waiting
 from prunecli.config.effective import Config
 from prunecli.config.references import chosen
 from prunecli.model.events import AssistantMessage, UserMessage
@@ -17,9 +17,8 @@ BOUND = Policy((ALL,), window=1_000_000, max_tokens=1_000, binds=True)
 def test_what_is_due_waits_for_the_next_prompt_and_comes_in_one_batch() -> None:
     talk = Talk(4)
     assert BOUND.prunes(talk.context) == []
-    assert (
-        BOUND.decided(talk.context)[1]
-        == "prunes wait until your next prompt: an edit now would drop thinking"
+    assert BOUND.decided(talk.context)[1] == Waiting(
+        "prunes wait until your next prompt", "an edit now would drop thinking"
     )
     talk.emit(UserMessage((Text("hurry"),), "steering"))
     assert BOUND.prunes(talk.context) == []

@@ -17,12 +17,24 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
-from tests.benchmarks.bench_transcript import markdown
 from tests.benchmarks.terminal import KEYS, ROOT, Terminal
 
 SIZES = (200_000, 1_000_000)
 END = "ΩtheendΩ"
 DEADLINE = 60.0
+PARAGRAPH = (
+    "The parser keeps a **stack of states** and pops one whenever `close()` is called; what was left open is "
+    "reported by [the checker](https://example.com/checker), with the line it began on.\n\n"
+)
+SECTION = (
+    "## How it works\n\n"
+    + PARAGRAPH * 2
+    + "1. read the *next* token\n2. look at the top of the stack\n   - pop it\n   - or push\n3. go on\n\n"
+    + '```python\ndef walk(node: Node, depth: int = 0) -> Iterator[Node]:\n    """All nodes below one."""\n'
+    + "    for child in node.children:  # in order\n        yield child\n"
+    + "        yield from walk(child, depth + 1)\n```\n\n"
+    + "| state | on open | on close |\n|---|---|---|\n| start | push | error |\n| inside | push | pop |\n\n"
+)
 
 
 class Flood(NamedTuple):
@@ -34,6 +46,19 @@ class Flood(NamedTuple):
     growth: float
     cpu: float
     whole: bool
+
+
+def markdown(size: int) -> str:
+    """So many characters of Markdown as models write it, no two sections the same."""
+    out, length, number = [], 0, 0
+    while length < size:
+        section = SECTION.replace("walk", f"walk_{number}").replace(
+            "How it works", f"How part {number} works"
+        )
+        out.append(section)
+        length += len(section)
+        number += 1
+    return "".join(out)[:size]
 
 
 class Server:

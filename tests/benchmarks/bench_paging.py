@@ -3,7 +3,7 @@
 `python -m tests.benchmarks.bench_paging [presses]`: the program in a pseudo-terminal of 120 by 40, continuing
 sessions of 10,000 and 50,000 entries that were read to their end. A move's time is from the key to the last byte
 drawn for it. Sessions take turns, so that what else the machine does concerns both. The tokenizer is off, as in the
-goals. Compile bytecode first. bench_transcript.py compares the same moves with those of a bare ScrollView.
+goals. Compile bytecode first.
 """
 
 import os

@@ -9,7 +9,7 @@ from prunecli.context.gate import judge
 from prunecli.context.impact import impact
 from prunecli.context.state import Context
 from prunecli.context.tokens import Chars4
-from prunecli.figures import money, short
+from prunecli.figures import money
 from prunecli.model.edits import Edit
 from prunecli.model.events import (
     AssistantMessage,
@@ -202,10 +202,10 @@ def test_a_small_gain_far_back_is_held_with_its_price() -> None:
     context = session(20)
     decision = judge(context, clear(context, 1), MARKET)
     assert not decision.apply
-    assert decision.reason.startswith("998 to prune: cache warm for ")
+    assert decision.freed == 998
+    assert decision.reason.startswith("cache warm for ")
     two = clear(context, 2)
-    kept_out = short(impact(context, two, MARKET).withheld)
-    assert judge(context, two, MARKET).reason.startswith(f"{kept_out} to prune: "), "as in a preview"
+    assert judge(context, two, MARKET).freed == impact(context, two, MARKET).withheld, "as in a preview"
     assert "pruning now costs ~$" in decision.reason
     assert "a request" in decision.reason
 

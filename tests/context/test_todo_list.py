@@ -22,7 +22,7 @@ from prunecli.model.events import (
 )
 from prunecli.model.messages import Text, ToolUse
 from prunecli.model.todos import folded
-from prunecli.session.importers.names import ours
+from prunecli.session.importers.tool_names import ours
 from tests.context.talk import ALL, THOUGHT, Talk, seqs, tokens
 from tests.laws.logs import logs
 

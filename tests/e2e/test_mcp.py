@@ -12,8 +12,8 @@ import pytest
 
 from prunecli.agent.execute import Answer, Asked
 from prunecli.commands.command import InThread, Say, Submit, run_line
-from prunecli.mcp.asking import Elicitation
-from prunecli.mcp.asking import Reply as ServerReply
+from prunecli.mcp.elicitation import Elicitation
+from prunecli.mcp.elicitation import Reply as ServerReply
 from prunecli.mcp.hub import Wanted
 from prunecli.model.events import ToolResult, ToolStarted, UserMessage
 from prunecli.model.messages import plain_text

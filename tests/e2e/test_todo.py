@@ -10,7 +10,7 @@ from prunecli.context.todo_list import todos
 from prunecli.model.events import ToolResult
 from prunecli.model.todos import folded
 from prunecli.runtime import Runtime
-from prunecli.runtime.todo_list import TITLE
+from prunecli.runtime.todo_reminder import TITLE
 from tests.e2e.bound import answers, dropped, session, turn
 from tests.endpoint import Call, Endpoint, Reply, Rules, Thinking
 

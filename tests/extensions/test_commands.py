@@ -6,7 +6,7 @@ import pytest
 
 from prunecli.errors import ConfigError
 from prunecli.extensions.commands import CustomCommand, Shell, command_of, rule_of
-from prunecli.extensions.places import Folder, Found
+from prunecli.extensions.definition_folders import Folder, Found
 
 
 def made(tmp_path: Path, text: str, name: str = "x.md") -> CustomCommand:

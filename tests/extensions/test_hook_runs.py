@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from prunecli.extensions.hook_replies import Ran
+from prunecli.extensions.hook_runs import MAX_OUTPUT, run_hook
 from prunecli.extensions.hook_settings import Hook
-from prunecli.extensions.hooks import MAX_OUTPUT, run_hook
 from tests.waiting import until
 
 ENV = {"PATH": "/usr/bin:/bin"}

@@ -13,9 +13,9 @@ from prunecli.extensions.hook_names import (
     tool_name,
     tool_names,
 )
+from prunecli.extensions.hook_runs import chosen
 from prunecli.extensions.hook_settings import DEFAULT_TIMEOUT, EVENTS, Hook, parse
 from prunecli.extensions.hook_sources import MAX_BYTES, read_source
-from prunecli.extensions.hooks import chosen
 
 CWD = Path("/project")
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from prunecli.errors import ConfigError
-from prunecli.extensions.places import Folder, Found, Shelf
+from prunecli.extensions.definition_folders import Folder, Found, Shelf
 from prunecli.extensions.skills import MARKER, MAX_TOKENS, Skill, listing, news, skill_of, told
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from prunecli.extensions.places import Folder, Shelf
+from prunecli.extensions.definition_folders import Folder, Shelf
 from prunecli.extensions.subagent_definitions import EXPLORE, Definition, chosen, listing, parse
 
 CLAUDE = """---

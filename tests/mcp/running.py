@@ -1,15 +1,15 @@
 """Servers for tests: their definitions, and a hub of some of them."""
 
 import sys
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from prunecli.mcp.asking import Elicit, decline
 from prunecli.mcp.connection import World
 from prunecli.mcp.definition import Definition
+from prunecli.mcp.elicitation import Elicit, decline
 from prunecli.mcp.hub import Hub, Wanted
-from prunecli.mcp.state import Server
+from prunecli.mcp.server_state import Server
 from tests.waiting import until
 
 HERE = Path(__file__).parent
@@ -54,6 +54,3 @@ def server_of(hub: Hub, name: str) -> Server:
 
 def nothing(_: str) -> None:
     """Show no progress."""
-
-
-Progress = Callable[[str], None]

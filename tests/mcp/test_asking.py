@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from prunecli.errors import ToolError
-from prunecli.mcp.asking import Elicitation, Field, Reply, page, question
+from prunecli.mcp.elicitation import Elicitation, Field, Reply, page, question
 from prunecli.model.messages import Json, plain_text
 from tests.mcp.running import hub_of, nothing, raw, sdk, server_of
 

@@ -3,7 +3,7 @@
 import pytest
 
 from prunecli.mcp.catalogue import MAX_CHARS, in_words, listed, search
-from prunecli.mcp.state import Offer, RemotePrompt, RemoteTool, Server
+from prunecli.mcp.server_state import Offer, RemotePrompt, RemoteTool, Server
 
 TOOLS = (
     RemoteTool("create_issue", "Create an issue in a repository.", {"type": "object", "title": "X"}),

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from prunecli.errors import ToolError
-from prunecli.mcp.asking import Elicitation, Reply
 from prunecli.mcp.definition import Definition
+from prunecli.mcp.elicitation import Elicitation, Reply
 from prunecli.mcp.hub import MISSING, Hub, Wanted
 from prunecli.model.messages import Image, plain_text
 from tests.mcp.running import HERE, hub_of, nothing, raw, sdk, server_of, world

@@ -14,7 +14,7 @@ from prunecli.mcp.definition import Definition
 from prunecli.mcp.hub import Hub, Wanted
 from prunecli.mcp.logins import Login
 from prunecli.mcp.oauth import log_in, quiet_auth
-from prunecli.mcp.state import State
+from prunecli.mcp.server_state import State
 from prunecli.model.messages import plain_text
 from tests.mcp.authorization import Authorization, authorization
 from tests.mcp.guarded import guarded

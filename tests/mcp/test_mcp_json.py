@@ -35,12 +35,7 @@ def said(entry: object, name: str = "x") -> str:
 
 def test_the_documented_examples_are_read_unchanged():
     stdio = only({"command": "/path/to/server", "args": [], "env": {}})
-    assert (stdio.transport, stdio.command, stdio.args, stdio.from_project) == (
-        "stdio",
-        "/path/to/server",
-        (),
-        True,
-    )
+    assert (stdio.transport, stdio.command, stdio.args) == ("stdio", "/path/to/server", ())
     expanding = only(
         {
             "type": "http",

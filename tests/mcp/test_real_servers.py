@@ -16,8 +16,8 @@ from pathlib import Path
 import pytest
 
 from prunecli.errors import ToolError
-from prunecli.mcp.asking import Elicitation, Reply
 from prunecli.mcp.definition import Definition, Transport
+from prunecli.mcp.elicitation import Elicitation, Reply
 from prunecli.mcp.hub import Hub
 from prunecli.model.messages import Image, plain_text
 from tests.mcp.running import hub_of, nothing, server_of

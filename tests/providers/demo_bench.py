@@ -28,8 +28,9 @@ from prunecli.model.requests import PREAMBLE, Preamble, Request, WireMessage
 from prunecli.providers.available.demo import DemoProvider
 from prunecli.providers.provider import Response, StreamEvent
 from prunecli.session.session import Session
+from prunecli.tools.inputs import definition
 from prunecli.tools.registry import load
-from prunecli.tools.tool import FilesSeen, ToolContext, definition
+from prunecli.tools.tool import FilesSeen, ToolContext
 
 TOOLS = ("bash", "read", "write", "edit", "grep", "find", "ls", "prun", "prun_with_memo", "recall")
 

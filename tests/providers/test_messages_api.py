@@ -26,7 +26,7 @@ from prunecli.model.messages import INVALID_INPUT, Opaque, Text, Thinking, ToolU
 from prunecli.model.requests import Request
 from prunecli.providers.messages_api import AnthropicProvider, Endpoint
 from prunecli.providers.provider import Begun, Provider, Response, StreamEvent, TextDelta, ToolCallDelta
-from prunecli.providers.reader import LOCAL_PATIENCE, Patience
+from prunecli.providers.response_reader import LOCAL_PATIENCE, Patience
 from prunecli.providers.thinking import betas_for, thinking_config
 from tests import endpoint as fake
 from tests.providers.requests import request

@@ -17,7 +17,7 @@ from prunecli.model.messages import ToolUse, plain_text
 from prunecli.providers.scripted import Scripted, calls, says
 from prunecli.runtime import Runtime
 from prunecli.runtime.rules_as_walls import make_walls
-from prunecli.runtime.shell import shell
+from prunecli.runtime.user_shell import shell
 from prunecli.sandbox.layout import layout_for
 from prunecli.sandbox.walls import Chosen, Walls
 from prunecli.tools.processes.confinement import Confined

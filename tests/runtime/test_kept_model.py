@@ -124,13 +124,13 @@ async def test_another_model_finds_no_cache_and_nothing_says_that_it_does(tmp_pa
     runtime = start(tmp_path, [answered("One."), answered("Two."), answered("Three.")])
     now = runtime.setup.clock
     await runtime.submit("first")
-    assert cache_words(runtime.status(), "1h", now()).startswith("cache warm")
+    assert cache_words(runtime.status(), 3_600_000, now()).startswith("cache warm")
     assert "hit 90%" in session_line(runtime.status(), "", 120).plain
     runtime.set_model("opus")
-    assert cache_words(runtime.status(), "1h", now()) == "cache cold"
+    assert cache_words(runtime.status(), 3_600_000, now()) == "cache cold"
     assert "hit" not in session_line(runtime.status(), "", 120).plain
     assert cold(runtime.session.context, runtime.policy.market) == "the model changed: its cache is cold"
     await runtime.submit("second")
-    assert cache_words(runtime.status(), "1h", now()).startswith("cache warm")
+    assert cache_words(runtime.status(), 3_600_000, now()).startswith("cache warm")
     assert runtime.bill.model_prompt == 1_000, "only what this model was sent"
     assert cold(runtime.session.context, runtime.policy.market) == ""

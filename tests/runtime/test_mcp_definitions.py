@@ -41,7 +41,7 @@ def test_the_users_servers_are_usable_at_once_with_their_origin(here):
     )
     files, hub, plain = current(here).usable
     assert (files.command, files.args, files.env, files.timeout) == ("npx", ("-y", "x"), {"A": "1"}, 5)
-    assert (files.origin, files.from_project) == ("~/.config/prunecli/config.toml:2", False)
+    assert files.origin == "~/.config/prunecli/config.toml:2"
     assert (hub.transport, hub.enabled, hub.oauth) == ("sse", False, OAuth("me", 9, ("a",)))
     assert (plain.transport, plain.oauth) == ("http", False)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from prunecli.agent.policy import HELD
+from prunecli.agent.policy import HELD, Waiting
 from prunecli.commands.command import run_line
 from prunecli.model.events import Pinned, PrunApplied, SettingChanged, ToolResult
 from prunecli.model.messages import ToolUse, Usage
@@ -17,7 +17,7 @@ from prunecli.session.log import read_log
 from prunecli.session.verify import verify_session
 from tests.runtime.hooked import Hooked, group, hooked, prints, special
 
-WAITS = "prunes wait until your next prompt: a hook holds them"
+WAITS = Waiting("prunes wait until your next prompt", "a hook holds them")
 PRUNES = (
     "permissions.mode=auto",
     "pruning.strategy=pi",

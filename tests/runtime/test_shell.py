@@ -10,7 +10,7 @@ from prunecli.errors import ToolError
 from prunecli.model.events import UserMessage
 from prunecli.model.messages import Text
 from prunecli.runtime import Runtime
-from prunecli.runtime.shell import shell
+from prunecli.runtime.user_shell import shell
 from tests.starting import start
 from tests.waiting import until
 

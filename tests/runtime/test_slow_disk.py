@@ -11,7 +11,7 @@ from prunecli.context.state import Context
 from prunecli.context.tokens import Chars4
 from prunecli.providers.scripted import says
 from prunecli.runtime import Runtime
-from prunecli.runtime.shell import shell
+from prunecli.runtime.user_shell import shell
 from prunecli.session.session import Session
 from prunecli.session.writer import LogWriter
 from tests.starting import start

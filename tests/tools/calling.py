@@ -8,8 +8,9 @@ from typing import Any
 
 from prunecli.errors import ToolError
 from prunecli.model.messages import plain_text
+from prunecli.tools.inputs import parse
 from prunecli.tools.registry import load
-from prunecli.tools.tool import FilesSeen, ToolContext, ToolLimits, ToolOutput, parse
+from prunecli.tools.tool import FilesSeen, ToolContext, ToolLimits, ToolOutput
 
 
 class Caller:

@@ -11,9 +11,10 @@ from prunecli.mcp.hub import Wanted
 from prunecli.model.messages import Json, ToolUse, plain_text
 from prunecli.model.touches import Touches
 from prunecli.providers.scripted import calls, says
+from prunecli.tools.inputs import definition, parse
 from prunecli.tools.mcp_call import McpCall, McpCallInput
 from prunecli.tools.mcp_search import McpSearch, McpSearchInput
-from prunecli.tools.tool import FilesSeen, ToolContext, ToolOutput, definition, parse, text_output
+from prunecli.tools.tool import FilesSeen, ToolContext, ToolOutput, text_output
 from tests.mcp.running import raw
 from tests.starting import start
 

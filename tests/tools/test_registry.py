@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from prunecli.errors import ToolError
 from prunecli.model.touches import named
+from prunecli.tools.inputs import definition, parse, schema
 from prunecli.tools.registry import ALIASES, canonical, load, names
-from prunecli.tools.tool import definition, parse, schema, touches_of
+from prunecli.tools.tool import touches_of
 
 GIVEN = {
     "path": "src/a",

@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from prunecli.model.todos import MOST, MOST_CHARS, folded, in_lines, is_open, todos_of
 from prunecli.model.touches import Touches
 from prunecli.providers.tokenizer import counter
+from prunecli.tools.inputs import definition, parse
 from prunecli.tools.registry import load
-from prunecli.tools.tool import definition, parse, touches_of
+from prunecli.tools.tool import touches_of
 from tests.tools.calling import Caller
 
 TODO = load("todo")

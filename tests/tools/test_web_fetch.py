@@ -8,7 +8,7 @@ from prunecli.agent.execute import Answer, Asked
 from prunecli.model.messages import Text, ToolUse
 from prunecli.model.touches import Touches
 from prunecli.providers.scripted import calls, says
-from prunecli.tools.tool import definition, schema
+from prunecli.tools.inputs import definition, schema
 from prunecli.tools.web.access import Web
 from prunecli.tools.web_fetch import WebFetch, WebFetchInput
 from tests.starting import start

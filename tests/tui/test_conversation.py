@@ -1,6 +1,7 @@
 """What the user says and what the agent does, on the screen."""
 
 import asyncio
+import re
 from pathlib import Path
 
 import pytest
@@ -10,9 +11,10 @@ from prunecli.context.state import Context
 from prunecli.errors import ConnectionLost, Overloaded, StorageFailed, Unauthorized
 from prunecli.model.edits import Edit
 from prunecli.model.events import Event, PrunApplied, Record, Rewound, RunEnded
-from prunecli.model.messages import Text, Thinking, ToolUse
+from prunecli.model.messages import Text, Thinking, ToolUse, Usage
 from prunecli.presentation import entries as shown_entries
 from prunecli.presentation.entries import ToolState
+from prunecli.providers.optional_fields import CACHE_TTL
 from prunecli.providers.scripted import Scripted, ScriptedProvider, calls, fails, says
 from prunecli.runtime import Runtime
 from prunecli.runtime.guide import Guide
@@ -217,6 +219,17 @@ async def test_esc_stops_a_shell_command_too(tmp_path: Path) -> None:
         await s.idle()
         await s.until_shown("! sleep 60", "Interrupted.")
         assert "Running sleep 60" not in s.screen_text()
+
+
+async def test_the_cache_is_warm_for_no_longer_than_the_endpoint_accepts(tmp_path: Path) -> None:
+    runtime = start(
+        tmp_path, [Scripted((Text("One."),), usage=Usage(10, 5, 900, 90))], sets=("model.cache_ttl=1h",)
+    )
+    runtime.refusals.add(runtime.model_name, CACHE_TTL)
+    async with shown(tmp_path, runtime=runtime) as s:
+        await s.type("go", "enter")
+        await s.idle()
+        await s.until(lambda: re.search("cache warm [45]m", s.screen_text()))
 
 
 async def test_shift_tab_goes_through_the_modes(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from time import monotonic
 
 import pytest
 
-from prunecli.mcp.asking import Elicitation, Field, Reply
+from prunecli.mcp.elicitation import Elicitation, Field, Reply
 from prunecli.mcp.hub import Wanted
 from prunecli.model.messages import ToolUse, plain_text
 from prunecli.providers.scripted import calls, says

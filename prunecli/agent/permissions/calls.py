@@ -7,8 +7,8 @@ from prunecli.agent.permissions.harmless import read_line
 from prunecli.agent.permissions.places import Place, resolve
 from prunecli.agent.permissions.surroundings import Reading, Surroundings
 from prunecli.model.codec import well_formed
-from prunecli.model.script import parse_script
 from prunecli.model.shell import Doubt, Line
+from prunecli.model.shell_script import parse_script
 from prunecli.model.touches import Touches
 
 Effect = Literal["read", "edit", "run", "fetch", "context", "unknown"]

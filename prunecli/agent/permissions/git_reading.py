@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
+from prunecli.agent.permissions.command_options import Given, check_counts, read_options
 from prunecli.agent.permissions.git_config import git_folder, printed_credentials, repository_doubt
 from prunecli.agent.permissions.git_index import Tracked, tracked
 from prunecli.agent.permissions.globs import TooMany, chooses_secrets, is_glob, path_regex
@@ -18,7 +19,6 @@ from prunecli.agent.permissions.harmless_git import (
     prints_addresses,
     split_git,
 )
-from prunecli.agent.permissions.options import Given, check_counts, read_options
 from prunecli.agent.permissions.places import Place, is_secret, lies_in, real_path, resolve
 from prunecli.agent.permissions.surroundings import Reading, Surroundings
 from prunecli.agent.permissions.sweeps import Sweep, sweep_of_git_grep

@@ -11,6 +11,7 @@ from dataclasses import replace
 from itertools import chain, product
 from pathlib import Path
 
+from prunecli.agent.permissions.command_options import Given, check_counts, read_options
 from prunecli.agent.permissions.git_reading import read_git
 from prunecli.agent.permissions.globs import TooMany, chooses_secrets, expand
 from prunecli.agent.permissions.harmless_commands import (
@@ -25,7 +26,6 @@ from prunecli.agent.permissions.harmless_commands import (
     Words,
 )
 from prunecli.agent.permissions.listings import check_reader, command_of_xargs, listed
-from prunecli.agent.permissions.options import Given, check_counts, read_options
 from prunecli.agent.permissions.places import Place, Unresolvable, real_path, resolve
 from prunecli.agent.permissions.surroundings import Reading, Surroundings
 from prunecli.agent.permissions.sweeps import Sweep, files_below, links_below, sweep_of_grep, sweep_of_rg

@@ -6,8 +6,8 @@ signatures), write (--output), read outside the repository (--no-index, -f FILE)
 
 import re
 
+from prunecli.agent.permissions.command_options import Given
 from prunecli.agent.permissions.harmless_commands import Form, Words
-from prunecli.agent.permissions.options import Given
 from prunecli.model.shell import Doubt
 
 _DIFF = (

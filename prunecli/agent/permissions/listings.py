@@ -10,10 +10,10 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
 
+from prunecli.agent.permissions.command_options import Given, read_options
 from prunecli.agent.permissions.git_reading import is_repository, tracked_paths, work_tree
 from prunecli.agent.permissions.globs import component_regex
 from prunecli.agent.permissions.harmless_commands import FORMS, MANY, Words
-from prunecli.agent.permissions.options import Given, read_options
 from prunecli.agent.permissions.places import real_path
 from prunecli.agent.permissions.surroundings import Surroundings
 from prunecli.agent.permissions.sweeps import Sweep, sweep_of_grep, sweep_of_rg

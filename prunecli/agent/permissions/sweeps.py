@@ -9,12 +9,12 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 
+from prunecli.agent.permissions.command_options import Given
 from prunecli.agent.permissions.globs import TooMany, braces, component_regex
-from prunecli.agent.permissions.options import Given
 from prunecli.agent.permissions.places import lies_in
 from prunecli.regular import read_regular
 from prunecli.tools.searching.gitignore import Level, is_ignored, levels_at
-from prunecli.tools.searching.scan import MAX_ENTRIES, PACKAGES
+from prunecli.tools.searching.search_process import MAX_ENTRIES, PACKAGES
 
 _TYPES = {
     "py": (".py", ".pyi"),

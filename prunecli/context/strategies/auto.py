@@ -58,8 +58,8 @@ def propose(view: View, options: Options) -> Proposal:
         return Proposal((), "waits until the cache is cold")
     edits = _worth(view, market.rates_for(view.context.counts.context_tokens), numbers)
     counts = view.context.counts
-    freed = short(counts.scale.tokens(*counts.saved_by(edits, view.context.entries)))
-    results = f"{len(edits)} result{'s' * (len(edits) != 1)}, ~{freed} tokens"
+    freed = counts.scale.tokens(*counts.saved_by(edits, view.context.entries))
+    results = f"{len(edits)} result{'s' * (len(edits) != 1)}, ~{short(freed)} tokens"
     if edits and (still or view.forced or (near and not view.losing())):
         edits = sorted([*edits, *outdated_lists(view, edits)], key=attrgetter("seq"))
         return Proposal(tuple(edits), "unlikely to be needed again", _why(view, numbers))
@@ -68,9 +68,7 @@ def propose(view: View, options: Options) -> Proposal:
     left = warmth(view.context, market)
     waits = f"waits until the cache is cold: {left}"
     problem = LOSING if near else ""
-    return Proposal(
-        (), f"{waits}; then {results}", lambda _: waits, problem, f"{freed} to prune: cache {left}"
-    )
+    return Proposal((), f"{waits}; then {results}", lambda _: waits, problem, f"cache {left}", freed)
 
 
 def _done(view: View) -> bool:

@@ -12,9 +12,9 @@ from pathlib import Path
 from prunecli.errors import SessionCorrupt
 from prunecli.regular import open_regular
 from prunecli.session.digest import Digest
-from prunecli.session.importers.agents import ENDS, KNOWN, agent_of, root_of
 from prunecli.session.importers.heads import head_of, head_of_whole
 from prunecli.session.importers.json_rows import content_of
+from prunecli.session.importers.known_agents import ENDS, KNOWN, agent_of, root_of
 from prunecli.session.importers.opencode_store import digests_in_store, in_store, sessions_in_store
 from prunecli.session.importers.same_folder import is_one_of, same_folders
 from prunecli.session.importers.source import read_source

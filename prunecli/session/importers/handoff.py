@@ -14,8 +14,8 @@ from pathlib import Path
 from prunecli.errors import SessionError, SessionNotFound, UsageError
 from prunecli.figures import age, short
 from prunecli.model.events import AssistantMessage, Record, ToolResult, UserMessage
-from prunecli.session.importers.agents import title_of
 from prunecli.session.importers.finding import listed
+from prunecli.session.importers.known_agents import title_of
 from prunecli.session.importers.source import Source, read_source
 from prunecli.session.importers.store_import import SavedSession, save
 from prunecli.session.store import Listed, Store

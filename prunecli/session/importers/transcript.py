@@ -26,8 +26,8 @@ from prunecli.model.events import (
 )
 from prunecli.model.messages import Block, Image, Json, Text, ToolUse, Usage
 from prunecli.session.completing import next_timestamp
-from prunecli.session.importers.names import ours
 from prunecli.session.importers.origin import Origin
+from prunecli.session.importers.tool_names import ours
 from prunecli.tools.files.image import header_of
 
 MALFORMED = (ValueError, KeyError, TypeError, AttributeError, IndexError, OverflowError)

@@ -5,7 +5,7 @@ import re
 from dataclasses import dataclass
 
 from prunecli.errors import ToolError
-from prunecli.tools.files.shown import SAMPLE
+from prunecli.tools.files.decoding import SAMPLE
 
 _MULTIBYTE = re.compile(rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}")
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from prunecli.model.codec import well_formed
-from prunecli.tools.files.shown import decoded
+from prunecli.tools.files.decoding import decoded
 from prunecli.tools.processes.command import Ended, Moved
 
 CAP = 8 * 1024 * 1024
@@ -54,7 +54,7 @@ class KeptOutput:
         words = (str(self.folder), str(cap), f"{seconds:g}", str(size), str(lines))
         return b"B" + "\0".join(words).encode("utf-8", "surrogateescape") + b"\n"
 
-    def part(self, start: int, stop: int | None = None) -> Part:
+    def part(self, start: int) -> Part:
         """Return the kept output from this offset on, or from the first kept byte."""
         data, at, line = bytearray(), -1, 0
         for offset, lines, path in self._files():
@@ -67,8 +67,7 @@ class KeptOutput:
                     skipped = text[: max(0, start - offset)]
                     at, line, text = offset + len(skipped), lines + skipped.count(b"\n"), text[len(skipped) :]
                 data += text
-        whole = bytes(data) if stop is None else bytes(data[: max(0, stop - at)])
-        return Part(whole, line + 1, max(at, 0), max(at, 0) + len(whole))
+        return Part(bytes(data), line + 1, max(at, 0), max(at, 0) + len(data))
 
     def tail(self, size: int) -> bytes:
         """Return at most `size` bytes from the end."""
@@ -142,11 +141,6 @@ class Child:
         self._left: tuple[str, ...] = ()
         self._stuck = 0
         self._failed = False
-
-    @property
-    def descriptor(self) -> int:
-        """A descriptor that becomes readable when `look` has something to read; -1 once the command is over."""
-        return self._control.fileno()
 
     def look(self) -> None:
         """Read the messages of the supervisor, without waiting."""

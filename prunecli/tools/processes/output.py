@@ -1,6 +1,13 @@
 """Keeps the beginning and the end of a command's output, so that memory stays bounded."""
 
-from prunecli.tools.files.shown import decoded, first_bytes, fitting_end, fitting_start, is_text, last_bytes
+from prunecli.tools.files.decoding import (
+    decoded,
+    first_bytes,
+    fitting_end,
+    fitting_start,
+    is_text,
+    last_bytes,
+)
 
 LATEST_BYTES = 8_192
 LATEST_LINES = 20

@@ -4,7 +4,7 @@ import os
 import re
 from collections.abc import Callable
 
-from prunecli.tools.files.shown import decoded
+from prunecli.tools.files.decoding import decoded
 from prunecli.tools.searching.names import shown_name
 
 MAX_MATCHES = 200

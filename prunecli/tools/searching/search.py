@@ -9,13 +9,14 @@ from prunecli.errors import ToolError
 from prunecli.programs import find_outside
 from prunecli.tools.processes.command import Ended, run
 from prunecli.tools.searching.glob import PathGlob
-from prunecli.tools.searching.scan import MAX_COLUMNS
+from prunecli.tools.searching.search_process import MAX_COLUMNS
 
 MAX_SECONDS = 5.0
 
 _PACKAGE_ROOT = str(Path(__file__).parents[3])
 _START = (
-    "import sys; sys.path.append(sys.argv.pop(1)); from prunecli.tools.searching.scan import main; main()"
+    "import sys; sys.path.append(sys.argv.pop(1));"
+    " from prunecli.tools.searching.search_process import main; main()"
 )
 
 _RIPGREP_FLAGS = (

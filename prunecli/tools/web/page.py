@@ -16,8 +16,8 @@ from prunecli.sanitize import visible
 from prunecli.tools.files.image import media_type_of
 from prunecli.tools.files.media import image_of
 from prunecli.tools.web.address import Address
+from prunecli.tools.web.conversion import markdown
 from prunecli.tools.web.download import Download
-from prunecli.tools.web.markdown import markdown
 
 _TEXTUAL = re.compile(
     r"text/.*|application/(?:.*\+)?(?:json|xml|yaml|x-yaml|toml|javascript|ecmascript|x-sh|x-ndjson|jsonl|sql|graphql"

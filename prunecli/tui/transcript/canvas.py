@@ -10,7 +10,6 @@ Padding, borders, opacity and tint in the CSS of this widget have no effect, bec
 from collections.abc import Callable
 from typing import Any
 
-from rich.style import Style
 from textual.color import Color
 from textual.geometry import Region, Size
 from textual.scroll_view import ScrollView
@@ -267,7 +266,3 @@ class Canvas(ScrollView):
         """Return one strip. Only Textual's hit test calls this."""
         self._prepare()
         return self._strip(y)
-
-    def _ink(self, name: str) -> Style:
-        style: Style = getattr(self.document.layout.sheet.inks, name)
-        return style

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from rich.segment import Segment
 
 from prunecli.tui.transcript.chunks import TableShape
-from prunecli.tui.transcript.inline import runs
+from prunecli.tui.transcript.inline_markdown import runs
 from prunecli.tui.transcript.palette import Inks
 from prunecli.tui.transcript.rows import Gutter, Row, Run, flow, width_of
 

@@ -235,11 +235,6 @@ class Transcript(Navigator, can_focus=True):
             self.pill_label = f" ↓ {count} new " if count else ""
             self.post_message(self.Unseen(self, count))
 
-    @property
-    def unseen(self) -> int:
-        """The number of entries added below the screen since the bottom was last in view."""
-        return self._unseen
-
     def clicked(self, x: int, y: int) -> None:
         """Handle a click: on the pill go to the bottom, on "restore" ask for the entry, on a fold line toggle it."""
         if self.pill_label and y == self.window.height - 1 and self._pill_cells[0] <= x < self._pill_cells[1]:

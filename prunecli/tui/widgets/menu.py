@@ -26,11 +26,11 @@ class OfferList(Widget):
 
     can_focus = False
 
-    def __init__(self, most_rows: int = MOST_ROWS) -> None:
+    def __init__(self) -> None:
         super().__init__()
         self.offers: Sequence[Offer] = ()
         self.at = 0
-        self.most_rows = most_rows
+        self.most_rows = MOST_ROWS
         self._first = 0
         self._note = ""
 

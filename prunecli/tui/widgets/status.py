@@ -10,11 +10,11 @@ from prunecli.sanitize import one_line
 from prunecli.tui.widgets.fitting import Piece, fitted
 
 if TYPE_CHECKING:
+    from prunecli.agent.policy import Waiting
     from prunecli.runtime import Status
 
 BAR_CELLS = 6
 COLD = "cache cold"
-TTL_MS = {"5m": 300_000, "1h": 3_600_000}
 _MODES = {"ask": "$foreground", "edits": "$accent", "plan": "$secondary", "auto": "bold $warning"}
 
 
@@ -52,12 +52,12 @@ def pruning_line(status: "Status | None", width: int, cache: str = "") -> Conten
             cleared = f"~{short(ledger.cleared_tokens)}"
             forms = (f"endpoint cleared {cleared}", f"cleared {cleared}", "")
             left.append(Piece(forms, "$muted", 4, glue=" | "))
-        if status and status.held:
-            left.append(Piece(_held_forms(one_line(status.held), cache), "$accent", 0, glue=" | "))
+        if status and status.prunes:
+            left.append(Piece(_held_forms(status.prunes, cache), "$accent", 0, glue=" | "))
     about = "~" if status and status.estimated and part else ""
     right = [
         Piece((f"ctx {about}{share(part)}", f"{about}{share(part)}"), level(part), 8),
-        Piece((bar(part), ""), level(part), 3 if status and status.held else 1, glue=" "),
+        Piece((bar(part), ""), level(part), 3 if status and status.prunes else 1, glue=" "),
     ]
     return fitted(left, right, width)
 
@@ -66,12 +66,12 @@ def _about(tokens: int) -> str:
     return f"~{short(tokens)}" if tokens else "0"
 
 
-def _held_forms(held: str, cache: str) -> tuple[str, ...]:
+def _held_forms(prunes: "Waiting", cache: str) -> tuple[str, ...]:
     """Return what is to be pruned and when, longest form first. The line below shows the cache's lifetime."""
-    amount, is_amount, when = held.partition(" to prune")
-    if not is_amount:
-        return held.partition(": ")[0], ""
-    if when.startswith(": cache warm") and cache != COLD:
+    if prunes.freed is None:
+        return one_line(prunes.what), ""
+    amount = short(prunes.freed)
+    if prunes.why and cache != COLD:
         return (
             f"{amount} to prune when the cache is cold",
             f"{amount} to prune when cold",
@@ -102,16 +102,16 @@ def session_line(status: "Status | None", cache: str, width: int) -> Content:
     return fitted(left, right, width)
 
 
-def cache_words(status: "Status | None", ttl: str, now: int) -> str:
+def cache_words(status: "Status | None", ttl_ms: int, now: int) -> str:
     """Return the remaining lifetime of the cached prefix; "" if there is no cache or nothing was sent yet.
 
-    `now` is in unix ms.
+    `ttl_ms` is the lifetime of a cached prefix; `now` is in unix ms.
     """
     if status is None or not (status.bill.cache_read or status.bill.cache_write) or not status.bill.model:
         return ""
     if status.bill.model != status.model:
         return COLD  # another model's cache does not help this one
-    left = status.cached_at + TTL_MS[ttl] - now
+    left = status.cached_at + ttl_ms - now
     return f"cache warm {countdown(left)}" if left >= 1000 else COLD
 
 

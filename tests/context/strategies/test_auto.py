@@ -60,7 +60,7 @@ def test_a_warm_cache_is_left_alone_and_the_note_says_until_when() -> None:
     proposal = asked(talk, WARM)
     assert proposal.edits == ()
     assert proposal.note == "waits until the cache is cold: warm for 3m20s; then 2 results, ~1.8K tokens"
-    assert proposal.waiting == "1.8K to prune: cache warm for 3m20s"
+    assert (proposal.waiting, proposal.freed) == ("cache warm for 3m20s", 1_775)
     assert proposal.why(talk.entry(first)) == "waits until the cache is cold: warm for 3m20s"
     assert asked(talk, WARM, quoted=0.9).waiting == ""
 

@@ -3,7 +3,7 @@
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from prunecli.tools.files.shown import decoded, fitting_end, fitting_lines, fitting_start
+from prunecli.tools.files.decoding import decoded, fitting_end, fitting_lines, fitting_start
 from prunecli.tools.processes.output import HeadAndTail
 
 pieces = st.lists(st.one_of(st.binary(max_size=60), st.text(max_size=40).map(str.encode)), max_size=20)

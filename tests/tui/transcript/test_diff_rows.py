@@ -1,5 +1,7 @@
 """How changes of files are drawn."""
 
+from difflib import unified_diff
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -14,8 +16,13 @@ AFTER = "a\nb\nC\nd\ne\nf\ng\n"
 lines_of_text = st.lists(st.sampled_from(["a", "b", "-- x", "++ y", "", "@@", "é"]), max_size=12)
 
 
+def diff_of(before: str, after: str, path: str = "", context: int = 3) -> Diff:
+    lines = unified_diff(before.splitlines(), after.splitlines(), n=context, lineterm="")
+    return Diff("\n".join(list(lines)[2:]), path)
+
+
 def test_lines_are_numbered_in_the_file_they_are_from():
-    assert parse(Diff.between(BEFORE, AFTER, context=1).text) == [
+    assert parse(diff_of(BEFORE, AFTER, context=1).text) == [
         DiffLine(" ", 2, "b"),
         DiffLine("-", 3, "c"),
         DiffLine("+", 3, "C"),
@@ -53,7 +60,7 @@ def test_a_removed_line_that_looks_like_a_header_stays():
 
 @given(lines_of_text, lines_of_text)
 def test_the_new_text_can_be_read_off_the_diff(old: list[str], new: list[str]):
-    diff = Diff.between("\n".join(old), "\n".join(new), context=50)
+    diff = diff_of("\n".join(old), "\n".join(new), context=50)
     lines = parse(diff.text)
     after = [line.text for line in lines if line.sign in " +"]
     before, expected = "\n".join(old).splitlines(), "\n".join(new).splitlines()
@@ -68,7 +75,7 @@ def test_what_is_no_diff_comes_out_as_text():
 
 
 def test_rows_have_numbers_signs_and_colors():
-    made = diff_rows(parse(Diff.between(BEFORE, AFTER, context=1).text), "x.py", SHEET)
+    made = diff_rows(parse(diff_of(BEFORE, AFTER, context=1).text), "x.py", SHEET)
     assert [row.text.rstrip() for row in made] == [
         "  2   b",
         "  3 - c",
@@ -92,12 +99,12 @@ def test_what_changed_within_a_line_is_marked():
 
 
 def test_a_diff_of_a_call_is_open_and_indented():
-    call = ToolCall("edit", "x.py", ToolState.OK, "+1 −1", 3, 40, Diff.between("a\n", "b\n", "x.py"))
+    call = ToolCall("edit", "x.py", ToolState.OK, "+1 −1", 3, 40, diff_of("a\n", "b\n", "x.py"))
     assert texts(document(call))[1:] == ["    1 - a", "    1 + b"]
 
 
 def test_a_large_diff_is_laid_out_in_pieces():
-    diff = Diff.between("", "\n".join(f"line {n}" for n in range(1000)), "x.txt")
+    diff = diff_of("", "\n".join(f"line {n}" for n in range(1000)), "x.txt")
     made = document(ToolCall("write", "x.txt", ToolState.OK, body=diff))
     assert len(item(made, 0).blocks) > 5
     assert texts(made)[-1] == "  1000 + line 999"

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from prunecli.agent.policy import Waiting
 from prunecli.context.bill import Bill
 from prunecli.context.ledger import Ledger
 from prunecli.runtime import Status
@@ -22,9 +23,10 @@ BILL = Bill(
     model_read=960,
     model_prompt=1_000,
 )
+WARM = Waiting("31.0K to prune", "cache warm for 3m12s; pruning now costs ~$0.41", 31_000)
 FIELDS: dict[str, Any] = {
     "ledger": LEDGER,
-    "held": "",
+    "prunes": None,
     "bill": BILL,
     "model": "claude-sonnet-5-5",
     "mode": "ask",
@@ -69,19 +71,18 @@ def test_pruning_that_is_off_says_so() -> None:
 
 
 def test_what_the_gate_holds_back_is_said_where_there_is_room() -> None:
-    held = "31.0K to prune: cache warm for 3m12s; pruning now costs ~$0.41"
-    line = pruning_line(status(held=held), 150).plain
+    line = pruning_line(status(prunes=WARM), 150).plain
     assert "| 31.0K to prune when the cache is cold" in line
     assert "3m12s" not in line, "a figure that no tick changes"
-    assert "| 31.0K to prune when cold  " in pruning_line(status(held=held), 102).plain
+    assert "| 31.0K to prune when cold  " in pruning_line(status(prunes=WARM), 102).plain
     narrow = "🔪 ~45.2K | pruned ~25.0K | 8 protected | 31.0K more when cold ctx 38% ▓▓░░░░"
-    assert " ".join(pruning_line(status(held=held), 78).plain.split()) == narrow
-    assert "| 31.0K to prune with the next request  " in pruning_line(status(held=held), 150, COLD).plain
-    due = "31.0K to prune with the next request"
-    assert f"| {due}  " in pruning_line(status(held=due), 150).plain
-    assert "| 31.0K more next  " in pruning_line(status(held=due), 78).plain
-    asked = "prunes wait until your next prompt: an edit now would drop thinking"
-    assert "| prunes wait until your next prompt  " in pruning_line(status(held=asked), 150).plain
+    assert " ".join(pruning_line(status(prunes=WARM), 78).plain.split()) == narrow
+    assert "| 31.0K to prune with the next request  " in pruning_line(status(prunes=WARM), 150, COLD).plain
+    due = Waiting("31.0K to prune with the next request", "", 31_000)
+    assert f"| {due.words}  " in pruning_line(status(prunes=due), 150).plain
+    assert "| 31.0K more next  " in pruning_line(status(prunes=due), 78).plain
+    asked = Waiting("prunes wait until your next prompt", "an edit now would drop thinking")
+    assert "| prunes wait until your next prompt  " in pruning_line(status(prunes=asked), 150).plain
 
 
 def test_an_estimate_carries_a_tilde_and_a_measured_figure_does_not() -> None:
@@ -126,24 +127,24 @@ def test_a_hostile_model_name_is_shown_and_not_obeyed() -> None:
 
 
 def test_the_cache_is_warm_for_as_long_as_the_endpoint_keeps_it() -> None:
-    assert cache_words(status(), "5m", 1_000_000) == "cache warm 5m00s"
-    assert cache_words(status(), "5m", 1_292_999) == "cache warm 7s"
-    assert cache_words(status(), "5m", 1_108_500) == "cache warm 3m11s"
-    assert cache_words(status(), "1h", 1_108_000) == "cache warm 58m12s"
-    assert cache_words(status(), "5m", 1_300_000) == "cache cold"
-    assert cache_words(status(bill=BILL._replace(cache_read=0)), "5m", 1_000_000) == ""
-    assert cache_words(None, "5m", 0) == ""
+    assert cache_words(status(), 300_000, 1_000_000) == "cache warm 5m00s"
+    assert cache_words(status(), 300_000, 1_292_999) == "cache warm 7s"
+    assert cache_words(status(), 300_000, 1_108_500) == "cache warm 3m11s"
+    assert cache_words(status(), 3_600_000, 1_108_000) == "cache warm 58m12s"
+    assert cache_words(status(), 300_000, 1_300_000) == "cache cold"
+    assert cache_words(status(bill=BILL._replace(cache_read=0)), 300_000, 1_000_000) == ""
+    assert cache_words(None, 300_000, 0) == ""
 
 
 def test_what_another_model_has_cached_is_neither_warm_nor_a_hit() -> None:
     other = status(model="claude-opus-5-5")
-    assert cache_words(other, "5m", 1_000_000) == "cache cold"
+    assert cache_words(other, 300_000, 1_000_000) == "cache cold"
     assert session_line(other, "cache cold", 78).plain.endswith(" cache cold · $0.42")
 
 
 def test_nothing_is_said_of_the_cache_before_something_was_sent_from_here() -> None:
     imported = status(bill=BILL._replace(model="", model_read=0, model_prompt=0))
-    assert cache_words(imported, "5m", 1_000_000) == ""
+    assert cache_words(imported, 300_000, 1_000_000) == ""
     assert session_line(imported, "", 78).plain.endswith("   $0.42")
 
 
@@ -154,9 +155,8 @@ def test_the_bar_fills_and_its_color_warns() -> None:
 
 @pytest.mark.parametrize("width", range(80))
 def test_no_word_of_a_status_line_is_cut(width: int) -> None:
-    held = "31.0K to prune: cache warm for 3m12s; pruning now costs ~$0.41"
     full = status(
-        held=held, trusted=False, sandbox="no sandbox", ledger=replace(LEDGER, cleared_tokens=9_000)
+        prunes=WARM, trusted=False, sandbox="no sandbox", ledger=replace(LEDGER, cleared_tokens=9_000)
     )
     wide = f"{pruning_line(full, 300)} {session_line(full, 'cache warm 3m12s', 300)}".split()
     for line in (pruning_line(full, width), session_line(full, "cache warm 3m12s", width)):

@@ -69,7 +69,6 @@ class Offer:
     tools: tuple[RemoteTool, ...] = ()
     resources: tuple[RemoteResource, ...] = ()
     prompts: tuple[RemotePrompt, ...] = ()
-    instructions: str = ""
     left_out: str = ""
 
 

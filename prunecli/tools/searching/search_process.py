@@ -12,8 +12,8 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from io import FileIO
 
+from prunecli.tools.files.decoding import SAMPLE
 from prunecli.tools.files.secret_paths import looks_secret, may_look_secret
-from prunecli.tools.files.shown import SAMPLE
 from prunecli.tools.searching.glob import PathGlob
 from prunecli.tools.searching.walk import FILE, FOLDER, walk
 

@@ -6,8 +6,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from prunecli.errors import ConfigError
+from prunecli.extensions.definition_folders import MAX_FILES, Folder, Found, Shelf, folders
 from prunecli.extensions.front_matter import MAX_BYTES
-from prunecli.extensions.places import MAX_FILES, Folder, Found, Shelf, folders
 
 
 def put(path: Path, text: str = "x") -> Path:

@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from prunecli.cli.working import working
+from prunecli.cli.progress import working
 
 
 class Told(io.StringIO):

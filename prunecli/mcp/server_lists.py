@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from prunecli.mcp.results import in_line
-from prunecli.mcp.state import Offer, RemotePrompt, RemoteResource, RemoteTool, usable
+from prunecli.mcp.server_state import Offer, RemotePrompt, RemoteResource, RemoteTool, usable
 
 if TYPE_CHECKING:
     from mcp import Client
@@ -17,7 +17,6 @@ MAX_ITEMS = 2_000
 """Maximum items of one kind from one server."""
 _MAX_DESCRIPTION = 4_000
 _MAX_URI = 500
-_MAX_INSTRUCTIONS = 4_000
 
 T = TypeVar("T")
 
@@ -112,7 +111,6 @@ async def offer_of(client: "Client", log: Callable[[str], None], gone: list[str]
             for one in prompts
             if usable(one.name)
         ),
-        in_line(client.instructions or "", _MAX_INSTRUCTIONS),
         _left_out(unusable, gone),
     )
 

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from prunecli.plain.talk import Talk
 
 
-class CurrentActivity:
+class Effects:
     """The runner of commands and their effects."""
 
     def __init__(self, talk: "Talk") -> None:

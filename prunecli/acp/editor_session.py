@@ -16,12 +16,12 @@ from acp.schema import (
     UsageUpdate,
 )
 
-from prunecli.acp import options
 from prunecli.acp.effects import Effects, commands
 from prunecli.acp.eliciting import Eliciting
 from prunecli.acp.feed import Feed, Update
 from prunecli.acp.prompts import EditorPrompt
 from prunecli.acp.questions import Questions
+from prunecli.acp.session_options import config_options
 from prunecli.acp.texts import noticed
 from prunecli.acp.updates import Updates
 from prunecli.agent.attaching import shown
@@ -127,7 +127,7 @@ class EditorSession:
         if now[0] != self._shown[0]:
             self.feed.tell(CurrentModeUpdate(session_update="current_mode_update", current_mode_id=now[0]))
         self._shown = now
-        listed = options.config_options(runtime)
+        listed = config_options(runtime)
         self.feed.tell(ConfigOptionUpdate(session_update="config_option_update", config_options=listed))
 
     def _show_figures(self) -> None:
