@@ -32,10 +32,11 @@ _QUOTED_SHARE = 0.6
 """Maximum share of the room before the tail for quoted lines."""
 _SUMMARY = re.compile(
     r"^(?:=+ short test summary info =+|Summary of all failing tests|failures:|The following tests FAILED:"
-    r"|\[ERROR\] (?:Failures|Errors):| *\d+ failing|[⎯ ]*Failed Tests \d+[⎯ ]*)[ \r]*$",
+    r"|Failed examples:|\[ERROR\] (?:Failures|Errors):| *\d+ failing|[⎯ ]*Failed Tests \d+[⎯ ]*"
+    r"|✖ failing tests:)[ \r]*$",
     re.MULTILINE,
 )
-"""The line at which pytest, jest, cargo, ctest, maven, mocha and vitest begin to list failures."""
+"""The line at which pytest, jest, cargo, RSpec, ctest, maven, mocha, node and vitest begin to list failures."""
 _OTHERWISE: dict[Kind, str] = {
     "bash": "narrow the command to see them",
     "print": "print fewer lines at once",
