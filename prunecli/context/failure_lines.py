@@ -12,17 +12,20 @@ from prunecli.context import cut
 
 _TESTS = re.compile(
     r"\s*--- FAIL: |FAIL\t|FAIL: \S|FAILED \S+::|test \S.* \.\.\. FAILED$|\S.* > .* FAILED$"
-    r"|\s*(?:FAIL|❯|×|✕|✗|●)\s+\S.*(?:[./›>]|\d ?ms)|.*\*\*\*(?:Failed|Exception|Timeout|Not Run)\b"
-    r"|thread '.*' .*panicked at |panic: "
+    r"|\s*(?:FAIL|❯|×|✕|✖|✗|●)\s+\S.*(?:[./›>]|\d ?ms)|.*\*\*\*(?:Failed|Exception|Timeout|Not Run)\b"
+    r"|thread '.*' .*panicked at |panic: |\s*not ok \d+(?!.*# (?:TODO|SKIP)\b)|#\s+Failed test\b"
+    r"|\s*(?:<testcase\b.*)?<(?:failure|error)\b"
 )
 """A failed test in the words of a test runner. It counts regardless of the exit code, which `| tee log` changes."""
 _ERRORS = re.compile(
-    r"(?:fatal )?error(?:\[\w+\])?: |\S.*?(?::\d+|\)): (?:fatal )?error(?: \w+)?: |\S+:\d+:\d+ - error \w+: "
+    r"\s*(?:fatal )?error(?:\[\w+\])?: |\S.*?(?::\d+|\)): (?:fatal )?error(?: \w+)?: |\S+:\d+:\d+ - error \w+: "
     r"|\s+\d+:\d+\s+error\s|\[ERROR\] \S|ERROR: \S|ERROR \S+::|E {3,}\S|\s+\d+\) \S"
     r"|\S*make(?:\[\d+\])?: \*\*\* |.*: undefined reference to |[\w.]*(?:Error|Exception)(?:: |$)"
 )
 """An error in the output of a command that failed."""
-_GO_MESSAGE = re.compile(r"\s+\S+\.go:\d+: ")
+_FOLLOWS = re.compile(r"\s*(?:--- FAIL: |<)")
+"""A failure of go or JUnit. Lines before it explain it."""
+_BEFORE = re.compile(r"\s+\S+\.go:\d+: |\s*<testcase\b.*[^/]>")
 _ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
 _FOLLOWING, _PRECEDING = 2, 3
 """Maximum lines after and before a failure that are quoted as its explanation."""
@@ -86,7 +89,7 @@ def _about(lines: Sequence[str], *, failed: bool) -> Iterator[int]:
         if not (_TESTS.match(line) or (failed and _ERRORS.match(line))):
             continue
         first = at
-        while first > at - _PRECEDING and "--- FAIL: " in line and _GO_MESSAGE.match(lines[first - 1]):
+        while first > at - _PRECEDING and _FOLLOWS.match(line) and _BEFORE.match(lines[first - 1]):
             first -= 1
         end = at + 1
         while end < len(lines) and end <= at + _FOLLOWING and _explains(lines[end], line):

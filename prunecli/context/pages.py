@@ -8,6 +8,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from functools import cached_property
+from itertools import takewhile
 
 from prunecli.context import cut
 from prunecli.model.codec import strict_loads
@@ -128,7 +129,7 @@ def _end_inside(text: str, start: int, stop: int, budget: int, count: Count, *, 
     line = text[start:stop]
     length = _fitting(len(line), budget, lambda size: count(line[:size]))
     if json or is_json(line):
-        return start + next(iter(_best(line, length)), 0)
+        return start + element_end(line, length)
     end = len(cut.head(line, length))
     if line[end:] == "\n":  # a line break is added after the head and would be mistaken for this one
         end = len(cut.head(line, end - 1))
@@ -172,9 +173,10 @@ def boundaries(text: str) -> Iterator[tuple[int, int]]:
             depth += 1 if mark in "[{" else -1
 
 
-def _best(line: str, length: int) -> list[int]:
-    """Return the end of an element near this length: the outermost one in the second half, else the last one before
-    it."""
-    found = [(at, depth) for at, depth in boundaries(line) if at <= length]
-    late = [(depth, -at) for at, depth in found if at > length // 2]
-    return [-min(late)[1]] if late else [at for at, _ in found[-1:]]
+def element_end(text: str, most: int) -> int:
+    """Return the end of a JSON element near this place: the outermost one in the second half, else the last one
+    before it, else 0. A line break after it belongs to it."""
+    found = list(takewhile(lambda pair: pair[0] <= most, boundaries(text)))
+    late = [(depth, -at) for at, depth in found if at > most // 2]
+    end = -min(late)[1] if late else found[-1][0] if found else 0
+    return end + text.startswith("\n", end) if end else 0

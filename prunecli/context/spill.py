@@ -12,7 +12,7 @@ from functools import lru_cache
 from prunecli.context.counted import SHIPPED
 from prunecli.context.expectations import Caps, Kind
 from prunecli.context.failure_lines import OPENING, Quoted, failures, quoted_end
-from prunecli.context.pages import Lines, boundaries, head_end, is_json, tail_start
+from prunecli.context.pages import Lines, boundaries, element_end, head_end, is_json, tail_start
 from prunecli.context.tokens import TokenCounter, image_tokens
 from prunecli.model.events import Spilled, ToolResult
 from prunecli.model.messages import Text, ToolUse
@@ -32,10 +32,11 @@ _QUOTED_SHARE = 0.6
 """Maximum share of the room before the tail for quoted lines."""
 _SUMMARY = re.compile(
     r"^(?:=+ short test summary info =+|Summary of all failing tests|failures:|The following tests FAILED:"
-    r"|\[ERROR\] (?:Failures|Errors):| *\d+ failing|[⎯ ]*Failed Tests \d+[⎯ ]*)[ \r]*$",
+    r"|Failed examples:|\[ERROR\] (?:Failures|Errors):| *\d+ failing|[⎯ ]*Failed Tests \d+[⎯ ]*"
+    r"|✖ failing tests:)[ \r]*$",
     re.MULTILINE,
 )
-"""The line at which pytest, jest, cargo, ctest, maven, mocha and vitest begin to list failures."""
+"""The line at which pytest, jest, cargo, RSpec, ctest, maven, mocha, node and vitest begin to list failures."""
 _OTHERWISE: dict[Kind, str] = {
     "bash": "narrow the command to see them",
     "print": "print fewer lines at once",
@@ -238,6 +239,8 @@ def _json_end(text: str, cap: int, counter: TokenCounter) -> int:
     """Return the end of an element between half the cap and the cap, else the first end up to twice the cap, else
     0."""
     end = head_end(text, cap, counter.count, json=True)
+    if text[end - 1 : end] == "\n":  # between two lines, which need not be between two elements
+        end = element_end(text, end)
     if 2 * counter.count(text[:end]) >= cap:
         return end
     ends = (at for at, _ in boundaries(text) if at > end)

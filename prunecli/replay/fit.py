@@ -7,13 +7,15 @@
   requests that found nothing cached.
 * Caps: the savings of each cap, minus the cost of fetching the quoted rest. `strong` is the cap that saves most. For
   `normal`, an edit whose text was held back counts as some additional requests, because a recording can't show what
-  else would have gone wrong.
+  else would have gone wrong. Sessions differ widely here, so a cap must be better over the sessions, not just in sum.
 
 A number without enough evidence stays unchanged.
 """
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TypeAlias
 
 from prunecli.context.exchange import Entry
@@ -27,9 +29,9 @@ from prunecli.replay.play import Player, Sent
 from prunecli.replay.regret import needed
 
 CAPS = (1_000, 2_000, 4_000, 8_000, 16_000)
-"""The caps to try, in tokens."""
+"""The caps to try besides those in effect, in tokens."""
 _MISSED: Mapping[Level, int] = {"normal": 5, "strong": 0}
-"""The cost of an edit whose text was held back, in requests of average cost."""
+"""The cost of an edit whose text was held back, in requests of its session's average cost."""
 FEWEST = 30
 """Minimum results or moments needed to change a number."""
 _LEAST = (2, 3, 5, 8, 12)
@@ -170,11 +172,8 @@ def fitted(found: Iterable[Evidence], before: Expectations) -> dict[str, Json]:
     each = list(found)
     results = [result for one in each for result in one.results]
     cold = [pair for one in each for pair in one.cold]
-    whole = Evidence(bill=sum(one.bill for one in each), requests=sum(one.requests for one in each))
-    for one in each:
-        whole.add(one.cuts)
     table: dict[Group, list[float]] = {group: _by_age(results, group, before) for group in before.quoted}
-    caps = {level: _caps(whole, before.caps[level], _MISSED[level]) for level in before.caps}
+    caps = {level: _caps(each, before.caps[level], _MISSED[level]) for level in before.caps}
     return {
         "caps": caps,
         "least_held": before.caps["normal"].least,
@@ -239,16 +238,19 @@ def _bounds(cold: Sequence[tuple[int, int]]) -> tuple[int, int]:
     return min(pairs, key=off)
 
 
-def _caps(found: Evidence, before: Caps, missed: int) -> dict[Kind, int]:
-    """Return the most valuable cap for each kind."""
-    usd = missed * found.bill / max(1, found.requests)
+def _caps(each: Sequence[Evidence], before: Caps, missed: int) -> dict[Kind, int]:
+    """Return the most valuable cap for each kind. A cap changes only if the gain is two standard errors over the
+    sessions, so a few large sessions do not decide."""
 
-    def worth(kind: Kind, cap: int) -> float:
-        cut = found.cuts.get((kind, cap), Cut())
-        return cut.usd - usd * cut.missed
+    def worth(one: Evidence, kind: Kind, cap: int) -> float:
+        cut = one.cuts.get((kind, cap), Cut())
+        return cut.usd - missed * cut.missed * one.bill / max(1, one.requests)
 
-    best = {kind: max(reversed(CAPS), key=lambda cap: worth(kind, cap)) for kind in KINDS}
-    return {kind: cap if worth(kind, cap) > 0 else before.of(kind) for kind, cap in best.items()}
+    def better(kind: Kind, cap: int) -> float:
+        gains = [worth(one, kind, cap) - worth(one, kind, before.of(kind)) for one in each]
+        return sum(gains) if sum(gains) > 2 * math.hypot(*gains) else 0.0
+
+    return {kind: max((before.of(kind), *reversed(CAPS)), key=partial(better, kind)) for kind in KINDS}
 
 
 def _last(player: Player, entry: Entry) -> int:

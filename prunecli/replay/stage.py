@@ -110,7 +110,8 @@ class Stage:
         player.play()
         found = witness.evidence(player, self.expectations.min_tokens)
         least = self.expectations.caps["normal"].least
-        for cap in CAPS:
+        known = {caps.of(kind) for caps in self.expectations.caps.values() for kind in KINDS}
+        for cap in sorted({*CAPS, *known} - {0}):
             caps = Caps(**dict.fromkeys(KINDS, cap), least=least)
             capped = Player(script, replace(base, spill=_spill(caps, base.preamble, script)))
             capped.play()

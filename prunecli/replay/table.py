@@ -67,7 +67,7 @@ def answer(report: Report) -> Iterator[str]:
 
 def _part(rows: Sequence[Row], setting: object) -> float:
     found = next(row for row in rows if row.setting == setting)
-    return ratio(found.cost_with_rereads, rows[0].cost)
+    return ratio(found.cost_with_any_rereads, rows[0].cost)
 
 
 def _table(rows: Sequence[Row]) -> Iterator[str]:

@@ -88,6 +88,32 @@ OUTPUTS = {
         "      AssertionError [ERR_ASSERTION]: 2 == 3\n\n[exit code 1]",
         ("1) takes an empty text", "1 failing", "AssertionError [ERR_ASSERTION]: 2 == 3"),
     ),
+    "node --test": (
+        noise("✔ works # (0.1ms)"),
+        "✖ takes an empty text (0.183513ms)\n  AssertionError [ERR_ASSERTION]: 2 == 3\n",
+        noise("✔ works later # (0.1ms)")
+        + "ℹ fail 1\n\n✖ failing tests:\n\n"
+        + "✖ takes an empty text (0.183513ms)\n"
+        + noise("      at Test.run (node:internal/test:#)", 20)
+        + "[exit code 1]",
+        ("  AssertionError [ERR_ASSERTION]: 2 == 3", "✖ failing tests:\n\n✖ takes an empty text"),
+    ),
+    "TAP": (
+        noise("ok # - works # not ok yet"),
+        "not ok 401 - takes an empty text\n  ---\n  duration_ms: 0.1\n  type: 'test'\n  error: '2 == 3'\n"
+        "not ok 402 - later # TODO write it\n#   Failed test 'reads a number'\n",
+        noise("ok 5# - works later") + "# pass 800\n# fail 1\n[exit code 1]",
+        ("not ok 401 - takes an empty text", "error: '2 == 3'", "#   Failed test 'reads a number'"),
+    ),
+    "JUnit": (
+        noise('<testcase classname="good" name="works #" time="0"/>'),
+        '  <testcase classname="parse" name="works"/>\n'
+        '  <testcase classname="parse" name="takes an empty text" time="0">\n'
+        '    <failure message="2 != 3">\n      at parse.js:7\n    </failure>\n  </testcase>\n'
+        '  <testcase classname="parse" name="ends"><error type="Timeout"/></testcase>\n',
+        noise('<testcase classname="later" name="works #" time="0"/>') + "</testsuite>\n[exit code 1]",
+        ('name="takes an empty text"', '<failure message="2 != 3">', 'name="ends"><error type="Timeout"/>'),
+    ),
     "gradle": (
         noise("GoodTest# > works() PASSED"),
         "ParseTest > takesAnEmptyText() FAILED\n"

@@ -164,6 +164,14 @@ def test_json_ends_behind_an_element() -> None:
     assert json.loads(f"{head.removesuffix(',')}]") == rows[: head.count("id")]
 
 
+def test_json_of_many_lines_ends_behind_an_element() -> None:
+    rows = [{"id": number, "names": {"first": ["x" * 10] * 3}} for number in range(100)]
+    found = shown(json.dumps(rows, indent=2), None)
+    assert found is not None
+    head = found[: found.index("\n[")]
+    assert json.loads(f"{head.removesuffix(',')}]") == rows[: head.count("id")]
+
+
 def test_json_of_one_long_element_is_sent_whole() -> None:
     assert shown(json.dumps({"page": "x" * 4000}), None) is None
     assert shown(json.dumps([1, "x" * 1200, 2, "x" * 4000]), None) is not None  # within twice the cap

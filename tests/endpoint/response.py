@@ -6,13 +6,14 @@ gives the same ones.
 
 import hashlib
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tests.endpoint.binding import Prefix
 from tests.endpoint.cache import Usage
 from tests.endpoint.faults import CutToolJson
-from tests.endpoint.render import render
+from tests.endpoint.render import length, render
 from tests.endpoint.script import Block, Call, Raw, Redacted, Reply, Text, Thinking
 from tests.endpoint.shape import Json
 from tests.endpoint.signatures import Origin, redact, sign, tag
@@ -236,8 +237,8 @@ def _cut(reply: Reply, cut: CutToolJson) -> Reply:
 
 
 def _tokens(block: Mapping[str, Json]) -> int:
-    """ceil(characters / 4) of what the model wrote."""
+    """ceil(length / 4) of what the model wrote."""
     text = str(block.get("text", "")) + str(block.get("thinking", "")) + str(block.get("data", ""))
     if "input" in block:
         text += str(block.get("name", "")) + json.dumps(block["input"], ensure_ascii=False)
-    return -(-len(text) // 4)
+    return math.ceil(length(text) / 4)

@@ -1,5 +1,7 @@
 """The numbers behind `auto` and spill, fitted to what sessions show."""
 
+from dataclasses import replace
+
 from prunecli.context.expectations import Expectations
 from prunecli.paths import PACKAGE
 from prunecli.providers.models import load_expectations
@@ -49,8 +51,22 @@ def test_the_bounds_are_those_nearest_to_what_followed() -> None:
 
 
 def test_an_edit_that_misses_its_text_counts_against_a_normal_cap_only() -> None:
+    before = replace(SHIPPED, caps={level: replace(caps, bash=2000) for level, caps in SHIPPED.caps.items()})
     cuts = {("bash", 1000): Cut(3.0, 4), ("bash", 8000): Cut(2.0, 0), ("read", 1000): Cut(-1.0, 0)}
-    found = fitted([Evidence(cuts=cuts, bill=100.0, requests=1000)], SHIPPED)["caps"]  # type: ignore[arg-type]
+    each = [Evidence(cuts=cuts, bill=100.0, requests=1000)] * 5  # type: ignore[arg-type]
+    found = fitted(each, before)["caps"]
     assert found["strong"]["bash"] == 1000
     assert found["normal"]["bash"] == 8000
     assert found["normal"]["read"] == SHIPPED.caps["normal"].read
+
+
+def test_one_large_session_does_not_change_a_cap() -> None:
+    large = Evidence(cuts={("bash", 8000): Cut(50.0)}, bill=100.0, requests=1000)
+    small = Evidence(cuts={("bash", 8000): Cut(0.1)}, bill=1.0, requests=100)
+    assert fitted([large, *[small] * 9], SHIPPED)["caps"]["normal"]["bash"] == 1000
+    assert fitted([small] * 9, SHIPPED)["caps"]["normal"]["bash"] == 8000
+
+
+def test_a_cap_is_compared_with_the_one_in_effect() -> None:
+    cuts = {("bash", 1000): Cut(3.0), ("bash", 8000): Cut(2.0)}
+    assert fitted([Evidence(cuts=cuts)] * 9, SHIPPED)["caps"]["normal"]["bash"] == 1000  # type: ignore[arg-type]

@@ -9,7 +9,8 @@ def rows(session: str, agent: str, requests: int, cost: float, saved: float, wor
     base = Row(session, agent, "no_pruning", "always", False, requests, 100, 50, cost=cost)
     base.cost_with_rereads = base.cost_with_any_rereads = cost
     auto = Row(session, agent, "auto", "cache_aware", True, requests, 60, 40, cost=cost - saved)
-    auto.cost_with_rereads = auto.cost_with_any_rereads = cost - saved + worse
+    auto.cost_with_rereads = cost - saved
+    auto.cost_with_any_rereads = cost - saved + worse
     auto.pruned_results, auto.spilled_results, auto.regret, auto.edit_regret = 5, 3, 2, 1
     return [base, auto]
 
