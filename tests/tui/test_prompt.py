@@ -131,6 +131,7 @@ async def test_a_mention_that_enter_sends_before_files_are_listed_becomes_the_wh
         await s.until(lambda: s.runtime.session.context.items)
         await s.idle()
         assert s.runtime.session.context.items[0].texts == [sent]
+        assert "Listing files" not in s.screen_text()
 
 
 async def test_a_mention_sent_to_the_working_agent_before_files_are_listed_becomes_the_path(
