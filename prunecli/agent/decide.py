@@ -11,6 +11,7 @@ from prunecli.agent.policy import MAX_REPEATS, Policy
 from prunecli.context.compaction import CompactionPlan, last_word
 from prunecli.context.exchange import Entry, Exchange
 from prunecli.context.state import Context
+from prunecli.figures import counted
 from prunecli.model.events import AssistantMessage, EndReason, PrunApplied, UserMessage
 from prunecli.model.messages import ToolUse
 from prunecli.model.notes import keeps_going
@@ -184,7 +185,7 @@ def _goes_on(item: Entry) -> bool:
 
 def _limit(context: Context, limits: Limits) -> Done | None:
     if limits.max_turns is not None and limits.turns >= limits.max_turns:
-        return Done("limit", f"stopped after {limits.turns} turns (--max-turns)")
+        return Done("limit", f"stopped after {counted(limits.turns, 'turn')} (--max-turns)")
     if limits.max_cost is not None and limits.cost >= limits.max_cost:
         return Done("limit", f"stopped at ${limits.cost:.2f} (--max-cost)")
     pauses = [item for item in context.items[-MAX_PAUSES:] if _paused(item)]

@@ -138,7 +138,11 @@ def _row(path: Path, source: "Source", saved: "tuple[SavedSession, ...]") -> dic
 
 def _told(row: dict[str, Any]) -> str:
     """Return the report on one file."""
-    kept = ", ".join(f"{number} {what}" for what, number in row["kept"].items() if number or what in _ALWAYS)
+    from prunecli.session.importers.handoff import numbered
+
+    kept = ", ".join(
+        numbered(number, what) for what, number in row["kept"].items() if number or what in _ALWAYS
+    )
     done = "imported" if row["new"] else "already imported (--again makes another copy):"
     if row["outgrown"]:
         done = f"changed since it was imported as {row['outgrown']}, which is kept; imported"

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from prunecli.commands.command import CompactNow, Effect, Say
+from prunecli.commands.command import WORKING, CompactNow, Effect, Say
 from prunecli.model.messages import Json
 from prunecli.runtime import Runtime
 from prunecli.runtime.entry_numbers import thinking_cost
@@ -11,7 +11,7 @@ from prunecli.runtime.entry_numbers import thinking_cost
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     """Summarize the older part of the session, with an optional focus: /compact the parser."""
     if runtime.running:
-        return [Say("The agent is working. Esc to stop it.", "warning")]
+        return [WORKING]
     runtime.subagents.give_up()
     plan = runtime.policy.plan_compaction(runtime.session.context, arguments)
     if plan is None:

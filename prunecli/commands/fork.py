@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from prunecli.commands.command import Effect, FillPrompt, Say, switched
+from prunecli.commands.command import WORKING, Effect, FillPrompt, Say, switched
 from prunecli.errors import SessionNotFound, UsageError
 from prunecli.model.events import UserMessage
 from prunecli.model.notes import typed
@@ -12,7 +12,7 @@ from prunecli.runtime import Runtime
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     """Continue in a copy of this session, optionally up to an entry: /fork 17."""
     if runtime.running:
-        return [Say("The agent is working. Esc to stop it.", "warning")]
+        return [WORKING]
     session = runtime.session
     if not session.records or session.path is None:
         return [Say("Nothing to copy: this session is empty or not saved.", "warning")]

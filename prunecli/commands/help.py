@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from prunecli.bindings import Keys, shown
 from prunecli.commands.command import Effect, Say, Table, hidden, offered
+from prunecli.errors import UsageError
 from prunecli.runtime import Runtime
 
 _KEYS = (
@@ -21,10 +22,14 @@ _IN_LINES = (
 
 
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
-    """Show the commands and the main keys."""
+    """Show the commands and the main keys; /help prune shows those named so."""
     rows = []
     for name, text, aliases in offered(runtime):
-        rows.append((", ".join(f"/{one}" for one in (name, *aliases)), text))
+        names = ", ".join(f"/{one}" for one in (name, *aliases))
+        if arguments in names:
+            rows.append((names, text))
+    if not rows:
+        raise UsageError(f"no command is named {arguments}", "/help lists all")
     return [
         *(Say(line, "warning") for line in hidden(runtime)),
         Table(

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from prunecli.commands.command import AskSecret, Effect, Say
+from prunecli.commands.command import WORKING, AskSecret, Effect, Say
 from prunecli.config.credentials import credentials, keys_of, save_key
 from prunecli.runtime import Runtime, reconfiguring
 
@@ -12,7 +12,7 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     if arguments:
         return [Say("Run /login without arguments; it asks for the key.", "error")]
     if runtime.running:
-        return [Say("The agent is working. Esc to stop it.", "warning")]
+        return [WORKING]
     places = runtime.setup.places
 
     def keep(key: str) -> Sequence[Effect]:

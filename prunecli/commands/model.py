@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from prunecli.commands.command import Choice, Choose, Effect, InThread, Say
 from prunecli.config.credentials import connection_for, lacks_key, misses_key, provider_for
 from prunecli.config.keys import nearest
-from prunecli.errors import PrunecliError
+from prunecli.errors import PrunecliError, UsageError
 from prunecli.figures import short
 from prunecli.model.events import SettingChanged
 from prunecli.providers.models import ALIASES as MODEL_ALIASES
@@ -23,6 +23,8 @@ _UNKNOWN = "not known here"
 
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     """Choose the model of this session: /model sonnet. Without a name, lists what the endpoint offers."""
+    if len(arguments.split()) > 1 and arguments not in runtime.config.models:
+        raise UsageError(f"no model named {arguments!r}", "/model lists models; /effort sets the effort")
     if arguments and arguments != REFRESH:
         return _set(runtime, arguments)
     setup, config = runtime.setup, runtime.config

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from prunecli.commands.command import Effect, Say, switched
+from prunecli.commands.command import WORKING, Effect, switched
 from prunecli.runtime import Runtime
 
 ALIASES = ("clear",)
@@ -11,7 +11,7 @@ ALIASES = ("clear",)
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     """Start a new session; /resume returns to this one."""
     if runtime.running:
-        return [Say("The agent is working. Esc to stop it.", "warning")]
+        return [WORKING]
     unheard = runtime.status().waiting
     runtime.new_session()
     return switched(unheard)

@@ -31,7 +31,7 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     if arguments not in ("", "preview"):
         raise UsageError(
             f"/prune {arguments}: unknown argument",
-            "use /prune to prune, or /prune preview to see the effect",
+            "use /prune to prune, or /prune preview to see the effect; p in /context prunes one entry",
         )
     context = runtime.session.context
     events, note = runtime.policy.forced(context)

@@ -66,16 +66,18 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
 
 
 def words(runtime: Runtime, before: str) -> Sequence[tuple[str, str]]:
-    """Return the completions: "try", and the strategies after it."""
+    """Return the completions: "try", and the strategies after it, or an option with its value."""
     if not before:
-        return [("try", "See what another strategy would have cost so far")]
+        tried = ("try", "See what another strategy would have cost so far")
+        return [tried, *((name, value) for name, value, _ in _options(runtime))]
     if before != "try":
         return []
     now = "+".join(runtime.config.pruning.strategies)
     return [(name, "current" if name == now else "") for name in _tried(runtime)]
 
 
-def _table(runtime: Runtime) -> Table:
+def _options(runtime: Runtime) -> tuple[tuple[str, str, str], ...]:
+    """Return the pruning options, each with its value and where it is set."""
     names = runtime.config.pruning.strategies
     rows = tuple(
         (key.removeprefix("pruning."), "unset" if value is None else json.dumps(value), origin)
@@ -85,11 +87,15 @@ def _table(runtime: Runtime) -> Table:
     if (on := runtime.choices.pruning) != runtime.config.pruning.enabled:
         toggled = ("enabled", json.dumps(on), "/prune-toggle")
         rows = tuple(toggled if row[0] == "enabled" else row for row in rows)
+    return rows
+
+
+def _table(runtime: Runtime) -> Table:
     note = (
         "/prune-config NAME VALUE sets an option for this session; --save keeps it · "
         "/prune-config try STRATEGY shows what a strategy would have cost so far"
     )
-    return Table("Pruning options", ("option", "value", "from"), rows, note=note)
+    return Table("Pruning options", ("option", "value", "from"), _options(runtime), note=note)
 
 
 def _try(runtime: Runtime, given: Sequence[str]) -> Sequence[Effect]:

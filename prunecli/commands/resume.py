@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime, tzinfo
 
 from prunecli.commands.command import (
+    WORKING,
     Choice,
     Choose,
     Effect,
@@ -23,7 +24,7 @@ _MOST_CHOICES = 30
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     """Resume a session: /resume ID; --fork copies it, --view is read-only; @claude, @codex … list theirs."""
     if runtime.running:
-        return [Say("The agent is working. Esc to stop it.", "warning")]
+        return [WORKING]
     if arguments:
         wanted, _, how = arguments.rpartition(" ")
         if how not in ("--fork", "--view"):

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from prunecli.commands.command import Choice, Choose, Effect, InThread, RewindNow, Say, Table
+from prunecli.commands.command import WORKING, Choice, Choose, Effect, InThread, RewindNow, Say, Table
 from prunecli.errors import SnapshotFailed, UsageError
 from prunecli.figures import age
 from prunecli.model.claude import is_bound
@@ -22,7 +22,7 @@ _NAMED = 3
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     """Rewind to an earlier prompt: conversation, files or both; can be reversed."""
     if runtime.running:
-        return [Say("The agent is working. Esc to stop it.", "warning")]
+        return [WORKING]
     found = points_of(runtime)
     if not found:
         return [Say("Nothing to rewind yet.")]

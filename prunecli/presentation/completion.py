@@ -101,8 +101,10 @@ def file_offers(
 ) -> list[Offer]:
     """Return the matching paths, except one already typed in full, and then resources as `server:uri`.
 
-    Resources come first once a server is typed.
+    Before anything is typed, only names without a folder match. Resources come first once a server is typed.
     """
+    if not query:
+        paths = (path for path in paths if "/" not in path[:-1])
     found = [path for path in fuzzy.best(query, paths, most + 1) if path != query][:most]
     files = [Offer(_path_value(path), path, marks=fuzzy.spans(query, path) or ()) for path in found]
     named = (

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from prunecli.sanitize import one_line
 
-MOST_FILES = 50_000
+MOST_FILES = 250_000
 MOST_SECONDS = 3.0
 MADE_BY_TOOLS = frozenset(
     "__pycache__ node_modules .venv .tox .nox .hypothesis .mypy_cache .pytest_cache .ruff_cache .hg .svn".split()  # noqa: SIM905

@@ -108,15 +108,20 @@ class Actions:
         elif self._runs.interrupt():
             port.hint(f"Stopping … {key} again to quit", "$warning")
         else:
-            jobs = self._runtime.jobs.count
-            ends = f" · this ends {counted(jobs, 'job')}" if jobs else ""
-            port.hint(f"{key} again to quit{ends}", "$warning")
+            port.hint(f"{key} again to quit{self._losing_jobs()}", "$warning")
 
     def _leave(self) -> None:
-        if not self._runs.busy or self._again("leave"):
+        losing, key = self._losing_jobs(), self._frame.keys.hint("leave")
+        if not (self._runs.busy or losing) or self._again("leave"):
             self._program.leave()
         else:
-            self._port.hint(f"{self._frame.keys.hint('leave')} again to stop the agent and quit", "$warning")
+            stops = "stop the agent and " if self._runs.busy else ""
+            self._port.hint(f"{key} again to {stops}quit{losing}", "$warning")
+
+    def _losing_jobs(self) -> str:
+        """Return the end of a hint that quitting ends jobs, "" if none run."""
+        jobs = sum(not (job.has_exited or job.is_left) for job in self._runtime.jobs.all)
+        return f" · this ends {counted(jobs, 'job')}" if jobs else ""
 
     def _cycle_mode(self) -> None:
         runtime = self._runtime

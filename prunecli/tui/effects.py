@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import assert_never
 
 from prunecli.commands.command import (
+    WORKING,
     AskSecret,
     Choice,
     Choose,
@@ -61,8 +62,11 @@ class Effects:
         self._resume = resume
 
     def run(self, line: str) -> None:
-        """Run a typed line such as `/model sonnet`."""
-        self.perform(run_line(self._runtime, line))
+        """Run a typed line such as `/model sonnet`. A line that has to wait for the agent returns to the prompt."""
+        effects = run_line(self._runtime, line)
+        if WORKING in effects:
+            self._port.prompt.give_back(line)
+        self.perform(effects)
         self._port.show_status()
 
     def perform(self, effects: Iterable[Effect]) -> None:

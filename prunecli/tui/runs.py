@@ -10,6 +10,7 @@ from textual.worker import Worker
 
 from prunecli.agent.decide import Done
 from prunecli.agent.oversized import PromptTooLarge
+from prunecli.commands.command import WORKING
 from prunecli.errors import (
     PromptBlocked,
     ProviderError,
@@ -172,11 +173,14 @@ class Runs:
                 live.done(text)
             return None
 
-        self._start(f"Running {command}", run)
+        self._start(f"Running {command}", run, line=f"{'!' if show_model else '!!'}{command}")
 
-    def _start(self, words: str, work: Callable[[], Awaitable[Done | None]]) -> None:
+    def _start(self, words: str, work: Callable[[], Awaitable[Done | None]], line: str = "") -> None:
+        """Begin work. During a run, refuse it, and put the typed line back."""
         if self.busy:
-            self._front.say("The agent is working. Esc to stop it.", Level.WARNING)
+            self._front.say(WORKING.text, Level(WORKING.level))
+            if line:
+                self._front.prompt.give_back(line)
         else:
             self._begin(self._run(words, work))
 

@@ -49,7 +49,7 @@ def test_the_report_says_what_was_kept_what_was_not_and_how_to_go_on(
     (tmp_path / "f").write_text("\n".join([*lines[:2], "{broken", *lines[2:]]))
     done = runner.invoke(app, ["sessions", "import", "f"])
     assert done.exit_code == 0
-    assert "pi: 1 prompts, 0 responses, 0 results" in done.stdout
+    assert "pi: 1 prompt, 0 responses, 0 results" in done.stdout
     assert "left out: 1 label" in done.stdout
     assert "skipped: line 3: " in done.stdout
     assert "1 other branches not imported" in done.stdout

@@ -104,6 +104,10 @@ def test_help_lists_every_command(tmp_path: Path) -> None:
     table = next(e for e in run_line(start(tmp_path), "/help") if isinstance(e, Table))
     assert len(table.rows) == len(command_names())
     assert any("/new, /clear" in row[0] for row in table.rows)
+    (one,) = run_line(start(tmp_path / "other"), "/help /rena")
+    assert isinstance(one, Table)
+    assert [row[0] for row in one.rows] == ["/rename"]
+    assert "no command is named nope" in say(list(run_line(start(tmp_path / "third"), "/help nope")))
 
 
 def test_an_unknown_command_suggests_the_nearest(tmp_path: Path) -> None:
@@ -154,6 +158,8 @@ async def test_prune_toggle_holds_for_the_session_and_is_recorded(tmp_path: Path
     (options,) = run_line(runtime, "/prune-config")
     assert isinstance(options, Table)
     assert ("enabled", "false", "/prune-toggle") in options.rows
+    assert "off" in say(list(run_line(runtime, "/prune-toggle off"))), "also if it is off already"
+    assert "expected nothing, on or off" in say(list(run_line(runtime, "/prune-toggle x")))
     assert "on" in say(list(run_line(runtime, "/prune-toggle")))
     (options,) = run_line(runtime, "/prune-config")
     assert isinstance(options, Table)
@@ -197,6 +203,12 @@ def test_a_wrong_option_is_an_error_that_names_the_key(tmp_path: Path, line: str
 
 def test_an_unknown_option_names_the_nearest(tmp_path: Path) -> None:
     assert "did you mean pruning.gate?" in say(list(run_line(start(tmp_path), "/prune-config gat 1")))
+
+
+def test_two_words_are_no_model(tmp_path: Path) -> None:
+    runtime = start(tmp_path)
+    assert "no model named 'sonnet high'" in say(list(run_line(runtime, "/model sonnet high")))
+    assert not runtime.session.records
 
 
 def test_model_is_chosen_for_the_session(tmp_path: Path) -> None:

@@ -132,7 +132,9 @@ async def test_a_session_without_a_request_or_a_price_shows_zeros(tmp_path: Path
 
 async def test_the_strategies_that_can_be_tried_are_completed(tmp_path: Path) -> None:
     runtime = await worked(tmp_path)
-    assert [word for word, _ in arguments(runtime, "prune-config ")] == ["try"]
+    words = dict(arguments(runtime, "prune-config "))
+    assert next(iter(words)) == "try"
+    assert words["gate"] == '"cache_aware"', "an option and its value"
     found = dict(arguments(runtime, "prune-config try a"))
     assert found["auto"] == "current"
     assert found["aggressive"] == ""

@@ -70,6 +70,11 @@ def test_a_file_is_mentioned_and_a_folder_stays_open() -> None:
     assert [offer.value for offer in offers] == ["@a.py ", "@data/"], "what is in it is offered next"
 
 
+def test_before_anything_is_typed_the_top_level_is_offered_however_much_its_folders_hold() -> None:
+    paths = ["a/", *(f"a/{number}" for number in range(100)), "b/", "b/x", "c.py"]
+    assert [offer.label for offer in file_offers("", paths)] == ["a/", "b/", "c.py"]
+
+
 def test_what_is_typed_in_full_is_not_offered_again() -> None:
     paths = ["src/", "src/app.py", "src.txt"]
     assert [offer.label for offer in file_offers("src/", paths)] == ["src/app.py"]

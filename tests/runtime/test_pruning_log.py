@@ -1,6 +1,7 @@
 """The log of pruning: a line for each prune and what came of it, and nobody's words."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,10 @@ from prunecli.commands.command import Say, Table, run_line
 from prunecli.figures import money, short
 from prunecli.model.events import CompactionApplied, Rewound, UserMessage
 from prunecli.model.messages import Text, ToolUse, Usage
+from prunecli.providers.models import ModelInfo
 from prunecli.providers.scripted import Scripted, calls, says
 from prunecli.runtime import Runtime
+from prunecli.runtime.balance import costs_of
 from prunecli.runtime.pruning_log import MOST_BYTES, PruningLog
 from tests.starting import start
 
@@ -81,6 +84,25 @@ async def test_prune_stats_shows_the_same_figures(tmp_path: Path) -> None:
         mark = "" if line["measured"] else "~"
         cost = f"{mark}{short(line['rewritten_tokens'])} {mark}{money(line['cache_cost_usd'])}"
         assert row[7] == cost
+
+
+async def test_a_prune_is_logged_without_pricing_the_answers_before_it(tmp_path: Path) -> None:
+    """In a long session, that made the screen wait for each prune that was redone."""
+    runtime, _ = started(tmp_path)
+    priced: list[list[str]] = []
+
+    def info_of(name: str) -> ModelInfo:
+        priced[-1].append(name)
+        return runtime.choices.info_of(name)
+
+    for words in ("read it", "again"):
+        await runtime.submit(words)
+        run_line(runtime, "/prune")
+        priced.append([])
+        costs_of(
+            runtime.session, replace(runtime.choices, info_of=info_of), [max(runtime.session.context.pruns)]
+        )
+    assert priced[0] == priced[1]
 
 
 async def test_prune_stats_says_why_a_prune_has_no_effect_any_more(tmp_path: Path) -> None:

@@ -131,6 +131,7 @@ async def test_a_mention_that_enter_sends_before_files_are_listed_becomes_the_wh
         await s.until(lambda: s.runtime.session.context.items)
         await s.idle()
         assert s.runtime.session.context.items[0].texts == [sent]
+        assert "Listing files" not in s.screen_text()
 
 
 async def test_a_mention_sent_to_the_working_agent_before_files_are_listed_becomes_the_path(
@@ -285,6 +286,19 @@ async def test_characters_that_python_does_not_print_can_be_typed(tmp_path: Path
             s.frame.prompt.post_message(events.Key(char, char))
         await s.until(lambda: len(s.frame.prompt.text) == 4)
         assert s.frame.prompt.text == "全\u3000角\u200d"
+
+
+async def test_the_keys_of_a_shell_edit_the_prompt_and_alt_with_another_letter_types_nothing(
+    tmp_path: Path,
+) -> None:
+    async with shown(tmp_path) as s:
+        prompt = s.frame.prompt
+        await s.type("one two three", "home")
+        for key, char in (("alt+f", "f"), ("alt+d", "d"), ("alt+x", "x"), ("alt+shift+x", "X")):
+            prompt.post_message(events.Key(key, char))
+        await s.until(lambda: prompt.text == "one three")
+        prompt.post_message(events.Key("ctrl+underscore", "\x1f"))
+        await s.until(lambda: prompt.text == "one two three")
 
 
 async def test_the_users_own_keys_work(tmp_path: Path) -> None:

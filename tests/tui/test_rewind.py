@@ -137,13 +137,17 @@ async def test_prompts_with_the_same_words_are_all_there(tmp_path: Path) -> None
         assert s.runtime.session.context.items == [], "the first of the three was chosen"
 
 
-async def test_a_working_agent_is_not_rewound(tmp_path: Path) -> None:
+async def test_a_working_agent_is_not_rewound_and_a_refused_line_stays_in_the_prompt(tmp_path: Path) -> None:
     event = asyncio.Event()
     async with shown(tmp_path, [Scripted((Text("I begin"),), after=1, until=event)]) as s:
         await s.type("go", "enter")
         await s.until_shown("I")
         await s.type("/rewind", "enter")
         await s.until_shown("The agent is working")
+        assert s.frame.prompt.typed == "/rewind"
+        await s.pilot.press("ctrl+u")
+        await s.type("!ls src", "enter")
+        await s.until(lambda: s.frame.prompt.typed == "!ls src")
         event.set()
         await s.idle()
         assert not any(isinstance(record.event, Rewound) for record in s.runtime.session.records)

@@ -123,7 +123,7 @@ def kept(records: Iterable[Record]) -> dict[str, int]:
     }
 
 
-def _counted(number: int, what: str) -> str:
+def numbered(number: int, what: str) -> str:
     """Return a number with its noun in the plural or singular."""
     return f"{number} {what.replace(' and ', ' or ').replace('s ', ' ').removesuffix('s') if number == 1 else what}"
 
@@ -132,14 +132,14 @@ def _note(agent: str, source: Source, saved: SavedSession) -> str:
     """Return one line on the session: its origin, its contents and what was left out."""
     if not saved.made:
         return f"Opened the earlier import of this session; it has not changed in {agent} since"
-    counts = ", ".join(_counted(number, what) for what, number in kept(source.records).items() if number)
+    counts = ", ".join(numbered(number, what) for what, number in kept(source.records).items() if number)
     grown = f" (it has grown since the import {saved.outgrown}, which stays)" if saved.outgrown else ""
     said = {what: n for what, n in source.imported.left_out.items() if _CONVERSATION.match(what)}
     out = sorted(said.items(), key=lambda one: -one[1])
     parts = [f"{number} {what}" for what, number in out[:_MOST_KINDS]]
     parts += [f"{rest} others"] if (rest := sum(number for _, number in out[_MOST_KINDS:])) else []
     if own := sum(source.imported.left_out.values()) - sum(said.values()):
-        parts.append(f"{_counted(own, 'records')} of the program itself")
+        parts.append(f"{numbered(own, 'records')} of the program itself")
     if branches := source.imported.branch_count:
         parts.append(f"{branches} other branch{'es' * (branches != 1)}")
     if source.notices:

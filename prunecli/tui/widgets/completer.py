@@ -80,15 +80,20 @@ class Completer:
         if self._listing is None or (self._listing.done() and time.monotonic() > self._good_until):
             self._listing = asyncio.create_task(self._list())
         if not self._paths:
-            self._open((), "Listing files …")
+            if self._wants(query):
+                self._open((), "Listing files …")
             await asyncio.shield(self._listing)
         offers = await asyncio.to_thread(
             completion.file_offers, query, self._paths, resources=self._resources()
         )
-        if (self._topic, self._query) == ("file", query) and self._dismissed != "file":
+        if self._wants(query):
             rest = "" if self._whole else f"only the first {len(self._paths):,} files were searched"
             self._open(offers, rest or ("" if offers or query in self._paths else NO_FILE))
             self._answered = query
+
+    def _wants(self, query: str) -> bool:
+        """Return whether the files for this query are still wanted: keys may have come since it was typed."""
+        return (self._topic, self._query) == ("file", query) and self._dismissed != "file"
 
     def is_unanswered(self, text: str) -> bool:
         """Return whether a submitted prompt ends with an `@` word that was never offered completions.

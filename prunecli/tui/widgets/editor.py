@@ -1,7 +1,7 @@
 """The text area for prompts, which displays text safely and keeps every byte of a paste, and single-line inputs.
 
 Relies on undocumented parts of Textual's TextArea: `gutter_width`, `_on_key`, `_on_paste` and `navigator`.
-tests/tui/widgets/test_editor.py checks them.
+tests/tui/test_prompt.py checks them.
 """
 
 from collections.abc import Callable
@@ -10,7 +10,7 @@ from typing import ClassVar
 from rich.segment import Segment
 from rich.text import Text
 from textual import events
-from textual.binding import NoBinding
+from textual.binding import BindingType, NoBinding
 from textual.document._document import Selection
 from textual.strip import Strip
 from textual.widget import Widget
@@ -33,6 +33,13 @@ class Editor(TextArea):
     """A text field with a `glyph` before its first row."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"editor--glyph"}
+    BINDINGS: ClassVar[list[BindingType]] = [
+        ("ctrl+underscore,ctrl+shift+underscore,ctrl+shift+minus", "undo"),
+        ("alt+b", "cursor_word_left"),
+        ("alt+f", "cursor_word_right"),
+        ("alt+d", "delete_word_right"),
+    ]
+    """Keys of shells that TextArea lacks, in the forms that terminals send."""
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002  # Textual's name
         super().__init__(id=id, highlight_cursor_line=False)
@@ -157,11 +164,14 @@ async def run_own_binding(field: Widget, event: events.Key) -> bool:
     """Run the field's own binding for a key, in order with typed letters; return False if it has none.
 
     Textual passes such a key to the field's parents, the screen and the application, each with its own queue. If one
-    of them is busy, Backspace takes effect after letters typed later.
+    of them is busy, Backspace takes effect after letters typed later. Without a binding, Alt and a letter would type
+    the letter.
     """
     try:
         bindings = field._bindings.get_bindings_for_key(event.key)
     except NoBinding:
+        if event.key.startswith("alt+"):
+            event.prevent_default()
         return False
     for binding in bindings:
         if await field.app.run_action(binding.action, field):
