@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from prunecli.commands.command import Choice, Choose, Effect, InThread, Say
 from prunecli.config.credentials import connection_for, lacks_key, misses_key, provider_for
 from prunecli.config.keys import nearest
+from prunecli.context.economics import cold
 from prunecli.errors import PrunecliError
 from prunecli.figures import short
 from prunecli.model.events import SettingChanged
@@ -46,9 +47,9 @@ def _set(runtime: Runtime, name: str) -> Sequence[Effect]:
     window = f"{short(info.context_window)} tokens" if info.context_window else "window unknown"
     back = " They return if you switch back." if thinking.startswith(" Drops") else ""
     price = f", {_price(info)}" if info.told_prices else ""
-    warm = before, runtime.bill.model  # going back to the model that answered last loses nothing
-    cold = "" if info.name in warm else " The next request starts with a cold cache."
-    said = Say(f"Model: {info.name} ({window}{price}).{cold}{thinking}{back}")
+    still = info.name != before and cold(runtime.session.context, runtime.policy.market)
+    cache = " The next request starts with a cold cache." if still else ""
+    said = Say(f"Model: {info.name} ({window}{price}).{cache}{thinking}{back}")
     return [said, *(Say(doubt, "warning") for doubt in _doubts(runtime, info))]
 
 

@@ -346,6 +346,7 @@ class Context:
         self._changed(touched, at)
 
     def _compact(self, record: Record, event: CompactionApplied) -> None:
+        self.prefixes.summarized(event.model, event.usage, record.timestamp)
         summary = self.entries[record.seq] = summary_entry(record, event)
         self.boundary, self.items = record.seq, with_summary(self.items, summary, event)
         left = words_left(event, self.beside)
