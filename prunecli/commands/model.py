@@ -103,9 +103,8 @@ def _doubts(runtime: Runtime, info: ModelInfo) -> Iterator[str]:
     if choices.wanted_effort and choices.wanted_effort not in choices.efforts:
         taken = f"it accepts {', '.join(choices.efforts)}" if choices.efforts else "it has no effort setting"
         yield f"{info.name} does not support effort {choices.wanted_effort}: {taken}. Using its default."
-    if info.assumed:
-        no_price = "" if _price(info) else ", price unknown"
-        yield f"{info.name} is newer than this version: window of {info.assumed} assumed{no_price}."
+    if info.assumption:
+        yield info.assumption
     if misses_key(info.name, config, setup.environ, setup.places):
         yield "No API key. /login to add one"
 
