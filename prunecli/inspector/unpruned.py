@@ -98,8 +98,8 @@ def read_without_prunes(start: Prefix | None, asked: Asked, read: int, ttl_ms: i
     """Return the tokens that a request would have read from the cache without prunes, when it read this many.
 
     `start` is the prefix that should be cached. If the same edits were in effect when it was sent, the report shows
-    what is left of it: if less was read, the endpoint lost the rest, with or without prunes. This request looks for it
-    from its end, and from the last place that the request before it showed with the same edits.
+    what is left of it: if less was read, the endpoint lost the rest, with or without prunes. This request looks for
+    it from its end, and from the end of the last request if that had the same edits.
     """
     if start is None:
         return read
