@@ -101,6 +101,8 @@ def test_cost_and_prune_stats_say_the_same_of_what_was_written_again(tmp_path: P
     assert f"paid       {usd:>8}" in stats.text
     assert prunes.rows[0][7] == f"{tokens} {usd}"
     assert "listed" not in stats.text
+    assert found.balance is not None
+    assert cost.rows[0][-1] == f"lost ~{money(-found.balance)}"
 
 
 def test_prune_stats_say_how_much_of_what_was_written_again_is_in_the_list(tmp_path: Path) -> None:
