@@ -331,8 +331,7 @@ class Context:
         self._changed(touched, record.seq)
 
     def _revert(self, seqs: Iterable[int], at: int) -> None:
-        touched: list[int] = []
-        stacks = self._edits, self._memos, self._drops
+        touched, stacks = list[int](), (self._edits, self._memos, self._drops)
         for seq in seqs:
             if seq in self.pruns:
                 event = self.pruns.pop(seq).event
