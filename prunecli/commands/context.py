@@ -23,7 +23,7 @@ def table(runtime: Runtime) -> Table:
     status = runtime.status()
     context, ledger = runtime.session.context, status.ledger
     fixed = short(context.counts.fixed)
-    rows = [("", "system prompt and tools", fixed, fixed, "live", "always first")]
+    rows: list[tuple[str, ...]] = [("", "system prompt and tools", fixed, fixed, "live", "always first")]
     for item in context.items:
         parts = zip(_parts(item), _tokens(context, item), strict=True)
         rows += [_row(context, ledger.spared, entry, tokens) for entry, tokens in parts]
