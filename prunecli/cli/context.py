@@ -156,9 +156,9 @@ def _json(inspection: Inspection) -> str:
 def _table(inspection: Inspection) -> str:
     ledger = inspection.ledger
     lines = [
-        f"{edit.kind:<6} entry {edit.seq:<6} {short(edit.tokens_before):>7} → {short(edit.tokens_after):<7} "
+        f"{edit.kind:<6} entry {edit.seq:<6} {f'~{short(before)}':>7} → {f'~{short(after)}':<7} "
         f"{(edit.text or '').splitlines()[0][:80] if edit.text else ''}".rstrip()
-        for edit in inspection.edits
+        for edit, (before, after) in zip(inspection.edits, inspection.sizes, strict=True)
     ]
     lines += [f"{name}: {note}" for name, note in inspection.notes if note not in ("", *inspection.problems)]
     lines.append(

@@ -12,8 +12,16 @@ from prunecli.cli.progress import working
 from prunecli.cli.shared import configured, group, own_sessions
 from prunecli.context.state import Context
 from prunecli.context.tokens import Chars4
+from prunecli.inspector.labels import prune_in_words, withheld_by
 from prunecli.launch import working_directory
-from prunecli.model.events import AssistantMessage, PrunApplied, Record, ToolResult, UserMessage
+from prunecli.model.events import (
+    AssistantMessage,
+    CompactionApplied,
+    PrunApplied,
+    Record,
+    ToolResult,
+    UserMessage,
+)
 from prunecli.model.messages import Usage, plain_text, tool_uses
 from prunecli.model.record_codec import record_to_json
 from prunecli.model.requests import TTL_MS
@@ -101,17 +109,22 @@ def search(
 
 @app.command("show")
 def show(
+    ctx: typer.Context,
     session: Readable,
     as_json: Annotated[bool, typer.Option("--json", help="Print the records, one per line.")] = False,
 ) -> None:
     """Show the conversation of a session."""
-    loaded = Session.load(_path(session), Context(Chars4()), writable=False)
+    from prunecli.providers.models import token_factor
+    from prunecli.providers.tokenizer import counter
+
+    path, estimator = _path(session), configured(ctx).pruning.estimator
+    loaded = Session.load(path, Context(counter(estimator), token_factor), writable=False)
     for notice in loaded.notices:
         typer.echo(f"prunecli: {visible(notice)}", err=True)
     for record in loaded.records:
         if as_json:
             typer.echo(json.dumps(record_to_json(record)))
-        elif text := _line(record):
+        elif text := _line(record, loaded.context):
             typer.echo(visible(text))
 
 
@@ -182,7 +195,7 @@ def _path(session: str) -> Path:
     return own_sessions().find(session)
 
 
-def _line(record: Record) -> str:
+def _line(record: Record, context: Context) -> str:
     match record.event:
         case UserMessage(content, origin):
             return f"\n{record.seq:>5} > {plain_text(content)}" + (
@@ -198,9 +211,9 @@ def _line(record: Record) -> str:
             mark = "✗" if record.event.is_error else "✓"
             first = plain_text(record.event.content).split("\n", 1)[0][:100]
             return f"{record.seq:>5}   {mark} {record.event.tool_name}: {first}"
-        case PrunApplied():
-            event = record.event
-            who = event.strategy or event.source
-            return f"{record.seq:>5}   ✂ {who}: {event.messages_removed} entries, ~{event.tokens_removed:,} tokens"
+        case PrunApplied() as event:
+            return f"{record.seq:>5}   {prune_in_words(event, withheld_by(context, record.seq) or 0)}"
+        case CompactionApplied(summary):
+            return f"\n{record.seq:>5}   {summary}"
         case _:
             return ""

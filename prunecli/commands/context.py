@@ -22,25 +22,40 @@ def table(runtime: Runtime) -> Table:
     """List every entry of the context with its tokens and state."""
     status = runtime.status()
     context, ledger = runtime.session.context, status.ledger
-    rows = [_row(context, ledger.spared, entry) for item in context.items for entry in _parts(item)]
+    fixed = short(context.counts.fixed)
+    rows: list[tuple[str, ...]] = [("", "system prompt and tools", fixed, fixed, "live", "always first")]
+    for item in context.items:
+        parts = zip(_parts(item), _tokens(context, item), strict=True)
+        rows += [_row(context, ledger.spared, entry, tokens) for entry, tokens in parts]
     used = share(ledger.context_tokens / ledger.window) if ledger.window else "-"
     mark = "~" if status.estimated else ""
     note = (
-        f"{mark}{short(ledger.context_tokens)} of {short(ledger.window)} tokens ({used}) with system prompt and "
-        f"tools · scanned ~{short(ledger.scanned_tokens)} · pruned ~{short(ledger.pruned_tokens)} · "
+        f"{mark}{short(ledger.context_tokens)} of {short(ledger.window)} tokens ({used}) · "
+        f"scanned ~{short(ledger.scanned_tokens)} · pruned ~{short(ledger.pruned_tokens)} · "
         f"protected {ledger.protected_words}"
     )
     note += f" · {ledger.held_words}" if ledger.held_results else ""
     if ledger.cleared_tokens:
         note += f" · {ledger.clearing.words}, oldest first"
-    return Table("Context", ("entry", "what", "tokens", "state", "why"), tuple(rows), (0, 2), note)
+    return Table("Context", ("entry", "what", "tokens", "size", "state", "why"), tuple(rows), (0, 2, 3), note)
 
 
 def _parts(item: Entry) -> list[Entry]:
     return item.exchange.entries if item.exchange else [item]
 
 
-def _row(context: Context, spared: Mapping[int, str], entry: Entry) -> tuple[str, ...]:
+def _tokens(context: Context, item: Entry) -> list[int]:
+    """Return the tokens that each part of an item takes now. The model's notes count with the answer."""
+    counts, results = context.counts, _parts(item)[1:]
+    if item.exchange and context.dropped(item.exchange):
+        taken = [0] * len(results)
+    else:
+        shown = [(one.seq, counts.amount(one, context.text_edit(one.seq))) for one in results]
+        taken = [counts.scale.tokens(*amount) - counts.cleared.get(seq, 0) for seq, amount in shown]
+    return [counts.tokens_of([item]) - sum(taken), *taken]
+
+
+def _row(context: Context, spared: Mapping[int, str], entry: Entry, tokens: int) -> tuple[str, ...]:
     edit = context.text_edit(entry.seq)
     dropped = entry.exchange is not None and context.dropped(entry.exchange)
     kinds = {"clear": "cleared", "trim": "trimmed", "repair": "repaired"}
@@ -51,7 +66,8 @@ def _row(context: Context, spared: Mapping[int, str], entry: Entry) -> tuple[str
     if entry.spilled:
         held = f"{short(context.counts.told_raw(entry.held_tokens))} tokens held back"
         why = f"{held}; {why}" if why else held
-    return (str(entry.seq), _what(entry), short(context.counts.told(entry) or 0), state, why)
+    size = short(context.counts.told(entry) or 0)
+    return (str(entry.seq), _what(entry), short(max(0, tokens)), size, state, why)
 
 
 def _what(entry: Entry) -> str:

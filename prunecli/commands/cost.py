@@ -127,7 +127,7 @@ def _saved(entries: Sequence[_Entry]) -> str:
     if any(effect is None for _, effect in entries):
         return "?"
     net = sum(effect.balance for _, effect in entries if effect)
-    return "" if not net else f"~{'-' if net < 0 else ''}{money(abs(net))}"
+    return "" if not net else f"{'lost ' if net < 0 else ''}~{money(abs(net))}"
 
 
 def _total(responses: Sequence[Paid]) -> str:

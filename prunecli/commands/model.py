@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from prunecli.commands.command import Choice, Choose, Effect, InThread, Say
 from prunecli.config.credentials import connection_for, lacks_key, misses_key, provider_for
 from prunecli.config.keys import nearest
+from prunecli.context.economics import cold
 from prunecli.errors import PrunecliError, UsageError
 from prunecli.figures import short
 from prunecli.model.events import SettingChanged
@@ -48,9 +49,9 @@ def _set(runtime: Runtime, name: str) -> Sequence[Effect]:
     window = f"{short(info.context_window)} tokens" if info.context_window else "window unknown"
     back = " They return if you switch back." if thinking.startswith(" Drops") else ""
     price = f", {_price(info)}" if info.told_prices else ""
-    warm = before, runtime.bill.model  # going back to the model that answered last loses nothing
-    cold = "" if info.name in warm else " The next request starts with a cold cache."
-    said = Say(f"Model: {info.name} ({window}{price}).{cold}{thinking}{back}")
+    still = info.name != before and cold(runtime.session.context, runtime.policy.market)
+    cache = " The next request starts with a cold cache." if still else ""
+    said = Say(f"Model: {info.name} ({window}{price}).{cache}{thinking}{back}")
     return [said, *(Say(doubt, "warning") for doubt in _doubts(runtime, info))]
 
 
@@ -104,9 +105,8 @@ def _doubts(runtime: Runtime, info: ModelInfo) -> Iterator[str]:
     if choices.wanted_effort and choices.wanted_effort not in choices.efforts:
         taken = f"it accepts {', '.join(choices.efforts)}" if choices.efforts else "it has no effort setting"
         yield f"{info.name} does not support effort {choices.wanted_effort}: {taken}. Using its default."
-    if info.assumed:
-        no_price = "" if _price(info) else ", price unknown"
-        yield f"{info.name} is newer than this version: window of {info.assumed} assumed{no_price}."
+    if info.assumption:
+        yield info.assumption
     if misses_key(info.name, config, setup.environ, setup.places):
         yield "No API key. /login to add one"
 

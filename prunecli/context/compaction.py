@@ -195,7 +195,7 @@ def _cut_before(context: Context, start: Entry) -> int | None:
     at = context.group_of(start.seq)
     if at == 0 or not start.is_sent:
         return None
-    before, first = context.wire.messages(at - 1)[:2]
+    before, first = context.wire.messages(at - 1, at + 1)
     seq = first.seqs[0]
     if before.role != "assistant" or (seq != start.seq and context.entries[seq].kind != "summary"):
         return None

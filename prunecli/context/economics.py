@@ -148,7 +148,7 @@ def cold(context: Context, market: Market) -> str:
     """Return why the endpoint has nothing of this session in its cache, or ""."""
     if context.last_response is None:
         return "nothing cached yet"
-    used = _last_use(context, market)
+    used = last_use(context, market)
     if not used:
         return "the model changed: its cache is cold"
     if market.now is not None and market.now - used > market.ttl_ms:
@@ -158,13 +158,13 @@ def cold(context: Context, market: Market) -> str:
 
 def warmth(context: Context, market: Market) -> str:
     """Return a text on how long a warm cache will last."""
-    if market.now is None or not (used := _last_use(context, market)):
+    if market.now is None or not (used := last_use(context, market)):
         return "warm"
     return f"warm for {countdown(market.ttl_ms - (market.now - used))}"
 
 
-def _last_use(context: Context, market: Market) -> int | None:
-    """Return the last time at which the model used a prefix of this session; None or 0 if never."""
+def last_use(context: Context, market: Market) -> int | None:
+    """Return the last time, in unix ms, at which the model used a prefix of this session; None or 0 if never."""
     before = context.requested or context.last_model  # an endpoint may report a longer name for an alias
     if market.model and before and before != market.model:
         return context.prefixes.last_use(market.model)

@@ -50,6 +50,8 @@ class Prefixes:
     def __init__(self, context: Fold) -> None:
         self._context = context
         self._stored: dict[int, Prefix] = {}
+        self._preambles: dict[int, int] = {}
+        """The last use of what precedes the messages, by its hash."""
         self._model = self._asked = ""
         """The models of the last request, and of the last one on this branch."""
         self._newest: tuple[int, Prefix] | None = None
@@ -73,8 +75,10 @@ class Prefixes:
 
     def last_use(self, model: str) -> int:
         """Return the last time at which a model's request stored or read a prefix of this branch, 0 if never."""
-        here = self._here(self._upto(len(self._context.items)), self._kind(model))
-        return max((one.used for one in here), default=0)
+        items, kind = self._context.items, self._kind(model)
+        if not items:
+            return self._preambles.get(kind, 0)
+        return max((one.used for one in self._here(self._upto(len(items)), kind)), default=0)
 
     def sent(self, model: str, at: int, marks: tuple[int, ...]) -> None:
         """Record that a request with these breakpoints was sent to a model."""
@@ -93,12 +97,28 @@ class Prefixes:
         return self._context.wire.answered(usage)
 
     def beside(self, record: Record) -> int | None:
-        """Return the time of a record if it bills the last request without an answer. The endpoint stored it too."""
-        event = record.event
-        if not isinstance(event, AttemptBilled) or event.reason not in ("cut", "stopped"):
-            return None
-        self.answered(event.usage, record.timestamp)
-        return record.timestamp
+        """Return the time of a record if it bills a request that the endpoint stored: the last one without an answer,
+        or one for a summary by the same model."""
+        match record.event:
+            case AttemptBilled(usage=usage, reason="cut" | "stopped"):
+                self.answered(usage, record.timestamp)
+                return record.timestamp
+            case AttemptBilled(model, usage, "summary") if self.summarized(model, usage, record.timestamp):
+                return record.timestamp if model == self._model else None
+            case _:
+                return None
+
+    def summarized(self, model: str, usage: Usage, at: int) -> bool:
+        """Record a request for a summary. Return whether it stored what the last request showed as it is now.
+
+        It has a breakpoint behind that, unless most of it was not cached.
+        """
+        if self._again or 2 * usage.input_tokens >= usage.prompt_tokens:
+            return False
+        items, kind = self._breakpoint(NOTHING_PLANNED, known(self._context)), self._kind(model)
+        key = hash((kind, self._upto(items)[items]))
+        self._stored.setdefault(key, Prefix(key, items, at)).used = self._preambles[kind] = at
+        return True
 
     def _read(self, read: int, at: int) -> None:
         """Renew the prefixes that the last request read, and forget those that it should have found."""
@@ -138,6 +158,7 @@ class Prefixes:
     def _store(self, at: int) -> list[Prefix]:
         """Return the prefixes before the breakpoints of the last request, which the endpoint has stored."""
         found, kind = list[Prefix](), self._kind(self._model)
+        self._preambles[kind] = at
         for items in self._context.wire.marks:
             key = hash((kind, self._upto(items)[items]))
             self._stored[key] = one = self._stored.pop(key, None) or Prefix(key, items, at)

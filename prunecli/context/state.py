@@ -331,8 +331,7 @@ class Context:
         self._changed(touched, record.seq)
 
     def _revert(self, seqs: Iterable[int], at: int) -> None:
-        touched: list[int] = []
-        stacks = self._edits, self._memos, self._drops
+        touched, stacks = list[int](), (self._edits, self._memos, self._drops)
         for seq in seqs:
             if seq in self.pruns:
                 event = self.pruns.pop(seq).event
@@ -346,6 +345,7 @@ class Context:
         self._changed(touched, at)
 
     def _compact(self, record: Record, event: CompactionApplied) -> None:
+        self.prefixes.summarized(event.model, event.usage, record.timestamp)
         summary = self.entries[record.seq] = summary_entry(record, event)
         self.boundary, self.items = record.seq, with_summary(self.items, summary, event)
         left = words_left(event, self.beside)

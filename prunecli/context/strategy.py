@@ -19,6 +19,8 @@ from prunecli.model.messages import Json
 
 Size: TypeAlias = Annotated[int, (0, None)]
 """An option that is a count: tokens, characters, turns."""
+Ratio: TypeAlias = Annotated[float, (0, 1)]
+"""An option that is a share."""
 
 
 class FunctionFailed(PrunecliError):

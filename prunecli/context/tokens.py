@@ -212,8 +212,14 @@ class Scale(NamedTuple):
         return self._replace(fixed=self.factor * raw, base=None, share=1.0)
 
     def for_model(self, factor: float) -> "Scale":
-        """Return the scale, until the next report, for a model family with this factor."""
-        return Scale.of(factor, 0)._replace(fixed=self.fixed * factor / self.factor, share=self.share)
+        """Return the scale, until the next report, for a model family with this factor.
+
+        How far the endpoint's counts are from the family's factor follows from the content, which stays.
+        """
+        by = factor / self.factor
+        rates = Fit(by * self.rates.products, self.rates.squares)
+        scaled = self._replace(factor=factor, rate=by * self.rate, fixed=by * self.fixed, rates=rates)
+        return scaled._replace(base=None, measured=False)
 
     def grew(self, by: int, amount: Amount) -> "Scale":
         """Return the scale after a prompt grew by `by` tokens and only this amount was appended.

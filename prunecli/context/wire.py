@@ -158,10 +158,11 @@ class Wire:
             return group.role == "user"
         return group.role != self._groups[-1].role and not group.opening
 
-    def messages(self, start: int = 0) -> tuple[WireMessage, ...]:
-        """Return all messages from index `start` on; an open call gets a derived "interrupted" result."""
-        built, end = [group.message for group in self._groups[start:]], len(self._groups)
-        return tuple(message or self._build(at) for at, message in enumerate(built, end - len(built)))
+    def messages(self, start: int = 0, stop: int | None = None) -> tuple[WireMessage, ...]:
+        """Return the messages from index `start` to before `stop` (None: all the rest); an open call gets a derived
+        "interrupted" result."""
+        built = [group.message for group in self._groups[start:stop]]
+        return tuple(message or self._build(at) for at, message in enumerate(built, start))
 
     def _build(self, at: int) -> WireMessage:
         return self._groups[at].build(last=at == len(self._groups) - 1, as_text=self._as_text())

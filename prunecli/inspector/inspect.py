@@ -11,7 +11,7 @@ from prunecli.context.expectations import Expectations
 from prunecli.context.ledger import Ledger, ledger, prun_applied
 from prunecli.context.state import Context
 from prunecli.context.strategy import Chosen
-from prunecli.context.tokens import TokenCounter
+from prunecli.context.tokens import NOTHING, Amount, TokenCounter, total
 from prunecli.context.unseen import ThinkingSum
 from prunecli.context.view import View
 from prunecli.inspector.spending import Price, balance
@@ -25,7 +25,8 @@ from prunecli.model.requests import WireMessage
 class Inspection:
     """The next request: messages, edits, ledger, each strategy's note, and problems to fix.
 
-    `thinking` is the thinking of its answers that the model sees, and `dropped` the thinking that it does not see.
+    `sizes` are the tokens of each edit's target before and after it, as the endpoint counts them. `thinking` is the
+    thinking of its answers that the model sees, and `dropped` the thinking that it does not see.
     """
 
     messages: tuple[WireMessage, ...]
@@ -35,6 +36,7 @@ class Inspection:
     problems: tuple[str, ...] = ()
     thinking: ThinkingSum = ThinkingSum()
     dropped: ThinkingSum = ThinkingSum()
+    sizes: tuple[tuple[int, int], ...] = ()
 
 
 def inspect(
@@ -73,7 +75,10 @@ def inspect(
         shown = [record for record in records if record.seq <= last]
         found = balance(shown, context, price, market.ttl_ms).to_json
         figures = replace(ledger(view, chosen), balance=found)
-        return Inspection(context.messages(), _live(context), figures, (), (), *_thinking(context))
+        live = _live(context)
+        return Inspection(
+            context.messages(), live, figures, (), (), *_thinking(context), _sizes(context, live)
+        )
     notes, problems, edits = list[tuple[str, str]](), list[str](), list[Edit]()
     for one in chosen:
         proposal = one.propose(view)
@@ -91,6 +96,7 @@ def inspect(
         tuple(notes),
         tuple(problems),
         *_thinking(context),
+        _sizes(context, edits),
     )
 
 
@@ -108,6 +114,27 @@ def _thinking(context: Context) -> tuple[ThinkingSum, ThinkingSum]:
     ]
     lacking = [item for item in heads if unseen.lacks(item.seq)]
     return unseen.sum([item for item in heads if not unseen.lacks(item.seq)]), unseen.sum(lacking)
+
+
+def _sizes(context: Context, edits: Sequence[Edit]) -> tuple[tuple[int, int], ...]:
+    """Return the tokens of each edit's target before and after it; edits before it apply already."""
+    counts, earlier = context.counts, dict[int, Edit]()
+    found = list[tuple[int, int]]()
+    for edit in edits:
+        entry = context.entries[edit.seq]
+        before, after = counts.amount(entry, earlier.get(edit.seq)), NOTHING
+        match edit.kind:
+            case "drop":
+                parts = entry.exchange.entries if entry.exchange else (entry,)
+                before = total(counts.amount(part, earlier.get(part.seq)) for part in parts)
+            case "memo":
+                before, after = NOTHING, Amount(counts.memo_tokens(edit))
+            case "strip":
+                after = counts.amount(entry, silent=True)
+            case "clear" | "trim" | "repair":
+                after, earlier[edit.seq] = counts.amount(entry, edit), edit
+        found.append((counts.scale.tokens(*before), counts.scale.tokens(*after)))
+    return tuple(found)
 
 
 def _without_report(record: Record) -> Record:

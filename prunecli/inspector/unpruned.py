@@ -4,7 +4,7 @@ Without prunes a request only adds to an earlier one. It reads from the cache th
 starts with, on whichever branch that was sent, if the same model has used it within the cache's lifetime.
 """
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -70,12 +70,16 @@ class Prefix:
 
 
 class Asked(NamedTuple):
-    """A request about to be answered: where it ends, what it starts with by model, its time, its edits."""
+    """A request about to be answered: where it ends, what it starts with by model, its time, its edits.
+
+    `before`: the edits of the request before it.
+    """
 
     end: End
     starts: Mapping[str, Prefix]
     at: int
     edits: tuple[int, int]
+    before: tuple[int, int]
 
     def cached(self, model: str, ttl_ms: int) -> Prefix | None:
         """Return the longest prefix that is still cached for this model, near the end of this request or of the one
@@ -94,11 +98,13 @@ def read_without_prunes(start: Prefix | None, asked: Asked, read: int, ttl_ms: i
     """Return the tokens that a request would have read from the cache without prunes, when it read this many.
 
     `start` is the prefix that should be cached. If the same edits were in effect when it was sent, the report shows
-    what is left of it: if less was read, the endpoint lost the rest, with or without prunes.
+    what is left of it: if less was read, the endpoint lost the rest, with or without prunes. This request looks for
+    it from its end, and from the end of the last request if that had the same edits.
     """
     if start is None:
         return read
-    if start.edits != asked.edits or asked.at - start.seen > ttl_ms:
+    looks = asked.edits == asked.before or asked.end.blocks <= start.end.blocks + LOOK_BACK
+    if start.edits != asked.edits or asked.at - start.seen > ttl_ms or not looks:
         return start.tokens
     if read >= SAME_PREFIX * start.prompt:
         return start.tokens + max(0, read - start.prompt)
@@ -119,6 +125,8 @@ class Branch:
         """Hashes of the branch: at the start, then after each of `_seqs`."""
         self._starts: list[Mapping[str, Prefix]] = [{}]
         """The longest prefix of each model that the branch starts with, the last one last, at the same places."""
+        self._asked = (0, 0)
+        """The edits of the last request."""
 
     def clear(self) -> None:
         """Start again for a rewind."""
@@ -145,9 +153,10 @@ class Branch:
                 self._add(record.seq, record.seq, len(content))
             case ToolResult():
                 self._add(record.seq, record.seq)
-            case CompactionApplied(head_end=head_end, block=block):
+            case CompactionApplied(head_end=head_end, tail_start=tail_start, block=block):
+                kept = self._blocks[-1] - self._blocks[bisect_left(self._seqs, tail_start)]
                 self._cut(0 if block else bisect_right(self._seqs, head_end))
-                self._add(record.seq, record.seq)
+                self._add(record.seq, record.seq, 1 + kept)
             case _:
                 pass
 
@@ -173,7 +182,7 @@ class Branch:
 
     def asks(self, at: int, edits: tuple[int, int]) -> Asked:
         """Return a request with the content of the branch."""
-        return Asked(self._end(), self._starts[-1], at, edits)
+        return Asked(self._end(), self._starts[-1], at, edits, self._asked)
 
     def answered(
         self, asked: Asked, model: str, usage: Usage, withheld: int, at: int, start: Prefix | None
@@ -192,7 +201,8 @@ class Branch:
         starts = _newest_last(asked.starts, {model: prefix})
         if self._end() == asked.end:
             self._starts[-1] = starts
-        return asked._replace(starts=starts, at=at)
+        self._asked = asked.edits
+        return asked._replace(starts=starts, at=at, before=asked.edits)
 
     def _before(self, asked: Asked, model: str, at: int, start: Prefix | None) -> Prefix | None:
         """Return the newest prefix of a request. If it is another model's, this model has stored it now, since each

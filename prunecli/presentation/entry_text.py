@@ -166,11 +166,12 @@ def status_line(status: Status) -> str:
     ledger = status.ledger
     used = share(ledger.context_tokens / ledger.window) if ledger.window else "?"
     about = "about " if status.estimated and ledger.context_tokens else ""
+    pruned = f"about {short(ledger.pruned_tokens)}" if ledger.pruned_tokens else "0"
     parts = [
         f"mode {status.mode}" if status.trusted else f"mode {status.mode}, untrusted: read-only",
         one_line(status.model),
         f"context {about}{used} of {short(ledger.window)}",
-        f"pruned {short(ledger.pruned_tokens)}" if status.pruning else "pruning off",
+        f"pruned {pruned}" if status.pruning else "pruning off",
         *([ledger.clearing.words] if ledger.cleared_tokens else []),
         money(status.bill.cost),
         *([counted(status.jobs, "job")] if status.jobs else []),

@@ -95,6 +95,14 @@ class ModelInfo:
     provider: str = ""
     told_prices: bool = False
 
+    @property
+    def assumption(self) -> str:
+        """The notice on a model newer than the table: what is assumed and what is unknown; "" for other models."""
+        if not self.assumed:
+            return ""
+        no_price = "" if self.prices.input is not None else ", price unknown"
+        return f"{self.name} is newer than this version: window of {self.assumed} assumed{no_price}."
+
     def prices_for(self, prompt_tokens: int) -> Prices:
         """Return the prices for a request with this many prompt tokens."""
         found = [prices for above, prices in self.bands if prompt_tokens > above]

@@ -143,20 +143,20 @@ def _trust_notes(cwd: Path, trusted: bool, changed: bool) -> list[str]:
 
 
 def _model_notes(config: Config, runtime: Runtime) -> list[str]:
-    """Return a warning about a thinking budget without effect. Raises ConfigError for an effort that the model
-    lacks."""
+    """Return warnings about a thinking budget without effect and an unknown model. Raises ConfigError for an effort
+    that the model lacks."""
     wanted, taken = runtime.choices.wanted_effort, runtime.choices.efforts
     if wanted and wanted not in taken:
         where, name = config.origin("model.effort"), runtime.model_name
-        listed = f"{name} accepts {', '.join(taken)}" if taken else f"{name} accepts none"
+        listed = f"{name} accepts {', '.join(taken)}" if taken else f"{name} has no effort setting"
         off = (runtime.choices.model_settings.thinking or {}).get("type") == "disabled"
         more = "; with model.thinking = 1024 or more also xhigh and max" if off else ""
         raise ConfigError(
             f"{where}: model.effort: {wanted!r} is not supported by this model", f"{listed}{more}"
         )
-    origin = config.origin("model.thinking")
-    note = "" if origin == "default" else budget_note(runtime.choices.model, config.model.thinking)
-    return [f"{origin}: {note}."] if note else []
+    origin, model = config.origin("model.thinking"), runtime.choices.model
+    note = "" if origin == "default" else budget_note(model, config.model.thinking)
+    return list(filter(None, (model.assumption, note and f"{origin}: {note}.")))
 
 
 def _maker(places: Places, cwd: Path, env: Mapping[str, str], added: Added) -> MakeWalls:

@@ -4,6 +4,7 @@ from prunecli.agent.decide import Mailbox, at_rest
 from prunecli.agent.gatekeeper import SessionGatekeeper
 from prunecli.agent.policy import Policy, Waiting
 from prunecli.context.bill import Bill
+from prunecli.context.economics import last_use
 from prunecli.context.gate import next_prunes
 from prunecli.context.state import Context
 from prunecli.errors import ToolError
@@ -44,7 +45,7 @@ def status(
         session.name,
         sandbox,
         jobs=jobs,
-        cached_at=context.last_response or 0,
+        cached_at=last_use(context, policy.market) or 0,
     )
 
 

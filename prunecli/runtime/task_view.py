@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from prunecli.context.bill import Bill
 from prunecli.figures import counted, money, short
+from prunecli.inspector.labels import withheld_by
 from prunecli.model.events import AssistantMessage, PrunApplied, Record, RunEnded, ToolResult, ToolStarted
 from prunecli.model.messages import Block, Json, Text, plain_text
 from prunecli.model.signals import SessionEvent, StreamStarted, ToolProgress
@@ -65,7 +66,11 @@ class View:
 def facts(session: Session, bill: Bill, duration_ms: int) -> dict[str, Json]:
     """Return the figures of a task. Those of the bill include earlier runs of the program."""
     events = [record.event for record in session.records]
-    prunes = [event for event in events if isinstance(event, PrunApplied) and event.source != "user"]
+    prunes = [
+        withheld_by(session.context, record.seq) or 0
+        for record in session.records
+        if isinstance(record.event, PrunApplied) and record.event.source != "user"
+    ]
     return {
         "model": next((e.model for e in reversed(events) if isinstance(e, AssistantMessage)), ""),
         "requests": bill.requests,
@@ -73,7 +78,7 @@ def facts(session: Session, bill: Bill, duration_ms: int) -> dict[str, Json]:
         "tokens": bill.prompt_tokens + bill.output_tokens,
         "cost_usd": round(bill.cost, 6),
         "prunes": len(prunes),
-        "pruned_tokens": sum(event.tokens_removed for event in prunes),
+        "pruned_tokens": sum(prunes),
         "duration_ms": max(0, duration_ms),
     }
 

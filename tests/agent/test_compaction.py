@@ -1,6 +1,8 @@
 """Compaction: what is summarized, what stays, and that it never loops or loses a word of the user."""
 
 import asyncio
+import sys
+from types import FrameType
 
 import pytest
 
@@ -10,7 +12,7 @@ from prunecli.context.compaction import Options, plan_compaction
 from prunecli.context.strategies import pi
 from prunecli.context.strategy import Chosen
 from prunecli.errors import BadRequest
-from prunecli.model.events import CompactionApplied, PrunApplied
+from prunecli.model.events import AssistantMessage, CompactionApplied, PrunApplied, ToolResult
 from prunecli.model.messages import Text, ToolUse, Usage
 from prunecli.model.signals import Notice, SummaryEnded, SummaryStarted
 from prunecli.providers.scripted import Scripted, ScriptedProvider, calls, fails, says
@@ -158,6 +160,36 @@ def test_nothing_between_is_no_plan() -> None:
     one = bench()
     one.say("hello")
     assert plan_compaction(one.session.context, OPTIONS, 200_000) is None
+
+
+def calls_of_a_plan(turns: int) -> int:
+    """How often planning calls a function in a session where each prompt follows a result, so that no range ends."""
+    one, count, before = bench(), 0, sys.getprofile()
+    one.say("go")
+    for number in range(turns):
+        use = ToolUse(f"t{number}", "read", {})
+        one.session.emit(AssistantMessage((use,), "m", "tool_use", Usage(100, 5)))
+        one.session.emit(ToolResult(use.id, "read", (Text("found"),)))
+        one.say("more")
+    context = one.session.context
+    context.messages()
+
+    def profile(_frame: FrameType, event: str, _: object) -> None:
+        nonlocal count
+        count += event == "call"
+
+    sys.setprofile(profile)
+    try:
+        plan = plan_compaction(context, OPTIONS, 200_000, by_endpoint=True)
+    finally:
+        sys.setprofile(before)
+    assert plan is not None
+    assert not plan.by_endpoint
+    return count
+
+
+def test_planning_takes_no_more_than_twice_as_long_for_twice_as_many_turns() -> None:
+    assert calls_of_a_plan(80) < 2.2 * calls_of_a_plan(40)
 
 
 async def test_a_compacted_session_reads_back_the_same() -> None:

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from prunecli.model.events import (
     ToolResult,
     UserMessage,
 )
-from prunecli.model.messages import Text, ToolUse
+from prunecli.model.messages import Text, ToolUse, Usage
 from prunecli.session.session import Session
 from tests.endpoint.rules import Rules
 from tests.endpoint.sample import verdict
@@ -226,3 +227,25 @@ def test_server_clear_leaves_it_to_the_endpoint(runner: CliRunner, plain: str) -
     done = runner.invoke(app, ["context", plain, "--strategy", "server_clear", "-o", "keep=1"])
     assert "server_clear: the endpoint chooses which results it clears" in done.stdout
     assert shown(runner, plain, "--strategy", "server_clear")["edits"] == []
+
+
+def test_the_rows_of_a_proposal_add_up_to_what_is_pruned(runner: CliRunner, tmp_path: Path) -> None:
+    """The endpoint counts 0.7 tokens for each of ours."""
+    session = Session(
+        SessionStarted("mine", "/w", "m"),
+        Context(Chars4()),
+        path=tmp_path / "data" / "sessions" / "w" / "mine.jsonl",
+    )
+    session.emit(UserMessage((Text("go"),)))
+    for number in range(6):
+        usage = Usage(700 + 1_400 * number, 10)
+        session.emit(AssistantMessage((ToolUse(f"t{number}", "read", {}),), "m", "tool_use", usage))
+        session.emit(ToolResult(f"t{number}", "read", (Text("long " * 1_600),)))
+    session.close()
+    words = ["context", "mine", "--estimator", "chars4", "--strategy", "prune_old_observations", "-o"]
+    lines = runner.invoke(app, [*words, "keep_last_n=2"]).stdout.splitlines()
+    rows = [re.match(r"\w+ +entry \d+ +~([\d.]+)K → ~(\d+) ", line) for line in lines]
+    saved = sum(1_000 * float(row[1]) - float(row[2]) for row in rows if row)
+    (pruned,) = re.findall(r"pruned ~([\d.]+)K", lines[-1])
+    assert saved == pytest.approx(1_000 * float(pruned), abs=250)
+    assert 5_000 < saved < 6_000

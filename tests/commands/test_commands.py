@@ -268,7 +268,7 @@ async def test_context_shows_each_entry_with_its_state_and_why(tmp_path: Path) -
     run_line(runtime, "/prune")
     table = run_line(runtime, "/context table")[0]
     assert isinstance(table, Table)
-    assert [row[3] for row in table.rows if "read" in row[1] and row[1].startswith("  ")] == [
+    assert [row[4] for row in table.rows if "read" in row[1] and row[1].startswith("  ")] == [
         "cleared",
         "cleared",
         "live",

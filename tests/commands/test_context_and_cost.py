@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from prunecli.commands.command import Say, ShowContext, Table, run_line
 from prunecli.commands.cost import MOST_ROWS
 from prunecli.figures import money, short
@@ -26,7 +28,30 @@ def test_context_is_for_the_inspector_and_has_a_table_for_front_ends_without_one
     effect = run_line(runtime, "/context")[0]
     assert isinstance(effect, ShowContext)
     assert effect.table() == run_line(runtime, "/context table")[0]
-    assert effect.table().rows[0][1] == "> hello"
+    assert effect.table().rows[1][1] == "> hello"
+
+
+def test_the_tokens_of_the_table_add_up_to_the_context_and_sizes_are_those_of_the_originals(
+    tmp_path: Path,
+) -> None:
+    runtime = start(tmp_path)
+    runtime.emit(UserMessage((Text("hello"),)))
+    answers = list[int]()
+    for number in range(3):
+        call = ToolUse(f"t{number}", "read", {})
+        answers.append(runtime.emit(AssistantMessage((call,), "m", "tool_use")).seq)
+        runtime.emit(ToolResult(call.id, "read", (Text("word " * 300),)))
+    clear = Edit("clear", answers[0] + 1, "t0", "[gone]", 300, 2)
+    memo, drop = (
+        Edit("memo", answers[1], None, "the gist", 0, 2),
+        Edit("drop", answers[1], None, None, 303, 0),
+    )
+    runtime.emit(PrunApplied("user", (clear, memo, drop)))
+    table = run_line(runtime, "/context table")[0]
+    assert isinstance(table, Table)
+    now, sizes = ([int(row[at]) for row in table.rows] for at in (2, 3))
+    assert sum(now) == pytest.approx(runtime.status().ledger.context_tokens, abs=3)
+    assert sum(sizes) > 2 * sum(now)
 
 
 def test_cost_of_nothing_says_so(tmp_path: Path) -> None:
@@ -101,6 +126,8 @@ def test_cost_and_prune_stats_say_the_same_of_what_was_written_again(tmp_path: P
     assert f"paid       {usd:>8}" in stats.text
     assert prunes.rows[0][7] == f"{tokens} {usd}"
     assert "listed" not in stats.text
+    assert found.balance is not None
+    assert cost.rows[0][-1] == f"lost ~{money(-found.balance)}"
 
 
 def test_prune_stats_say_how_much_of_what_was_written_again_is_in_the_list(tmp_path: Path) -> None:

@@ -8,11 +8,12 @@ from typing import Any
 import pytest
 
 from prunecli.commands.command import Choice, Choose, Effect, InThread, Say, run_line
-from prunecli.model.events import RequestSent, SettingChanged, UserMessage
+from prunecli.model.events import AssistantMessage, RequestSent, SettingChanged, UserMessage
 from prunecli.model.messages import Text, Usage
 from prunecli.providers.models import Prices
 from prunecli.runtime import Runtime
 from prunecli.runtime.offered_models import FRESH_MS, PRICES, recorded_prices
+from prunecli.tui.widgets.status import cache_words
 from tests.serving import HTML, Answer, as_json, nothing, serving
 from tests.starting import start
 
@@ -312,9 +313,19 @@ def test_a_file_that_remembers_nonsense_is_asked_again(tmp_path: Path) -> None:
             assert isinstance(run_line(runtime, "/model")[0], InThread)
 
 
-def test_going_back_to_the_model_that_answered_last_says_nothing_of_a_cold_cache(tmp_path: Path) -> None:
+def test_going_back_to_a_model_whose_cache_is_warm_says_nothing_of_a_cold_one(tmp_path: Path) -> None:
     runtime = start(tmp_path, sets=["model.name=claude-sonnet-5"])
-    runtime.emit(UserMessage((Text("hello"),)))
-    runtime.emit(RequestSent("claude-sonnet-5", 2000, ""))
+
+    def answered(model: str) -> None:
+        runtime.emit(UserMessage((Text("hello"),)))
+        runtime.emit(RequestSent(model, 2000, "", (len(runtime.session.context.messages()) - 1,)))
+        runtime.emit(AssistantMessage((Text("hi"),), model, usage=Usage(10, 5, 0, 2000)))
+
+    answered("claude-sonnet-5")
     assert "cold cache" in said(run_line(runtime, "/model claude-haiku-4-5"))
     assert "cold cache" not in said(run_line(runtime, "/model claude-sonnet-5"))
+    run_line(runtime, "/model claude-haiku-4-5")
+    answered("claude-haiku-4-5")
+    assert cache_words(runtime.status(), "5m", runtime.setup.clock()).startswith("cache warm")
+    assert "cold cache" not in said(run_line(runtime, "/model claude-sonnet-5"))
+    assert cache_words(runtime.status(), "5m", runtime.setup.clock()).startswith("cache warm")

@@ -14,6 +14,7 @@ from prunecli.model.edits import Edit
 from prunecli.model.events import (
     AssistantMessage,
     AttemptBilled,
+    CompactionApplied,
     Event,
     PrunApplied,
     PrunReverted,
@@ -383,6 +384,37 @@ def test_a_model_that_was_left_for_another_finds_its_prefixes_again() -> None:
     assert cold(context, replace(MARKET, now=400 * SECOND))
     assert cold(context, replace(MARKET, model="third"))
     assert written(context, clear(context, 1)[0]) > 8_000
+
+
+@pytest.mark.parametrize("model", ["m", "other"])
+def test_a_request_for_a_summary_leaves_the_cache_warm_even_if_the_summary_is_undone(model: str) -> None:
+    context = session(10, cold_at=0)
+    later = replace(MARKET, now=400 * SECOND, model=model)
+    tokens = context.counts.context_tokens
+    assert cold(context, later)
+    context.apply(Record(100, 350 * SECOND, AttemptBilled(model, Usage(tokens), "summary")))
+    assert cold(context, later), "nothing of it was cached"
+    usage = Usage(50, 5, 0, tokens)
+    if model == "m":
+        context.apply(Record(101, 351 * SECOND, AttemptBilled(model, usage, "summary")))
+    else:
+        end = max(context.entries)
+        context.apply(Record(101, 351 * SECOND, CompactionApplied("gist", 0, end, model=model, usage=usage)))
+        assert cold(context, later), "only what the summary replaced is cached"
+        context.apply(Record(102, 352 * SECOND, Rewound(end)))
+    assert not cold(context, later)
+    change = impact(context, clear(context, 1), later).change
+    assert change is not None
+    assert change.rewritten > 7_000
+
+
+def test_a_rewind_to_the_start_leaves_the_system_prompt_cached() -> None:
+    context = session(10, cold_at=0)
+    context.apply(Record(100, 61 * SECOND, Rewound(-1)))
+    assert not context.items
+    assert not cold(context, MARKET)
+    assert cold(context, replace(MARKET, model="other"))
+    assert cold(context, replace(MARKET, now=400 * SECOND))
 
 
 def test_a_memo_in_the_message_before_it_moves_the_breakpoint() -> None:

@@ -127,3 +127,24 @@ def test_only_a_reported_total_is_exact_and_the_preamble_keeps_its_size_while_th
     session.add(Rewound(prompts[0] - 1))
     assert counts.context_tokens == pytest.approx(3_000, abs=30)
     assert not counts.is_reported
+
+
+def test_another_family_of_models_is_expected_to_differ_as_much_from_its_factor() -> None:
+    """An endpoint that counts less for this session's content than the family's factor says does so for the next
+    family too."""
+    context, texts = Context(Chars4(), {"dense": 1.6, "sparse": 1.2}.__getitem__), 0
+
+    def add(event: Event) -> None:
+        seq = max(context.entries, default=0) + 1
+        context.apply(Record(seq, seq, event))
+
+    add(SettingChanged("model.name", "dense"))
+    add(UserMessage((Text("abcd" * 100),)))
+    for texts in (100, 3_100, 6_100):
+        use = ToolUse(f"t{texts}", "read", {})
+        add(AssistantMessage((use,), "dense", "tool_use", Usage(round(1.28 * texts), 10)))
+        add(ToolResult(use.id, "read", (Text("abcd" * 3_000),)))
+    counted = context.counts.context_tokens
+    assert counted == pytest.approx(1.28 * 9_100, rel=0.02)
+    add(SettingChanged("model.name", "sparse"))
+    assert context.counts.context_tokens == pytest.approx(0.75 * counted, rel=0.01)

@@ -239,3 +239,13 @@ def test_back_at_a_model_its_prefix_is_found_near_the_end_of_the_request_before_
         others = [answer(0, 100, "other") for _ in range(steps)]
         rows = paid(log(answer(0, 100), clear(40), *others, answer(0, 60)), price, kept_out(40, steps + 2))
         assert (rows[-1].known == 0) is saved
+
+
+def test_a_prefix_that_an_undo_leaves_too_far_behind_was_lost_to_the_prune() -> None:
+    """A compaction keeps the first turn and the last. With a short last turn the endpoint would have found what it
+    had stored of the first, so it has lost it."""
+    for blocks, known in ((25, 100), (1, 0)):
+        kept = UserMessage((Text("b"),) * blocks)
+        talk = [prompt("a"), answer(0, 100), prompt("c"), clear(40), kept, answer(0, 200)]
+        acts = [CompactionApplied("s", 1, 4), PrunReverted((3,)), answer(0, 190)]
+        assert paid(log(*talk, *acts), price, kept_out(40, 5))[-1].known == known

@@ -9,10 +9,13 @@ from typer.testing import CliRunner
 
 from prunecli.cli import app
 from prunecli.commands.command import run_line
+from prunecli.figures import short
 from prunecli.headless import run_headless
+from prunecli.inspector.labels import withheld_by
 from prunecli.library import Pruner
-from prunecli.model.events import AssistantMessage, RequestSent, ToolResult, UserMessage
+from prunecli.model.events import AssistantMessage, PrunApplied, RequestSent, ToolResult, UserMessage
 from prunecli.model.messages import Text, ToolUse, Usage
+from prunecli.presentation.entry_text import status_line
 from prunecli.providers.scripted import says
 from prunecli.runtime import Runtime
 from tests.starting import start
@@ -52,14 +55,18 @@ def ledger_of(runtime: Runtime) -> dict[str, Any]:
 
 def told(folder: Path, *words: str, sets: tuple[str, ...] = ()) -> Any:
     """What the command line answers, as JSON, where these values are configured."""
+    return json.loads(printed(folder, *words, "--json", sets=sets))
+
+
+def printed(folder: Path, *words: str, sets: tuple[str, ...] = ()) -> str:
     home = folder / "home"
     config = home / ".config" / "prunecli" / "config.toml"
     config.parent.mkdir(parents=True, exist_ok=True)
     config.write_text("".join(line(one) for one in (*SETS, *sets)))
     runner = CliRunner(env={"HOME": str(home), "XDG_CONFIG_HOME": None, "PRUNECLI_HOME": None})
-    done = runner.invoke(app, [*words, "--json"])
+    done = runner.invoke(app, words)
     assert done.exit_code == 0, done.output
-    return json.loads(done.stdout)
+    return done.stdout
 
 
 def line(setting: str) -> str:
@@ -74,11 +81,17 @@ async def test_the_ledger_of_a_log_is_the_same_everywhere(tmp_path: Path, estima
     path, live = runtime.session.path, ledger_of(runtime)
     assert path
     assert live["pruned_tokens"] > 0
+    assert f"pruned about {short(live['pruned_tokens'])}, " in status_line(runtime.status())
     await runtime.close()
     assert told(tmp_path, "context", str(path), sets=(setting,))["ledger"] == live
     resumed = start(tmp_path, [says("Done.")], sets=(*SETS, setting))
     resumed.open_session(path)
     assert ledger_of(resumed) == live
+    (prune,) = (record for record in resumed.session.records if isinstance(record.event, PrunApplied))
+    tokens = withheld_by(resumed.session.context, prune.seq)
+    assert tokens == live["pruned_tokens"]
+    shown = printed(tmp_path, "sessions", "show", str(path), sets=(setting,))
+    assert f"✂ pruned ~{short(tokens)} tokens" in shown
     rows = told(tmp_path, "sessions", "audit", str(path), sets=(setting,))["requests"]
     asked = [record.event for record in resumed.session.records if isinstance(record.event, RequestSent)]
     assert [row["estimated"] for row in rows if row["kind"] == "request"] == [event.tokens for event in asked]

@@ -134,3 +134,10 @@ async def test_another_model_finds_no_cache_and_nothing_says_that_it_does(tmp_pa
     assert cache_words(runtime.status(), 3_600_000, now()).startswith("cache warm")
     assert runtime.bill.model_prompt == 1_000, "only what this model was sent"
     assert cold(runtime.session.context, runtime.policy.market) == ""
+
+
+def test_a_model_newer_than_the_table_says_at_the_start_what_is_assumed_of_it(tmp_path: Path) -> None:
+    assert made(tmp_path, flags={"--model": "claude-opus-6"}).notices == [
+        "claude-opus-6 is newer than this version: window of claude-opus-5-5 assumed, price unknown."
+    ]
+    assert made(tmp_path, flags={"--model": "opus"}).notices == []

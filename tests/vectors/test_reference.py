@@ -18,10 +18,10 @@ from tests.vectors.transcripts import transcripts
 SMALL = st.sampled_from([0, 0, 1, 5, 50, 200, 400])
 TURNS = st.sampled_from([0, 0, 1, 2, 9])
 KEEP = st.sampled_from([-1, 0, 0, 1, 2, 3, 99])
-RATIO = st.sampled_from([0.0, 0.01, 0.1, 0.3, 0.5, 1.5])
+RATIO = st.sampled_from([0.0, 0.01, 0.1, 0.3, 0.5, 1.0])
 TRIM = st.sampled_from([0, 7, 60, 300])
 CLEARING = {
-    "keep_last_assistants": KEEP,
+    "keep_last_assistants": KEEP.filter(lambda n: n >= 0),
     "hard_clear.placeholder": st.sampled_from(["[gone]", "[Old tool result content cleared]", "x" * 300]),
     "tools.allow": st.sampled_from([[], [], ["*"], ["re*", "BASH"], ["*e*d*"], ["gr?p", "[a-z]*"]]),
     "tools.deny": st.sampled_from([[], [], ["*grep*"], ["read"], ["*"]]),

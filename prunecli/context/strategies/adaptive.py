@@ -11,7 +11,7 @@ from typing import Annotated
 
 from prunecli.context.cut import head, tail
 from prunecli.context.exchange import Entry
-from prunecli.context.strategy import Proposal, Size
+from prunecli.context.strategy import Proposal, Ratio, Size
 from prunecli.context.view import View
 from prunecli.model.edits import Edit
 
@@ -53,9 +53,9 @@ class Tools:
 class Options:
     """The options of `[pruning.adaptive]` and `[pruning.aggressive]`."""
 
-    keep_last_assistants: Annotated[int, "Keep results after the n-th assistant message from the end."] = 3
-    soft_trim_ratio: Annotated[float, "Share of the window from which long results are trimmed."] = 0.3
-    hard_clear_ratio: Annotated[float, "Share of the window from which results are cleared."] = 0.5
+    keep_last_assistants: Annotated[Size, "Keep results after the n-th assistant message from the end."] = 3
+    soft_trim_ratio: Annotated[Ratio, "Share of the window from which long results are trimmed."] = 0.3
+    hard_clear_ratio: Annotated[Ratio, "Share of the window from which results are cleared."] = 0.5
     min_prunable_tool_chars: Annotated[Size, "Clear only if this many characters could be cleared."] = 50_000
     soft_trim: SoftTrim = field(default_factory=SoftTrim)
     hard_clear: HardClear = field(default_factory=HardClear)

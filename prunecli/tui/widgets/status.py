@@ -109,8 +109,6 @@ def cache_words(status: "Status | None", ttl_ms: int, now: int) -> str:
     """
     if status is None or not (status.bill.cache_read or status.bill.cache_write) or not status.bill.model:
         return ""
-    if status.bill.model != status.model:
-        return COLD  # another model's cache does not help this one
     left = status.cached_at + ttl_ms - now
     return f"cache warm {countdown(left)}" if left >= 1000 else COLD
 

@@ -1,10 +1,13 @@
 """Adaptive: long old results are trimmed as the context fills, the oldest cleared as it fills more."""
 
+import re
 from typing import Any
 
 import pytest
 
+from prunecli.config.effective import Config
 from prunecli.context.strategies.adaptive import HardClear, Options, SoftTrim, Tools
+from prunecli.errors import ConfigError
 from tests.context.talk import PICTURE, THOUGHT, Talk, seqs, texts
 
 WINDOW = 1_000
@@ -303,3 +306,16 @@ def test_each_result_that_is_spared_has_its_reason() -> None:
         short: "short enough so far",
         last: "within the last 1 answers",
     }
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "range_"),
+    [
+        ("adaptive.soft_trim_ratio", "-0.1", "a number from 0 to 1"),
+        ("aggressive.hard_clear_ratio", "1.5", "a number from 0 to 1"),
+        ("adaptive.keep_last_assistants", "-1", "an integer of at least 0"),
+    ],
+)
+def test_an_option_out_of_its_range_is_refused_with_the_range(key: str, value: str, range_: str) -> None:
+    with pytest.raises(ConfigError, match=rf"pruning\.{re.escape(key)}: expected {range_}, got {value}"):
+        Config().with_value(key, value)

@@ -137,7 +137,7 @@ def test_the_cache_is_warm_for_as_long_as_the_endpoint_keeps_it() -> None:
 
 
 def test_what_another_model_has_cached_is_neither_warm_nor_a_hit() -> None:
-    other = status(model="claude-opus-5-5")
+    other = status(model="claude-opus-5-5", cached_at=0)
     assert cache_words(other, 300_000, 1_000_000) == "cache cold"
     assert session_line(other, "cache cold", 78).plain.endswith(" cache cold · $0.42")
 
