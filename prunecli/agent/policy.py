@@ -55,6 +55,10 @@ class Policy:
     expectations: Expectations | None = None
     losing: Callable[[], bool] = bool
 
+    def at(self, now: int | None) -> "Policy":
+        """Return the policy at a time in unix ms, None if unknown."""
+        return replace(self, market=replace(self.market, now=now))
+
     def view(self, context: Context, *, brief: bool = False) -> View:
         """Return the view that strategies get."""
         return View(

@@ -173,7 +173,8 @@ class Stage:
                 config, {}, lambda _: info, recall, asked=info.name, expectations=self.expectations
             )
             self._terms[key] = Terms(
-                self._here(choices.policy, setting), lambda tokens: rates_of(info.prices_for(tokens), ttl)
+                self._here(choices.policy_at(None), setting),
+                lambda tokens: rates_of(info.prices_for(tokens), ttl),
             )
         return self._terms[key]
 

@@ -22,8 +22,6 @@ def payments(session: Session, choices: Choices) -> "list[Paid]":
 def costs_of(session: Session, choices: Choices, prunes: Sequence[int]) -> dict[int, tuple[int, float]]:
     """Return the tokens written to the cache again because of each of these prunes and undos, and their cost in USD:
     as measured, or an estimate until the endpoint has reported the next request."""
-    if not prunes:
-        return {}
     from prunecli.inspector.spending import rewrites
 
     history = session.context.prune_history.rows
