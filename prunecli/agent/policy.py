@@ -1,7 +1,8 @@
 """The pruning policy of a run: the strategies, the gate, the window and the limits."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import NamedTuple
 
 from prunecli.context.compaction import CompactionPlan, due, last_word, next_cut, plan_compaction
 from prunecli.context.compaction import Options as Compaction
@@ -23,8 +24,7 @@ MAX_REPEATS = 5
 """The number of identical calls with identical results in a row after which a run stops."""
 
 
-@dataclass(frozen=True, slots=True)
-class Policy:
+class Policy(NamedTuple):
     """How a session is pruned.
 
     `window` and `max_tokens` (the limit of an answer) are in tokens. `leaves_out`: prunecli itself removes and
@@ -57,7 +57,7 @@ class Policy:
 
     def at(self, now: int | None) -> "Policy":
         """Return the policy at a time in unix ms, None if unknown."""
-        return replace(self, market=replace(self.market, now=now))
+        return self._replace(market=self.market._replace(now=now))
 
     def view(self, context: Context, *, brief: bool = False) -> View:
         """Return the view that strategies get."""

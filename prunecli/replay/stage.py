@@ -180,11 +180,10 @@ class Stage:
 
     def _here(self, policy: Policy, setting: Setting) -> Policy:
         """Return the policy without compactions, since a recording does not have their summaries."""
-        return replace(
-            policy,
+        return policy._replace(
             enabled=setting.strategy != NO_PRUNING,
             compaction=replace(policy.compaction, enabled=False),
-            market=replace(policy.market, limit=0),
+            market=policy.market._replace(limit=0),
         )
 
     def _config_of(self, setting: Setting) -> Config:
