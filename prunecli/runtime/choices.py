@@ -99,7 +99,8 @@ class Choices:
         if self.expectations is None or not (self.pruning and spill.enabled):
             return Caps()
         chosen = {kind: cap for kind in KINDS if (cap := getattr(spill, kind)) is not None}
-        return replace(self.expectations.caps[spill.level], **chosen)
+        caps = self.expectations.caps[spill.level]
+        return replace(caps, **chosen) if chosen else caps
 
     @cached_property
     def model_settings(self) -> ModelSettings:

@@ -301,7 +301,7 @@ class Runtime:
 
     def shorten(self, event: Event, seq: int, context: Context) -> Event:
         """Hold back a part of an interrupted call's output, also in a session that is being loaded."""
-        return interrupted(event, seq, context, chosen_in(context, self.choices, self.tools))
+        return interrupted(event, seq, context, lambda: chosen_in(context, self.choices, self.tools))
 
     @property
     def choices(self) -> Choices:
@@ -343,16 +343,8 @@ class Runtime:
 
     def status(self) -> Status:
         """Return the current figures."""
-        parts = (
-            self.session,
-            self.mailbox,
-            self.choices,
-            self.policy,
-            self.gatekeeper,
-            self.balance,
-            self.bill,
-        )
-        return standing.status(*parts, self.running, self.sandbox.word, self.jobs.count)
+        parts = self.session, self.mailbox, self.choices, self.policy, self.gatekeeper, self.balance
+        return standing.status(*parts, self.bill, self.running, self.sandbox.word, self.jobs.count)
 
     def _warn(self, words: str) -> None:
         self.session.tell(Notice(words, "warning"))
