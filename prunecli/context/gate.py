@@ -46,9 +46,9 @@ def next_prunes(context: Context, events: Sequence[PrunApplied], market: Market)
 
 
 def _judged(context: Context, found: Impact, further: int, market: Market) -> Decision:
-    if still := cold(context, market):
-        return Decision(True, still)
     broken, saved = found.change, found.freed
+    if still := broken.cold if broken else cold(context, market):
+        return Decision(True, still)
     if broken is None or broken.rewritten <= 0:
         return Decision(True, "the cache is already broken here")
     waiting = f"{short(saved)} to prune: cache {broken.warm}"
