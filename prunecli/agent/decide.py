@@ -207,9 +207,11 @@ def _repeats(exchanges: Sequence[Exchange]) -> bool:
     """Return whether the last exchanges repeat one call with the same result."""
     if len(exchanges) < MAX_REPEATS:
         return False
-    seen = {
+    seen = (
         (call.name, repr(sorted(call.input.items())), entry.whole)
         for exchange in exchanges
         for call, entry in zip(exchange.calls, exchange.results, strict=False)
-    }
-    return len(seen) == 1 and all(len(exchange.calls) == 1 for exchange in exchanges)
+    )
+    first = next(seen, None)
+    same = first is not None and all(one == first for one in seen)
+    return same and all(len(exchange.calls) == 1 for exchange in exchanges)

@@ -141,7 +141,8 @@ class Run:
     async def _steps(self) -> Done:
         while True:
             limits = replace(self.limits, cost=self.purse.spent)
-            match next_action(self.session.context, self.mailbox.inbox(), self.policy(), limits):
+            policy = self.policy()
+            match next_action(self.session.context, self.mailbox.inbox(), policy, limits):
                 case Act(calls):
                     await self.executor.execute(calls)
                 case Steer(messages):
@@ -152,7 +153,7 @@ class Run:
                 case Compact(plan):
                     await self.compact(plan)
                 case Send():
-                    await self._send()
+                    await self._send(policy)
                 case Done() as done:
                     more = await self._hooks_go_on(done)
                     if more is None:
@@ -173,8 +174,8 @@ class Run:
 
     # The model's turn ----------------------------------------------------------------------------------------
 
-    async def _send(self) -> None:
-        for problem in set(self.policy().problems(self.session.context)) - self.complained:
+    async def _send(self, policy: Policy) -> None:
+        for problem in set(policy.problems(self.session.context)) - self.complained:
             self.complained.add(problem)
             self.session.tell(Notice(problem, "warning"))
         try:
@@ -186,7 +187,7 @@ class Run:
                 way = length.hint or way_around(self.session.context)
                 raise ContextOverflow(length.message, way) from refused
         except BadRequest as refused:
-            view = self.policy().view(self.session.context)
+            view = policy.view(self.session.context)
             if (remedy := repair_image(view, refused.message)) is None and (
                 entry := named_entry(view, refused.message)
             ):
@@ -274,16 +275,16 @@ class Run:
     def _spend(self, usage: Usage) -> None:
         self.purse.spent += self.cost(usage)
 
-    async def _next(self) -> Request:
+    async def _next(self, policy: Policy) -> Request:
         """Assemble the next request and record it."""
         context = self.session.context
-        request = assemble(context, self.model(), self.policy().cut(context))
+        request = assemble(context, self.model(), policy.cut(context))
         self.session.emit(sent(request))
         await asyncio.to_thread(self.session.commit)
         return request
 
     async def _answered(
-        self, make: Callable[[], Awaitable[Request]], *, summary: bool = False
+        self, make: Callable[[Policy], Awaitable[Request]], *, summary: bool = False
     ) -> tuple[Request, Response]:
         """Send a request and return it with its response.
 
@@ -299,7 +300,7 @@ class Run:
                 self.session.emit(plain)
             if policy.leaves_out and (stale := strip_stale(self._view())):
                 self.session.emit(stale)
-            request = await make()
+            request = await make(policy)
             try:
                 return request, await self._attempts.until_answered(request, summary=summary)
             except FieldRefused as refused:
@@ -365,12 +366,12 @@ class Run:
         """
         context = self.session.context
 
-        async def ask() -> Request:
+        async def ask(policy: Policy) -> Request:
             nonlocal plan
-            if plan.by_endpoint and not self.policy().compacts:
-                plan = self.policy().instead(context, plan, short=short)
+            if plan.by_endpoint and not policy.compacts:
+                plan = policy.instead(context, plan, short=short)
             if plan.by_endpoint:
-                return compaction_request(context, self.model(), plan, self.policy().market)
+                return compaction_request(context, self.model(), plan, policy.market)
             return summary_request(context, self.model(), plan, short=short)
 
         while True:

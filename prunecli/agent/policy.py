@@ -1,7 +1,7 @@
 """The pruning policy of a run: the strategies, the gate, the window and the limits."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
 
 from prunecli.context.compaction import CompactionPlan, due, last_word, next_cut, plan_compaction
@@ -42,8 +42,7 @@ class Waiting(NamedTuple):
         return f"{self.what}: {self.why}" if self.why else self.what
 
 
-@dataclass(frozen=True, slots=True)
-class Policy:
+class Policy(NamedTuple):
     """How a session is pruned.
 
     `window` and `max_tokens` (the limit of an answer) are in tokens. `leaves_out`: prunecli itself removes and
@@ -73,6 +72,10 @@ class Policy:
     searches: bool = True
     expectations: Expectations | None = None
     losing: Callable[[], bool] = bool
+
+    def at(self, now: int | None) -> "Policy":
+        """Return the policy at a time in unix ms, None if unknown."""
+        return self._replace(market=self.market._replace(now=now))
 
     def view(self, context: Context, *, brief: bool = False) -> View:
         """Return the view that strategies get."""

@@ -137,7 +137,11 @@ def _market(config: Config, table: ModelTable, model: str, context: Context) -> 
     """Return the prices for a session that was begun with this model. There is no time, since the gate is off."""
     from prunecli.runtime.choices import Choices
 
-    return Choices(config, context.settings, table.info, caches=context.caches, kept=model).policy.market
+    return (
+        Choices(config, context.settings, table.info, caches=context.caches, kept=model)
+        .policy_at(None)
+        .market
+    )
 
 
 def _json(inspection: Inspection) -> str:

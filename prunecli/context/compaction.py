@@ -11,6 +11,7 @@ messages are sent at the place of the compaction, after the kept turns.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from operator import itemgetter
 from typing import Annotated
 
@@ -158,7 +159,7 @@ def due(context: Context, options: Options, window: int) -> bool:
 
 def last_word(context: Context) -> int:
     """Return the seq of the newest user message, -1 if there is none."""
-    return max((item.seq for item in reversed(context.items) if item.opens_turn), default=-1)
+    return next((item.seq for item in reversed(context.items) if item.opens_turn), -1)
 
 
 def _between_turns(context: Context, options: Options) -> tuple[int, int] | None:
@@ -177,11 +178,12 @@ def _before_recent(context: Context, options: Options, threshold: int) -> tuple[
     follows an answer, since otherwise the endpoint would merge the messages on both sides of the cut. A model turn
     that the endpoint paused must stay the last message.
     """
-    starts = [item for item in context.items if item.opens_turn]
     last = context.items[-1].event if context.items else None
     if isinstance(last, AssistantMessage) and last.stop_reason == "pause_turn":
         return None
-    for start in reversed(starts[1 : len(starts) - max(1, options.keep_recent_turns) + 1]):
+    opening = next((item for item in context.items if item.opens_turn), None)
+    starts = (item for item in reversed(context.items) if item.opens_turn and item is not opening)
+    for start in islice(starts, max(0, options.keep_recent_turns - 1), None):
         if (tail := _cut_before(context, start)) is not None:
             first = context.items[0]
             head = place(first) - (first.kind != "summary")
@@ -228,7 +230,8 @@ def _last_before(context: Context, seq: int) -> int:
 
 
 def _tail_tokens(context: Context, start: int) -> int:
-    return context.counts.tokens_of(item for item in context.items if place(item) >= start)
+    """Return the tokens from a shown user message on."""
+    return context.counts.tokens_of(context.items[context.position(start) :])
 
 
 def _words(context: Context, head_end: int, tail_start: int, limit: int | None) -> str:

@@ -45,8 +45,7 @@ class Prices(NamedTuple):
         return (self.write - self.read) / 1e6
 
 
-@dataclass(frozen=True, slots=True)
-class Market:
+class Market(NamedTuple):
     """The inputs of the gate. Prices in USD per million tokens, times in unix ms, None if unknown.
 
     An endpoint without cache fields has no prices: its cache only affects latency. `bands` are the prices of requests

@@ -47,9 +47,9 @@ def next_prunes(context: Context, events: Sequence[PrunApplied], market: Market)
 
 
 def _judged(context: Context, found: Impact, further: int, market: Market) -> tuple[bool, str]:
-    if still := cold(context, market):
-        return True, still
     broken = found.change
+    if still := broken.cold if broken else cold(context, market):
+        return True, still
     if broken is None or broken.rewritten <= 0:
         return True, "the cache is already broken here"
     spares = market.near_limit(found.before) and not market.near_limit(found.after)

@@ -146,8 +146,8 @@ class Prefixes:
     def _here(self, chain: Sequence[int], kind: int) -> list[Prefix]:
         """Return the stored prefixes of this content, shortest first, with their last use."""
         self._pass_on()
-        keys = (hash((kind, one)) for one in chain)
-        return [self._stored[key] for key in keys if key in self._stored]
+        within = (one for one in self._stored.values() if one.items < len(chain))
+        return sorted([one for one in within if one.key == hash((kind, chain[one.items]))], key=_ITEMS)
 
     def _pass_on(self) -> None:
         """Give each prefix the last use of the longer ones that were read with it."""

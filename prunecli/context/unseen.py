@@ -269,9 +269,11 @@ class Unseen:
         if isinstance(record.event, PrunApplied):
             for edit in record.event.edits:
                 entry = self._context.entries.get(edit.seq)
-                if edit.kind in ("drop", "repair") and entry is not None and entry.exchange:
+                if entry is None or not _has_thinking(entry):
+                    continue
+                if edit.kind in ("drop", "repair"):
                     self._edited.add(edit.seq)
-                if edit.kind == "strip" and entry is not None and _is_answer(entry.event):
+                if edit.kind == "strip":
                     self._known.setdefault(edit.seq, (self._reason(edit.seq, EDITED), entry))
                     self._edited.add(edit.seq)
                     self._flip(edit.seq, record.seq)
@@ -325,5 +327,5 @@ class Unseen:
             self.moved.append(seq)
 
 
-def _is_answer(event: object) -> bool:
-    return isinstance(event, AssistantMessage)
+def _has_thinking(entry: Entry) -> bool:
+    return isinstance(entry.event, AssistantMessage) and thinking_blocks(entry.event.content) > 0

@@ -159,10 +159,10 @@ class Wire:
         return group.role != self._groups[-1].role and not group.opening
 
     def messages(self, start: int = 0, stop: int | None = None) -> tuple[WireMessage, ...]:
-        """Return the messages from index `start` to before `stop` (None: all the rest); an open call gets a derived
-        "interrupted" result."""
-        built = [group.message for group in self._groups[start:stop]]
-        return tuple(message or self._build(at) for at, message in enumerate(built, start))
+        """Return the messages from index `start` to before index `stop` (None: to the end); an open call gets a
+        derived "interrupted" result."""
+        found = enumerate(self._groups[start:stop], start)
+        return tuple([group.message or self._build(at) for at, group in found])
 
     def _build(self, at: int) -> WireMessage:
         return self._groups[at].build(last=at == len(self._groups) - 1, as_text=self._as_text())

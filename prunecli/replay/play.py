@@ -192,10 +192,9 @@ class Player:
         """Return the edits before a request, made by the program's own code."""
         found: list[PrunApplied] = []
         while True:
-            policy = terms.policy
-            if not policy.enabled:
+            if not terms.policy.enabled:
                 break
-            policy = replace(policy, market=replace(policy.market, now=self._now))
+            policy = terms.policy.at(self._now)
             events = policy.prunes(self.context) or policy.relief(self.context)
             if not events:
                 break

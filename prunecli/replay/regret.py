@@ -69,8 +69,8 @@ class Regrets:
         if quoting is None or self.hidden.isdisjoint(quoting.sources):
             return
         further = self.script.further[step.source]
-        by_edits = set(self._missing(quoting, self._edit.costs, edits_only=True))
-        by_any = set(self._missing(quoting, self._any.costs, edits_only=False)) | by_edits
+        by_edits = self._missing(quoting, self._edit.costs, edits_only=True)
+        by_any = self._missing(quoting, self._any.costs, edits_only=False) | by_edits
         for charge, sources in ((self._edit, by_edits), (self._any, by_any - self._any.costs.keys())):
             for source in sorted(sources):
                 charge.costs[source] = self._cost(source, usage, rates, further)
@@ -107,11 +107,12 @@ class Regrets:
         gone = context.text_edit(entry.seq) is not None or _is_dropped(context, entry)
         return context.counts.factor * (held + (context.counts.tokens(entry) if gone else 0))
 
-    def _missing(self, quoting: Quoting, fetched: Mapping[int, float], *, edits_only: bool) -> Iterator[int]:
-        """Yield the sources of quotes whose text is neither in the context from a newer source nor already
+    def _missing(self, quoting: Quoting, fetched: Mapping[int, float], *, edits_only: bool) -> set[int]:
+        """Return the sources of quotes whose text is neither in the context from a newer source nor already
         fetched."""
+        found: set[int] = set()
         for said, matches, sources in quoting.said:
-            if edits_only and not said.edits:
+            if (edits_only and not said.edits) or self.hidden.isdisjoint(sources):
                 continue
             wanted = (sources & self.hidden).difference(fetched)
             if not wanted:
@@ -126,13 +127,15 @@ class Regrets:
                 span = match.start, match.end - LENGTH
                 if match.source in fetched:
                     continue
-                if match.source not in wanted:
+                if match.source not in wanted or match.source in found:
                     seen.append(span)
                 elif not covered(span, seen):
-                    seen += self._visible(match, said.text)
-                    if not covered(span, seen):
-                        yield match.source
+                    visible = list(self._visible(match, said.text))
+                    seen += visible
+                    if not (visible and covered(span, seen)):
+                        found.add(match.source)
                         seen.append(span)
+        return found
 
     def _visible(self, match: Match, text: str) -> Iterator[Span]:
         """Yield the places of a quote that an edited or shortened source still shows."""

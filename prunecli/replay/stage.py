@@ -173,17 +173,17 @@ class Stage:
                 config, {}, lambda _: info, recall, asked=info.name, expectations=self.expectations
             )
             self._terms[key] = Terms(
-                self._here(choices.policy, setting), lambda tokens: rates_of(info.prices_for(tokens), ttl)
+                self._here(choices.policy_at(None), setting),
+                lambda tokens: rates_of(info.prices_for(tokens), ttl),
             )
         return self._terms[key]
 
     def _here(self, policy: Policy, setting: Setting) -> Policy:
         """Return the policy without compactions, since a recording does not have their summaries."""
-        return replace(
-            policy,
+        return policy._replace(
             enabled=setting.strategy != NO_PRUNING,
             compaction=replace(policy.compaction, enabled=False),
-            market=replace(policy.market, limit=0),
+            market=policy.market._replace(limit=0),
         )
 
     def _config_of(self, setting: Setting) -> Config:

@@ -1,7 +1,7 @@
 """The options in effect for a session: the configuration, overridden by the session's own settings."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 
 from prunecli.agent.assemble import ModelSettings
@@ -41,34 +41,31 @@ DEFAULT_MAX_TOKENS = 32_000
 class Choices:
     """The options in effect at one moment, the costly ones computed once.
 
-    `settings` are recorded in the session's log and take precedence. `now` is in unix ms; `caches`: the endpoint
-    reports its cache use. `asked` is the model named on the command line, and `kept` the model of a resumed session;
-    "" for none. `refused_by` returns the optional fields that the endpoint rejects for a model. Without
-    `expectations`, results are not held back. `losing()`: pruning has cost more than it saved.
+    `settings` are recorded in the session's log and take precedence. `caches`: the endpoint reports its cache use.
+    `asked` is the model named on the command line, and `kept` the model of a resumed session; "" for none.
+    `refused_by` returns the optional fields that the endpoint rejects for a model. Without `expectations`, results
+    are not held back. `losing()`: pruning has cost more than it saved. `model` has the window, prices and limits of
+    the session's model, and `refused` the fields that are rejected for it. Equal choices have equal options.
     """
 
     config: Config
     settings: Mapping[str, Json]
     info_of: Callable[[str], ModelInfo]
     recall: bool = False
-    now: int | None = None
     caches: bool = True
     asked: str = ""
     kept: str = ""
     refused_by: Callable[[str], frozenset[str]] = lambda _: frozenset()
     expectations: Expectations | None = None
     losing: Callable[[], bool] = bool
+    model: ModelInfo = field(init=False)
+    refused: frozenset[str] = field(init=False)
 
-    @cached_property
-    def refused(self) -> frozenset[str]:
-        """The optional fields that the endpoint rejects for the session's model."""
-        return self.refused_by(self.model.name)
-
-    @cached_property
-    def model(self) -> ModelInfo:
-        """Window, prices and limits of the session's model."""
+    def __post_init__(self) -> None:
         recorded = str(self.settings.get("model.name") or "")
-        return self.info_of(self.asked or recorded or self.kept or self.config.model.name)
+        model = self.info_of(self.asked or recorded or self.kept or self.config.model.name)
+        object.__setattr__(self, "model", model)
+        object.__setattr__(self, "refused", self.refused_by(model.name))
 
     @property
     def media(self) -> Media:
@@ -100,7 +97,8 @@ class Choices:
         if self.expectations is None or not (self.pruning and spill.enabled):
             return Caps()
         chosen = {kind: cap for kind in KINDS if (cap := getattr(spill, kind)) is not None}
-        return replace(self.expectations.caps[spill.level], **chosen)
+        caps = self.expectations.caps[spill.level]
+        return replace(caps, **chosen) if chosen else caps
 
     @cached_property
     def model_settings(self) -> ModelSettings:
@@ -150,9 +148,13 @@ class Choices:
         """The lifetime of a cached prefix, in the endpoint's terms."""
         return "5m" if CACHE_TTL in self.refused else self.config.model.cache_ttl
 
-    @property
-    def policy(self) -> Policy:
-        """The pruning policy of the session."""
+    def policy_at(self, now: int | None) -> Policy:
+        """Return the pruning policy of the session at a time in unix ms. Without a time, no strategy waits for a cold
+        cache."""
+        return self._policy.at(now)
+
+    @cached_property
+    def _policy(self) -> Policy:
         pruning, settings = self.config.pruning, self.model_settings
         return Policy(
             self._chosen(),
@@ -183,7 +185,7 @@ class Choices:
     def _compaction(self) -> Options:
         """The options of compaction."""
         return Options(
-            **{field.name: getattr(self.config.compaction, field.name) for field in fields(Options)}
+            **{option.name: getattr(self.config.compaction, option.name) for option in fields(Options)}
         )
 
     @property
@@ -193,7 +195,7 @@ class Choices:
         read, write = cache_prices(info.prices, ttl) if self.caches else (None, None)
         longer = ((above, *cache_prices(prices, ttl), prices.output) for above, prices in info.bands)
         return Market(
-            self.now,
+            None,
             self.ttl_ms,
             info.name,
             read,

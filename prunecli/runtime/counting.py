@@ -111,7 +111,7 @@ class Measuring:
         return Measured(result_tokens(result.content, counter.count))
 
 
-def interrupted(event: Event, seq: int, context: Context, choices: Choices) -> Event:
+def interrupted(event: Event, seq: int, context: Context, choices: Callable[[], Choices]) -> Event:
     """Return the result of an interrupted call in the form to record; return other events unchanged."""
     exchange = context.in_progress
     if exchange is None or not isinstance(event, ToolResult):
@@ -121,7 +121,8 @@ def interrupted(event: Event, seq: int, context: Context, choices: Choices) -> E
         return event
     touches, counter = exchange.started.get(call.id) or named(call.name, call.input), context.counts.counter
     lines = takes(context.settings.get(PREAMBLE), "recall", "lines")
-    return spill(event, call, touches, seq, choices.caps, counter, recall=choices.recall, lines=lines)
+    now = choices()
+    return spill(event, call, touches, seq, now.caps, counter, recall=now.recall, lines=lines)
 
 
 def to_count(context: Context) -> list[Entry]:

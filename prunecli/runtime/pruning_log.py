@@ -46,12 +46,13 @@ class PruningLog:
         session.subscribe(partial(self._take, session))
 
     def _take(self, session: Session, event: SessionEvent) -> None:
-        history, choices = session.context.prune_history, self._runtime.choices
         if not isinstance(event, Record):
             return
-        costs = costs_of(session, choices, history.news)
-        for seq in history.news:
-            self._write(_line(event, session.id, history.rows[seq], costs[seq]))
+        history = session.context.prune_history
+        if history.news:
+            costs = costs_of(session, self._runtime.choices, history.news)
+            for seq in history.news:
+                self._write(_line(event, session.id, history.rows[seq], costs[seq]))
         if isinstance(event.event, RunEnded) and history.rows:
             runtime = self._runtime
             ledger = runtime.balance.beside(runtime.policy.ledger(session.context))

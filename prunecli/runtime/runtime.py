@@ -85,22 +85,21 @@ class Runtime:
         self.config = setup.config
         self.store = Store(setup.places.sessions)
         self.mailbox, self.bill = Mailbox([self._on_subagents]), Bill()
-        self.run_limits = Limits()
+        self.run_limits, self.purse = Limits(), Purse()
         self.asker: Callable[[Asked], Awaitable[Answer]] = nobody
         self.notices, self.opening = list[str](), list[str]()
         self.on_task: list[Callable[[Child], None]] = []
         self.introduction, self.guide = "", Guide()
         self.on_session: list[Callable[[Session], None]] = []
-        self.purse = Purse()
         self.questions: asyncio.Lock = within.questions if within else asyncio.Lock()
         self.offered = OfferedModels(setup, lambda: self.config.model.base_url, info_of)
         info_of = self.offered.info
         self.connections: Connections = within.connections if within else Connections(provider_for, info_of)
-        self.files_seen = FilesSeen()
+        self.files_seen, self.project_rules = FilesSeen(), ProjectRules(setup.places.rules_file)
         self.refusals = Refusals(setup.places.endpoints_file, setup.clock, lambda: self.config.model.base_url)
         self._task: asyncio.Task[object] | None = None
+        self._choices: Choices | None = None
         self.hooking: Hooking = Hooking(self, within.hooking if within else None, agent)
-        self.project_rules = ProjectRules(setup.places.rules_file)
         self.balance = Balance(lambda: self.session, lambda: self.choices)
         if within is None:
             self.files = FileSaver(setup, lambda: self.config, lambda: self.session)
@@ -110,8 +109,7 @@ class Runtime:
             self.files, self.gatekeeper, self.sandbox = within.files, within.gatekeeper, within.sandbox
         self.tools: dict[str, Tool] = toolbox.load_tools(self.config.tools.enabled, self.sandbox.wanted)
         self.resuming: Resuming | None = None
-        self.session_model = SessionModel(info_of)
-        self.expectations = expectations_of(setup.places)
+        self.session_model, self.expectations = SessionModel(info_of), expectations_of(setup.places)
         self.session: Session = fresh(setup, self.config.model.name, self.store, self.new_context())
         self.extensions, self.folders = Extensions(self), AddedFolders(self)
         self.inquiries: Inquiries = Inquiries(self, self.hooking.waits, within.inquiries if within else None)
@@ -303,22 +301,24 @@ class Runtime:
 
     def shorten(self, event: Event, seq: int, context: Context) -> Event:
         """Hold back a part of an interrupted call's output, also in a session that is being loaded."""
-        return interrupted(event, seq, context, chosen_in(context, self.choices, self.tools))
+        return interrupted(event, seq, context, lambda: chosen_in(context, self.choices, self.tools))
 
     @property
     def choices(self) -> Choices:
-        """Model settings and policy in effect."""
-        context = self.session.context
-        now, model = self.setup.clock(), self.session_model
+        """Model settings and policy in effect: the same object until something changes them."""
+        context, model = self.session.context, self.session_model
         endpoint = context.caches, model.asked, model.kept, self.refusals.of
         recall = "recall" in self.tools and (context.tool_names is None or "recall" in context.tool_names)
-        before = self.config, context.settings, self.connections.info_of, recall, now
-        return Choices(*before, *endpoint, self.expectations, self.balance.losing)
+        before = self.config, dict(context.settings), self.connections.info_of, recall
+        now = Choices(*before, *endpoint, self.expectations, self.balance.losing)
+        if self._choices is None or self._choices != now:
+            self._choices = now
+        return self._choices
 
     @property
     def policy(self) -> Policy:
         """The current pruning policy of this session."""
-        return self.choices.policy
+        return self.choices.policy_at(self.setup.clock())
 
     @property
     def model_name(self) -> str:
@@ -343,8 +343,8 @@ class Runtime:
 
     def status(self) -> Status:
         """Return the current figures."""
-        parts = self.session, self.mailbox, self.choices, self.gatekeeper, self.balance, self.bill
-        return standing.status(*parts, self.running, self.sandbox.word, self.jobs.count)
+        parts = self.session, self.mailbox, self.choices, self.policy, self.gatekeeper, self.balance
+        return standing.status(*parts, self.bill, self.running, self.sandbox.word, self.jobs.count)
 
     def _warn(self, words: str) -> None:
         self.session.tell(Notice(words, "warning"))

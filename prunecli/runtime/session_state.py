@@ -21,6 +21,7 @@ def status(
     session: Session,
     mailbox: Mailbox,
     choices: Choices,
+    policy: Policy,
     gatekeeper: SessionGatekeeper,
     balance: Balance,
     bill: Bill,
@@ -30,7 +31,7 @@ def status(
 ) -> Status:
     """Return the current figures."""
     waiting = [*mailbox.steering, *mailbox.follow_ups]
-    context, policy = session.context, choices.policy
+    context = session.context
     return Status(
         balance.beside(policy.ledger(context)),
         _waiting(context, policy),

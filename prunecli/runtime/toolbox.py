@@ -127,7 +127,7 @@ def tool_context(
         ReadingEnvironment(env, setup.cwd, *setup.added.paths) if reads else env,
         seen,
         ToolLimits(min(tools.max_output_bytes, window), tools.bash_timeout),
-        plan_prun=lambda tokens, memo: choices().policy.plan(session.context, tokens, memo),
+        plan_prun=lambda tokens, memo: choices().policy_at(None).plan(session.context, tokens, memo),
         recall=lambda seq: standing.original(session.context, seq),
         pages=_pages(session, now),
         confine=confine,

@@ -48,7 +48,7 @@ def waits(talk: Talk, policy: Policy) -> str:
 
 def full(talk: Talk, policy: Policy, share: float = 0.95) -> Policy:
     """The policy with a window of which the next request takes this share."""
-    return replace(policy, window=round(talk.context.counts.context_tokens / share) + policy.max_tokens)
+    return policy._replace(window=round(talk.context.counts.context_tokens / share) + policy.max_tokens)
 
 
 def reason(found: Action) -> str:
@@ -69,7 +69,7 @@ def test_where_nothing_else_helps_a_prune_is_forced_and_its_price_is_said() -> N
     assert "the window is nearly full, costs ~$" in said
     assert " once, saves ~$" in said
     assert "drops" in said
-    relief = action(talk, full(talk, replace(COSTLY, chosen=())))
+    relief = action(talk, full(talk, COSTLY._replace(chosen=())))
     assert "tokens; costs ~$" in reason(relief)
     assert isinstance(relief, Prune)
     assert relief.events[0].strategy == "pressure"
@@ -77,7 +77,7 @@ def test_where_nothing_else_helps_a_prune_is_forced_and_its_price_is_said() -> N
 
 def test_a_compaction_comes_before_a_forced_prune() -> None:
     talk = turns(8)
-    policy = full(talk, replace(COSTLY, chosen=(), compaction=replace(ON, max_context_tokens=100_000)))
+    policy = full(talk, COSTLY._replace(chosen=(), compaction=replace(ON, max_context_tokens=100_000)))
     assert isinstance(action(talk, policy), Compact)
     tried = Limits(compacted_at=last_word(talk.context))
     assert "costs ~$" in reason(action(talk, policy, tried)), "a summary that failed leaves the prune"
@@ -87,8 +87,8 @@ def due(talk: Talk, share: float = 0.9, **more: object) -> Policy:
     """A policy for which a compaction of this session is due."""
     limit = round(talk.context.counts.context_tokens / share)
     options = replace(ON, max_context_tokens=limit)
-    policy = replace(COSTLY, compaction=options, market=replace(WARM, limit=limit))
-    return replace(policy, **more)  # type: ignore[arg-type]
+    policy = COSTLY._replace(compaction=options, market=WARM._replace(limit=limit))
+    return policy._replace(**more)  # type: ignore[arg-type]
 
 
 def test_prunes_that_leave_room_come_before_a_compaction_with_their_price() -> None:
@@ -113,7 +113,7 @@ def test_inside_a_round_the_endpoints_summary_keeps_the_thinking() -> None:
     talk.step()
     inside = due(talk, binds=True)
     assert "instead of a compaction" in reason(action(talk, inside)), "our own summary would cost it too"
-    found = action(talk, replace(inside, compacts=True))
+    found = action(talk, inside._replace(compacts=True))
     assert isinstance(found, Compact)
     assert found.plan.by_endpoint
 
@@ -122,35 +122,35 @@ def test_while_pruning_loses_money_a_compaction_is_made_at_once() -> None:
     talk = turns(8)
     policy = due(talk)
     assert isinstance(action(talk, policy), Prune)
-    assert isinstance(action(talk, replace(policy, losing=lambda: True)), Compact)
+    assert isinstance(action(talk, policy._replace(losing=lambda: True)), Compact)
 
 
 def test_auto_says_until_when_it_waits_and_acts_once_the_cache_is_cold() -> None:
     talk = turns(4)
-    policy = replace(COSTLY, chosen=AUTO, expectations=numbers(0.001), market=replace(WARM, now=20_000))
+    policy = COSTLY._replace(chosen=AUTO, expectations=numbers(0.001), market=WARM._replace(now=20_000))
     assert action(talk, policy) == Send()
     assert waits(talk, policy).endswith(" to prune: cache warm for 4m40s")
-    cold = replace(policy, market=replace(WARM, now=400_000))
+    cold = policy._replace(market=WARM._replace(now=400_000))
     assert "; cache cold: idle for 6m39s" in reason(action(talk, cold))
 
 
 def test_auto_edits_nothing_inside_a_round_where_thinking_is_bound() -> None:
     talk = turns(4)
     talk.step()
-    cold = replace(
-        COSTLY, chosen=AUTO, expectations=numbers(0.001), market=replace(WARM, now=400_000), binds=True
+    cold = COSTLY._replace(
+        chosen=AUTO, expectations=numbers(0.001), market=WARM._replace(now=400_000), binds=True
     )
     assert action(talk, cold) == Send()
     assert waits(talk, cold) == "prunes wait until your next prompt: an edit now would drop thinking"
-    assert isinstance(action(talk, replace(cold, binds=False)), Prune)
+    assert isinstance(action(talk, cold._replace(binds=False)), Prune)
 
 
 @pytest.mark.parametrize("near", [True, False])
 def test_the_user_is_told_that_pruning_loses_money_where_auto_would_have_edited(near: bool) -> None:
     talk = turns(4)
     limit = round(talk.context.counts.context_tokens / (0.8 if near else 0.5))
-    market = replace(WARM, limit=limit)
-    policy = replace(COSTLY, chosen=AUTO, expectations=numbers(0.001), market=market, losing=lambda: True)
+    market = WARM._replace(limit=limit)
+    policy = COSTLY._replace(chosen=AUTO, expectations=numbers(0.001), market=market, losing=lambda: True)
     assert policy.problems(talk.context) == ((LOSING,) if near else ())
     assert policy.prunes(talk.context) == []
 

@@ -1,7 +1,5 @@
 """On a model with bound thinking no strategy edits inside an open tool round, unless the window forces it."""
 
-from dataclasses import replace
-
 from prunecli.agent.policy import Policy, Waiting
 from prunecli.config.effective import Config
 from prunecli.config.references import chosen
@@ -31,16 +29,16 @@ def test_what_is_due_waits_for_the_next_prompt_and_comes_in_one_batch() -> None:
 
 def test_a_window_that_is_nearly_full_forces_it_and_its_price_is_said() -> None:
     talk = Talk(4)
-    tight = replace(BOUND, window=600)
+    tight = BOUND._replace(window=600)
     (prune,) = tight.prunes(talk.context)
     assert "drops 3 thinking blocks (~90 tokens)" in prune.reason
-    (relief,) = replace(tight, chosen=()).relief(talk.context)
+    (relief,) = tight._replace(chosen=()).relief(talk.context)
     assert relief.strategy == "pressure"
     assert "drops 3 thinking blocks (~90 tokens)" in relief.reason
 
 
 def test_a_model_that_does_not_bind_its_thinking_is_pruned_inside_a_round_as_ever() -> None:
     talk = Talk(4)
-    (prune,) = replace(BOUND, binds=False).prunes(talk.context)
+    (prune,) = BOUND._replace(binds=False).prunes(talk.context)
     assert prune.edits
     assert "thinking" not in prune.reason

@@ -64,7 +64,7 @@ def clear(context: Context, count: int, start: int = 0) -> list[PrunApplied]:
 
 def test_a_cold_cache_costs_nothing() -> None:
     context = session()
-    decision = judge(context, clear(context, 1), replace(MARKET, now=10_000 * SECOND))
+    decision = judge(context, clear(context, 1), MARKET._replace(now=10_000 * SECOND))
     assert decision.apply
     assert "idle for 2h" in decision.reason
 
@@ -94,7 +94,7 @@ def test_after_a_rewind_the_cache_is_as_old_as_the_last_request_that_read_this_p
         context.apply(Record(102, 200 * SECOND, AssistantMessage((Text("x"),), "m", usage=Usage(9_000, 5))))
         context.apply(Record(103, 201 * SECOND, Rewound(6)))
         assert context.last_response == (6 * SECOND if prunes else 200 * SECOND)
-        assert bool(cold(context, replace(MARKET, now=400 * SECOND))) is prunes
+        assert bool(cold(context, MARKET._replace(now=400 * SECOND))) is prunes
 
 
 @pytest.mark.parametrize("exchanges", [5, 15])
@@ -106,9 +106,9 @@ def test_a_rewind_past_a_pause_leads_back_to_a_cold_cache(exchanges: int) -> Non
     context.apply(
         Record(101, 901 * SECOND, AssistantMessage((Text("x"),), "m", usage=Usage(0, 5, 0, weight)))
     )
-    assert not cold(context, replace(MARKET, now=902 * SECOND))
+    assert not cold(context, MARKET._replace(now=902 * SECOND))
     context.apply(Record(102, 902 * SECOND, Rewound(6)))
-    assert cold(context, replace(MARKET, now=902 * SECOND))
+    assert cold(context, MARKET._replace(now=902 * SECOND))
 
 
 def test_taking_back_what_no_request_contained_costs_nothing() -> None:
@@ -144,7 +144,7 @@ def test_a_rewind_keeps_what_the_last_request_cached() -> None:
 
 def test_another_model_has_a_cold_cache() -> None:
     context = session()
-    assert judge(context, clear(context, 1), replace(MARKET, model="other")).apply
+    assert judge(context, clear(context, 1), MARKET._replace(model="other")).apply
 
 
 def test_a_model_that_answers_under_a_longer_name_keeps_its_cache() -> None:
@@ -165,7 +165,7 @@ def test_a_full_window_alone_opens_nothing() -> None:
     context = session(20)
     used = context.counts.context_tokens
     for limit in (0, used // 2, used, 10 * used):
-        assert not judge(context, clear(context, 1), replace(MARKET, limit=limit)).apply
+        assert not judge(context, clear(context, 1), MARKET._replace(limit=limit)).apply
 
 
 def test_near_the_limit_a_prune_also_saves_the_summary_that_it_makes_unnecessary() -> None:
@@ -173,19 +173,19 @@ def test_near_the_limit_a_prune_also_saves_the_summary_that_it_makes_unnecessary
     context = session(40)
     used = context.counts.context_tokens
     assert not judge(context, clear(context, 8), MARKET).apply
-    near = replace(MARKET, limit=round(used / 0.76))
+    near = MARKET._replace(limit=round(used / 0.76))
     decision = judge(context, clear(context, 8), near)
     assert decision.apply
     assert decision.reason.endswith(f", spares a summary (~{money(used * 0.3 / 1e6)})")
-    assert not judge(context, clear(context, 8), replace(near, limit=round(used / 0.70))).apply
-    full = replace(near, limit=used // 2)
+    assert not judge(context, clear(context, 8), near._replace(limit=round(used / 0.70))).apply
+    full = near._replace(limit=used // 2)
     assert not judge(context, clear(context, 8), full).apply, "the summary is due all the same"
 
 
 def test_without_prices_a_prune_near_the_limit_comes_before_a_compaction() -> None:
     context = session(20, caches=False)
-    market = replace(MARKET, read=None, write=None)
-    near = replace(market, limit=round(context.counts.context_tokens / 0.76))
+    market = MARKET._replace(read=None, write=None)
+    near = market._replace(limit=round(context.counts.context_tokens / 0.76))
     decision = judge(context, clear(context, 18), near)
     assert decision.apply
     assert decision.reason.startswith("rewrites ")
@@ -224,17 +224,17 @@ def test_each_length_of_a_prompt_has_its_prices() -> None:
     used = context.counts.context_tokens
     here = impact(context, events, MARKET)
     long = Prices(used - 100, 5 * 0.3, 5 * 3.75)
-    crossed = impact(context, events, replace(MARKET, bands=(long,)))
+    crossed = impact(context, events, MARKET._replace(bands=(long,)))
     assert here.change is not None
     assert crossed.change is not None
     new = context.counts.tokens_of(context.items[-1:])
     assert crossed.change.gain == pytest.approx((used * 1.5 - here.after * 0.3) / 1e6)
     assert crossed.change.cost == pytest.approx(max(0, (here.change.cost or 0) - new * 4 * 3.45 / 1e6))
-    above = impact(context, events, replace(MARKET, bands=(long._replace(above=0),))).change
+    above = impact(context, events, MARKET._replace(bands=(long._replace(above=0),))).change
     assert above is not None
     assert above.cost == pytest.approx(5 * (here.change.cost or 0))
     assert above.gain == pytest.approx(5 * (here.change.gain or 0))
-    below = impact(context, events, replace(MARKET, bands=(long._replace(above=used),))).change
+    below = impact(context, events, MARKET._replace(bands=(long._replace(above=used),))).change
     assert below == here.change
 
 
@@ -245,7 +245,7 @@ def test_what_was_never_sent_breaks_nothing() -> None:
 
 def test_without_prices_only_a_cold_cache_counts() -> None:
     context = session(20, caches=False)
-    market = replace(MARKET, read=None, write=None)
+    market = MARKET._replace(read=None, write=None)
     decision = judge(context, clear(context, 18), market)
     assert not decision.apply
     assert "$" not in decision.reason
@@ -286,7 +286,7 @@ def continued(context: Context, *acts: Event, at: int) -> None:
 
 def written(context: Context, act: Event, now: int = 100) -> float:
     """The tokens that the act has the endpoint write instead of read, at its price."""
-    change = impact(context, [act], replace(MARKET, now=now * SECOND)).change
+    change = impact(context, [act], MARKET._replace(now=now * SECOND)).change
     assert change is not None
     return (change.cost or 0) / 3.45e-6
 
@@ -365,7 +365,7 @@ def test_a_rewind_forgets_no_prefix_of_another_branch() -> None:
 def test_an_attempt_without_an_answer_keeps_the_cache_warm() -> None:
     context = session(10, cold_at=0)
     tokens = context.counts.context_tokens
-    later = replace(MARKET, now=400 * SECOND)
+    later = MARKET._replace(now=400 * SECOND)
     context.apply(Record(100, 350 * SECOND, RequestSent("m", 1, "00", (20,))))
     assert cold(context, later)
     context.apply(Record(101, 350 * SECOND, AttemptBilled("m", Usage(0, 0, 0, tokens), "stopped")))
@@ -381,8 +381,8 @@ def test_a_model_that_was_left_for_another_finds_its_prefixes_again() -> None:
     answer = AssistantMessage((Text("x"),), "other", usage=Usage(0, 5, 0, context.counts.context_tokens))
     context.apply(Record(101, 70 * SECOND, answer))
     assert not cold(context, MARKET)
-    assert cold(context, replace(MARKET, now=400 * SECOND))
-    assert cold(context, replace(MARKET, model="third"))
+    assert cold(context, MARKET._replace(now=400 * SECOND))
+    assert cold(context, MARKET._replace(model="third"))
     assert written(context, clear(context, 1)[0]) > 8_000
 
 

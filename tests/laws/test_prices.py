@@ -139,7 +139,7 @@ def booked(
     def priced(played: Played, event: PrunApplied | PrunReverted) -> None:
         """Applies an act, and compares its price as stated with the one that the endpoint will take."""
         context = played.context
-        market = Choices(config, {"model.name": played.model}, TABLE.info, now=played.now).policy.market
+        market = Choices(config, {"model.name": played.model}, TABLE.info).policy_at(played.now).market
         warm, change = not cold(context, market), impact(context, [event], market).change
         without = played.endpoint.upcoming(context)
         played.add(event)
@@ -156,7 +156,7 @@ def booked(
             gains.append((change.gain, gain))
 
     def figures(context: Context, now: int) -> list[Impact]:
-        market = Choices(config, {"model.name": context.requested}, TABLE.info, now=now).policy.market
+        market = Choices(config, {"model.name": context.requested}, TABLE.info).policy_at(now).market
         return [impact(context, [PrunReverted((one.seq,))], market) for one in context.live_pruns()]
 
     def asked(played: Played) -> None:

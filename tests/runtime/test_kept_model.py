@@ -8,8 +8,9 @@ import pytest
 
 from prunecli.context.economics import cold
 from prunecli.launch_options import Launch
-from prunecli.model.events import Event, SessionStarted, SettingChanged
+from prunecli.model.events import Event, SessionStarted, SettingChanged, UserMessage
 from prunecli.model.messages import Text, Usage
+from prunecli.providers.optional_fields import CACHE_CONTROL
 from prunecli.providers.scripted import Scripted, says
 from prunecli.runtime import Runtime
 from prunecli.runtime.make import make_runtime
@@ -141,3 +142,24 @@ def test_a_model_newer_than_the_table_says_at_the_start_what_is_assumed_of_it(tm
         "claude-opus-6 is newer than this version: window of claude-opus-5-5 assumed, price unknown."
     ]
     assert made(tmp_path, flags={"--model": "opus"}).notices == []
+
+
+async def test_settings_are_computed_again_only_if_something_changed_them(tmp_path: Path) -> None:
+    runtime = made(tmp_path)
+    seen = [runtime.choices]
+    runtime.emit(UserMessage((Text("hello"),)))
+    assert runtime.choices is seen[0]
+    runtime.emit(SettingChanged("pruning.enabled", value=False))
+    seen.append(runtime.choices)
+    runtime.set_model("opus")
+    seen.append(runtime.choices)
+    runtime.refusals.add(OPUS, CACHE_CONTROL)
+    seen.append(runtime.choices)
+    runtime.use_config(runtime.config.with_value("pruning.strategy", "pi"))
+    seen.append(runtime.choices)
+    policies = [one.policy_at(None) for one in seen]
+    assert [one.enabled for one in policies] == [True, False, False, False, False]
+    assert [one.market.model for one in policies] == [SONNET, SONNET, OPUS, OPUS, OPUS]
+    assert [one.model_settings.cache_ttl for one in seen] == ["5m", "5m", "5m", None, None]
+    assert [one.chosen[0].name for one in policies] == ["auto", "auto", "auto", "auto", "pi"]
+    await runtime.close()

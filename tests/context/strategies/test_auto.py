@@ -19,7 +19,7 @@ from tests.context.talk import Talk, seqs, tokens
 TTL = 300_000
 NOW = 1_700_000_000_000
 COLD = Market(now=NOW + 2 * TTL, ttl_ms=TTL, model="m", read=0.1, write=1.25, output=5.0)
-WARM = replace(COLD, now=NOW + 100_000)
+WARM = COLD._replace(now=NOW + 100_000)
 
 
 def talk_of(*sizes: int, answers: int = 2) -> tuple[Talk, list[int]]:
@@ -67,7 +67,7 @@ def test_a_warm_cache_is_left_alone_and_the_note_says_until_when() -> None:
 
 def test_the_model_that_changed_has_nothing_cached() -> None:
     talk, reads = talk_of(1_000)
-    assert seqs(asked(talk, replace(WARM, model="other"))) == reads
+    assert seqs(asked(talk, WARM._replace(model="other"))) == reads
 
 
 def test_without_a_clock_it_does_not_wait() -> None:
@@ -138,12 +138,12 @@ def test_its_batch_is_made_once_while_the_cache_is_cold() -> None:
     assert again.edits == ()
     assert again.note == "everything worth clearing is cleared"
     used(talk)
-    assert asked(talk, replace(COLD, now=NOW + 4 * TTL), quoted=0.1).edits
+    assert asked(talk, COLD._replace(now=NOW + 4 * TTL), quoted=0.1).edits
 
 
 def test_near_the_limit_it_proposes_at_a_prompt_and_leaves_the_price_to_the_gate() -> None:
     talk, reads = talk_of(1_000, 800)
-    near = replace(WARM, limit=2_000)
+    near = WARM._replace(limit=2_000)
     assert seqs(asked(talk, near)) == reads
     talk.step("read", tokens(50), path="more.py")
     assert asked(talk, near).edits == (), "inside a tool round it waits"
@@ -151,7 +151,7 @@ def test_near_the_limit_it_proposes_at_a_prompt_and_leaves_the_price_to_the_gate
 
 def test_where_pruning_lost_money_it_waits_for_a_cold_cache_and_says_so() -> None:
     talk, reads = talk_of(1_000, 800)
-    near = replace(WARM, limit=2_000)
+    near = WARM._replace(limit=2_000)
     proposal = asked(talk, near, losing=lambda: True)
     assert (proposal.edits, proposal.problem) == ((), LOSING)
     assert asked(talk, WARM, losing=lambda: True).problem == "", "it would have waited anyway"
@@ -167,10 +167,10 @@ def test_without_expectations_it_proposes_nothing() -> None:
 
 def test_without_prices_those_usual_for_claude_decide() -> None:
     talk, reads = talk_of(1_000)
-    unknown = replace(COLD, read=None, write=None, output=None)
+    unknown = COLD._replace(read=None, write=None, output=None)
     assert seqs(asked(talk, unknown, quoted=0.3)) == reads == seqs(asked(talk, COLD, quoted=0.3))
     assert unknown.rates_for(1) == (0.1, 1.25, 5.0)
-    assert replace(unknown, ttl_ms=3_600_000).rates_for(1) == (0.1, 2.0, 5.0)
+    assert unknown._replace(ttl_ms=3_600_000).rates_for(1) == (0.1, 2.0, 5.0)
 
 
 def test_kinds_are_told_apart() -> None:
