@@ -10,7 +10,6 @@ import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from http.client import HTTPConnection, HTTPException
 from threading import Thread
 from typing import Any, NamedTuple
 
@@ -154,6 +153,8 @@ def _text(value: Any, key: str) -> str:
 
 def _get(port: int, path: str, seconds: float) -> _Answer:
     """Return the response to a GET request; status 0 for a failure or timeout."""
+    from http.client import HTTPConnection, HTTPException  # deferred: startup imports `ports`
+
     connection = HTTPConnection(HOST, port, timeout=seconds)
     until = time.monotonic() + seconds
     try:

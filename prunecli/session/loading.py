@@ -10,6 +10,8 @@ from prunecli.session.log import Loaded, take_line
 LONG_BYTES = 512 * 1024
 """A file up to this size is read at once, which takes about 30 ms."""
 TAIL_BYTES = 192 * 1024
+LEAST_RECORDS = 80
+"""Records that fill a tall screen: if a quarter of `TAIL_BYTES` has as many, the rest is not read."""
 MOST_TAIL_BYTES = 8 * 1024 * 1024
 """Maximum bytes to read if the file ends with a huge record."""
 
@@ -20,7 +22,10 @@ def tail(path: Path, most_bytes: int = TAIL_BYTES) -> list[Record]:
     They equal what a full read gives for these lines. Damaged lines are skipped. After a rewind, only records since
     the rewind are certain. Raises OSError.
     """
-    return _from_message(_last_records(path, most_bytes), Blobs(path.parent / "blobs"))
+    records = _last_records(path, most_bytes // 4 + 1)
+    if len(records) < LEAST_RECORDS:
+        records = _last_records(path, most_bytes)
+    return _from_message(records, Blobs(path.parent / "blobs"))
 
 
 def last_record(path: Path) -> Record | None:

@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, cast
 
 from prunecli.agent.execute import Answer, AnswerKind, Asked
 from prunecli.agent.permissions.verdict import Mode
-from prunecli.commands.command import Choose
-from prunecli.commands.plan import plan_of
 from prunecli.model.notes import APPROVED
 from prunecli.runtime import Runtime, outside
 from prunecli.sanitize import one_line
@@ -18,6 +16,7 @@ from prunecli.tui.port import Port
 from prunecli.tui.program import Program
 
 if TYPE_CHECKING:
+    from prunecli.commands.command import Choose
     from prunecli.mcp.elicitation import Elicitation
     from prunecli.mcp.elicitation import Reply as ServerReply
     from prunecli.tools.ask import Inquiry, Reply
@@ -43,7 +42,7 @@ class Asking:
         self._port = port
         self._program = program
         self._answer: asyncio.Future[Answer] | None = None
-        self._choices = deque[Choose]()
+        self._choices: deque[Choose] = deque()
         self._eliciting: Eliciting | None = None
 
     async def ask(self, asked: Asked) -> Answer:
@@ -93,13 +92,13 @@ class Asking:
             kind = cast("AnswerKind", message.kind)
             self._answer.set_result(Answer(kind, message.word))
 
-    def choose(self, choose: Choose) -> None:
+    def choose(self, choose: "Choose") -> None:
         """Ask for a choice that grants a permission, after earlier questions. Esc chooses the last option."""
         self._choices.append(choose)
         if len(self._choices) == 1:
             self._show_choice(choose)
 
-    def _show_choice(self, choose: Choose) -> None:
+    def _show_choice(self, choose: "Choose") -> None:
         from prunecli.tui.widgets.long_question import choice
 
         port = self._port
@@ -130,6 +129,8 @@ class Planning:
 
     def offer(self) -> None:
         """Ask about the plan if the last answer ends with one."""
+        from prunecli.commands.plan import plan_of
+
         if self._panel is not None or not plan_of(self._runtime):
             return
         from prunecli.tui.widgets.question import KEYS_TEXT, Question, Row

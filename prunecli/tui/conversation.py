@@ -75,7 +75,9 @@ class Conversation:
         setup, prompt = runtime.setup, frame.prompt
         self.prompt = prompt
         self.typed_at = monotonic()
-        self.feed = TranscriptFeed(frame.transcript, self._presenter, frame.show_transcript)
+        self.feed = TranscriptFeed(
+            frame.transcript, lambda: self._presenter(self.runtime.session.context), frame.show_transcript
+        )
         self._planning = Planning(runtime, self, program, lambda text: self.runs.submit(text))
         parts = prompt, frame.menu, partial(_offered, runtime), self._arguments, str(setup.cwd)
         self.completer = Completer(*parts, resources=lambda: runtime.servers.resources())
@@ -181,16 +183,14 @@ class Conversation:
         elif self.feed.has_entries:
             self.frame.show_transcript()
 
-    def _presenter(self, context: Context | None = None, *, figures: bool = True) -> Presenter:
-        """Return a presenter of a session, by default the current one; without `figures`, without token counts."""
-        tools, fold = self.runtime.tools, context or self.runtime.session.context
-        return Presenter(
-            summaries(tools, self.runtime.setup.cwd),
-            teller(fold) if figures else lambda _: None,
-            saver(fold),
-            partial(withheld_by, fold) if figures else lambda _: None,
-            open_thinking=self.runtime.config.ui.show_thinking,
-        )
+    def _presenter(self, context: Context | None) -> Presenter:
+        """Return a presenter of the session with this context, or one without token counts."""
+        summarize = summaries(self.runtime.tools, self.runtime.setup.cwd)
+        is_open = self.runtime.config.ui.show_thinking
+        if context is None:
+            return Presenter(summarize, lambda _: None, open_thinking=is_open)
+        figures = teller(context), saver(context), partial(withheld_by, context)
+        return Presenter(summarize, *figures, open_thinking=is_open)
 
     def wake(self) -> None:
         """Show all events since the last call."""

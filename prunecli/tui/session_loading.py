@@ -7,7 +7,6 @@ import asyncio
 from collections.abc import Callable, Iterator, Sequence
 
 from prunecli.context.state import Context
-from prunecli.context.tokens import Chars4
 from prunecli.model.events import Record
 from prunecli.presentation.presenter import Presenter, present_of
 from prunecli.presentation.transcript_changes import Anew
@@ -20,14 +19,14 @@ AT_A_TIME = 100
 
 
 class SessionLoading:
-    """The loading of the session that the runtime is resuming. `presenter` makes a presenter for a context, with or
-    without `figures`; `typed_at` returns the time of the last key."""
+    """The loading of the session that the runtime is resuming. `presenter` makes a presenter for a context, or one
+    without token counts; `typed_at` returns the time of the last key."""
 
     def __init__(
         self,
         resuming: Resuming,
         feed: TranscriptFeed,
-        presenter: Callable[..., Presenter],
+        presenter: Callable[[Context | None], Presenter],
         typed_at: Callable[[], float],
     ) -> None:
         self._resuming = resuming
@@ -38,16 +37,13 @@ class SessionLoading:
         self._rewound = False
 
     def show_end(self) -> None:
-        """Show the end of the file, without token counts, since their scale is known only after a full read. If the
-        end cannot be read, show nothing: reading the rest will report the error."""
+        """Show the end of the file, without token counts, since they are known only after a full read. If the end
+        cannot be read, show nothing: reading the rest will report the error."""
         try:
             records = self._resuming.tail()
         except OSError:
             return
-        context = Context(Chars4())
-        for record in records:
-            context.apply(record)
-        self._feed.show_end(self._presenter_of(context, figures=False), records)
+        self._feed.show_end(self._presenter_of(None), records)
 
     async def read(self, say: Callable[[str], None]) -> Presenter:
         """Read the whole session and return its presenter. Raises PrunecliError, OSError."""

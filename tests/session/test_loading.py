@@ -13,7 +13,7 @@ from prunecli.model.events import AssistantMessage, Record, Rewound, SessionStar
 from prunecli.model.messages import Text, ToolUse
 from prunecli.model.record_codec import encode_record
 from prunecli.session import session as session_module
-from prunecli.session.loading import last_record, tail
+from prunecli.session.loading import LEAST_RECORDS, TAIL_BYTES, last_record, tail
 from prunecli.session.log import read_log
 from prunecli.session.session import Session
 from prunecli.session.writer import LogWriter
@@ -73,6 +73,15 @@ def test_the_tail_is_the_end_of_what_the_whole_file_gives(
     if end:
         assert isinstance(end[0].event, UserMessage | AssistantMessage)
         assert not any(isinstance(record.event, Rewound) for record in end)
+
+
+def test_a_tail_has_enough_for_a_screen_and_little_more(tmp_path: Path) -> None:
+    path, found = tmp_path / "s.jsonl", dict[int, int]()
+    for length in (20, 1_000):
+        path.write_bytes(lines([SessionStarted("s", "/w", "m"), *[prompt("a" * length)] * 1_000]))
+        found[length] = len(tail(path))
+    assert LEAST_RECORDS <= found[20] < TAIL_BYTES // 400, "short records: a quarter of the bytes is enough"
+    assert LEAST_RECORDS < found[1_000] < TAIL_BYTES // 1_000, "longer ones: all of the bytes"
 
 
 def test_a_tail_of_one_huge_record_is_found(tmp_path: Path) -> None:
