@@ -389,7 +389,7 @@ def test_a_model_that_was_left_for_another_finds_its_prefixes_again() -> None:
 @pytest.mark.parametrize("model", ["m", "other"])
 def test_a_request_for_a_summary_leaves_the_cache_warm_even_if_the_summary_is_undone(model: str) -> None:
     context = session(10, cold_at=0)
-    later = replace(MARKET, now=400 * SECOND, model=model)
+    later = MARKET._replace(now=400 * SECOND, model=model)
     tokens = context.counts.context_tokens
     assert cold(context, later)
     context.apply(Record(100, 350 * SECOND, AttemptBilled(model, Usage(tokens), "summary")))
@@ -413,8 +413,8 @@ def test_a_rewind_to_the_start_leaves_the_system_prompt_cached() -> None:
     context.apply(Record(100, 61 * SECOND, Rewound(-1)))
     assert not context.items
     assert not cold(context, MARKET)
-    assert cold(context, replace(MARKET, model="other"))
-    assert cold(context, replace(MARKET, now=400 * SECOND))
+    assert cold(context, MARKET._replace(model="other"))
+    assert cold(context, MARKET._replace(now=400 * SECOND))
 
 
 def test_a_memo_in_the_message_before_it_moves_the_breakpoint() -> None:
