@@ -35,6 +35,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("quit", ("ctrl+c",), "clear the prompt; twice: quit", "Program"),
     Action("leave", ("ctrl+d",), "quit, on an empty prompt", "Program"),
     Action("commands", ("ctrl+p",), "palette of all commands and actions", "Program"),
+    Action("redraw", ("ctrl+l",), "draw the screen again", "Program"),
     Action("show_keys", ("f1",), "show keys; also ? on an empty prompt", "Program"),
     Action("page_up", ("pageup",), "page up", "Transcript"),
     Action("page_down", ("pagedown",), "page down", "Transcript"),

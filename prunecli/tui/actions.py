@@ -46,6 +46,7 @@ class Actions:
             "edit": lambda: port.run(self._edit(), "editor", exclusive=True),
             "commands": self._open_palette,
             "show_keys": self._show_keys,
+            "redraw": lambda: frame.app.refresh(layout=True),
             "find": frame.open_search,
             "browse": self._browse,
             "page_up": transcript.page_up,

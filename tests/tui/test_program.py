@@ -193,7 +193,7 @@ def test_a_terminal_that_vanishes_takes_the_program_and_its_command_with_it(
 
 
 def test_a_program_that_was_stopped_comes_back_whole(program: Callable[..., Terminal]) -> None:
-    """By kill -STOP, which gives no notice, and by SIGTSTP."""
+    """By kill -STOP, which gives no notice, and by SIGTSTP. Ctrl+L draws what another program wrote over."""
     terminal = program().ready()
     terminal.send("typed before")
     terminal.shows("typed before")
@@ -208,6 +208,9 @@ def test_a_program_that_was_stopped_comes_back_whole(program: Callable[..., Term
         terminal.forget()
         terminal.send(" and")
         terminal.shows("and")
+    terminal.forget()
+    terminal.send("\x0c")
+    terminal.shows("typed before and and")
     terminal.send("\x03\x04")
     terminal.until(terminal.has_ended)
     assert terminal.is_cooked()
