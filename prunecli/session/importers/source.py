@@ -99,7 +99,7 @@ def _with_messages(path: Path, imported: Imported) -> Source:
         line, _, why = (imported.damaged or ("line 1: no messages",))[0].partition(": ")
         number = line.rpartition(" ")[2]
         raise SessionCorrupt(
-            path, int(number) if number.isdigit() else 1, f"{why} (a {imported.origin.kind} file)"
+            path, int(number) if number.isdigit() else 1, f"{why} ({imported.origin.kind} file)"
         )
     return Source(imported, imported.damaged)
 
