@@ -86,13 +86,14 @@ def added_by(
     changes: Iterable[tuple[Item | None, Item | None]], amount_of: Callable[[Item], Amount]
 ) -> Amount:
     """Return the tokens that changes of items added, each a pair of before and after."""
-    added = NOTHING
+    added, left = list[Amount](), list[Amount]()
     for then, now in changes:
         if now is not None:
-            added = added.plus(amount_of(now))
+            added.append(amount_of(now))
         if then is not None:
-            added = added.minus(amount_of(then))
-    return added
+            left.append(amount_of(then))
+    whole = added[0] if len(added) == 1 else total(added)
+    return whole.minus(total(left)) if left else whole
 
 
 def output_tokens(entry: Entry) -> int:
@@ -278,7 +279,7 @@ class EntryTokens:
             amounts = [self.amount(one, edits.get(one.seq), silent=item.silent) for one in shown]
             if item.memos:
                 amounts.append(Amount(sum(map(self.memo_tokens, item.memos))))
-            item.amount = total(amounts)
+            item.amount = amounts[0] if len(amounts) == 1 else total(amounts)
         return item.amount
 
     def item_chars(self, item: Item) -> int:

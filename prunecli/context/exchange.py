@@ -228,15 +228,14 @@ class Entry:
             return [text for one in (self, *self.beside) for text in one.typed] + self.texts
         found: list[str] = []
         for block in self.event.content:
-            match block:
-                case Text(text):
-                    found.append(text)
-                case Thinking(thinking, signature) if signature:
-                    found.append(thinking)
-                case ToolUse(_, name, given):
-                    found.append(name + render.compact(given))
-                case _:
-                    found += searches.countable(block)
+            if isinstance(block, Text):
+                found.append(block.text)
+            elif isinstance(block, ToolUse):
+                found.append(block.name + render.compact(block.input))
+            elif isinstance(block, Thinking):
+                found += [block.thinking] if block.signature else []
+            else:
+                found += searches.countable(block)
         return found
 
     @property

@@ -87,7 +87,7 @@ class KeptOut:
         """Record the endpoint's count of the results that are new in this report."""
         new = total(map(self._tokens.amount, results))
         expected = scale.factor * new.raw + new.exact
-        if expected <= 0 or any(_hides_a_guess(*change) for change in changes):
+        if expected <= 0 or any(_hides_a_guess(*change) for change in changes if change[0]):
             return
         seqs = [part.seq for change in changes for item in change if item for part in item.parts]
         if not self._rates.keys().isdisjoint(seqs):

@@ -57,7 +57,10 @@ def well_formed_json(value: Json) -> Json:
     if isinstance(value, str):
         return well_formed(value)
     if isinstance(value, dict):  # not Mapping: that check would dominate
-        return {intern(well_formed(key)): well_formed_json(item) for key, item in value.items()}
+        return {
+            intern(well_formed(key)): item if type(item) is str and item.isascii() else well_formed_json(item)
+            for key, item in value.items()
+        }
     if isinstance(value, (list, tuple)):
         return [well_formed_json(item) for item in value]
     return value if isinstance(value, _PLAIN) else _of_mapping(value)
@@ -168,7 +171,7 @@ def content_from_json(value: Json) -> tuple[Block, ...]:
         return (Text(well_formed(value)),)
     if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
         raise ValueError("content is neither a string nor a list of blocks")
-    return tuple(block_from_json(item) for item in value)
+    return tuple([block_from_json(item) for item in value])
 
 
 def content_to_json(content: tuple[Block, ...]) -> list[dict[str, Json]]:

@@ -99,7 +99,7 @@ def has_failure(records: Sequence[Record]) -> bool:
 
 def text_of(content: tuple[Block, ...]) -> str:
     """Return the content as text, with a label in place of each image."""
-    return "\n".join(_block_text(block) for block in content)
+    return "\n".join([_block_text(block) for block in content])
 
 
 def _block_text(block: Block) -> str:

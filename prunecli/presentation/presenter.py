@@ -50,7 +50,7 @@ from prunecli.model.signals import (
 from prunecli.presentation import entries as shown
 from prunecli.presentation import outcomes
 from prunecli.presentation.marks import Marks, estimated, label
-from prunecli.presentation.outcomes import Summarize, answered_search, search_call, search_result
+from prunecli.presentation.outcomes import Summarize, answered_search, search_call, search_result, text_of
 from prunecli.presentation.streaming import NOTHING, Growing, Streaming
 from prunecli.presentation.summaries import Summarizing
 from prunecli.presentation.transcript_changes import Add, Anew, Board, Change, Tail
@@ -103,6 +103,7 @@ class Presenter:
         self._slots_of: dict[int, list[int]] = {}
         self._seq_of: dict[int, int] = {}
         self._calls: dict[str, tuple[int, int]] = {}  # by id: slot, and seq of its message
+        self._asked: dict[str, tuple[object, str]] = {}  # by id: name and input, and how they are shown
         self._tasks: dict[int, str] = {}  # the calls of task, by slot
 
     def target(self, slot: int) -> int | None:
@@ -208,7 +209,6 @@ class Presenter:
                 assert_never(event)
 
     def _user(self, seq: int, event: UserMessage) -> list[Change]:
-        text_of = outcomes.text_of
         if event == LOST_WORDS or is_lost(event.content):
             return [self._add(shown.Notice(LOST, shown.Level.WARNING), seq)]
         if parts := notice_parts(event):
@@ -226,9 +226,7 @@ class Presenter:
         return [*said, *(self._add(shown.Notice(line)) for line in lines)]
 
     def _assistant(self, seq: int, event: AssistantMessage) -> list[Change]:
-        changes: list[Change] = []
-        for block in event.content:
-            changes += self._block(seq, block)
+        changes = [change for block in event.content for change in self._block(seq, block)]
         interrupted = event.stop_reason == "interrupted"  # the log keeps the text, not the thinking before it
         changes += self._streaming.settle() if interrupted else self._streaming.discard()
         goes_on = event.stop_reason != "refusal" and tool_uses(event.content)
@@ -247,6 +245,7 @@ class Presenter:
                 entry = shown.Thinking(words, folded=self._fold_thinking)
             case ToolUse(id_, name, given):
                 argument = outcomes.argument_of(name, given, self._summarize)
+                self._asked[id_] = (name, given), argument
                 change = self._called(id_, shown.ToolCall(name, argument, shown.ToolState.WAITING), part, seq)
                 if name == TASK:
                     self._tasks[self._calls[id_][0]] = id_
@@ -270,7 +269,9 @@ class Presenter:
         return change
 
     def _started(self, id_: str, name: str, given: Mapping[str, Json]) -> list[Change]:
-        argument = outcomes.argument_of(name, given, self._summarize)
+        asked, argument = self._asked.pop(id_, (None, ""))
+        if asked != (name, given):
+            argument = outcomes.argument_of(name, given, self._summarize)
         entry = shown.ToolCall(name, argument, shown.ToolState.RUNNING)
         if id_ in self._calls:
             return [self.board.put(self._calls[id_][0], entry)]
@@ -308,9 +309,7 @@ class Presenter:
     def _reverted(self, seqs: Sequence[int]) -> list[Change]:
         changes = self._remark(self._marks.revert(seqs))
         found = ((slot, self._prune_notice(*prune)) for slot, prune in self._prunes.items())
-        return changes + [
-            self.board.put(slot, notice) for slot, notice in found if notice != self.board.entries[slot]
-        ]
+        return changes + [self.board.put(slot, now) for slot, now in found if now != self.board.entries[slot]]
 
     def _prune_notice(self, seq: int, event: PrunApplied) -> shown.Notice:
         tokens = self._withheld(seq)
