@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 IDLE_SECONDS = 1.5
 """Idle seconds before the tokenizer is loaded: loading briefly holds the interpreter."""
 TICK_SECONDS = 1.0
+WARM_SECONDS = 0.1
+"""Seconds after the session was painted before anything is preloaded: imports would delay the first keys."""
 
 
 class Startup:
@@ -75,6 +77,7 @@ class Startup:
 
         await painted(self._app.frame)  # importing in a thread would delay the first paint of the session
         await self._load_typed(conversation)
+        await asyncio.sleep(WARM_SECONDS)
         await self._say_sandbox(runtime, conversation)
         await self._say_local(runtime, conversation)
         branch = await asyncio.to_thread(outside.branch_of, runtime.setup.cwd)
