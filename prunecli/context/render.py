@@ -4,8 +4,7 @@ They are made once, when an entry is folded, so the same log always gives the sa
 """
 
 import json
-from collections.abc import Callable, Mapping
-from json.encoder import encode_basestring
+from collections.abc import Mapping
 from types import MappingProxyType
 
 from prunecli.context.wire_calls import Ids, wire_name
@@ -46,15 +45,11 @@ LOST = "[The session file is damaged here: a message from the user may be missin
 LOST_RESULT = "[The session file is damaged here: the result is missing.]"
 
 _COMPACT = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
-_ENCODE: Callable[[Json, int], tuple[str, ...]] = vars(json.encoder)["c_make_encoder"](
-    None, _COMPACT.default, encode_basestring, None, ":", ",", False, False, True
-)
-"""The encoder of `_COMPACT`, which would make it again for each value."""
 
 
 def compact(value: Json) -> str:
     """Return a JSON value as compact text, used to size tool inputs."""
-    return "".join(_ENCODE(value, 0))
+    return _COMPACT.encode(value)
 
 
 def text(words: str) -> bytes:
