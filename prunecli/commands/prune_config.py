@@ -34,9 +34,10 @@ _TRIED = (
     "shortened",
 )
 _TRIAL_NOTE = (
-    "The recorded answers are replayed, so this can't show what the model would have done differently. Costs are "
-    "prompt costs; vs. none: compared with no pruning · + rereads: with pruned content fetched again wherever an "
-    "answer quotes it · breaks: requests that wrote cached content again · shortened: long results sent in part"
+    "The recorded answers are replayed, so this can't show what the model would have done differently. Compactions "
+    "and prunes made to avoid one are left out. Costs are prompt costs; vs. none: compared with no pruning · "
+    "+ rereads: with pruned content fetched again wherever an answer quotes it · breaks: requests that wrote cached "
+    "content again · shortened: long results sent in part"
 )
 
 
