@@ -22,7 +22,7 @@ _IN_LINES = (
 
 
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
-    """Show the commands and the main keys; /help prune shows those named so."""
+    """Show the commands and the main keys; /help prune shows the matching ones."""
     rows = []
     for name, text, aliases in offered(runtime):
         names = ", ".join(f"/{one}" for one in (name, *aliases))

@@ -393,7 +393,7 @@ def test_a_request_for_a_summary_leaves_the_cache_warm_even_if_the_summary_is_un
     tokens = context.counts.context_tokens
     assert cold(context, later)
     context.apply(Record(100, 350 * SECOND, AttemptBilled(model, Usage(tokens), "summary")))
-    assert cold(context, later), "nothing of it was cached"
+    assert cold(context, later), "the endpoint cached none of it"
     usage = Usage(50, 5, 0, tokens)
     if model == "m":
         context.apply(Record(101, 351 * SECOND, AttemptBilled(model, usage, "summary")))
