@@ -16,6 +16,7 @@ by construction.
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import NamedTuple, Protocol
 
 from prunecli.model.messages import Block, Document, Image, Text, Thinking, ToolUse, is_media
@@ -44,7 +45,6 @@ _STEP = 0.002
 """Minimum difference for a measured rate to replace the rate in use, so that figures stay stable."""
 
 
-_DENSE = re.compile("[\u1100-\u11ff\u2e80-\u9fff\uac00-\ud7ff\uf900-\ufaff\uff00-\uffef]")
 _SYMBOLS = re.compile("[\u200d\ufe0f\u2600-\u27bf\U00010000-\U0010ffff]")
 _MOST = 4
 _ONE = "\u200d\ufe0f★☆☎☺♀♂♡♥♦♪♫✅✓✔✨❤➡🏻🏼👇👉👌👍👏💕🔥😀😁😂😉😊😍😘😭🙂🙏🤣"
@@ -53,6 +53,12 @@ _TWO = f"{_ONE}\u2600-\u26bf\u2700-\u27bf{_COMMON}"
 _THREE = f"{_TWO}\u26c0-\u26ff\U0001d400-\U0001d7ff\U0001f000-\U0001faff\U00020000-\U00020bff"
 _FEWER = tuple(re.compile(f"[{symbols}]") for symbols in (_ONE, _TWO, _THREE))
 """Symbols take four tokens each in o200k_base, and one less for each of these sets that contains them."""
+
+
+@cache
+def _dense() -> re.Pattern[str]:
+    """Return the pattern of Chinese, Japanese and Korean characters; compiling it would delay every start."""
+    return re.compile("[\u1100-\u11ff\u2e80-\u9fff\uac00-\ud7ff\uf900-\ufaff\uff00-\uffef]")
 
 
 class TokenCounter(Protocol):
@@ -75,7 +81,7 @@ class Chars4:
 
     def count(self, text: str) -> int:
         """Return the number of tokens in the text."""
-        dense = 0 if text.isascii() else len(_DENSE.findall(text))
+        dense = 0 if text.isascii() else len(_dense().findall(text))
         return -(-(2 * len(text) + 3 * dense) // (2 * CHARS_PER_TOKEN))
 
 
