@@ -84,7 +84,7 @@ async def test_a_turn_streams_thinking_text_and_calls(tmp_path: Path) -> None:
 async def test_an_edit_is_asked_with_its_diff_and_made_when_allowed(tmp_path: Path) -> None:
     async with (
         Endpoint(edits(EDIT)) as endpoint,
-        editing(tmp_path, endpoint.base_url, alone=True) as (editor, agent, work),
+        editing(tmp_path, endpoint.base_url) as (editor, agent, work),
     ):
         session = await agent.new_session(cwd=str(work))
         await agent.prompt(session_id=session.session_id, prompt=say("change it"))
@@ -108,7 +108,7 @@ async def test_an_edit_that_will_fail_is_shown_at_no_place_and_says_so(tmp_path:
     edit = Call("edit", {"path": "0.txt", "old_string": "line", "new_string": "word"})
     async with (
         Endpoint(edits(edit)) as endpoint,
-        editing(tmp_path, endpoint.base_url, alone=True) as (editor, agent, work),
+        editing(tmp_path, endpoint.base_url) as (editor, agent, work),
     ):
         session = await agent.new_session(cwd=str(work))
         await agent.prompt(session_id=session.session_id, prompt=say("change it"))
@@ -310,7 +310,7 @@ async def test_two_sessions_run_side_by_side(tmp_path: Path) -> None:
 
     async with (
         Endpoint(reply) as endpoint,
-        editing(tmp_path, endpoint.base_url, alone=True) as (editor, agent, work),
+        editing(tmp_path, endpoint.base_url) as (editor, agent, work),
     ):
         one, two = await asyncio.gather(agent.new_session(cwd=str(work)), agent.new_session(cwd=str(work)))
         await asyncio.gather(

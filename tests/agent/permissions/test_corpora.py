@@ -67,8 +67,15 @@ def test_the_corpora_have_the_size_they_claim() -> None:
 
 
 @pytest.mark.parametrize("husky", [False, True], ids=["plain", "husky"])
-@pytest.mark.parametrize("rules", [Rules(), EVERYDAY], ids=["no rules", "everyday rules"])
+@pytest.mark.parametrize(
+    "rules",
+    [
+        pytest.param(Rules(), id="no rules", marks=pytest.mark.slow),
+        pytest.param(EVERYDAY, id="everyday rules"),
+    ],
+)
 def test_no_hostile_line_runs_without_a_question(tmp_path: Path, rules: Rules, husky: bool) -> None:
+    """Rules only allow more, so those of every day are the harder case."""
     plain = scene(tmp_path)
     if husky:
         committed(plain, HUSKY)  # with the secrets: nothing is ignored
