@@ -82,10 +82,11 @@ def propose(view, options):
 
 PRESSED = {"key": "k", "action": "x", "click": "\x1b[<0;5;2M\x1b[<0;5;2m"}
 """What the user does where the fault waits for that."""
-KINDS = ("key", "action", "click", "message", "timer", "worker", "thread", "render", "callback")
+KINDS = ("key", "worker", "thread", "render")
+MORE_KINDS = ("action", "click", "message", "timer", "callback")
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", [*KINDS, *(pytest.param(one, marks=pytest.mark.slow) for one in MORE_KINDS)])
 def test_a_fault_in_a_handler_restores_the_terminal_and_names_its_report(
     program: Callable[..., Terminal], tmp_path: Path, kind: str
 ) -> None:
