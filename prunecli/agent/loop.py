@@ -214,8 +214,7 @@ class Run:
 
     async def _lighten(self) -> None:
         """Omit images from a request that is large in bytes, until it has half its size."""
-        size = body_bytes(self.session.context)
-        if size > LARGE_BODY_BYTES:
+        if (size := body_bytes(self.session.context)) > LARGE_BODY_BYTES:
             self._leave_out_images(size // 2)
 
     def _leave_out_images(self, excess: int) -> None:
