@@ -67,11 +67,7 @@ from prunecli.model.events import (
 )
 from prunecli.model.messages import Usage, plain_text
 from prunecli.model.requests import COMPACTION, MAX_BODY_BYTES, Request
-from prunecli.model.signals import (
-    Notice,
-    SummaryEnded,
-    SummaryStarted,
-)
+from prunecli.model.signals import Notice, SummaryEnded, SummaryStarted
 from prunecli.providers.provider import Provider, Response
 
 LARGE_BODY_BYTES = 8_000_000
@@ -218,8 +214,7 @@ class Run:
 
     async def _lighten(self) -> None:
         """Omit images from a request that is large in bytes, until it has half its size."""
-        size = body_bytes(self.session.context)
-        if size > LARGE_BODY_BYTES:
+        if (size := body_bytes(self.session.context)) > LARGE_BODY_BYTES:
             self._leave_out_images(size // 2)
 
     def _leave_out_images(self, excess: int) -> None:
@@ -340,7 +335,6 @@ class Run:
         if self.hooks and not await self.hooks.before_compaction(trigger, plan.focus):
             return
         self.session.tell(SummaryStarted(context.counts.context_tokens, plan.focus))
-
         try:
             event = await self._summarized(plan, short=short)
         except ProviderError as error:
@@ -364,12 +358,14 @@ class Run:
 
         Return None for a summary that is empty or saves nothing. The usage of an unused attempt is recorded.
         """
-        context = self.session.context
+        context, why = self.session.context, ""
+        self._foretell(plan)
 
         async def ask(policy: Policy) -> Request:
             nonlocal plan
-            if plan.by_endpoint and not policy.compacts:
+            if plan.by_endpoint and (why or not policy.compacts):
                 plan = policy.instead(context, plan, short=short)
+                self._foretell(plan)
             if plan.by_endpoint:
                 return compaction_request(context, self.model(), plan, policy.market)
             return summary_request(context, self.model(), plan, short=short)
@@ -396,4 +392,8 @@ class Run:
                 if response.content:
                     self.forgo(COMPACTION)  # the endpoint ignored the field and answered normally
             self.session.tell(Notice(f"{why}; the model writes one instead"))
-            plan = self.policy().instead(context, plan, short=short)
+
+    def _foretell(self, plan: CompactionPlan) -> None:
+        """Tell the user what a summary costs in thinking, before it is requested."""
+        if thinking := plan.thinking(self.session.context):
+            self.session.tell(Notice(f"In the turns that stay, this {thinking}"))

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from operator import itemgetter
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from prunecli.context import render
 from prunecli.context.exchange import Entry
@@ -22,6 +22,9 @@ from prunecli.context.state import Context
 from prunecli.context.tokens import words_of
 from prunecli.model.events import AssistantMessage, CompactionApplied, UserMessage
 from prunecli.model.messages import Block, Json, Opaque, Text
+
+if TYPE_CHECKING:
+    from prunecli.context.impact import Impact
 
 MAX_INSTRUCTIONS = 16_384
 """Maximum characters of instructions that the endpoint accepts."""
@@ -103,12 +106,21 @@ class CompactionPlan:
         said = replaced(words_left(event, context.beside), kept)
         new = [text, words, *(typed for one in said for typed in one.typed)]
         after = counts.scale.total(*left.plus(words_of("".join(new))))
-        from prunecli.context.economics import Market  # deferred, since startup does not need them
-        from prunecli.context.impact import impact
-
-        thinking = impact(context, [event], Market())  # of kept answers
-        after += thinking.back.tokens - thinking.lost.tokens
+        kept_thinking = _impact(context, event)
+        after += kept_thinking.back.tokens - kept_thinking.lost.tokens
         return replace(event, tokens_before=counts.context_tokens, tokens_after=max(0, after))
+
+    def thinking(self, context: Context) -> str:
+        """Return the effect of the summary on the thinking of kept answers, in plain text; "" for none."""
+        block: dict[str, Json] | None = {} if self.by_endpoint else None
+        return _impact(context, CompactionApplied("", self.head_end, self.tail_start, block=block)).thinking
+
+
+def _impact(context: Context, event: CompactionApplied) -> "Impact":
+    from prunecli.context.economics import Market  # deferred, since startup does not need them
+    from prunecli.context.impact import impact
+
+    return impact(context, [event], Market())
 
 
 def signed_summary(content: Sequence[Block]) -> Mapping[str, Json] | None:

@@ -220,8 +220,9 @@ class Prefixes:
         ranges = [(self._near(planned, end), end) for end in (same, len(context.items))]
         found = {items for items in alive.values() if any(near <= items <= end for near, end in ranges)}
         first = min((context.position(seq) for seq in planned), default=len(context.items))
-        chain = self._upto(0)[: first + 1]
-        for item in context.items[len(chain) - 1 : max(found, default=0)]:
+        last = max(found, default=0)
+        chain = self._upto(0 if planned else last)[: first + 1]
+        for item in context.items[len(chain) - 1 : last]:
             shown = planned.get(item.seq) or item_of(context.counts, item.seq)
             chain.append(hash((chain[-1], _look(shown))))
         return max((items for items in found if hash((kind, chain[items])) in alive), default=0)

@@ -54,9 +54,10 @@ def thinks(context: "Fold", seq: int) -> bool:
     entry = context.entries[seq]
     if not context.is_shown(seq) or not entry.is_sent:
         return False
-    if entry.exchange and context.dropped(entry.exchange):
-        return False
-    return not left_out_by(entry, (edit for _, edit in context.edits_of(seq)))
+    edits = [edit for _, edit in context.edits_of(seq)]
+    if not edits:  # as most have none
+        return True
+    return not any(edit.kind == "drop" for edit in edits) and not left_out_by(entry, edits)
 
 
 def left_out_by(entry: Entry, edits: Iterable[Edit]) -> bool:

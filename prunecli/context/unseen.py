@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from prunecli.context.exchange import Entry
 from prunecli.context.thoughts import left_out_by
 from prunecli.context.token_counts import summarizing
-from prunecli.context.tokens import Amount, total
+from prunecli.context.tokens import NOTHING, Amount, total
 from prunecli.figures import short
 from prunecli.model.events import (
     AssistantMessage,
@@ -36,6 +36,7 @@ SUMMARIZED = "summarized"
 """The reason for losses that the endpoint attributes to an edit, but that a compaction causes anyway."""
 _PATH = re.compile(r"messages\.(\d+)\.content\.(\d+)")
 _NONE: frozenset[int] = frozenset()
+_NO_ENTRIES: frozenset[Entry] = frozenset()
 _CHANGES = (PrunApplied, PrunReverted, CompactionApplied, SettingChanged, SessionStarted)
 
 
@@ -71,13 +72,18 @@ class Unseen:
     def __init__(self, context: "Context") -> None:
         self._context = context
         self._known: dict[int, tuple[str, Entry]] = {}
-        self._at_response: dict[int, tuple[Entry, ...]] = {}
+        self._out_at: dict[int, int] = {}
+        """By response: how many of `_out_changes` led to the answers whose thinking edits kept out of its request."""
+        self._out_changes: list[tuple[frozenset[Entry], frozenset[Entry]]] = []
+        self._last_out = _NO_ENTRIES
+        self._out_sums = [NOTHING]
+        """The thinking kept out after each of `_out_changes`, as far as it was asked for."""
         self._edited: set[int] = set()
         self._reported = _NONE
         self._places: tuple[tuple[int, ...], ...] | None = None
         self._is_asked = False
-        self._lacking: tuple[Entry, ...] = ()
-        self._out: tuple[Entry, ...] | None = None
+        self._lacking = _NO_ENTRIES
+        self._out: frozenset[Entry] | None = None
         self._newest = -1
         self.moved: list[int] = []
         self.losses: tuple[Loss, ...] = ()
@@ -127,7 +133,11 @@ class Unseen:
 
     def cost_to(self, response: int) -> Amount:
         """Return the thinking that edits kept out of the request of this response."""
-        return total(map(self._context.counts.thinking, self._at_response.get(response, ())))
+        at = self._out_at.get(response, 0)
+        for out, back in self._out_changes[len(self._out_sums) - 1 : at]:
+            more, less = (total(map(self._context.counts.thinking, answers)) for answers in (out, back))
+            self._out_sums.append(self._out_sums[-1].plus(more).minus(less))
+        return self._out_sums[at]
 
     def sum(self, answers: list[Entry]) -> ThinkingSum:
         """Return the thinking of these answers."""
@@ -177,7 +187,7 @@ class Unseen:
                 self._summarizing(record.seq, None)
             case AttemptBilled():
                 self._context.counts.attempted(record.seq)
-                self._at_response[record.seq] = self._lacking
+                self._keep_out(record.seq, self._lacking)
             case _:
                 pass
 
@@ -186,7 +196,8 @@ class Unseen:
         `end` on."""
         left = [item.seq for item in self._context.items if end is not None and item.seq >= end]
         summarizing(self._context.counts, seq, left)
-        self._at_response[seq] = tuple(one for one in self._kept_out() if end is None or one.seq < end)
+        out = self._kept_out()
+        self._keep_out(seq, out if end is None else frozenset(one for one in out if one.seq < end))
 
     def reported(self, record: Record, event: AssistantMessage) -> None:
         """Handle a response about to be folded. Its report concerns its own request."""
@@ -207,9 +218,9 @@ class Unseen:
             self._reported = frozenset(found)
         if record.seq > self._newest:  # else a rewind folds it again
             self._newest = record.seq
-            out = tuple([one for one in self._kept_out() if found.get(one.seq, EDITED) == EDITED])
-            if out:
-                self._at_response[record.seq] = out
+            others = [context.entries[seq] for seq, reason in found.items() if reason != EDITED]
+            out = self._kept_out()
+            self._keep_out(record.seq, out.difference(others) if others else out)
 
     def _lost(self, found: Mapping[int, str]) -> None:
         """Handle the answers whose thinking was dropped, each with the reason."""
@@ -220,13 +231,20 @@ class Unseen:
         )
         self._known |= {seq: (reason, self._context.entries[seq]) for seq, reason in new.items()}
 
-    def _kept_out(self) -> tuple[Entry, ...]:
+    def _keep_out(self, response: int, out: frozenset[Entry]) -> None:
+        """Record what edits kept out of the request of a response. Only changes are stored, to be summed up once."""
+        if out is not self._last_out and out != self._last_out:
+            self._out_changes.append((out - self._last_out, self._last_out - out))
+            self._last_out = out
+        self._out_at[response] = len(self._out_changes)
+
+    def _kept_out(self) -> frozenset[Entry]:
         """Return the answers whose thinking the model would see without edits, as of the last update."""
         if self._out is None:
             context = self._context
             found = self.dropped.union(seq for seq in self._edited if self._is_out(seq))
             entries = (context.entries[seq] for seq in found - self._behind_summary)
-            self._out = tuple(one for one in entries if context.thoughts.can_read(one))
+            self._out = frozenset(one for one in entries if context.thoughts.can_read(one))
         return self._out
 
     def _is_out(self, seq: int) -> bool:

@@ -131,12 +131,11 @@ class _Caches:
 
 @dataclass(slots=True)
 class _Sent:
-    """A request waiting for its response."""
+    """A request waiting for its response: its bytes, and the digest and bytes of each prefix it stores."""
 
     row: dict[str, Any]
-    chain: tuple[bytes, ...]
-    ends: list[int]
-    marks: tuple[int, ...]
+    size: int
+    prefixes: list[tuple[bytes, int]]
 
 
 def audit(records: Sequence[Record], context: Context, price: Price, ttl_ms: int = TTL_MS["5m"]) -> Audit:
@@ -179,7 +178,8 @@ def audit(records: Sequence[Record], context: Context, price: Price, ttl_ms: int
 def _sent(record: Record, event: RequestSent, context: Context, caches: _Caches) -> _Sent:
     chain = context.wire.digests(context.preamble.digest())
     fixed = sum(map(len, (*context.preamble.system, *context.preamble.tools)))
-    ends = [fixed + context.wire.bytes_between(0, index) for index in range(len(chain))]
+    stored = (0, *(mark + 1 for mark in event.cache_marks if mark + 1 < len(chain)))
+    whole, *sizes = (fixed + context.wire.bytes_between(0, end) for end in (len(chain) - 1, *stored))
     row = {
         "seq": record.seq,
         "at": record.timestamp,
@@ -189,7 +189,7 @@ def _sent(record: Record, event: RequestSent, context: Context, caches: _Caches)
         "pruned": context.counts.scale.tokens(*context.counts.pruned),
         "cache_expected": caches.expected(event.model, chain, record.timestamp),
     }
-    return _Sent(row, chain, ends, event.cache_marks)
+    return _Sent(row, whole, [(chain[end], size) for end, size in zip(stored, sizes, strict=True)])
 
 
 def _answered(
@@ -211,9 +211,11 @@ def _answered(
 
 def _cached(sent: _Sent, reported: int, now: int, caches: _Caches) -> None:
     """Record the tokens that the endpoint now has cached up to each breakpoint, apportioned by bytes."""
-    for end in (0, *(mark + 1 for mark in sent.marks if mark + 1 < len(sent.chain))):
-        tokens = round(reported * sent.ends[end] / sent.ends[-1]) if sent.ends[-1] else 0
-        caches.known[sent.row["model"], sent.chain[end]] = tokens, now
+    for digest, size in sent.prefixes:
+        caches.known[sent.row["model"], digest] = (
+            (round(reported * size / sent.size) if sent.size else 0),
+            now,
+        )
 
 
 def _alone(

@@ -1,6 +1,7 @@
 """Thinking that the model does not see: its tokens, what an endpoint reports of it, and when a person is told."""
 
 import sys
+from collections.abc import Callable
 
 import pytest
 
@@ -218,13 +219,18 @@ def test_thinking_that_comes_back_stale_with_its_answer_is_not_lost() -> None:
     assert (found.lost.blocks, found.back.blocks) == (0, 0)
 
 
-def _calls_of_a_request(dropped: int) -> int:
-    """Python's calls while a request and its answer are folded after so many exchanges were dropped."""
+def _with_drops(dropped: int) -> Talk:
+    """A session with a request and its answer after so many exchanges were dropped."""
     talk = Talk(dropped + 1)
     heads = [exchange.seq for exchange in talk.context.exchanges[:dropped]]
     talk.emit(PrunApplied("user", tuple(Edit("drop", seq, None, None, 100, 0) for seq in heads)))
     talk.step()
-    count, answer = 0, AssistantMessage((Text("done"),), OPUS, "end_turn")
+    return talk
+
+
+def _calls_of(act: Callable[[], object]) -> int:
+    """How many calls Python makes for it."""
+    count = 0
 
     def profile(_: object, event: str, __: object) -> None:
         nonlocal count
@@ -233,12 +239,28 @@ def _calls_of_a_request(dropped: int) -> int:
     before = sys.getprofile()
     sys.setprofile(profile)
     try:
-        talk.emit(RequestSent(OPUS, 0, ""))
-        talk.emit(answer)
+        act()
     finally:
         sys.setprofile(before)
     return count
 
 
+def _calls_of_a_request(dropped: int) -> int:
+    talk, answer = _with_drops(dropped), AssistantMessage((Text("done"),), OPUS, "end_turn")
+    return _calls_of(lambda: (talk.emit(RequestSent(OPUS, 0, "")), talk.emit(answer)))
+
+
+def _calls_of_a_sum(dropped: int) -> int:
+    """Of what was kept out of a request, after that of the request before."""
+    talk = _with_drops(dropped)
+    before, newest = talk.step(), talk.step()
+    talk.context.withheld_from(before)
+    return _calls_of(lambda: talk.context.withheld_from(newest))
+
+
 def test_a_request_takes_no_longer_after_many_drops_than_after_a_few() -> None:
     assert _calls_of_a_request(60) == _calls_of_a_request(6)
+
+
+def test_the_sum_for_each_further_request_takes_no_longer_after_many_drops_than_after_a_few() -> None:
+    assert _calls_of_a_sum(60) == _calls_of_a_sum(6)

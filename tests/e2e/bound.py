@@ -1,6 +1,7 @@
 """Sessions on a model that binds its thinking: what the tests of pruning and recovery there share."""
 
-from collections.abc import AsyncIterator
+import re
+from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -108,3 +109,9 @@ def strips(runtime: Runtime) -> list[list[int]]:
 def dropped(endpoint: Endpoint) -> list[int]:
     """How many thinking blocks the endpoint dropped from each request that it took."""
     return [len(request.dropped) for request in endpoint.requests if request.refusal is None]
+
+
+def predicted(told: Iterable[object]) -> list[int]:
+    """How many blocks each notice of a compaction said that it drops."""
+    found = (re.match(r"In the turns that stay, this drops (\d+) thinking block", str(one)) for one in told)
+    return [int(one[1]) for one in found if one]

@@ -1,19 +1,25 @@
 """Compaction where the endpoint makes the summary: the thinking of the turns that stay is still valid."""
 
 import json
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from prunecli.acp.updates import Updates
+from prunecli.headless import run_headless
+from prunecli.library.events import EventsOf
 from prunecli.model.events import AttemptBilled, CompactionApplied, PrunApplied, Rewound
 from prunecli.model.signals import Notice
+from prunecli.plain.reader import PlainReader
+from prunecli.presentation.presenter import Presenter
 from prunecli.runtime import Runtime
 from prunecli.session.audit import audit
 from prunecli.session.exporters.formats import exported
 from prunecli.session.importers.source import read_source
-from tests.e2e.bound import answers, dropped, session, turn, undo
+from tests.e2e.bound import answers, dropped, predicted, session, turn, undo
 from tests.endpoint import Call, Endpoint, HttpError, Reply, Rules, Thinking
 from tests.endpoint.sse import error_json
 from tests.session.points import sent
@@ -30,6 +36,10 @@ def refusals(endpoint: Endpoint) -> list[str]:
 def compactions(runtime: Runtime) -> list[CompactionApplied]:
     events = (record.event for record in runtime.session.records)
     return [event for event in events if isinstance(event, CompactionApplied)]
+
+
+def notices(told: list[object]) -> list[str]:
+    return [one.text for one in told if isinstance(one, Notice)]
 
 
 def asked(endpoint: Endpoint) -> list[Any]:
@@ -122,15 +132,18 @@ async def test_an_endpoint_that_refuses_the_field_gets_our_own_question_and_is_r
             await runtime.submit("two")
             assert await runtime.compact()
             await runtime.submit("three")
+            assert predicted(notices(told)) == dropped(endpoint)[-1:] == [2]
         async with session(tmp_path, endpoint, continue_last=True) as runtime:
+            runtime.session.subscribe(told.append)
             await runtime.submit("four")
             assert await runtime.compact()
             await runtime.submit("five")
+            assert predicted(notices(told))[1:] == dropped(endpoint)[-1:]
         assert len(refusals(endpoint)) == 1
         assert [event.block for event in compactions(runtime)] == [None, None]
-        notices = [one.text for one in told if isinstance(one, Notice)]
-        assert notices[0] == "This endpoint rejects `compaction`; later requests omit it"
-        assert all(one.startswith("The endpoint dropped") for one in notices[1:])
+        assert notices(told)[0] == "This endpoint rejects `compaction`; later requests omit it"
+        begin = ("In the turns that stay", "The endpoint dropped") * 2
+        assert all(one.startswith(words) for one, words in zip(notices(told)[1:], begin, strict=True))
 
 
 @pytest.mark.parametrize(
@@ -163,9 +176,10 @@ async def test_where_the_endpoint_makes_no_summary_the_model_writes_one(
         async with session(tmp_path, endpoint) as runtime:
             await runtime.submit("one")
             await runtime.submit("two")
+            told: list[object] = []
+            runtime.session.subscribe(told.append)
             assert await runtime.compact()
-            foretold = runtime.session.context.thoughts
-            count = foretold.blocks(foretold.stale())
+            (count,) = predicted(notices(told))
             await runtime.submit("three")
             assert dropped(endpoint)[-2:] == [count, count]
         event = compactions(runtime)[0]
@@ -282,8 +296,11 @@ async def test_an_exported_session_comes_back_equal(tmp_path: Path, format_: str
 async def test_one_long_turn_is_summarized_by_our_own_question(tmp_path: Path) -> None:
     sets = ("compaction.max_context_tokens=2000", "compaction.compact_at_pct=0.5")
     async with Endpoint([*turn(0, 1, 2, 3, 4, 5)[:-1], Reply("Our own gist."), *turn(6)]) as endpoint:
+        told: list[object] = []
         async with session(tmp_path, endpoint, *sets) as runtime:
+            runtime.session.subscribe(told.append)
             await runtime.submit("one long turn")
+            assert predicted(notices(told)) == dropped(endpoint)[-1:] == [1]
         assert asked(endpoint) == []
         assert refusals(endpoint) == []
 
@@ -303,3 +320,31 @@ async def test_it_happens_by_itself_before_a_request(tmp_path: Path) -> None:
         text = json.dumps(endpoint.requests[-1].messages)
         assert [text.count(f"words number {number}.") for number in range(16)] == [1] * 16
         assert all(event.block for event in compactions(runtime))
+
+
+async def test_each_front_end_says_once_and_beforehand_what_a_refused_summary_costs(tmp_path: Path) -> None:
+    def answer(request: Any, _: int) -> Reply:
+        asked = "The conversation is about to be shortened" in json.dumps(request["messages"][-1])
+        return GIST if asked else Reply([Thinking("hm"), "long answer " * 300])
+
+    sets = ("compaction.max_context_tokens=8000", "compaction.keep_recent_turns=2")
+    shown = {name: list[str]() for name in ("headless", "plain", "screen", "library", "editor")}
+    async with Endpoint(answer, rules=Rules(refused=("compaction",))) as endpoint:
+        async with session(tmp_path, endpoint, *sets) as runtime:
+
+            def follow(name: str, read: Callable[[Any], Iterable[object]]) -> None:
+                runtime.session.subscribe(lambda event: shown[name].extend(map(str, read(event))))
+
+            plain = PlainReader(Presenter(lambda *_: "", lambda _: None), shown["plain"].append)
+            runtime.session.subscribe(plain.read)
+            follow("screen", Presenter(lambda *_: "", lambda _: None).take)
+            follow("library", EventsOf(runtime).of)
+            follow("editor", Updates(runtime).of)
+            words = [f"words number {number}." for number in range(7)]
+            await run_headless(runtime, words, form="text", out=lambda _: None, err=shown["headless"].append)
+        assert len(compactions(runtime)) == 1
+        lost = next(filter(None, dropped(endpoint)))
+    before, after = f"this drops {lost} thinking block", f"The endpoint dropped {lost} thinking block"
+    for name, lines in shown.items():
+        found = [words for line in lines for words in (before, after) if words in line]
+        assert found == [before, after], name

@@ -13,7 +13,7 @@ from prunecli.inspector.labels import prune_in_words
 from prunecli.model.events import AssistantMessage, PrunApplied, PrunReverted, Record, RequestSent, Rewound
 from prunecli.model.signals import Notice
 from prunecli.runtime import Runtime
-from tests.e2e.bound import clear, dropped, results, session, turn
+from tests.e2e.bound import clear, dropped, predicted, results, session, turn
 from tests.endpoint import Endpoint, Reply, Rules
 
 ACCOUNTS = {
@@ -195,29 +195,25 @@ async def test_commands_name_the_blocks_before_and_after(tmp_path: Path) -> None
 async def test_a_compaction_says_what_it_costs_in_the_turns_that_stay(
     tmp_path: Path, refused: tuple[str, ...]
 ) -> None:
-    """Nothing where the endpoint makes the summary; that it does not is known after the first one."""
-    script = [*turn(0, 1), *turn(2), *turn(3), Reply("A summary."), *turn(4), *turn(5), *turn(6)]
-    script += [Reply("Another summary."), *turn(7)]
+    """Nothing where the endpoint makes the summary; the first time it does not is foretold like the others."""
+    script = [*turn(0, 1), *turn(2), *turn(3), Reply("A summary."), *turn(4), *turn(5), *turn(6), *turn(7)]
+    script += [Reply("Another summary."), *turn(8)]
     async with (
         Endpoint(script, rules=Rules(refused=refused)) as endpoint,
         session(tmp_path, endpoint) as runtime,
     ):
-        for words in ("one", "two", "three"):
-            await runtime.submit(words)
-        assert await runtime.compact()
-        for words in ("four", "five", "six"):
-            await runtime.submit(words)
-        before = len(endpoint.requests)
-        foretold = said(run_line(runtime, "/compact"))
-        assert await runtime.compact()
-        await runtime.submit("go on")
-        first = next(one for one in endpoint.requests[before:] if not _is_summary(one.json))
-        lost = len(first.dropped)
-        if refused:
-            assert lost
-            assert f"In the turns that stay, this drops {lost} thinking block" in foretold
-        else:
-            assert (lost, foretold) == (0, "")
+        for words in (("one", "two", "three"), ("four", "five", "six")):
+            for word in words:
+                await runtime.submit(word)
+            before, told = len(endpoint.requests), list[object]()
+            leave = runtime.session.subscribe(told.append)
+            assert await runtime.compact()
+            leave()
+            await runtime.submit("go on")
+            first = next(one for one in endpoint.requests[before:] if not _is_summary(one.json))
+            lost = [len(first.dropped)] if first.dropped else []
+            assert bool(lost) == bool(refused)
+            assert predicted(one.text for one in told if isinstance(one, Notice)) == lost
 
 
 @pytest.mark.parametrize("form", ["text", "stream-json"])

@@ -1,6 +1,7 @@
 """The audit and the verification of whole sessions: with prunes, a summary, rewinds, copies, and a forger."""
 
 import json
+import sys
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -174,6 +175,37 @@ def test_of_what_another_program_sent_only_the_report_is_told() -> None:
     assert found.summary()["prompt_tokens"] == 1_157
     assert found.summary()["error_median"] is None
     assert found.lines()[1].split()[3:5] == ["-", "1.1K"]
+
+
+def calls_of_an_audit(requests: int) -> int:
+    """Python's calls for a session of so many requests, each of which reads the one before from the cache."""
+    records = [Record(0, 0, UserMessage((Text("count"),)))]
+    for at in range(requests):
+        call, marks = ToolUse(f"t{at}", "read", {}), (2 * at,)
+        for event in (
+            RequestSent("claude-sonnet-4-5", 2_000, "00", cache_marks=marks),
+            AssistantMessage((call,), "claude-sonnet-4-5", "tool_use", Usage(0, 9, 2_000 + at, 9)),
+            ToolResult(call.id, "read", (Text("x" * 40),)),
+        ):
+            records.append(Record(len(records), 1_000 * len(records), event))
+    count = 0
+
+    def profile(_: object, event: str, __: object) -> None:
+        nonlocal count
+        count += event == "call"
+
+    before = sys.getprofile()
+    sys.setprofile(profile)
+    try:
+        audit(records, Context(Chars4()), lambda model, usage: 0.0)
+    finally:
+        sys.setprofile(before)
+    return count
+
+
+def test_a_session_of_twice_the_length_takes_twice_as_long() -> None:
+    few, many = calls_of_an_audit(100), calls_of_an_audit(200)
+    assert many < 2.1 * few, (few, many)
 
 
 def test_of_nothing_there_are_no_errors() -> None:
