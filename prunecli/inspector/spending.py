@@ -77,8 +77,8 @@ class Pruning:
 
     `cleared`: the part of the withheld tokens that the endpoint cleared itself. `saved`: the price that the withheld
     tokens would have had. `cost`: the price of writing `rewritten` tokens to the cache instead of reading them.
-    `regret`: the cost of fetching withheld content again: requests for nothing else, and sending
-    it.
+    `regret`: the cost of fetching withheld content again: requests for nothing else, and sending it, both as long as
+    without prunes, because `saved` counts what was withheld from them, too.
     """
 
     withheld: int
@@ -226,12 +226,14 @@ def _effect(one: Paid, price: Price) -> Effect | None:
     sent = _prompt(one.usage)
     if one.rewritten:
         cost = usd(sent) - usd(_moved(sent, one.rewritten))
-    if one.withheld or one.rewritten or one.prunes:
-        saved = usd(_unpruned(one)) - usd(sent) + cost
+    whole = _unpruned(one) if one.withheld or one.rewritten or one.prunes else sent
+    if whole is not sent:
+        saved = usd(whole) - usd(sent) + cost
+    # Without prunes there would be no fetched content and no request for it: what `saved` counts for both ends here.
     if one.again:
-        regret += usd(sent) - usd(_without_fetched(one))
+        regret += usd(whole) - usd(_without_fetched(whole, one))
     if one.extra:
-        regret += usd(Usage(0, one.usage.output_tokens, one.usage.prompt_tokens))
+        regret += usd(Usage(0, one.usage.output_tokens, whole.prompt_tokens))
     return Effect(saved, cost, regret) if is_known else None
 
 
@@ -277,13 +279,13 @@ def _only_fetching(fetches: Iterable[Fetch]) -> set[int]:
     return {answer for (answer, calls), count in fetched.items() if count >= calls}
 
 
-def _without_fetched(one: Paid) -> Usage:
-    """Return the prompt of a request without fetched content, which was written the first time and later read from
-    the cache."""
-    plain, read = one.usage.input_tokens, one.usage.cache_read_input_tokens
+def _without_fetched(usage: Usage, one: Paid) -> Usage:
+    """Return the prompt of a request, as it was or without prunes, without fetched content, which was written the
+    first time and later read from the cache."""
+    plain, read = usage.input_tokens, usage.cache_read_input_tokens
     if read is None:
         return Usage(max(0, plain - one.again))
-    written = one.usage.cache_creation_input_tokens or 0
+    written = usage.cache_creation_input_tokens or 0
     old = min(read, one.again - one.again_fresh)
     new = min(written, one.again - old)
     return Usage(max(0, plain - (one.again - old - new)), 0, read - old, written - new)

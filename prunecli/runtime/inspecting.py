@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from prunecli.context.impact import Impact, impact
 from prunecli.context.pressure import room
+from prunecli.context.spill import kind_of
 from prunecli.inspector.labels import Key
 from prunecli.inspector.manual_edits import Act, Plan, plan, refused
 from prunecli.inspector.nodes import Node
@@ -107,6 +108,19 @@ class Inspecting:
     def impact(self, planned: Plan) -> Impact:
         """Return the effect of a plan on tokens, cache and cost."""
         return impact(self._session.context, planned.events, self._runtime.policy.market)
+
+    def raise_cap(self, key: Key) -> str:
+        """Double the cap on further results of this result's kind, as `/prune-config` does. Return what changed, or
+        why nothing did."""
+        entry = self._session.context.entries.get(key.seq)
+        if entry is None or entry.spilled is None or entry.call is None:
+            return "Only for a result that was sent in part"
+        kind, runtime = kind_of(entry.call, entry.touches), self._runtime
+        cap = runtime.choices.caps.of(kind) if kind else 0
+        if not cap:
+            return "Results of this kind are already sent whole"
+        runtime.use_config(runtime.config.with_value(f"spill.{kind}", str(2 * cap)))
+        return f"spill.{kind} = {2 * cap} for this session; what was sent stays as it is"
 
     def carry_out(self, act: Act, key: Key, memo: str = "") -> Plan:
         """Plan the edit again and record it; a plan without events does nothing. Raises StorageFailed,

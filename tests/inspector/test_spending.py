@@ -147,8 +147,8 @@ def test_on_a_cold_cache_it_would_have_been_written_again() -> None:
 
 
 def test_what_is_fetched_again_counts_against_it() -> None:
-    """Entry 3 fetches 30 tokens for answer 2, which did nothing else: a request of 105 tokens that are read, its one
-    token of output, 30 tokens written, then read with the next request."""
+    """Entry 3 fetches 30 tokens for answer 2, which did nothing else: a request of 145 tokens that would have been
+    read, its one token of output, 30 tokens written, then read with the next request."""
     asked = AssistantMessage((Text("x"),), "m", usage=Usage(0, 1, 100, 5))
     again = ToolResult("r", "recall", (Text("y"),))
     events = (answer(0, 100), held_back(40), asked, again, answer(105, 32), answer(137, 2))
@@ -161,9 +161,19 @@ def test_what_is_fetched_again_counts_against_it() -> None:
     ]
     books = pruning(rows, price)
     assert books.saved == 400.0 + 40.0 + 40.0
-    assert books.regret == (105 + 2 * 1) + 30 * 10 + 30
+    assert books.regret == (105 + 40 + 2 * 1) + 30 * 10 + 30
     assert books.net == 480.0
     assert books.balance == 480.0 - books.regret
+
+
+def test_a_fetched_result_that_is_pruned_as_well_saves_nothing() -> None:
+    """Without prunes, neither its copy nor the request that fetched it would have been sent."""
+    asked = AssistantMessage((Text("x"),), "m", usage=Usage(0, 0, 100, 0))
+    again = ToolResult("r", "recall", (Text("y"),))
+    events = (answer(0, 100), asked, again, answer(100, 900), clear(900, 2), answer(100, 2), answer(102, 3))
+    withheld = kept_out(900, 5, 6)
+    books = pruning(paid(log(*events), price, withheld, fetches=[Fetch(2, 1, 1, 900)]), price)
+    assert (books.saved, books.regret) == (1_800.0, 100.0 + 9_000.0 + 1_800.0)
 
 
 def test_a_fetch_beside_other_calls_is_no_request_of_its_own() -> None:

@@ -13,6 +13,7 @@ from prunecli.model.events import (
     Pinned,
     PrunApplied,
     PrunReverted,
+    Spilled,
     ToolResult,
     UserMessage,
 )
@@ -378,6 +379,26 @@ async def test_shift_p_pins_and_unpins(tmp_path: Path) -> None:
         await s.until_shown("pinned", "unpin entry")
         await s.pilot.press("P")
         assert last(s) == Pinned((seq,), pinned=False)
+
+
+async def test_c_raises_the_cap_of_a_kind_for_results_to_come(tmp_path: Path) -> None:
+    events = work()
+    part = ToolResult("t0", "read", (Text("line\n" * 500),), spilled=Spilled(400, "line\n[held back]"))
+    async with inspected(tmp_path, [*events[:2], part, *events[3:]]) as s:
+        s.runtime.use_config(s.runtime.config.with_value("spill.read", "5000"))
+        whole, cut = result(s, "read", 1), result(s, "read")
+        sent = s.runtime.session.context.sha256()
+        await mark(s, "result", whole)
+        await s.pilot.press("c")
+        await s.until_shown("Only for a result that was sent in part")
+        await mark(s, "result", cut)
+        await s.pilot.press("c")
+        await s.until_shown("spill.read = 10000 for this session; what was sent stays as it is")
+        assert s.runtime.choices.caps.of("read") == 10_000
+        assert s.runtime.session.context.sha256() == sent
+        s.runtime.use_config(s.runtime.config.with_value("spill.enabled", "false"))
+        await s.pilot.press("c")
+        await s.until_shown("already sent whole")
 
 
 async def test_enter_shows_the_original_and_what_the_model_sees(tmp_path: Path) -> None:

@@ -95,6 +95,7 @@ class ContextScreen(Dialog[None]):
             **{key: partial(self._fold, unfold=unfold) for key, unfold in _FOLDS.items()},
             "enter": lambda key: show_text(self.app, self.inspecting.outline, key),
             "m": self._ask_memo,
+            "c": lambda key: self._say(self.inspecting.raise_cap(key)),
         }
         self.tree_rows = TreeRows(palette(), self.inspecting.node, self.inspecting.why)
         turns = self.inspecting.outline.turns
@@ -244,9 +245,8 @@ class ContextScreen(Dialog[None]):
         if (deed := self._deeds.get(key)) is not None:
             deed()
             return True
-        marked = self.tree_rows.marked
         of_node = self._of_node.get(key)
-        if of_node is not None and marked is not None:
+        if of_node is not None and (marked := self.tree_rows.marked):
             of_node(marked.key)
         return of_node is not None
 
