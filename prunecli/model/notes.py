@@ -110,7 +110,7 @@ def change_in_words(content: tuple[Block, ...]) -> str:
     found = _FILE.findall(changes_told([content]))
     changed = dict.fromkeys(path.rpartition("/")[2] for path, gone in found if not gone)
     deleted = dict.fromkeys(path.rpartition("/")[2] for path, gone in found if gone)
-    parts = [f"{', '.join(changed)} changed since this session began"] if changed else []
+    parts = [f"{', '.join(changed)}: new or changed since this session began"] if changed else []
     parts += (
         [f"{', '.join(deleted)} no longer {'applies' if len(deleted) == 1 else 'apply'}"] if deleted else []
     )

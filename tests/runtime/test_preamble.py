@@ -168,7 +168,7 @@ async def test_what_the_user_typed_is_shown_without_the_note(tmp_path: Path) -> 
     await runtime.submit("second")
     assert typed(said(runtime)[-1]) == "second"
     assert [point.text for point in points(runtime.session.records)] == ["second", "first"]
-    assert change_in_words(said(runtime)[-1].content).startswith("AGENTS.md changed since")
+    assert change_in_words(said(runtime)[-1].content).startswith("AGENTS.md: new or changed since")
     await runtime.close()
 
 
@@ -230,6 +230,6 @@ def test_changed_and_deleted_instructions_are_told_apart() -> None:
     files = {"/w/a.md": "new", "/w/b.md": DELETED, "/w/c.md": DELETED}
     told = [f'<instructions file="{path}">\n{text}\n</instructions>' for path, text in files.items()]
     assert change_in_words((Text("\n".join([CHANGED, *told])),)) == (
-        "a.md changed since this session began; b.md, c.md no longer apply. "
+        "a.md: new or changed since this session began; b.md, c.md no longer apply. "
         "The model gets the new text with this prompt."
     )
