@@ -82,18 +82,11 @@ class Report(NamedTuple):
     again: bool = False
 
 
-def added_by(
-    changes: Iterable[tuple[Item | None, Item | None]], amount_of: Callable[[Item], Amount]
-) -> Amount:
+def added_by(changes: Changes, amount_of: Callable[[Item], Amount]) -> Amount:
     """Return the tokens that changes of items added, each a pair of before and after."""
-    added, left = list[Amount](), list[Amount]()
-    for then, now in changes:
-        if now is not None:
-            added.append(amount_of(now))
-        if then is not None:
-            left.append(amount_of(then))
-    whole = added[0] if len(added) == 1 else total(added)
-    return whole.minus(total(left)) if left else whole
+    added = total([amount_of(now) for _, now in changes if now is not None])
+    left = [amount_of(then) for then, _ in changes if then is not None]
+    return added.minus(total(left)) if left else added
 
 
 def output_tokens(entry: Entry) -> int:
@@ -147,6 +140,10 @@ WORDS = ("user", "summary")
 """Kinds of entries whose tokens are estimated from bytes, because strategies never prune them."""
 
 
+def _estimate(entry: Entry, tokens: int) -> Amount:
+    return Amount(0, 0, tokens) if entry.kind in WORDS else Amount(tokens)
+
+
 class EntryTokens:
     """A counter for the tokens of single entries.
 
@@ -168,16 +165,24 @@ class EntryTokens:
 
     def amount(self, entry: Entry, edit: Edit | None = None, *, silent: bool = False) -> Amount:
         """Return the tokens of an entry under an edit or as is, with or without an answer's thinking."""
-        if edit is None and isinstance(entry.event, AssistantMessage):
-            output = output_tokens(entry)
-            if silent:
-                return self._spoken(entry, entry.event, output)
-            if output:
-                return Amount(exact=output)
-        media = entry.image_tokens if edit is None else 0
-        tokens = max(0, self.shown_tokens(entry, edit) - media)
-        exact = self.media_tokens(entry) if media else 0
-        return Amount(exact=exact, words=tokens) if entry.kind in WORDS else Amount(tokens, exact)
+        if edit is not None:
+            return _estimate(entry, self.shown_tokens(entry, edit))
+        if silent and isinstance(entry.event, AssistantMessage):
+            return self._spoken(entry, entry.event, output_tokens(entry))
+        return entry.sizes.amount or self._original(entry)
+
+    def _original(self, entry: Entry) -> Amount:
+        """Return the tokens of an entry as is. They are stored, except those of images and documents, which may be
+        measured later."""
+        if output := output_tokens(entry):
+            found = Amount(0, output)
+        elif media := entry.image_tokens:
+            tokens, exact = max(0, self.tokens(entry) - media), self.media_tokens(entry)
+            return Amount(0, exact, tokens) if entry.kind in WORDS else Amount(tokens, exact)
+        else:
+            found = _estimate(entry, self.tokens(entry))
+        entry.sizes.amount = found
+        return found
 
     def _spoken(self, entry: Entry, event: AssistantMessage, output: int) -> Amount:
         """Return the tokens of an answer without its thinking: the rest of the reported tokens, or an estimate."""
@@ -202,14 +207,15 @@ class EntryTokens:
         """Return the tokens of an entry's images and documents, measured if possible."""
         return self._documents.get(entry.seq, entry.image_tokens)
 
-    def measure_documents(self, changes: Changes, new: Sequence[Entry], grown: int, scale: Scale) -> bool:
+    def measure_documents(
+        self, changes: Changes, new: Sequence[Entry], grown: int, moved: Amount, scale: Scale
+    ) -> bool:
         """Learn the size of the documents among new entries if a prompt grew mostly by them, because no estimate
-        knows their pages."""
-        new = [part for part in new if part.image_tokens and _has_document(part)]
+        knows their pages. `moved` is the estimate of what the changes added."""
+        new = [part for part in new if part.sizes.amount is None and _has_document(part)]
         if not new:
             return False
         expected = sum(part.image_tokens for part in new)
-        moved = added_by(changes, self.item_amount)
         rest = scale.weight(*moved) - expected
         share = (grown - rest) / expected
         if abs(rest) > expected or not 1 / _DOCUMENT_RANGE <= share <= _DOCUMENT_RANGE:

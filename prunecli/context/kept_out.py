@@ -63,13 +63,20 @@ class KeptOut:
         self._at[report.response] = self._now.plus(total(changed))
 
     def reported(
-        self, report: Report, new: Sequence[Entry], grown: int | None, moved: Amount, scale: Scale
+        self,
+        report: Report,
+        altered: Changes,
+        new: Sequence[Entry],
+        grown: int | None,
+        moved: Amount,
+        scale: Scale,
     ) -> None:
         """Record a report. `grown` is the growth of the prompt since the previous report, None if unknown, `new` the
-        entries that it added, and `moved` the estimate of what its changes added."""
+        entries that it added, and `moved` the estimate of what its changes added. `altered` are those changes that
+        did more than append."""
         self._use(report.response, scale)
         if grown is not None and (results := [part for part in new if part.prunable]):
-            self._measure(report.changes, results, grown, moved, scale)
+            self._measure(report.changes, altered, results, grown, moved, scale)
         for then, now in report.changes:
             before, after = self._kept(then, scale), self._kept(now, scale)
             if before is not after:
@@ -82,22 +89,31 @@ class KeptOut:
             self._at.setdefault(report.response, self._now)
 
     def _measure(
-        self, changes: Changes, results: Sequence[Entry], grown: int, moved: Amount, scale: Scale
+        self,
+        changes: Changes,
+        altered: Changes,
+        results: Sequence[Entry],
+        grown: int,
+        moved: Amount,
+        scale: Scale,
     ) -> None:
         """Record the endpoint's count of the results that are new in this report."""
         new = total(map(self._tokens.amount, results))
         expected = scale.factor * new.raw + new.exact
-        if expected <= 0 or any(_hides_a_guess(*change) for change in changes if change[0]):
+        if expected <= 0:
             return
-        seqs = [part.seq for change in changes for item in change if item for part in item.parts]
-        if not self._rates.keys().isdisjoint(seqs):
-            moved = added_by(changes, lambda item: self._shown(item, scale))
+        if altered:
+            if any(_hides_a_guess(*change) for change in altered):
+                return
+            seqs = [part.seq for change in altered for item in change if item for part in item.parts]
+            if not self._rates.keys().isdisjoint(seqs):
+                moved = added_by(changes, lambda item: self._shown(item, scale))
         if abs(moved.words) * _WORDS_SHARE > new.raw + new.exact:
             return
         rate = (grown - scale.weight(*moved.minus(new))) / expected
         most = RANGE if new.raw > new.exact else _MEDIA_RANGE
         if scale.share / most <= rate <= most:
-            self._rates.update((part.seq, rate) for part in results)
+            self._rates |= dict.fromkeys([part.seq for part in results], rate)
 
     def _shown(self, item: Item, scale: Scale) -> Amount:
         memos = Amount(sum(map(self._tokens.memo_tokens, item.memos)))

@@ -44,7 +44,7 @@ LOST = "[The session file is damaged here: a message from the user may be missin
 """Sent in place of a user message that was or may have been lost."""
 LOST_RESULT = "[The session file is damaged here: the result is missing.]"
 
-_COMPACT = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
+_COMPACT = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False)
 
 
 def compact(value: Json) -> str:

@@ -178,15 +178,17 @@ class TokenCounts(EntryTokens):
         self._clearing, changes = report.clearing, report.changes
         prompt = report.prompt + self._clearing.tokens
         grown = prompt - self._prompt if self._prompt and not report.again else None
+        altered = [(then, now) for then, now in changes if now is None or not now.grew_from(then)]
+        moved = added_by(changes, self.item_amount)
         new = fresh(changes) if grown is not None else []
-        if grown is not None and self.measure_documents(changes, new, grown, self._scale):
+        if grown is not None and self.measure_documents(changes, new, grown, moved, self._scale):
             for item in filter(None, (self._items.get(now.head.seq) for _, now in changes if now)):
                 item.amount = item.kept = None
                 self._uncounted[item.head.seq] = None
-        moved = added_by(changes, self.item_amount)
-        if grown is not None and all(now is not None and now.grew_from(then) for then, now in changes):
+            moved = added_by(changes, self.item_amount)
+        if grown is not None and not altered:
             self._scale = self._scale.grew(grown, moved)
-        self._kept_out.reported(report, new, grown, moved, self._scale)
+        self._kept_out.reported(report, altered, new, grown, moved, self._scale)
         self._reported, self._prompt, self._shown = self._reported.plus(moved), prompt, None
         if report.response >= self._model_at:  # not by another model
             self._scale = self._scale.reported(prompt, self._reported)
@@ -212,7 +214,7 @@ class TokenCounts(EntryTokens):
         if self._news:
             self._settle()
         if self._shown is None:
-            changes = ((then, self._items.get(seq)) for seq, then in self._since.items())
+            changes = [(then, self._items.get(seq)) for seq, then in self._since.items()]
             self._shown = self._reported.plus(added_by(changes, self.item_amount))
         return self._shown
 

@@ -26,7 +26,7 @@ from prunecli.model.messages import (
     Usage,
 )
 
-_PLAIN = (int, float, type(None))
+_PLAIN = frozenset((int, float, bool, type(None)))
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _MAX_DIGITS = 40
 _BOM = b"\xef\xbb\xbf"
@@ -58,12 +58,16 @@ def well_formed_json(value: Json) -> Json:
         return well_formed(value)
     if isinstance(value, dict):  # not Mapping: that check would dominate
         return {
-            intern(well_formed(key)): item if type(item) is str and item.isascii() else well_formed_json(item)
+            intern(key if key.isascii() else well_formed(key)): (
+                item
+                if type(item) in _PLAIN or (type(item) is str and item.isascii())
+                else well_formed_json(item)
+            )
             for key, item in value.items()
         }
     if isinstance(value, (list, tuple)):
         return [well_formed_json(item) for item in value]
-    return value if isinstance(value, _PLAIN) else _of_mapping(value)
+    return value if type(value) in _PLAIN else _of_mapping(value)
 
 
 def _of_mapping(value: Json) -> Json:
@@ -241,7 +245,7 @@ def strict_loads(data: bytes | str, levels: int = MAX_DEPTH) -> Json:
         value = _decoded(text)
     except RecursionError as error:
         raise ValueError(_TOO_DEEP % levels) from error
-    if text.count("[") + text.count("{") > levels and nests_deeper(value, levels):
+    if len(text) > 2 * levels and text.count("[") + text.count("{") > levels and nests_deeper(value, levels):
         raise ValueError(_TOO_DEEP % levels)
     return value
 

@@ -133,16 +133,17 @@ USAGE_TOKENS = (
 def usage(payload: Mapping[str, Json]) -> Usage:
     """Return the usage in the API's names; absent cache fields stay unknown."""
     given = part(payload, "usage")
-    found = {key: None if given.get(key) is None else whole(given, key) for key in USAGE_TOKENS}
-    if wrong := next((key for key, count in found.items() if count is not None and count < 0), None):
-        raise ValueError(f"{wrong}: {found[wrong]} is negative")
-    return Usage(
-        found["input_tokens"] or 0,
-        found["output_tokens"] or 0,
-        found["cache_read_input_tokens"],
-        found["cache_creation_input_tokens"],
-        searches_of(given),
-    )
+    sent, answered, read, written = [_count(given, key) for key in USAGE_TOKENS]
+    return Usage(sent or 0, answered or 0, read, written, searches_of(given))
+
+
+def _count(usage: Mapping[str, Json], key: str) -> int | None:
+    if usage.get(key) is None:
+        return None
+    count = whole(usage, key)
+    if count < 0:
+        raise ValueError(f"{key}: {count} is negative")
+    return count
 
 
 def requirements(payload: Mapping[str, Json]) -> tuple[str, ...]:
