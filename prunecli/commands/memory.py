@@ -97,7 +97,7 @@ def _listed(runtime: Runtime) -> Sequence[Effect]:
 def _row(runtime: Runtime, name: str, text: str) -> tuple[str, ...]:
     counts = runtime.session.context.counts
     size = len("".join(text.splitlines(keepends=True)[1:-1]).encode("utf-8", "replace"))
-    tokens = counts.told_raw(counts.counter.count(text))
+    tokens = counts.scale.tokens(counts.counter.count(text))
     return name, f"{text.count(chr(10)) - 1:,}", f"{short(size)}B", f"~{short(tokens)}"
 
 

@@ -305,7 +305,7 @@ class PruneHistory:
         came = entry.kind == "result"
         raw = _result_tokens(context, by) if came else sum(weights.values())
         self._note_fetch(entry, raw, weights, held)
-        tokens = context.counts.told_raw(raw)
+        tokens = context.counts.scale.tokens(raw)
         for (prun, _), part in zip(weights.items(), _shared(tokens, list(weights.values())), strict=True):
             row = self.rows[prun]
             rereads = (*row.rereads, by)

@@ -267,10 +267,6 @@ class TokenCounts(EntryTokens):
             return None
         return self.scale.tokens(*self.amount(entry))
 
-    def told_raw(self, raw: int) -> int:
-        """Return the raw tokens of the text as the endpoint counts them now."""
-        return self.scale.tokens(raw)
-
     def told_at(self, raw: int, response: int) -> int:
         """Return the raw tokens of the text as the endpoint counted them in the request of this response."""
         return round(self._kept_out.scale_at(response, self.scale).weight(raw, 0, 0))

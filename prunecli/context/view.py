@@ -178,7 +178,7 @@ class View:
 
     def told(self, raw: int) -> int:
         """Convert raw tokens to the endpoint's count, for the user and the model to read."""
-        return self.context.counts.told_raw(raw)
+        return self.context.counts.scale.tokens(raw)
 
     def told_of(self, entry: Entry) -> int:
         """Return the tokens of the entry's original as the endpoint counts them."""

@@ -287,11 +287,11 @@ class Outline:
             if sums is None:
                 return Node(key, label, 0, 0, 0, self._age(key), state, why, known=False)
             figures, restored = self._of_sums(key, sums), self._restored(key)
-            held, prunable = self.context.counts.told_raw(sums.held), (sums.prunable, sums.pruned)
+            held, prunable = self.context.counts.scale.tokens(sums.held), (sums.prunable, sums.pruned)
             return Node(key, label, *figures, state, why, *prunable, restored, again=again, held=held)
         why = "always first" if key.seq == -1 else labels.why(self.context, key)
         entry = self.context.entries.get(key.seq)
-        held = self.context.counts.told_raw(entry.held_tokens) if entry else 0
+        held = self.context.counts.scale.tokens(entry.held_tokens) if entry else 0
         return Node(key, label, *self.figures(key), state, why, again=again, held=held)
 
     def figures(self, key: Key) -> Figures:

@@ -86,7 +86,7 @@ def _near(view: View, market: Market) -> bool:
 def _worth(view: View, rates: Rates, numbers: Expectations) -> list[Edit]:
     """Return the clears whose expected gain is positive."""
     counts = view.context.counts
-    per_raw = counts.told_raw(_MILLION) / _MILLION
+    per_raw = counts.scale.tokens(_MILLION) / _MILLION
     carried = per_raw * (rates.write + rates.read * numbers.further(view.context.requests))
     fetch = rates.read * counts.context_tokens + rates.output * numbers.reply_tokens
     facts = view.measured((NAME, id(numbers)), lambda entry: _fact(view, entry, numbers))
