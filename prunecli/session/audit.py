@@ -212,10 +212,8 @@ def _answered(
 def _cached(sent: _Sent, reported: int, now: int, caches: _Caches) -> None:
     """Record the tokens that the endpoint now has cached up to each breakpoint, apportioned by bytes."""
     for digest, size in sent.prefixes:
-        caches.known[sent.row["model"], digest] = (
-            (round(reported * size / sent.size) if sent.size else 0),
-            now,
-        )
+        tokens = round(reported * size / sent.size) if sent.size else 0
+        caches.known[sent.row["model"], digest] = tokens, now
 
 
 def _alone(

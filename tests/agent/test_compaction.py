@@ -1,8 +1,6 @@
 """Compaction: what is summarized, what stays, and that it never loops or loses a word of the user."""
 
 import asyncio
-import sys
-from types import FrameType
 
 import pytest
 
@@ -18,6 +16,7 @@ from prunecli.model.signals import Notice, SummaryEnded, SummaryStarted
 from prunecli.providers.scripted import Scripted, ScriptedProvider, calls, fails, says
 from prunecli.providers.thinking import betas_for, thinking_config
 from tests.agent.running import Bench
+from tests.calls import calls_of
 
 NO_USAGE = Usage()
 OPTIONS = Options(max_context_tokens=4_000, compact_at_pct=0.5, keep_first_turns=1, keep_recent_turns=1)
@@ -164,7 +163,7 @@ def test_nothing_between_is_no_plan() -> None:
 
 def calls_of_a_plan(turns: int) -> int:
     """How often planning calls a function in a session where each prompt follows a result, so that no range ends."""
-    one, count, before = bench(), 0, sys.getprofile()
+    one = bench()
     one.say("go")
     for number in range(turns):
         use = ToolUse(f"t{number}", "read", {})
@@ -173,19 +172,10 @@ def calls_of_a_plan(turns: int) -> int:
         one.say("more")
     context = one.session.context
     context.messages()
-
-    def profile(_frame: FrameType, event: str, _: object) -> None:
-        nonlocal count
-        count += event == "call"
-
-    sys.setprofile(profile)
-    try:
-        plan = plan_compaction(context, OPTIONS, 200_000, by_endpoint=True)
-    finally:
-        sys.setprofile(before)
+    plan = plan_compaction(context, OPTIONS, 200_000, by_endpoint=True)
     assert plan is not None
     assert not plan.by_endpoint
-    return count
+    return calls_of(lambda: plan_compaction(context, OPTIONS, 200_000, by_endpoint=True))
 
 
 def test_planning_takes_no_more_than_twice_as_long_for_twice_as_many_turns() -> None:

@@ -1,8 +1,5 @@
 """Thinking that the model does not see: its tokens, what an endpoint reports of it, and when a person is told."""
 
-import sys
-from collections.abc import Callable
-
 import pytest
 
 from prunecli.context.economics import Market
@@ -23,6 +20,7 @@ from prunecli.model.events import (
     UserMessage,
 )
 from prunecli.model.messages import RedactedThinking, Text, Thinking, Usage
+from tests.calls import calls_of
 from tests.context.thinking import OPUS, Talk, dropped
 
 FREE = Market()
@@ -228,26 +226,9 @@ def _with_drops(dropped: int) -> Talk:
     return talk
 
 
-def _calls_of(act: Callable[[], object]) -> int:
-    """How many calls Python makes for it."""
-    count = 0
-
-    def profile(_: object, event: str, __: object) -> None:
-        nonlocal count
-        count += event == "call"
-
-    before = sys.getprofile()
-    sys.setprofile(profile)
-    try:
-        act()
-    finally:
-        sys.setprofile(before)
-    return count
-
-
 def _calls_of_a_request(dropped: int) -> int:
     talk, answer = _with_drops(dropped), AssistantMessage((Text("done"),), OPUS, "end_turn")
-    return _calls_of(lambda: (talk.emit(RequestSent(OPUS, 0, "")), talk.emit(answer)))
+    return calls_of(lambda: (talk.emit(RequestSent(OPUS, 0, "")), talk.emit(answer)))
 
 
 def _calls_of_a_sum(dropped: int) -> int:
@@ -255,7 +236,7 @@ def _calls_of_a_sum(dropped: int) -> int:
     talk = _with_drops(dropped)
     before, newest = talk.step(), talk.step()
     talk.context.withheld_from(before)
-    return _calls_of(lambda: talk.context.withheld_from(newest))
+    return calls_of(lambda: talk.context.withheld_from(newest))
 
 
 def test_a_request_takes_no_longer_after_many_drops_than_after_a_few() -> None:

@@ -1,7 +1,6 @@
 """The audit and the verification of whole sessions: with prunes, a summary, rewinds, copies, and a forger."""
 
 import json
-import sys
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -35,6 +34,7 @@ from prunecli.session.audit import Audit, audit
 from prunecli.session.log import read_log
 from prunecli.session.session import Session
 from prunecli.session.verify import verify_session
+from tests.calls import calls_of
 from tests.starting import start
 
 SETS = (
@@ -188,19 +188,7 @@ def calls_of_an_audit(requests: int) -> int:
             ToolResult(call.id, "read", (Text("x" * 40),)),
         ):
             records.append(Record(len(records), 1_000 * len(records), event))
-    count = 0
-
-    def profile(_: object, event: str, __: object) -> None:
-        nonlocal count
-        count += event == "call"
-
-    before = sys.getprofile()
-    sys.setprofile(profile)
-    try:
-        audit(records, Context(Chars4()), lambda model, usage: 0.0)
-    finally:
-        sys.setprofile(before)
-    return count
+    return calls_of(lambda: audit(records, Context(Chars4()), lambda model, usage: 0.0))
 
 
 def test_a_session_of_twice_the_length_takes_twice_as_long() -> None:
