@@ -1,15 +1,16 @@
 """The options of a command line as a value. Imports little, because every startup waits for it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
+
+from prunecli.frozen import frozen
 
 PICKER = "?"
 """The value of `--resume` without an id: let the user choose a session."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Launch:
     """The options of one start."""
 

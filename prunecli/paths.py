@@ -8,16 +8,17 @@ import pwd
 import re
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from zlib import crc32
+
+from prunecli.frozen import frozen
 
 PACKAGE = Path(__file__).resolve().parent
 _NOWHERE = Path("/nonexistent")
 """The home directory of a user who has none. Nothing exists there and nothing can be written."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Places:
     """The folders of one user: `config` for files that people write, `data` for those that prunecli writes.
 

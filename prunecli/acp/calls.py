@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
@@ -19,6 +18,7 @@ from acp.schema import (
 
 from prunecli.acp.texts import block, fenced, shown
 from prunecli.errors import ToolError
+from prunecli.frozen import frozen
 from prunecli.model.events import ToolResult
 from prunecli.model.messages import Image, Json
 from prunecli.model.requests import TASK
@@ -39,7 +39,7 @@ _CUT = "… "
 """The prefix of the last line of a truncated diff."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CallView:
     """The parts of a call that follow from its input."""
 

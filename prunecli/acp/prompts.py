@@ -1,7 +1,6 @@
 """Converts an editor's prompt for the agent."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias, assert_never
 from urllib.parse import unquote, urlsplit
@@ -17,6 +16,7 @@ from acp.schema import (
     TextResourceContents,
 )
 
+from prunecli.frozen import frozen
 from prunecli.model.codec import well_formed
 from prunecli.model.events import UserMessage
 from prunecli.model.messages import PDF, Block, Document, Image
@@ -37,7 +37,7 @@ MAX_EMBEDDED = 100_000
 """Maximum bytes of an embedded text; the agent can read the rest as a file."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class EditorPrompt:
     """A prompt: its text, images and PDF files, and embedded texts, which the agent gets as notices.
 

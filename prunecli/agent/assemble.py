@@ -1,13 +1,14 @@
 """Assembles and validates the next request: messages, cache breakpoints and hash."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from prunecli.context.compaction import CompactionPlan
 from prunecli.context.economics import Market, cold
 from prunecli.context.state import Context
 from prunecli.context.validate import MAX_MARKS, validate
 from prunecli.context.wire import Wire
+from prunecli.frozen import frozen
 from prunecli.model.codec import canonical
 from prunecli.model.events import AssistantMessage, RequestSent, SettingChanged
 from prunecli.model.messages import Json
@@ -22,7 +23,7 @@ from prunecli.model.requests import (
 from prunecli.model.searches import SEARCHES, offers_search
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ModelSettings:
     """The model options of a request.
 

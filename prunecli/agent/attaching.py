@@ -9,12 +9,13 @@ import base64
 import binascii
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
 
 from prunecli.agent.execute import Executor
 from prunecli.context.spill import Cut
 from prunecli.errors import PromptBlocked
+from prunecli.frozen import frozen
 from prunecli.model.codec import well_formed, well_formed_json
 from prunecli.model.events import Attached, ToolResult, UserMessage
 from prunecli.model.messages import Block, Document, Image, Json, Media, Text, ToolUse, plain_text
@@ -30,7 +31,7 @@ from prunecli.tools.read import Read
 _HEAD_BYTES = 16
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Attachment:
     """An attachment. `cut` describes its truncation, as for a result."""
 

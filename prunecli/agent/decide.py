@@ -12,6 +12,7 @@ from prunecli.context.compaction import CompactionPlan, last_word
 from prunecli.context.exchange import Entry, Exchange
 from prunecli.context.state import Context
 from prunecli.figures import counted
+from prunecli.frozen import frozen
 from prunecli.model.events import AssistantMessage, EndReason, PrunApplied, UserMessage
 from prunecli.model.messages import ToolUse
 from prunecli.model.notes import keeps_going
@@ -20,33 +21,33 @@ MAX_PAUSES = 10
 """Maximum times in a row that the endpoint may pause one turn of the model."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Steer:
     """Record messages that came while the agent worked."""
 
     messages: tuple[UserMessage, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Prune:
     """Record the decided prunes. This is the step that breaks the prompt cache."""
 
     events: tuple[PrunApplied, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Send:
     """Send the next request."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Act:
     """Run the calls that have no result yet, in source order."""
 
     calls: tuple[ToolUse, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Done:
     """End the run; `note` gives the reason if it is not obvious."""
 
@@ -54,7 +55,7 @@ class Done:
     note: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Compact:
     """Replace the older part of the session with a summary."""
 
@@ -64,7 +65,7 @@ class Compact:
 Action: TypeAlias = Steer | Prune | Compact | Send | Act | Done
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Inbox:
     """Messages sent while the agent works.
 
@@ -111,7 +112,7 @@ class Mailbox:
             waiting[:] = [message for message in waiting if message not in messages]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Limits:
     """The limits of one run and their use so far: requests (`--max-turns`) and USD (`--max-cost`).
 

@@ -14,6 +14,7 @@ from prunecli.agent.hooks import Hooks, Overruled
 from prunecli.agent.journal import Journal
 from prunecli.context.spill import Cut
 from prunecli.errors import StorageFailed, ToolError
+from prunecli.frozen import frozen
 from prunecli.model.codec import well_formed, well_formed_json
 from prunecli.model.events import ToolResult, ToolStarted
 from prunecli.model.messages import INVALID_INPUT, Block, Json, Text, ToolUse
@@ -26,7 +27,7 @@ from prunecli.tools.tool import NO_OUTPUT, Checks, Tool, ToolContext, ToolOutput
 AnswerKind: TypeAlias = Literal["once", "always", "project", "deny"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Asked:
     """A permission question: the call, what it touches, why it needs approval, and the rule "always" would add.
 
@@ -40,7 +41,7 @@ class Asked:
     who: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Answer:
     """The user's answer. `word` tells the model why a call was denied.
 
@@ -97,7 +98,7 @@ class Verdict(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Ready:
     """A call that can run: parsed input, what it touches, its verdict, and a hook's note for the model."""
 

@@ -5,17 +5,17 @@ sent, a call with another input or an error as its result, a pin in place of a p
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal, Protocol, TypeAlias
 
 from prunecli.agent.decide import Mailbox
 from prunecli.agent.journal import Journal
+from prunecli.frozen import frozen
 from prunecli.model.events import Event, PrunApplied, UserMessage
 from prunecli.model.messages import Json, ToolUse
 from prunecli.tools.tool import ToolOutput
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Ruling:
     """The ruling of hooks on a call: a decision ("" for none), its reason, a replaced input, and a note for the
     model."""
@@ -63,7 +63,7 @@ class Hooks(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Overruled:
     """A verdict after a hook's ruling (`execute.Verdict`)."""
 

@@ -7,11 +7,11 @@ five levels deep, and only from the project or the user's folders. An import tha
 import os
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from io import TextIOWrapper
 from pathlib import Path
 
 from prunecli.agent.project_settings import down_to, leads_outside
+from prunecli.frozen import frozen
 from prunecli.regular import open_regular
 
 INSTRUCTION_FILES = ("AGENTS.md", "CLAUDE.md")
@@ -28,7 +28,7 @@ _CODE = re.compile(
 _IMPORT = re.compile(r"(?:^|(?<=\s))@([^\s@]+)")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Instructions:
     """The sources of instruction files: the working directory, the user's folders, and whether the project is
     trusted.

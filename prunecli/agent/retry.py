@@ -1,17 +1,17 @@
 """The retry policy for failed requests. Retries are visible and can be canceled."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from prunecli.errors import ConnectionLost, Overloaded, ProviderError, RateLimited
 from prunecli.figures import duration
+from prunecli.frozen import frozen
 
 Sleep: TypeAlias = Callable[[float], Awaitable[None]]
 """A function that waits for some seconds; tests pass their own."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RetryPolicy:
     """The limits of retries: `tries` attempts in total before the first event, `stream_tries` after streaming began;
     waits are in seconds."""

@@ -4,7 +4,6 @@ import json
 import os
 from collections.abc import Callable, Sequence
 from contextlib import closing
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -16,6 +15,7 @@ from prunecli.cli.progress import working
 from prunecli.cli.shared import asked_before, configured_by, own_sessions, single, with_options
 from prunecli.errors import SessionNotFound, UsageError
 from prunecli.figures import counted
+from prunecli.frozen import frozen
 from prunecli.launch_options import Launch
 from prunecli.model.requests import TTL_MS
 from prunecli.paths import Places
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Asked:
     """The command line of a replay, in a form that can be sent to another process."""
 

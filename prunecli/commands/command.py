@@ -5,13 +5,13 @@ define `ALIASES`. Commands never touch the screen: they return effects, and fron
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
 from typing import Literal, TypeAlias
 
 from prunecli.errors import PrunecliError, ToolError
+from prunecli.frozen import frozen
 from prunecli.paths import names_in
 from prunecli.runtime import Runtime
 from prunecli.session.session import Session
@@ -20,7 +20,7 @@ NEAR = 0.6
 """Minimum similarity, 0 to 1, for suggesting a command in place of an unknown word."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Say:
     """Plain-text lines for the user."""
 
@@ -32,7 +32,7 @@ WORKING = Say("The agent is working. Esc to stop it.", "warning")
 """Answers a command that needs an idle agent."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Table:
     """Rows under headings. Cells are plain text with formatted numbers; `right` lists right-aligned columns.
 
@@ -53,7 +53,7 @@ class Table:
     live: "Live | None" = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Live:
     """How a table changes while it is shown.
 
@@ -65,14 +65,14 @@ class Live:
     watch: Callable[[Callable[[], object]], Callable[[], None]]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ShowContext:
     """Open the context inspector. A front end without a screen shows the table."""
 
     table: "Callable[[], Table]"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Choice:
     """One option of a choice. Selecting it passes `value` to the command as its arguments."""
 
@@ -82,7 +82,7 @@ class Choice:
     current: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Choose:
     """Let the user choose; runs `/command value` with the chosen value.
 
@@ -97,7 +97,7 @@ class Choose:
     about: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PickSession:
     """Let the user browse all sessions and open one. With `agent`, such as @claude, show those of another agent.
 
@@ -108,7 +108,7 @@ class PickSession:
     agent: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ShowTask:
     """Show the transcript of a task, read-only."""
 
@@ -116,21 +116,21 @@ class ShowTask:
     session: Session
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Submit:
     """Send this prompt to the agent, as if typed."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SetTheme:
     """Switch to this theme."""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class EditFile:
     """Open a file in $EDITOR, then run `/then`."""
 
@@ -138,24 +138,24 @@ class EditFile:
     then: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SwitchSession:
     """The runtime has switched to another session; show it from the beginning."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class GoOn:
     """Continue the session without a new prompt."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CompactNow:
     """Summarize the older part of the session, with this focus."""
 
     focus: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Copy:
     """Copy text to the clipboard; `what` describes it in a few words."""
 
@@ -163,19 +163,19 @@ class Copy:
     what: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Reconfigured:
     """The configuration was reloaded; update theme, keys and mouse."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SetMouse:
     """Turn mouse support on or off."""
 
     on: bool
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AskSecret:
     """Ask for a secret without showing or storing it, then pass it to `then`."""
 
@@ -183,14 +183,14 @@ class AskSecret:
     then: "Callable[[str], Sequence[Effect]]"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FillPrompt:
     """Put text into the prompt for editing."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RewindNow:
     """Restore the conversation, the files or both to the state after record `seq`, then fill the prompt."""
 
@@ -200,7 +200,7 @@ class RewindNow:
     text: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class InThread:
     """Slow work: run `work` in a thread so the keyboard stays responsive, then carry out its effects.
 
@@ -212,14 +212,14 @@ class InThread:
     stop: Callable[[], None] = lambda: None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RunLine:
     """Run another command line, such as the next step after slow work."""
 
     line: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Quit:
     """Exit the program."""
 
@@ -250,7 +250,7 @@ Effect: TypeAlias = (
 RunCommand: TypeAlias = Callable[[Runtime, str], Sequence[Effect]]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Command:
     """A slash command; `name` has no slash, `help` is one line."""
 

@@ -10,7 +10,7 @@ messages are sent at the place of the compaction, after the kept turns.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 from operator import itemgetter
 from typing import TYPE_CHECKING, Annotated
@@ -20,6 +20,7 @@ from prunecli.context.exchange import Entry
 from prunecli.context.placing import covers, place, replaced, words_left
 from prunecli.context.state import Context
 from prunecli.context.tokens import words_of
+from prunecli.frozen import frozen
 from prunecli.model.events import AssistantMessage, CompactionApplied, UserMessage
 from prunecli.model.messages import Block, Json, Opaque, Text
 
@@ -30,7 +31,7 @@ MAX_INSTRUCTIONS = 16_384
 """Maximum characters of instructions that the endpoint accepts."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Options:
     """The options of `[compaction]`."""
 
@@ -50,7 +51,7 @@ class Options:
         return round(self.compact_at_pct * self.limit(window))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CompactionPlan:
     """The range to summarize: after entry `head_end` and before `tail_start`, both kept.
 

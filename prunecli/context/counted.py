@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import inf
 from typing import NamedTuple, TypeAlias
 
 from prunecli.context.clearing import Clearing
@@ -18,7 +19,7 @@ from prunecli.context.tokens import (
 )
 from prunecli.model.edits import Edit
 from prunecli.model.events import AssistantMessage, CompactionApplied, Event, ToolResult
-from prunecli.model.messages import Document, thinking_blocks
+from prunecli.model.messages import Document, Text, Thinking, ToolUse, thinking_blocks
 
 
 @dataclass(slots=True, eq=False)
@@ -97,9 +98,26 @@ def output_tokens(entry: Entry) -> int:
     event = entry.event
     if not isinstance(event, AssistantMessage) or event.stop_reason == "interrupted":
         return 0
-    if event.usage.output_tokens * 10 < entry.countable_chars:
-        return 0
-    return event.usage.output_tokens
+    reported = event.usage.output_tokens
+    return reported if _most_chars(event) <= 10 * reported or entry.countable_chars <= 10 * reported else 0
+
+
+def _most_chars(event: AssistantMessage) -> float:
+    """Return an upper bound of the countable characters of an answer, without encoding inputs as JSON.
+
+    JSON takes at most twice the characters of Python's notation, because of quotes and control characters.
+    """
+    chars = 0
+    for block in event.content:
+        if isinstance(block, ToolUse):
+            chars += len(block.name) + 2 * len(str(block.input))
+        elif isinstance(block, Text):
+            chars += len(block.text)
+        elif isinstance(block, Thinking):
+            chars += len(block.thinking)
+        else:
+            return inf
+    return chars
 
 
 def reported_thinking(entry: Entry) -> int | None:
@@ -174,7 +192,7 @@ class EntryTokens:
     def _original(self, entry: Entry) -> Amount:
         """Return the tokens of an entry as is. They are stored, except those of images and documents, which may be
         measured later."""
-        if output := output_tokens(entry):
+        if isinstance(entry.event, AssistantMessage) and (output := output_tokens(entry)):
             found = Amount(0, output)
         elif media := entry.image_tokens:
             tokens, exact = max(0, self.tokens(entry) - media), self.media_tokens(entry)
@@ -282,7 +300,10 @@ class EntryTokens:
             return NOTHING
         if item.amount is None:
             shown, edits = () if item.hidden else item.parts, item.edits
-            amounts = [self.amount(one, edits.get(one.seq), silent=item.silent) for one in shown]
+            if edits or item.silent:
+                amounts = [self.amount(one, edits.get(one.seq), silent=item.silent) for one in shown]
+            else:
+                amounts = [one.sizes.amount or self._original(one) for one in shown]
             if item.memos:
                 amounts.append(Amount(sum(map(self.memo_tokens, item.memos))))
             item.amount = amounts[0] if len(amounts) == 1 else total(amounts)

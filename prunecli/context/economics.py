@@ -5,7 +5,6 @@ longer read with each later request.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from math import ceil
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -15,6 +14,7 @@ from prunecli.context.prefixes import SHORT_TTL_MS
 from prunecli.context.state import Context
 from prunecli.context.tokens import total
 from prunecli.figures import countdown
+from prunecli.frozen import frozen
 
 Gate: TypeAlias = Literal["always", "cache_aware"]
 
@@ -82,7 +82,7 @@ class Market(NamedTuple):
         return bool(self.limit) and tokens >= self.engage_ratio * self.limit
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Break:
     """The effect of a change in the context on the prompt cache and the bill.
 

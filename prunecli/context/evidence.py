@@ -11,12 +11,12 @@ means in a later exchange, dropped or not.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from prunecli.context import render
 from prunecli.context.exchange import Entry, Exchange, call_argument
 from prunecli.context.reads import changes_files, path_of
+from prunecli.frozen import frozen
 from prunecli.model.messages import Json, Text, ToolUse
 
 EDITED = 10
@@ -29,7 +29,7 @@ Sign: TypeAlias = tuple[str, str]
 """A ("file", path), ("line", folded text) or ("call", tool and argument) to look for later."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Signs:
     """The signs of one exchange.
 

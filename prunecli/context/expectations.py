@@ -5,8 +5,9 @@ The numbers are in `data/expectations.json`, fitted on recorded sessions. No oth
 
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, get_args
+
+from prunecli.frozen import frozen
 
 Kind: TypeAlias = Literal["bash", "print", "read", "search", "other"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -23,7 +24,7 @@ GROUPS: Mapping[Kind, Group] = {
 """The group whose probabilities apply to each kind of result."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Caps:
     """Maximum raw tokens of a result that are sent, by kind; 0 for no cap. At least `least` tokens are held back, or
     none."""
@@ -41,7 +42,7 @@ class Caps:
         return cap
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Expectations:
     """The numbers behind `spill` and `auto`.
 

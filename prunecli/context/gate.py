@@ -6,17 +6,17 @@ compaction.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from prunecli.context.economics import Market, cold
 from prunecli.context.expectations import Expectations
 from prunecli.context.impact import Impact, impact
 from prunecli.context.state import Context
 from prunecli.figures import money, short
+from prunecli.frozen import frozen
 from prunecli.model.events import PrunApplied
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Decision:
     """A decision whether to apply a proposal now, with the reason as text, and the tokens that the proposal frees."""
 

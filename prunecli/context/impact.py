@@ -5,7 +5,7 @@ function as in the gate.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
 
 from prunecli.context.again import amount_of
@@ -18,12 +18,13 @@ from prunecli.context.token_counts import TokenCounts, altered
 from prunecli.context.tokens import NOTHING, total
 from prunecli.context.unseen import ThinkingSum
 from prunecli.figures import money
+from prunecli.frozen import frozen
 from prunecli.model.events import Event, PrunApplied, UserMessage
 
 NO_THINKING = ThinkingSum()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Impact:
     """The effect of planned events.
 

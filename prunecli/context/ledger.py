@@ -1,7 +1,7 @@
 """The one ledger behind the status bar, `/prune-stats`, `/context` and replay."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, fields, replace
 
 from prunecli.context.clearing import Clearing
 from prunecli.context.exchange import Entry
@@ -11,12 +11,13 @@ from prunecli.context.strategy import Chosen, Proposal, propose_all
 from prunecli.context.tokens import total
 from prunecli.context.view import View
 from prunecli.figures import counted, short
+from prunecli.frozen import frozen
 from prunecli.model.edits import Edit
 from prunecli.model.events import PrunApplied, PruneSource
 from prunecli.model.messages import Json
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Ledger:
     """Tokens since the compaction boundary, as the endpoint counts them.
 

@@ -78,8 +78,10 @@ class Memo:
     def touched_by(self, record: Record, context: "Context") -> list[int]:
         """Return the seqs of entries whose content or lock a record may change.
 
-        Call it before the record is folded, and `forget` afterwards.
+        Call it before the record is folded, and `forget` afterwards. While nothing is cached, only an undo matters.
         """
+        if not (self._measures or self._kept or isinstance(record.event, PrunReverted)):
+            return []
         match record.event:
             case ToolStarted() | RequestSent():
                 return []

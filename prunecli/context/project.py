@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from prunecli.context import render
 from prunecli.context.paired import paired
 from prunecli.context.wire_calls import wire_ids
+from prunecli.frozen import frozen
 from prunecli.model.edits import Edit
 from prunecli.model.events import (
     AssistantMessage,
@@ -151,14 +152,14 @@ def _may(edit: Edit, target: Event | None) -> bool:
             return isinstance(target, UserMessage | AssistantMessage | ToolResult | CompactionApplied)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Words:
     """The user's messages beside a summary by the endpoint, placed at its record."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Shown:
     """A shown item: its record and its content."""
 

@@ -5,13 +5,13 @@ the next request.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from prunecli.context import render
 from prunecli.context.exchange import Exchange
 from prunecli.context.tokens import NOTHING, Amount, total
 from prunecli.context.view import View
+from prunecli.frozen import frozen
 from prunecli.model.edits import Edit
 from prunecli.model.messages import Json
 
@@ -21,7 +21,7 @@ MemoCopies: TypeAlias = Literal["once", "each"]
 MAX_MEMO_CHARS = 2_000
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PrunPlan:
     """The plan of one prun call.
 

@@ -6,13 +6,14 @@ reported the next request, then measured.
 """
 
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from prunecli.context.exchange import Entry
 from prunecli.context.reads import Lines, changes_files, file_of, lines_shown, shows_file
 from prunecli.context.taking_back import revert_in_words
 from prunecli.context.tokens import NOTHING, Amount
+from prunecli.frozen import frozen
 from prunecli.model import requests
 from prunecli.model.codec import canonical
 from prunecli.model.events import (
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from prunecli.context.fold import Fold
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PruneStats:
     """One prune, or one undo (`undone`).
 

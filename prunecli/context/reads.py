@@ -1,8 +1,7 @@
 """Finds the file that a call touched, and the lines that a read shows."""
 
-from dataclasses import dataclass
-
 from prunecli.context.exchange import Entry
+from prunecli.frozen import frozen
 from prunecli.model.touches import named
 
 DEFAULT_LINES = 2_000
@@ -14,7 +13,7 @@ END = 1 << 62
 """A line number past the end of any file."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Lines:
     """The lines that a read shows: `first` to `last`, counted from 1.
 

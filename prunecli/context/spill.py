@@ -6,7 +6,7 @@ missing and how to get them.
 """
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 
 from prunecli.context.counted import SHIPPED
@@ -14,6 +14,7 @@ from prunecli.context.expectations import Caps, Kind
 from prunecli.context.failure_lines import OPENING, Quoted, failures, quoted_end
 from prunecli.context.pages import Lines, boundaries, element_end, head_end, is_json, tail_start
 from prunecli.context.tokens import TokenCounter, image_tokens
+from prunecli.frozen import frozen
 from prunecli.model.events import Spilled, ToolResult
 from prunecli.model.messages import Text, ToolUse
 from prunecli.model.requests import JOBS
@@ -108,7 +109,7 @@ def held_words(shown: str) -> str:
     return found[0] if found else ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Cut:
     """The cut of a result. `head`, `note` with the seq of its record, and `tail` are sent.
 

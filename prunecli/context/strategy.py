@@ -7,13 +7,14 @@ between requests (`View.measured`) do not change any answer. README.md shows an 
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Annotated, Any, Protocol, TypeAlias
 
 from prunecli.context.exchange import Entry
 from prunecli.context.view import View
 from prunecli.errors import PrunecliError
 from prunecli.figures import budget
+from prunecli.frozen import frozen
 from prunecli.model.edits import Edit
 from prunecli.model.messages import Json
 
@@ -41,7 +42,7 @@ def unexplained(entry: Entry) -> str:  # noqa: ARG001  # the signature of all ex
     return ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Proposal:
     """A strategy's proposal.
 
@@ -72,7 +73,7 @@ class Strategy(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Chosen:
     """A strategy by name, with its module, its options and the functions that the options name.
 

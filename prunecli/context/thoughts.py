@@ -23,6 +23,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from prunecli.context.exchange import Entry
+from prunecli.frozen import frozen
 from prunecli.model.claude import is_bound, may_read
 from prunecli.model.edits import Edit
 from prunecli.model.events import AssistantMessage
@@ -81,7 +82,7 @@ def form_of(context: "Fold", head: Entry) -> Form:
     return form(texts, memos, hidden=head.exchange is not None and context.dropped(head.exchange))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Thought:
     """An answer with thinking.
 

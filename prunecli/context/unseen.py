@@ -6,7 +6,6 @@ reports are stored for the whole session, so that the user is notified of each b
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from prunecli.context.exchange import Entry
@@ -14,6 +13,7 @@ from prunecli.context.thoughts import left_out_by
 from prunecli.context.token_counts import summarizing
 from prunecli.context.tokens import NOTHING, Amount, total
 from prunecli.figures import short
+from prunecli.frozen import frozen
 from prunecli.model.events import (
     AssistantMessage,
     AttemptBilled,
@@ -51,7 +51,7 @@ class ThinkingSum(NamedTuple):
         return count + (f" (~{short(self.tokens)} tokens)" if self.tokens else "")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Loss:
     """The answers whose thinking was dropped from a request for one reason, and those that no earlier response
     reported as dropped."""

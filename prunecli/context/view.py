@@ -5,7 +5,7 @@ A view is made for each call and must not be kept.
 
 from bisect import bisect_left
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from operator import attrgetter
 
 from prunecli.context.cut import head
@@ -16,6 +16,7 @@ from prunecli.context.memo import Item, Measures, Memo, Value
 from prunecli.context.state import Context
 from prunecli.context.todo_list import CURRENT
 from prunecli.context.tokens import Amount, total
+from prunecli.frozen import frozen
 from prunecli.model.edits import Edit
 
 NEVER = 1 << 62
@@ -25,7 +26,7 @@ _ARGUMENT_CHARS = 80
 _SEQ = attrgetter("seq")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class View:
     """The working context as a strategy may read it.
 

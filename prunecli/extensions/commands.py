@@ -8,13 +8,13 @@ argument cannot become a command.
 import re
 import shlex
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from prunecli.errors import ConfigError
 from prunecli.extensions.definition_folders import Found, Owner
 from prunecli.extensions.front_matter import items, read, text
 from prunecli.extensions.hook_names import OURS
+from prunecli.frozen import frozen
 from prunecli.paths import is_name
 from prunecli.sanitize import one_line
 
@@ -24,14 +24,14 @@ _ARGUMENT = re.compile(r"\$(?:ARGUMENTS(?:\[(\d)\])?(?!\w)|([1-9])(?!\d))")
 _TOOLS = {theirs.lower(): ours for theirs, ours in OURS.items()}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Shell:
     """A shell command in a prompt, which its output replaces."""
 
     command: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CustomCommand:
     """One command. `name` has a colon for each folder: `git:commit`. `body` is its text with placeholders.
 

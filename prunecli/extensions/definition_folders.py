@@ -8,13 +8,13 @@ files are opened, and a project's links may not leave the project.
 import os
 import stat
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Generic, Literal, TypeAlias, TypeVar
 
 from prunecli.errors import ConfigError
 from prunecli.extensions.front_matter import MAX_BYTES
+from prunecli.frozen import frozen
 from prunecli.sanitize import one_line
 
 Kind: TypeAlias = Literal["agents", "commands", "skills"]
@@ -28,7 +28,7 @@ _LEFT_OUT = frozenset({"node_modules", "__pycache__"})
 _OUTSIDE = "a link that leads outside the project"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Folder:
     """A folder of definitions. `root` is the project that its links may not leave; None allows any link."""
 
@@ -37,7 +37,7 @@ class Folder:
     root: Path | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Found:
     """A file with a definition. `stamp` changes with the content: mtime in ns, size in bytes, inode."""
 
@@ -51,7 +51,7 @@ class Found:
         return self.path.relative_to(self.folder.path).with_suffix("").parts
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Shelved(Generic[DefinitionT]):
     """The definitions, in order of precedence, and a line for each unused file."""
 
@@ -59,7 +59,7 @@ class Shelved(Generic[DefinitionT]):
     problems: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Refused:
     """An unused file; `line` names the file and the reason."""
 

@@ -6,11 +6,11 @@ code means that the hook failed, which is reported and has no other effect.
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 from prunecli.errors import ToolError
 from prunecli.extensions.hook_settings import Hook
+from prunecli.frozen import frozen
 from prunecli.model.codec import well_formed
 from prunecli.model.messages import Json
 
@@ -36,7 +36,7 @@ _DECISIONS: Mapping[str, Decision] = {
 _STRICTNESS: tuple[Decision, ...] = ("", "allow", "ask", "deny")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Ran:
     """The end of a hook's process. If it was stopped or could not start, `exit_code` is None and `problem` has the
     reason."""
@@ -48,7 +48,7 @@ class Ran:
     problem: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Reply:
     """The reply of a hook. `reason` belongs to the decision, `context` is for the model, `message` for the user.
 

@@ -7,12 +7,13 @@ same form as JSON files.
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from difflib import get_close_matches
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from prunecli.errors import ToolError
+from prunecli.frozen import frozen
 from prunecli.hosts import is_loopback
 from prunecli.model.messages import Json
 
@@ -66,7 +67,7 @@ _GROUP = re.compile(r"\(([^()]*)\)([*+{])?")
 _VARIES = re.compile(r"[*+?|{]")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Hook:
     """One command or one address. `timeout` is in seconds. `background`: nothing waits for the hook, and it decides
     nothing.

@@ -5,11 +5,11 @@ import json
 import os
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
 from prunecli.extensions.hook_settings import Hook, parse
+from prunecli.frozen import frozen
 from prunecli.model.messages import Json
 from prunecli.regular import open_regular
 
@@ -37,7 +37,7 @@ VARIABLES = ("CLAUDE_PROJECT_DIR", "PRUNECLI_PROJECT_DIR")
 """The variables that tell a hook its project."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Source:
     """The hooks from one place. `folder` is the project directory passed to them.
 

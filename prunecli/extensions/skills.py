@@ -10,13 +10,13 @@ filled in.
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from prunecli.errors import ConfigError
 from prunecli.extensions.commands import Shell, pieces_of, rule_of, split
 from prunecli.extensions.definition_folders import Found, Owner
 from prunecli.extensions.front_matter import flag, items, read, read_beginning, text
+from prunecli.frozen import frozen
 from prunecli.sanitize import one_line
 
 MARKER = "SKILL.md"
@@ -43,7 +43,7 @@ _RULE = "use at most 64 lowercase letters, digits and single hyphens"
 """The format's rule for names. Many published skills break it, so `_NAME` decides."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Skill:
     """One skill. `path` is its SKILL.md; `doubt` names the rule of the format that it breaks, or is "".
 

@@ -6,12 +6,12 @@ model and maxTurns. Other fields are ignored, with a note.
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 from prunecli.errors import ConfigError
 from prunecli.extensions.definition_folders import Found
 from prunecli.extensions.front_matter import items, read, text
 from prunecli.extensions.hook_names import OURS, TOOLS
+from prunecli.frozen import frozen
 from prunecli.sanitize import one_line
 
 INHERIT = "inherit"
@@ -30,7 +30,7 @@ _HERE = frozenset({*TOOLS, "recall", "prun", "mcp", "jobs", "ask"}) - {"task"}
 """The tools that a subagent can have."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Definition:
     """A subagent.
 

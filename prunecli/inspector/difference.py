@@ -6,11 +6,11 @@ out earlier messages.
 
 from bisect import bisect_left
 from collections.abc import Generator, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from prunecli.context.state import Context
 from prunecli.context.tokens import Chars4
+from prunecli.frozen import frozen
 from prunecli.inspector.past_requests import History
 from prunecli.model.events import (
     AssistantMessage,
@@ -32,7 +32,7 @@ _NEVER = 1 << 62
 Change: TypeAlias = Literal["added", "replaced", "removed"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Sent:
     """A request: its record, its model, and what the endpoint reported."""
 
@@ -42,7 +42,7 @@ class Sent:
     usage: Usage
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Changed:
     """The change in the sent form of an entry. Tokens are wire bytes / 4, before and after."""
 
@@ -52,7 +52,7 @@ class Changed:
     after: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Difference:
     """The difference from one request to another.
 

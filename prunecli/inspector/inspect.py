@@ -4,7 +4,7 @@ It runs the engine on plain records, for `prunecli context` and for other progra
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from prunecli.context.economics import Market
 from prunecli.context.expectations import Expectations
@@ -14,6 +14,7 @@ from prunecli.context.strategy import Chosen
 from prunecli.context.tokens import NOTHING, Amount, TokenCounter, total
 from prunecli.context.unseen import ThinkingSum
 from prunecli.context.view import View
+from prunecli.frozen import frozen
 from prunecli.inspector.spending import Price, balance
 from prunecli.model.edits import Edit
 from prunecli.model.events import AssistantMessage, PrunApplied, PrunReverted, Record
@@ -21,7 +22,7 @@ from prunecli.model.messages import Usage
 from prunecli.model.requests import WireMessage
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Inspection:
     """The next request: messages, edits, ledger, each strategy's note, and problems to fix.
 

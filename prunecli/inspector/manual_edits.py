@@ -5,7 +5,6 @@ are idempotent.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from prunecli.context import render
@@ -17,6 +16,7 @@ from prunecli.context.redo import undo
 from prunecli.context.state import RESTORED, Context
 from prunecli.context.todo_list import CURRENT
 from prunecli.context.view import View
+from prunecli.frozen import frozen
 from prunecli.inspector.labels import Key
 from prunecli.inspector.outline import Outline
 from prunecli.model.edits import Edit
@@ -29,7 +29,7 @@ BY_HAND = "by hand"
 """The reason recorded for a prune made in the inspector."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Plan:
     """The events that an edit would record, and a short description.
 

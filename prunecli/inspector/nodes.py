@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from prunecli.context.exchange import Entry
+from prunecli.frozen import frozen
 from prunecli.inspector.labels import Key, State
 
 
@@ -20,7 +21,7 @@ class Figures(NamedTuple):
     age: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Node:
     """One line of the tree.
 

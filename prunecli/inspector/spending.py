@@ -7,13 +7,14 @@ pruning. The part of it that comes from writing to the cache what would otherwis
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal, NamedTuple, TypeAlias
 
 from prunecli.context.clearing import clearing_of
 from prunecli.context.prune_history import Fetch, PruneStats
 from prunecli.context.state import Context
 from prunecli.context.tokens import apportioned
+from prunecli.frozen import frozen
 from prunecli.inspector.held_back import HeldBack, HeldSums
 from prunecli.inspector.unpruned import Asked, read_without_prunes
 from prunecli.model.events import (
@@ -33,7 +34,7 @@ Price = Callable[[str, Usage], float | None]
 """The USD cost of a model's usage; None if the price is unknown."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Paid:
     """One response, or an attempt that was billed without one; `cost` in USD, None for an unknown price.
 
@@ -71,7 +72,7 @@ class Paid:
         return 0 if read is None else min(written, max(0, would_read - read))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Pruning:
     """The effect of pruning on the bill in USD; None if a price is unknown.
 

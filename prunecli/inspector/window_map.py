@@ -4,11 +4,12 @@ The parts add up to the window exactly; the parts of messages are the sums of th
 ledger's figure, and the rest of it is system prompt and tools.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal, TypeAlias
 
 from prunecli.context.clearing import NO_CLEARING, Clearing
 from prunecli.context.tokens import apportioned
+from prunecli.frozen import frozen
 from prunecli.inspector.outline import Outline
 
 Part: TypeAlias = Literal[
@@ -19,7 +20,7 @@ PARTS: tuple[Part, ...] = (*USED, "free", "reserve")
 """The parts in drawing order; notes are memos and summaries."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class WindowMap:
     """Tokens of each part, in the order of PARTS.
 

@@ -1,9 +1,9 @@
 """The events of a run for programs: frozen values in a closed union."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
+from prunecli.frozen import frozen
 from prunecli.inspector.labels import prune_in_words, withheld_by
 from prunecli.model.events import (
     AssistantMessage,
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from prunecli.runtime import Runtime
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Message:
     """A whole answer of the model, after its deltas. `stop_reason` is the endpoint's, or "interrupted"."""
 
@@ -44,7 +44,7 @@ class Message:
     usage: Usage
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Pruned:
     """A prune: `tokens` of `results` results leave the context. `text` describes it in one line.
 
@@ -59,14 +59,14 @@ class Pruned:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Restored:
     """Prunes were undone, or entries restored, by the numbers of their records."""
 
     entries: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Compacted:
     """The older part was summarized: the tokens of the context before and after."""
 
@@ -75,7 +75,7 @@ class Compacted:
     summary: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Figures:
     """The state after an answer or a prune: tokens of the next request and their limit, tokens withheld by pruning,
     requests so far, and the bill in USD."""
@@ -87,7 +87,7 @@ class Figures:
     cost_usd: float
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Finished:
     """The end of a run, always the last event: the reason, the last answer, and a note if the reason is not
     obvious."""

@@ -8,9 +8,9 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from math import log
 
+from prunecli.frozen import frozen
 from prunecli.mcp.results import in_line
 from prunecli.mcp.server_state import RemoteTool, Server
 from prunecli.model.messages import Json
@@ -24,7 +24,7 @@ _NAME, _PART, _TEXT = 8.0, 3.0, 1.0
 _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_a-zA-Z]+")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Listed:
     """A tool and its server."""
 

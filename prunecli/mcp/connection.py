@@ -12,11 +12,12 @@ import re
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from prunecli.errors import PrunecliError, ToolError
+from prunecli.frozen import frozen
 from prunecli.mcp.calling import Clock, call_tool
 from prunecli.mcp.definition import Definition
 from prunecli.mcp.elicitation import Elicit, page, question
@@ -44,7 +45,7 @@ _MALFORMED = re.compile(r"\d+ validation errors? for \S+ (.+?)(?: \[type=.*|$)")
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class World:
     """The surroundings of connections: the folder and environment for programs, the variables for definitions, how to
     log in at a URL, whom to ask a server's questions, and the media that the model accepts."""

@@ -7,11 +7,12 @@ their values.
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Literal, TypeAlias
 from urllib.parse import urlsplit
 
 from prunecli.errors import ConfigError
+from prunecli.frozen import frozen
 from prunecli.hosts import is_loopback
 from prunecli.model.messages import Json
 
@@ -30,7 +31,7 @@ class DefinitionError(ConfigError):
     """A definition cannot be used. The message names file, server and key."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class OAuth:
     """A client that the user registered with the authorization server beforehand. Empty values are found by
     discovery."""
@@ -42,7 +43,7 @@ class OAuth:
     """The scopes to request, which override those of the server."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Definition:
     """One server. `transport` decides which other fields apply: `command` and those with it, or `url` and those with
     it.

@@ -5,9 +5,10 @@ The schema comes from the server; anything unknown in it becomes a text field.
 
 import math
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal, NoReturn, TypeAlias
 
+from prunecli.frozen import frozen
 from prunecli.mcp.definition import url_problem
 from prunecli.mcp.results import in_line, plain
 from prunecli.model.messages import Json
@@ -19,7 +20,7 @@ MAX_CHOICES = 50
 MAX_URL = 2_000
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Field:
     """One value that the user gives. `choices` are values and labels; `default` is None if there is none."""
 
@@ -87,7 +88,7 @@ class Field:
         raise ValueError(f"expected one of {', '.join(label for _, label in self.choices)}"[:200])
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Elicitation:
     """A server's question. Either `fields`, or a `url` to open; with neither, the user only agrees."""
 
@@ -97,7 +98,7 @@ class Elicitation:
     url: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Reply:
     """The user's answer; it has `values` only if accepted."""
 

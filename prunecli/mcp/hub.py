@@ -9,10 +9,10 @@ import threading
 from collections import defaultdict
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from prunecli.errors import ToolError
+from prunecli.frozen import frozen
 from prunecli.mcp import keep_quiet
 from prunecli.mcp.connection import Connection, World
 from prunecli.mcp.definition import Definition
@@ -32,7 +32,7 @@ NO_QUESTIONS = "server-initiated requests"
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Wanted:
     """A configured server. `held` is the reason why it is not started: it is disabled, or waits for approval."""
 

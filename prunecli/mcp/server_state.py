@@ -2,9 +2,10 @@
 
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal, TypeAlias
 
+from prunecli.frozen import frozen
 from prunecli.model.messages import Json
 
 State: TypeAlias = Literal["starting", "connected", "failed", "disabled", "needs approval", "needs login"]
@@ -14,7 +15,7 @@ MAX_NAME = 128
 """Maximum characters of the name of a tool or a prompt, by the protocol's own rule."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RemoteTool:
     """One tool of a server. `claims` is the server's own statement on the tool's effects, which is not checked."""
 
@@ -24,7 +25,7 @@ class RemoteTool:
     claims: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RemoteResource:
     """A resource that a server offers for reading, by its URI."""
 
@@ -33,7 +34,7 @@ class RemoteResource:
     description: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RemotePrompt:
     """A prompt of a server, with its arguments in order. True marks an argument that is required."""
 
@@ -62,7 +63,7 @@ class RemotePrompt:
         return given
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Offer:
     """All that a connected server offers. `left_out` is a line on unusable items, or ""."""
 
@@ -72,7 +73,7 @@ class Offer:
     left_out: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Server:
     """The current state of one server. `why` is one line about its state, such as the last error. `origin` names the
     file that defines it. `log` are the last lines of its standard error and of reported problems."""

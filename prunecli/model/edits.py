@@ -4,14 +4,15 @@ An edit names its target by `seq` and has the exact text that the model will see
 anything.
 """
 
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
+
+from prunecli.frozen import frozen
 
 EditKind: TypeAlias = Literal["drop", "memo", "clear", "trim", "strip", "repair"]
 _WITH_TEXT = frozenset({"memo", "clear", "trim", "repair"})
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Edit:
     """One change of one target.
 

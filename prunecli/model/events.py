@@ -4,9 +4,10 @@ An event is what happened; a `Record` adds its identity (`seq`, dense from 0) an
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal, TypeAlias
 
+from prunecli.frozen import frozen
 from prunecli.model.edits import Edit
 from prunecli.model.messages import Block, Json, Text, Usage
 from prunecli.model.touches import Touches
@@ -24,7 +25,7 @@ LOG_VERSION = 1
 """The session file version that this program writes."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SessionStarted:
     """The first record of each session.
 
@@ -40,7 +41,7 @@ class SessionStarted:
     requires: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Spilled:
     """A result that was too long to send whole. `shown` is sent in place of its texts; its other blocks are sent.
 
@@ -56,7 +57,7 @@ def shown_of(content: tuple[Block, ...], spilled: Spilled) -> tuple[Block, ...]:
     return Text(spilled.shown), *(block for block in content if not isinstance(block, Text))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Attached:
     """The call that would return the content of an attachment; `details` and `spilled` as for `ToolResult`."""
 
@@ -66,7 +67,7 @@ class Attached:
     spilled: Spilled | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class UserMessage:
     """A message the user typed; never pruned.
 
@@ -94,7 +95,7 @@ class UserMessage:
         return *self.content[:1], *shown_of(self.content[1:], self.attached.spilled)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AssistantMessage:
     """One response.
 
@@ -115,7 +116,7 @@ class AssistantMessage:
     applied_edits: tuple[Mapping[str, Json], ...] | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ToolStarted:
     """Written durably before a tool runs: after a crash it shows that the tool may have partly run.
 
@@ -128,7 +129,7 @@ class ToolStarted:
     touches: Touches | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ToolResult:
     """The answer to one call. `content` is whole; `spilled` describes the part that is sent, None for all of it.
 
@@ -152,7 +153,7 @@ class ToolResult:
         return self.content if self.spilled is None else shown_of(self.content, self.spilled)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PrunApplied:
     """A prune with its exact edits, and the four fields of phi-core's record.
 
@@ -170,14 +171,14 @@ class PrunApplied:
     thinking_blocks: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PrunReverted:
     """Reverts edits: `seqs` name PrunApplied records (undo) or single targets (restore, which also pins)."""
 
     seqs: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Pinned:
     """Pins or unpins entries: strategies and prun leave pinned entries alone."""
 
@@ -185,14 +186,14 @@ class Pinned:
     pinned: bool = True
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Rewound:
     """Continues the conversation from `to_seq`: later records stay in the log but leave the context."""
 
     to_seq: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CompactionApplied:
     """A summary that replaces the entries between `head_end` and `tail_start`.
 
@@ -214,7 +215,7 @@ class CompactionApplied:
     words: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RequestSent:
     """A request that was sent, provable from the log alone: `sha256` is the chain over the canonical bytes."""
 
@@ -224,7 +225,7 @@ class RequestSent:
     cache_marks: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AttemptBilled:
     """Usage that the endpoint reported for an attempt whose answer is not in the log.
 
@@ -241,7 +242,7 @@ class AttemptBilled:
     child: Mapping[str, Json] | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FilesSaved:
     """A snapshot of the workspace's files; never sent. `tree` names it in the snapshots of the directory `root`.
 
@@ -258,7 +259,7 @@ class FilesSaved:
     duration_ms: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SettingChanged:
     """A setting of this session, by its dotted key; this includes `session.name`."""
 
@@ -266,7 +267,7 @@ class SettingChanged:
     value: Json
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RunEnded:
     """The agent is idle again; `reason` is the reason.
 
@@ -277,7 +278,7 @@ class RunEnded:
     error: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Unknown:
     """A record of a kind that this version does not know. It stays in the file and has no effect.
 
@@ -312,7 +313,7 @@ Event: TypeAlias = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Record:
     """An event in the log: `seq` is its identity, `timestamp` (unix ms) is strictly increasing.
 

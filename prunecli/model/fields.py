@@ -118,7 +118,7 @@ def touches(payload: Mapping[str, Json]) -> Touches | None:
     if payload.get("touches") is None:
         return None
     given = part(payload, "touches")
-    return Touches(**{key: texts(given, key) for key in Touches.__slots__})
+    return Touches(**{key: texts(given, key) for key in Touches.__match_args__})
 
 
 USAGE_TOKENS = (

@@ -4,8 +4,9 @@ Frozen values in the shape of Anthropic's Messages API. Text is kept byte for by
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, TypeAlias
+
+from prunecli.frozen import frozen
 
 Json: TypeAlias = Any
 """A JSON value, as json.loads returns it."""
@@ -17,7 +18,7 @@ INVALID_INPUT = "__invalid_json__"
 """Key of a tool input that was not valid JSON; its value is the raw text. The call is not executed."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Text:
     """Text by the user, the model or a tool. `citations` are those of an answer, as the endpoint sent them."""
 
@@ -25,7 +26,7 @@ class Text:
     citations: tuple[Mapping[str, Json], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Thinking:
     """The model's thinking with its signature; both are replayed byte for byte.
 
@@ -36,14 +37,14 @@ class Thinking:
     signature: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RedactedThinking:
     """Thinking that only the endpoint can read."""
 
     data: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ToolUse:
     """A tool call by the model. An input that is not a JSON object becomes `{INVALID_INPUT: raw text}`."""
 
@@ -52,7 +53,7 @@ class ToolUse:
     input: Mapping[str, Json]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Image:
     """An image, base64 in `data`; width and height in pixels, 0 if unknown."""
 
@@ -62,7 +63,7 @@ class Image:
     height: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Document:
     """A PDF document, base64 in `data`; `pages` is 0 if unknown."""
 
@@ -71,7 +72,7 @@ class Document:
     pages: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Media:
     """The media that the session's model accepts.
 
@@ -86,7 +87,7 @@ class Media:
     model: str = "this model"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Blob:
     """A reference to a text, an image or a document in `blobs/<sha256>` beside the log, and its length."""
 
@@ -95,7 +96,7 @@ class Blob:
     media_type: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Opaque:
     """A block of an unknown kind, kept unchanged."""
 
@@ -105,7 +106,7 @@ class Opaque:
 Block: TypeAlias = Text | Thinking | RedactedThinking | ToolUse | Image | Document | Blob | Opaque
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Usage:
     """Tokens of one request as reported; the cache fields are None if not reported. `web_search_requests` is the
     number of the endpoint's own searches, each of which is billed."""

@@ -128,7 +128,7 @@ def _payload(event: Event) -> dict[str, Json]:
                 **({"thinking_blocks": event.thinking_blocks} if event.thinking_blocks else {}),
             }
         case CompactionApplied():
-            fields = {name: getattr(event, name) for name in event.__slots__}
+            fields: dict[str, Json] = {name: getattr(event, name) for name in event.__match_args__}
             made = {name: fields.pop(name) for name in ("block", "words")}
             made = {name: value for name, value in made.items() if value}
             return {**fields, "usage": usage_to_json(event.usage), **made}
@@ -140,7 +140,7 @@ def _payload(event: Event) -> dict[str, Json]:
         case RunEnded(reason, error):
             return {"reason": reason, **({"error": error} if error else {})}
         case _:
-            return {name: getattr(event, name) for name in event.__slots__}
+            return {name: getattr(event, name) for name in event.__match_args__}
 
 
 def _spilled(spilled: Spilled) -> dict[str, Json]:
@@ -276,7 +276,7 @@ EVENT_TYPES = frozenset(_READERS)
 
 
 _KEYS: dict[str, frozenset[str]] = {
-    kind.__name__: frozenset(kind.__slots__) for kind in get_args(Event) if kind is not Unknown
+    kind.__name__: frozenset(kind.__match_args__) for kind in get_args(Event) if kind is not Unknown
 }
 _BLOCK_KEYS: dict[Json, frozenset[str]] = {
     "text": frozenset(("type", "text", "citations")),
@@ -289,10 +289,10 @@ _BLOCK_KEYS: dict[Json, frozenset[str]] = {
 _EDIT_KINDS = frozenset(get_args(EditKind))
 _PART_KEYS: dict[str, frozenset[str] | None] = {
     "usage": frozenset((*fields.USAGE_TOKENS, "server_tool_use")),
-    "edits": frozenset(Edit.__slots__),
-    "touches": frozenset(Touches.__slots__),
-    "spilled": frozenset(Spilled.__slots__),
-    "attached": frozenset(Attached.__slots__),
+    "edits": frozenset(Edit.__match_args__),
+    "touches": frozenset(Touches.__match_args__),
+    "spilled": frozenset(Spilled.__match_args__),
+    "attached": frozenset(Attached.__match_args__),
     "content": None,
 }
 _PARTS = {

@@ -5,10 +5,10 @@ marks are added when the body is joined and are not part of any piece or hash.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from hashlib import sha256
 from typing import Literal, TypeAlias
 
+from prunecli.frozen import frozen
 from prunecli.model.codec import canonical
 from prunecli.model.messages import Json
 
@@ -64,7 +64,7 @@ MAX_BODY_BYTES = 24_000_000
 """The endpoint's limit of 32 MB, minus a margin."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class WireMessage:
     """One message of a request.
 
@@ -90,7 +90,7 @@ def leads_with_summary(messages: Sequence[WireMessage]) -> bool:
     return bool(messages) and messages[0].role == "assistant"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Preamble:
     """The part before the messages: system blocks and tool schemas, as canonical JSON."""
 
@@ -115,7 +115,7 @@ def link(previous: bytes, message: WireMessage) -> bytes:
     return sha256(previous + message.canonical).digest()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Request:
     """One request.
 

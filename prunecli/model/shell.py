@@ -8,7 +8,9 @@ in words, control characters.
 
 import re
 import shlex
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from prunecli.frozen import frozen
 
 MAX_LINE = 8192
 """Maximum characters of a line; a longer line raises `Doubt`."""
@@ -60,7 +62,7 @@ class Glob(str):
     __slots__ = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Value:
     """A part of a word that bash replaces: the variable `name`, or the output of commands ("" as name).
 
@@ -89,7 +91,7 @@ class Doubt(Exception):
         self.reason = reason
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Line:
     """The argument vectors that bash will run, in order, and the operators between them (one fewer).
 

@@ -4,28 +4,28 @@
 finds every place where a new kind is missing.
 """
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias
 
+from prunecli.frozen import frozen
 from prunecli.model.events import Record
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TextDelta:
     """More text of the answer."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ThinkingDelta:
     """More text of the thinking."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ToolCallDelta:
     """A tool call is being written: `json` is the next piece of its input, "" when the call begins."""
 
@@ -34,17 +34,17 @@ class ToolCallDelta:
     json: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StreamStarted:
     """A request was sent."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StreamDiscarded:
     """The stream failed: its output so far will be repeated or discarded."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SummaryStarted:
     """A summary is being written: until `SummaryEnded` the stream is the summary.
 
@@ -55,12 +55,12 @@ class SummaryStarted:
     focus: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SummaryEnded:
     """The summary has ended. Its outcome follows: a record, a notice, or an end."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RetryScheduled:
     """The request failed and will be sent again after `seconds`; `attempt` counts from 1."""
 
@@ -69,7 +69,7 @@ class RetryScheduled:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ToolProgress:
     """The last output lines of a running call; `now` is the current activity of a task, "" for other calls."""
 
@@ -78,7 +78,7 @@ class ToolProgress:
     now: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Notice:
     """A one-line notice to the user."""
 
@@ -86,7 +86,7 @@ class Notice:
     level: Literal["info", "warning", "error"] = "info"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FileMoved:
     """The session continues in another file because its own changed; `why` completes "the file ..."."""
 

@@ -5,9 +5,9 @@ never fails; parts that are not items are left out.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
+from prunecli.frozen import frozen
 from prunecli.model.messages import Json
 from prunecli.sanitize import one_line
 
@@ -25,7 +25,7 @@ _TEXTS = ("content", "step", "description")
 """The keys of an item's text: prunecli's and Claude Code's, Codex's, Gemini's."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Todo:
     """An item of the list. `content` is one line without control characters."""
 

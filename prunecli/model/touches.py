@@ -6,12 +6,12 @@ that knows tools by name.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from prunecli.frozen import frozen
 from prunecli.model.messages import Json
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Touches:
     """Paths as the call gives them, relative to the working directory, and whole command lines.
 
@@ -45,7 +45,7 @@ class Touches:
 
     def to_json(self) -> dict[str, Json]:
         """Return the object for a record, without empty fields."""
-        return {name: list(paths) for name in self.__slots__ if (paths := getattr(self, name))}
+        return {name: list(paths) for name in self.__match_args__ if (paths := getattr(self, name))}
 
 
 def named(name: str, given: Mapping[str, Json]) -> Touches | None:

@@ -4,9 +4,10 @@ Text is raw: it is sanitized when laid out. `pruned` is the mark of an entry pru
 ~4.1K"); the widget adds "restore".
 """
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import NewType
+
+from prunecli.frozen import frozen
 
 Key = NewType("Key", int)
 """The key of an entry. Keys increase and are never reused, not even after `clear`."""
@@ -40,7 +41,7 @@ class Level(StrEnum):
     ERROR = "error"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Prompt:
     """Text from the user, shown as typed."""
 
@@ -49,7 +50,7 @@ class Prompt:
     pruned: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Assistant:
     """The model's Markdown. While `streaming`, text comes through `feed` until `finish`."""
 
@@ -58,7 +59,7 @@ class Assistant:
     pruned: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Thinking:
     """The model's thinking, as Markdown; one line while folded. `streaming` has the same meaning as for
     `Assistant`."""
@@ -69,7 +70,7 @@ class Thinking:
     pruned: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Output:
     """A tool's output. With a `language` known to Pygments ("python"), it is shown as code.
 
@@ -81,7 +82,7 @@ class Output:
     held: tuple[int, int] | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Diff:
     """A unified diff of one file; hunks start with @@ lines, and file headers may be missing.
 
@@ -98,7 +99,7 @@ class Diff:
         return sum(line[:1] == "+" for line in lines), sum(line[:1] == "-" for line in lines)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ToolCall:
     """A tool call: one line, and its output below when unfolded.
 
@@ -118,7 +119,7 @@ class ToolCall:
     pruned: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Notice:
     """One or more lines from the program itself."""
 
@@ -126,7 +127,7 @@ class Notice:
     level: Level = Level.INFO
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Divider:
     """A rule across the transcript with a label: a compaction, a resumed session."""
 

@@ -3,12 +3,12 @@
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from prunecli.agent.execute import Asked
 from prunecli.agent.permissions.rule_words import covers
 from prunecli.errors import ToolError
+from prunecli.frozen import frozen
 from prunecli.model.codec import well_formed
 from prunecli.model.messages import Json
 from prunecli.model.touches import Touches
@@ -31,7 +31,7 @@ ReadText = Callable[[str], str | None]
 """A function that returns the current text of a file; None if the file is missing or not text."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Sheet:
     """The contents of a permission question.
 

@@ -1,12 +1,12 @@
 """Transcript changes as values, and a board of the current entry in each slot."""
 
-from dataclasses import dataclass
 from typing import TypeAlias
 
+from prunecli.frozen import frozen
 from prunecli.presentation.entries import Entry
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Add:
     """Add a new entry at the bottom."""
 
@@ -14,7 +14,7 @@ class Add:
     entry: Entry
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Put:
     """Replace an entry."""
 
@@ -22,7 +22,7 @@ class Put:
     entry: Entry
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Feed:
     """Append text to a streaming entry."""
 
@@ -30,14 +30,14 @@ class Feed:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Finish:
     """Finish a streaming entry."""
 
     slot: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Tail:
     """Set the last lines of a running call."""
 
@@ -45,7 +45,7 @@ class Tail:
     lines: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Anew:
     """Show the session again from its beginning, because its history changed."""
 

@@ -6,8 +6,8 @@ It keeps no state between requests, so the same request always gets the same ans
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
+from prunecli.frozen import frozen
 from prunecli.model.messages import Json, ToolUse
 from prunecli.model.notes import ATTACHED, NOTICE, is_note
 from prunecli.model.requests import Request, WireMessage
@@ -26,7 +26,7 @@ _VERBS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Call:
     """A tool call to make."""
 
@@ -34,7 +34,7 @@ class Call:
     input: Mapping[str, Json]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Reply:
     """Text, then calls. `step` names the calls for the next request; `linger` is the pause before them in seconds."""
 
@@ -44,7 +44,7 @@ class Reply:
     linger: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Answered:
     """A call with its result."""
 
@@ -59,7 +59,7 @@ class Answered:
         return self.is_error and (denied or self.text.rpartition("\n")[2].startswith("[interrupted: "))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Scene:
     """The user's last message, the step taken since then ("" for none) with its results, the last step before the
     message, the enabled tools, and the newest entry's number."""

@@ -8,9 +8,9 @@ in README.md beside this file is generated from these values.
 import re
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from prunecli.frozen import frozen
 from prunecli.providers.registry import Keys
 
 Answer: TypeAlias = Literal["yes", "no", "ignored", "model", "?"]
@@ -23,7 +23,7 @@ _VARIABLE = re.compile(r"\{(\w+)\}")
 _HOST_PART = re.compile(r"[a-zA-Z0-9-]{1,63}")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Endpoint:
     """One endpoint.
 

@@ -10,7 +10,6 @@ import re
 import socket
 import ssl
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
 from urllib.parse import urlsplit
 
@@ -27,6 +26,7 @@ from prunecli.errors import (
     SummaryRejected,
     Unauthorized,
 )
+from prunecli.frozen import frozen
 from prunecli.model.messages import Json
 from prunecli.providers.optional_fields import refused_fields
 
@@ -85,7 +85,7 @@ _BY_TYPE: dict[str, _Meaning] = {
 _BY_STATUS: dict[int, _Meaning] = {401: "account", 402: "account", 403: "account", 429: "rate", 413: "size"}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Failures:
     """A translator of one endpoint's failures.
 

@@ -14,12 +14,13 @@ import threading
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlsplit
 from uuid import uuid4
 
 from prunecli.errors import BadRequest, ConfigError, ConnectionLost, ProviderError
+from prunecli.frozen import frozen
 from prunecli.model.messages import Json
 from prunecli.model.requests import Request
 from prunecli.providers import lazy_import
@@ -58,7 +59,7 @@ _PORTION = 100
 _ANTHROPIC = re.compile(r"(?:[a-z0-9-]+\.)*anthropic\.com")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Endpoint:
     """The address and the credential: the key takes precedence over the token; a local server may need neither.
 

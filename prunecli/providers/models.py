@@ -8,13 +8,14 @@ unknown model has no window (0) and no prices (None), so that nothing is compute
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Literal, NamedTuple, Protocol, TypeAlias
 
 from prunecli.context.expectations import Expectations
 from prunecli.errors import ConfigError
+from prunecli.frozen import frozen
 from prunecli.model.claude import SHORT_NAMES, claude_version, is_bound
 from prunecli.model.messages import Json, Usage
 from prunecli.model.requests import CacheTtl
@@ -33,7 +34,7 @@ _NEWER = re.compile(r"claude-([a-z]+)-\d{1,2}(?:[-.]\d{1,2})?(?:[-@](?:\d{6,8}|l
 _EXTENSION = re.compile(r"[-@](?:\d{6,8}|latest|v\d)|[:@\[]")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Prices:
     """US dollars per million tokens; None if unknown."""
 
@@ -70,7 +71,7 @@ class Overrides(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ModelInfo:
     """One model. `context_window` and `max_output` are in tokens; a window of 0 is unknown.
 

@@ -4,10 +4,10 @@ Deltas are transient (for the screen); only the `Response` goes into the log.
 """
 
 from collections.abc import AsyncIterator, Iterable, Mapping
-from dataclasses import dataclass
 from itertools import groupby
 from typing import Protocol, TypeAlias, TypeVar
 
+from prunecli.frozen import frozen
 from prunecli.model.messages import Block, Json, Usage
 from prunecli.model.requests import Request
 from prunecli.model.signals import TextDelta, ThinkingDelta, ToolCallDelta
@@ -16,7 +16,7 @@ from prunecli.providers.models import Offer
 __all__ = ["Provider", "Response", "StreamEvent", "TextDelta", "ThinkingDelta", "ToolCallDelta", "joined"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Begun:
     """The usage of the response so far, which is billed even if the response is stopped now. Sent each time the
     endpoint reports it."""
@@ -24,7 +24,7 @@ class Begun:
     usage: Usage
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Response:
     """The whole response, yielded only after the endpoint's `message_stop`.
 

@@ -5,12 +5,13 @@ imports its SDK only before a request.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeAlias, cast
 
 from prunecli.errors import PrunecliError, Unauthorized
+from prunecli.frozen import frozen
 from prunecli.paths import PACKAGE, names_in
 from prunecli.providers.models import Offer
 
@@ -28,7 +29,7 @@ Listed: TypeAlias = Callable[[], Sequence[Offer]]
 """A function that lists the endpoint's models, like `Provider.models`. Raises ProviderError or TimeoutError."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Keys:
     """The sources of a provider's credential: the variable of an API key, the file that `prunecli login` writes, and
     the variable of a bearer token ("" for none). Name the file NAME.key, because tools ask before they open such a
@@ -46,7 +47,7 @@ class Keys:
         return f"set {self.key_variable}, or run `prunecli login` (/login); --model demo needs none"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Credentials:
     """A key, a token or neither, hidden from `repr`. `source` tells where it was found."""
 
@@ -58,7 +59,7 @@ class Credentials:
         return bool(self.api_key or self.auth_token)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Connection:
     """The parameters of a provider. `base_url` is "" for the provider's own address; `options` are its `Options` with
     the configured values, None if it declares none. `keys` are the sources of the credential, None for the provider's
@@ -71,7 +72,7 @@ class Connection:
     keys: Keys | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Finding:
     """One line of `prunecli doctor`: the subject, its state, and the fix."""
 

@@ -6,10 +6,10 @@ The bytes come from httpx2. Every wait has a limit, and nothing is read in advan
 import asyncio
 import json
 from collections.abc import Awaitable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from prunecli.errors import ProviderError
+from prunecli.frozen import frozen
 from prunecli.model.messages import Json
 from prunecli.providers.failures import MAX_ERROR_BYTES, Failures
 from prunecli.providers.sse import EventDecoder, ServerEvent
@@ -34,7 +34,7 @@ _decode = json.JSONDecoder().raw_decode
 _T = TypeVar("_T")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Patience:
     """The seconds to wait before a connection is considered lost.
 

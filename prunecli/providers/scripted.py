@@ -6,8 +6,8 @@ Nothing is patched and nothing sleeps: a hanging response waits for an event tha
 import asyncio
 import json
 from collections.abc import AsyncIterator, Iterator, Sequence
-from dataclasses import dataclass
 
+from prunecli.frozen import frozen
 from prunecli.model.messages import Block, Text, Thinking, ToolUse, Usage, tool_uses
 from prunecli.model.requests import Request
 from prunecli.providers.models import Offer
@@ -17,7 +17,7 @@ DELTA_CHARS = 16
 """Characters of a delta: small enough to split a short sentence."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Scripted:
     """One response of a script.
 

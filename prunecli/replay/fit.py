@@ -23,6 +23,7 @@ from prunecli.context.expectations import GROUPS, KINDS, Caps, Expectations, Gro
 from prunecli.context.spill import kind_of
 from prunecli.context.strategies.superseded import superseded
 from prunecli.context.view import View
+from prunecli.frozen import frozen
 from prunecli.model.events import ToolResult
 from prunecli.model.messages import Json
 from prunecli.replay.play import Player, Sent
@@ -38,7 +39,7 @@ _LEAST = (2, 3, 5, 8, 12)
 _MOST = (20, 30, 40, 60, 80, 120)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Seen:
     """One result: its kind, raw tokens, and the ages at its last request and its last quote (-1: none).
 
@@ -56,7 +57,7 @@ class Seen:
         return self.last >= age and (self.replaced < 0 or self.replaced > age)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Cut:
     """The savings of a cap on one kind, in USD, and the edits that would have missed their text."""
 

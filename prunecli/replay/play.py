@@ -5,12 +5,13 @@ The records and their numbers are those that the program would log, so the same 
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeAlias
 
 from prunecli.agent.policy import Policy
 from prunecli.context.pressure import in_tool_round
 from prunecli.context.state import Context
+from prunecli.frozen import frozen
 from prunecli.model.events import (
     AssistantMessage,
     CompactionApplied,
@@ -40,7 +41,7 @@ Spill: TypeAlias = Callable[[ToolResult, ToolUse, Step, int], ToolResult]
 """A function that holds back a part of a call's result before the result is recorded under this number."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Terms:
     """One model's terms in a replay: the pruning of its requests, and the prices for a prompt of a given size."""
 
@@ -48,7 +49,7 @@ class Terms:
     rates: Callable[[int], Rates]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Part:
     """The inputs for playing a session. `terms` are by recorded model. `fixed` is the tokens of `preamble`, the value
     of the setting that records system prompt and tools."""
@@ -65,7 +66,7 @@ class Part:
     factor_of: Callable[[str], float] = token_factor
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Sent:
     """One played request. `before` are the edits made for it."""
 

@@ -5,9 +5,9 @@ of each source. A response is looked up at each of its characters, and a hit is 
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import NamedTuple
 
+from prunecli.frozen import frozen
 from prunecli.model.events import AssistantMessage, CompactionApplied, Event, ToolResult, UserMessage
 from prunecli.model.messages import Json, Text, ToolUse, plain_text
 
@@ -29,7 +29,7 @@ class Match(NamedTuple):
     end: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Said:
     """A folded text of a response. `edits`: an edit has to match the text."""
 
@@ -37,7 +37,7 @@ class Said:
     edits: bool
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Quoting:
     """The texts of one response that repeat something, each with the repeated parts, newest source first."""
 

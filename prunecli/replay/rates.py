@@ -1,8 +1,9 @@
 """The prices of a replay: for tokens read from the cache, written to it and sent uncached, and for output."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from prunecli.frozen import frozen
 from prunecli.model.messages import Usage
 from prunecli.model.requests import CacheTtl
 from prunecli.providers.models import ModelInfo, Prices
@@ -11,7 +12,7 @@ RELATIVE_OUTPUT = 5.0
 """The price of output relative to input if it is unknown: five times, as for most models."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Rates:
     """USD per million tokens."""
 
@@ -39,7 +40,7 @@ def rates_of(prices: Prices, ttl: CacheTtl) -> Rates:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Table:
     """The models of a replay, with values from the command line that override the table.
 

@@ -9,6 +9,7 @@ from prunecli.context.exchange import Said
 from prunecli.context.render import NO_OUTPUT
 from prunecli.context.spill import Cut
 from prunecli.context.tokens import Sizes, TokenCounter, result_tokens
+from prunecli.frozen import frozen
 from prunecli.model.events import (
     AssistantMessage,
     CompactionApplied,
@@ -50,7 +51,7 @@ class Counted:
         return found
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Step:
     """An event to play: its time, its place in the original log, and the touches that its call declared."""
 

@@ -13,6 +13,7 @@ from prunecli.config.effective import Config
 from prunecli.context.expectations import KINDS, Caps, Expectations
 from prunecli.context.spill import cut_of
 from prunecli.context.tokens import TokenCounter
+from prunecli.frozen import frozen
 from prunecli.model.events import ToolResult
 from prunecli.model.messages import Json, ToolUse
 from prunecli.model.requests import TTL_MS, CacheTtl, Preamble, takes, tool_names
@@ -36,7 +37,7 @@ _LARGE_WINDOW = 1_000_000
 """The window assumed for a session whose prompts are larger than the known window."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Setting:
     """One way to prune: a strategy, or several joined by `+`; its gate; whether results are spilled."""
 
@@ -50,7 +51,7 @@ class Setting:
         return tuple(self.strategy.split("+"))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Replayed:
     """A session under each setting. The first row is without pruning."""
 

@@ -1,9 +1,9 @@
 """The table for the terminal: the cheapest setting with its savings and risk, followed by the figures."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 from prunecli.figures import counted, money, share, short
+from prunecli.frozen import frozen
 from prunecli.replay.rows import Row, ratio, totals
 from prunecli.replay.validation import Validation
 
@@ -11,7 +11,7 @@ _LENGTHS = ((20, "to 20"), (80, "21 to 80"), (1 << 62, "over 80"))
 _HEAD = ("strategy", "cost", "+ edits", "+ any", "tokens", "peak", "breaks", "pruned", "spilled", "regret")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Report:
     """All rows of a replay, session by session. The first row of each session is without pruning."""
 

@@ -7,10 +7,10 @@ sessions cached, which counts as cached from then on.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 from prunecli.context.state import Context
 from prunecli.context.tokens import TokenCounter
+from prunecli.frozen import frozen
 from prunecli.model.events import AssistantMessage, Record, RequestSent
 from prunecli.model.messages import Json
 from prunecli.model.requests import TTL_MS
@@ -18,7 +18,7 @@ from prunecli.providers.models import token_factor
 from prunecli.replay.prefix import PrefixCache
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Validation:
     """The sorted relative errors of prompts with earlier reports, and the predicted and reported cache reads in
     tokens."""

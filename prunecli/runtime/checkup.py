@@ -9,7 +9,7 @@ import shutil
 import stat
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -18,6 +18,7 @@ from prunecli.config.credentials import credentials, keys_of, lacks_key, provide
 from prunecli.config.effective import Config
 from prunecli.errors import PrunecliError
 from prunecli.figures import short
+from prunecli.frozen import frozen
 from prunecli.paths import Places
 from prunecli.providers.models import ModelInfo, ModelTable, Offer
 from prunecli.providers.provider import Provider
@@ -48,7 +49,7 @@ LITTLE_BYTES = 200_000_000
 NARROW, LOW = 40, 10
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Patient:
     """The machine that is checked.
 

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 from prunecli.agent.execute import Measured
@@ -10,6 +10,7 @@ from prunecli.context.exchange import Entry
 from prunecli.context.spill import cut_of, spill
 from prunecli.context.state import Context
 from prunecli.context.tokens import TokenCounter, result_tokens
+from prunecli.frozen import frozen
 from prunecli.model.edits import Edit
 from prunecli.model.events import Event, ToolResult
 from prunecli.model.messages import Text, ToolUse
@@ -75,7 +76,7 @@ def saver(context: Context) -> Callable[[Edit], int]:
     return lambda edit: counts.scale.tokens(*counts.saved_by([edit], context.entries))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Measuring:
     """A measure that counts tool results and decides where to cut them, before they are recorded."""
 

@@ -8,7 +8,6 @@ definition. As in Claude Code, settings are read only at startup, by /reload and
 import asyncio
 import os
 from collections.abc import Coroutine, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +15,7 @@ from prunecli.agent.approvals import Approvals
 from prunecli.agent.execute import Answer, Asked
 from prunecli.agent.project_settings import down_to, leads_outside
 from prunecli.errors import PromptBlocked
+from prunecli.frozen import frozen
 from prunecli.model.notes import notice
 from prunecli.model.signals import Notice
 from prunecli.runtime.host import Host
@@ -39,7 +39,7 @@ END_SECONDS = 5.0
 UNAPPROVED = "The hooks in {} do not run until you approve them: start prunecli here and type /hooks approve."
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LastRun:
     """The last run of a hook: milliseconds, exit code (None if it was stopped), and one line about it."""
 

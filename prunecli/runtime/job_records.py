@@ -1,8 +1,8 @@
 """Background commands in the log: their starts, and the ends reported to the model."""
 
 import re
-from dataclasses import dataclass
 
+from prunecli.frozen import frozen
 from prunecli.model.events import Record, Rewound, ToolResult, UserMessage
 from prunecli.model.notes import notice_parts
 from prunecli.session.session import Session
@@ -11,7 +11,7 @@ _TITLE = "job {} ended"
 _END = re.compile(r"\n\[(.*)\](?:\n|$)")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Began:
     """The start of a background command: its number in the session, its id, the time (unix ms) and the record."""
 

@@ -9,10 +9,10 @@ import re
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from threading import Thread
 from typing import Any, NamedTuple
 
+from prunecli.frozen import frozen
 from prunecli.providers.endpoints import KNOWN
 from prunecli.providers.model_list import page_of
 from prunecli.runtime.offered_models import Rows
@@ -29,7 +29,7 @@ _OLLAMA = (0, 14)
 """The first version that supports the Messages API."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LocalServer:
     """A server. `problem` is the reason that it can't be used, or ""."""
 

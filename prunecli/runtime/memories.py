@@ -7,7 +7,6 @@ stays trusted, because the user made the change. A notice tells the model.
 import os
 import threading
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
@@ -15,6 +14,7 @@ from prunecli.agent.instructions import INSTRUCTION_FILES, Instructions
 from prunecli.agent.project_settings import down_to, leads_outside
 from prunecli.agent.system_prompt import as_text
 from prunecli.errors import ConfigError, PrunecliError, ToolError, UsageError
+from prunecli.frozen import frozen
 from prunecli.model.events import UserMessage
 from prunecli.model.notes import notice_parts
 from prunecli.regular import read_regular
@@ -40,7 +40,7 @@ _AT_ONCE.set()
 """Set from the start, so that a locked file is an error at once: the user is waiting at the keyboard."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Before:
     """A file before a change: its bytes, and its text in the form for the model; None for no file."""
 

@@ -10,10 +10,11 @@ import time
 import zlib
 from base64 import b64encode
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from prunecli.errors import ConnectionLost, FieldRefused, ProviderError, PrunecliError, Unauthorized
 from prunecli.figures import duration, money, short
+from prunecli.frozen import frozen
 from prunecli.model.codec import canonical
 from prunecli.model.messages import Json, Text, Thinking, ToolUse, Usage
 from prunecli.model.requests import CacheTtl, Preamble, Request, WireMessage
@@ -46,7 +47,7 @@ _TOOL = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Question:
     """One request and the meaning of its answer. `judge` gets the answer and the ms until its first token.
 

@@ -1,10 +1,10 @@
 """Sessions formatted for lists, with costs from the model table."""
 
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from prunecli.figures import money, short
+from prunecli.frozen import frozen
 from prunecli.model.messages import Usage
 from prunecli.paths import Places
 from prunecli.providers.models import ModelTable, cost
@@ -15,7 +15,7 @@ from prunecli.session.session_search import Hit
 from prunecli.session.store import Listed
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Costs:
     """Prices for sums of usage, assuming five-minute cache writes: those of the table, else those that the session
     recorded."""

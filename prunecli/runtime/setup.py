@@ -17,6 +17,7 @@ from prunecli.config.effective import Config
 from prunecli.context.bill import Bill
 from prunecli.context.ledger import Ledger
 from prunecli.errors import ConfigError
+from prunecli.frozen import frozen
 from prunecli.paths import Places
 from prunecli.session.completing import Clock, system_clock
 
@@ -38,7 +39,7 @@ MakeWalls: TypeAlias = Callable[[Config, Callable[[], Rules]], "Walls"]
 """(configuration, the rules in effect) -> the configured sandbox."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Setup:
     """The parts of a runtime.
 
@@ -108,7 +109,7 @@ def keeper_of(
     )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Status:
     """The figures of the status bar, from one ledger and one bill.
 

@@ -11,6 +11,7 @@ from datetime import datetime, tzinfo
 from typing import Any, Literal, TypeAlias, get_args
 
 from prunecli.context.state import Context
+from prunecli.frozen import frozen
 from prunecli.inspector.spending import Paid, effects, paid, payments_of
 from prunecli.model.events import (
     AssistantMessage,
@@ -80,7 +81,7 @@ def total(parts: Iterable[Sums]) -> Sums:
     return found
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class UsageRow:
     """The usage of a session on a day (YYYY-MM-DD) with a model."""
 
@@ -120,7 +121,7 @@ class SessionUsage:
         return SessionUsage(**{**value, "rows": rows})
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Pricing:
     """The pricing of usage: `price(model, usage, recorded)` in USD, where `recorded` are the prices that a session
     recorded; the lifetime of the cache, a function that makes an empty context, and the time zone of days (None for

@@ -3,12 +3,12 @@ newer."""
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from prunecli.frozen import frozen
 from prunecli.sandbox.layout import Layout
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Stage:
     """prunecli's own folders and files, which are mounted over others.
 

@@ -3,9 +3,9 @@
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
+from prunecli.frozen import frozen
 from prunecli.sandbox.scan import Found, SecretScan
 from prunecli.sandbox.sockets import unix_sockets
 from prunecli.tools.processes.command import INTERPRETER
@@ -91,7 +91,7 @@ CACHES = {"GOCACHE": "/tmp/go-build", "UV_CACHE_DIR": "/tmp/uv"}  # noqa: S108
 _NEEDED = tuple(os.path.realpath(path) for path in (sys.prefix, sys.base_prefix, INTERPRETER))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Layout:
     """The view of one command; all paths are absolute and real.
 
@@ -112,7 +112,7 @@ class Layout:
     emptied: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Ground:
     """The inputs of a session's layouts: its folders, other paths to hide (`own`), and its secret files.
 

@@ -8,7 +8,8 @@ import os
 import stat
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from prunecli.frozen import frozen
 
 MOST_FOLDERS = 20_000
 _RACY_NS = 50_000_000
@@ -18,7 +19,7 @@ _INSTALLED = frozenset(
 """Folders of installed packages and of git, whose content is not the user's."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Found:
     """The real paths of the secret files. `complete` is False if there were too many folders to examine.
 
@@ -30,7 +31,7 @@ class Found:
     obeyed: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Folder:
     changed: int
     seen: int

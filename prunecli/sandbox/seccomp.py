@@ -8,8 +8,9 @@ another architecture's table are refused, so each number has only one meaning.
 import os
 import struct
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
+
+from prunecli.frozen import frozen
 
 _LOAD, _JUMP_EQUAL, _JUMP_AT_LEAST, _JUMP_SET, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
 _ALLOW, _ERRNO = 0x7FFF0000, 0x00050000
@@ -145,7 +146,7 @@ _JUDGED = frozenset({"ioctl", "socket", "clone", "unshare"})
 """Calls that are refused only for some arguments."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Machine:
     """An architecture: its audit number and its system calls."""
 

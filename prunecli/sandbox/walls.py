@@ -8,10 +8,11 @@ import tempfile
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
 
 from prunecli.errors import ToolError
+from prunecli.frozen import frozen
 from prunecli.sandbox import bubblewrap, landlock, obeyed, seatbelt, seccomp
 from prunecli.sandbox.bubblewrap import Stage
 from prunecli.sandbox.denials import explain
@@ -33,7 +34,7 @@ Network = bool | tuple[str, ...]
 _GIT = re.compile(r"(?<![\w.-])git(?![\w.-])")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Chosen:
     """The sandbox that works, or None and the reason. `program` is the path of its executable."""
 
@@ -51,7 +52,7 @@ class Chosen:
         }.get(self.kind or "", "no sandbox")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Limits:
     """Limits of one command, 0 for none: processes of the user, megabytes of each process."""
 
@@ -71,7 +72,7 @@ class Walls:
         choose: Callable[[], Chosen],
         *,
         network: Network = False,
-        limits: Limits = Limits(),
+        limits: Limits = Limits(),  # noqa: B008  # immutable
         required: bool = False,
     ) -> None:
         self.ground = ground

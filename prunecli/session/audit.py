@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 from prunecli.context.clearing import clearing_of
 from prunecli.context.state import Context
 from prunecli.figures import money, share, short
+from prunecli.frozen import frozen
 from prunecli.model.events import AssistantMessage, AttemptBilled, CompactionApplied, Record, RequestSent
 from prunecli.model.messages import Usage
 from prunecli.model.requests import TTL_MS
@@ -26,7 +27,7 @@ LEAST_CACHED = 1_024
 _NO_ANSWER = ("cut", "stopped")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AuditRow:
     """One request. Counts are tokens, None if not reported; `cost` is in USD, None if no price is known.
 
@@ -53,7 +54,7 @@ class AuditRow:
     cost: float | None = 0.0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Audit:
     """The requests of a session, with summary figures."""
 

@@ -8,10 +8,10 @@ SQLite lets several processes write at once, and replaces single rows among 10,0
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from prunecli.frozen import frozen
 from prunecli.regular import open_regular
 from prunecli.session.digest import Digest, begins_record, whole_record
 
@@ -30,7 +30,7 @@ create table if not exists session (
 _ROWS = "select path, inode, size, time, read, mark, digest from session where path >= ? and path < ?"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class File:
     """A session file in its folder. `time` is its modification time in nanoseconds."""
 
@@ -40,7 +40,7 @@ class File:
     time: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class IndexRow:
     """The known state of a file: the position up to which it was read, the bytes before that position, and the
     digest."""

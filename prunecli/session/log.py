@@ -16,6 +16,7 @@ from pathlib import Path
 
 from prunecli.context import render
 from prunecli.errors import SessionCorrupt
+from prunecli.frozen import frozen
 from prunecli.model.events import (
     AssistantMessage,
     CompactionApplied,
@@ -38,7 +39,7 @@ _AFTER_WORDS = (RequestSent, AssistantMessage, PrunApplied, CompactionApplied)
 _TYPE = re.compile(rb'"type":"(\w+)"')
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class BadLine:
     """An unusable line: its number from 1, its bytes (empty if they need no copy), and the reason.
 

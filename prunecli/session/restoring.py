@@ -9,12 +9,13 @@ import os
 import stat
 import threading
 from collections.abc import Callable, Iterator, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import TypeAlias
 
 from prunecli.errors import ToolError
 from prunecli.figures import counted
+from prunecli.frozen import frozen
 from prunecli.model.codec import well_formed
 from prunecli.model.events import FilesSaved, Record
 from prunecli.session.copies import Copies, name_of
@@ -31,7 +32,7 @@ _PROGRAM = "100755"
 _KNOWN = ("100644", _PROGRAM, _LINK)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Outlook:
     """The file changes of a rewind, starting from the current state.
 
@@ -73,7 +74,7 @@ def joined(parts: Sequence[Outlook], cwd: Path) -> Outlook:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Restored:
     """The restored paths, the deleted ones, and the skipped ones with their reasons."""
 

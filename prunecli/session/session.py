@@ -5,13 +5,14 @@ An event that a reader has seen is in the file. Nothing here is asynchronous, so
 
 from collections.abc import Callable, Generator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TypeAlias, TypedDict, Unpack
 
 from prunecli.context import render
 from prunecli.context.state import Context
 from prunecli.errors import SessionNotFound, SessionReadOnly, SessionTooNew, StorageFailed
+from prunecli.frozen import frozen
 from prunecli.model.codec import block_to_json, well_formed
 from prunecli.model.events import (
     LOG_VERSION,
@@ -37,7 +38,7 @@ STEP_BYTES = 65_536
 """Bytes to read in one loading step, which takes two or three milliseconds."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Step:
     """A loading step: the records it read, and the total bytes read so far."""
 

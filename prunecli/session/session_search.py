@@ -5,9 +5,9 @@ Runs in steps, so that results appear early and the search can be stopped.
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
+from prunecli.frozen import frozen
 from prunecli.model.events import AssistantMessage, Record, ToolResult, ToolStarted, UserMessage
 from prunecli.model.messages import Text, plain_text
 from prunecli.regular import open_regular
@@ -19,7 +19,7 @@ MOST_IN_ONE = 20
 """Maximum hits per session."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Hit:
     """A record that contains all the words.
 
@@ -35,7 +35,7 @@ class Hit:
     end: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Query:
     """The words of a search. All must appear in one message, output or command; case is ignored."""
 

@@ -1,12 +1,12 @@
 """The tree of sessions with their copies and tasks, as lines of a list."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from prunecli.frozen import frozen
 from prunecli.session.store import Listed
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Member:
     """A session in the tree. `lines` draws its branch ("" for a root).
 

@@ -9,10 +9,10 @@ import re
 import stat
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from prunecli.errors import SnapshotFailed
+from prunecli.frozen import frozen
 from prunecli.model.codec import well_formed
 from prunecli.paths import slug
 from prunecli.session.own_git import OutOfTime, OwnGit
@@ -38,7 +38,7 @@ _HEADER = re.compile(rb"[0-9a-f]{40} [0-9a-f]{40}\n")
 _TREE = re.compile(r"[0-9a-f]{40}")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Saved:
     """A snapshot: the name of its tree, the paths that it does not cover, and how long it took."""
 
@@ -47,7 +47,7 @@ class Saved:
     duration_ms: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Version:
     """A file in a snapshot: git's mode (100644, 100755, or 120000 for a link) and the name of its content."""
 
@@ -55,7 +55,7 @@ class Version:
     blob: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FileChange:
     """A difference between two snapshots. A version is None if the file does not exist.
 

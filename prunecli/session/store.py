@@ -5,12 +5,12 @@ import re
 import stat
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import chain, count, islice
 from pathlib import Path
 
 from prunecli.errors import SessionNotFound
+from prunecli.frozen import frozen
 from prunecli.paths import slug
 from prunecli.regular import open_regular
 from prunecli.session.digest import Digest, begins_record, is_task, whole_record
@@ -30,7 +30,7 @@ def new_id(now_ms: int, random: bytes) -> str:
     return f"{when:%Y%m%d-%H%M%S}-{random.hex()[:6]}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Listed:
     """A session in a list: its file, size in bytes, time of the last write (unix ms) and digest."""
 

@@ -5,14 +5,14 @@ agent's changes are the differences between a snapshot `before` and its `after`;
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from prunecli.context.lineage import branch
+from prunecli.frozen import frozen
 from prunecli.model.events import FilesSaved, Record, UserMessage
 from prunecli.model.notes import opens_turn, typed
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Point:
     """A point to return to: the state right after record `seq`.
 
@@ -27,7 +27,7 @@ class Point:
     prompts: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Span:
     """Work on the files: the trees before and after it. `end` is None while it runs or if it was interrupted."""
 

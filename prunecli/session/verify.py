@@ -1,18 +1,19 @@
 """Verifies a session: checks every line's crc and recomputes the hash of every request from the log alone."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from prunecli.context.render import is_lost
 from prunecli.context.state import Context
 from prunecli.context.tokens import Chars4
+from prunecli.frozen import frozen
 from prunecli.model.events import Record, RequestSent, ToolResult, UserMessage
 from prunecli.session.blobs import Blobs
 from prunecli.session.log import Loaded
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Report:
     """The result as lines of text; `clean` if there was no problem."""
 

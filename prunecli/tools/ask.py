@@ -1,10 +1,10 @@
 """ask: ask the user a question with a few answers to choose from, or to answer in their own words."""
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from typing import Annotated, ClassVar, TypeAlias
 
 from prunecli.errors import ToolError
+from prunecli.frozen import frozen
 from prunecli.model.messages import Json
 from prunecli.model.requests import ASK
 from prunecli.model.touches import Touches
@@ -16,7 +16,7 @@ DECLINED = "The user declined to answer."
 NOBODY = "Nobody is there to answer."
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Option:
     """One answer that the user can choose."""
 
@@ -24,7 +24,7 @@ class Option:
     description: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AskInput:
     """The model's input."""
 
@@ -34,7 +34,7 @@ class AskInput:
     default: Annotated[str | None, "label, if nobody is there"] = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Inquiry:
     """A question to the user. `default` is the index of the option marked at first; `who` is the task that asks, ""
     for the session's own agent."""
@@ -46,7 +46,7 @@ class Inquiry:
     who: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Reply:
     """The user's answer: the indexes of the chosen options, and their own words. If both are empty, they declined."""
 

@@ -5,11 +5,12 @@ import os
 import signal
 from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Annotated, Any, ClassVar
 
 from prunecli.errors import ToolError
+from prunecli.frozen import frozen
 from prunecli.model.codec import well_formed
 from prunecli.model.messages import Json
 from prunecli.model.touches import Touches
@@ -43,7 +44,7 @@ _BACKGROUND = "go on as a job of the tool jobs, without the default timeout"
 _EXPLAINED = {126: ": not executable", 127: ": command not found"}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class BashInput:
     """The model's input."""
 
@@ -51,7 +52,7 @@ class BashInput:
     timeout: Annotated[float | None, "seconds, default 120"] = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ConfinedInput(BashInput):
     """The model's input where commands run in a sandbox."""
 
@@ -59,14 +60,14 @@ class ConfinedInput(BashInput):
     reason: Annotated[str | None, "why it must run outside"] = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MovableInput(BashInput):
     """The model's input where commands can continue in the background."""
 
     background: Annotated[bool, _BACKGROUND] = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ConfinedMovableInput(ConfinedInput):
     """The model's input where both apply."""
 

@@ -2,10 +2,10 @@
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from prunecli.errors import ToolError
+from prunecli.frozen import frozen
 from prunecli.model.codec import well_formed
 from prunecli.model.messages import Json
 from prunecli.model.touches import Touches
@@ -18,7 +18,7 @@ MAX_PATHS = 1000
 _NOTES_BYTES = 200
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FindInput:
     """The model's input."""
 

@@ -2,11 +2,11 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from typing import Annotated, ClassVar
 
 from prunecli.errors import ToolError
+from prunecli.frozen import frozen
 from prunecli.model.codec import well_formed
 from prunecli.model.messages import Json
 from prunecli.model.touches import Touches
@@ -24,7 +24,7 @@ _NEGATED_SET = re.compile(r"\[\^[^\]]*\]")
 _HAS_NEWLINE = re.compile(r"\n|(?<!\\)(?:\\\\)*\\n")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class GrepInput:
     """The model's input."""
 

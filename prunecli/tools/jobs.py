@@ -1,10 +1,10 @@
 """jobs: list background commands, read their output, wait for one, or end one."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from prunecli.errors import ToolError
+from prunecli.frozen import frozen
 from prunecli.model.messages import Json
 from prunecli.model.requests import JOBS
 from prunecli.model.touches import Touches
@@ -13,7 +13,7 @@ from prunecli.tools.tool import ToolContext, ToolOutput, in_one_line
 MAX_WAIT = 600.0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class JobsInput:
     """The model's input."""
 

@@ -3,10 +3,10 @@
 import os
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from prunecli.errors import ToolError
+from prunecli.frozen import frozen
 from prunecli.model.codec import well_formed
 from prunecli.model.messages import Json
 from prunecli.model.touches import Touches
@@ -22,7 +22,7 @@ _IGNORED_SHOWN = 10
 _NOTES_BYTES = 300
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LsInput:
     """The model's input."""
 

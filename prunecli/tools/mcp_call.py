@@ -1,17 +1,18 @@
 """mcp_call: call a tool of an MCP server."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Annotated, ClassVar
 
 from prunecli.errors import ToolError
+from prunecli.frozen import frozen
 from prunecli.model.messages import Json
 from prunecli.model.touches import Touches
 from prunecli.tools.mcp_search import NO_SERVERS
 from prunecli.tools.tool import Servers, ToolContext, ToolOutput, in_one_line
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class McpCallInput:
     """The model's input."""
 

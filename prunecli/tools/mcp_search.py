@@ -1,10 +1,10 @@
 """mcp_search: find tools of MCP servers by words. The best matches come with their schemas."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from prunecli.errors import ToolError
+from prunecli.frozen import frozen
 from prunecli.model.messages import Json
 from prunecli.model.touches import Touches
 from prunecli.tools.tool import ToolContext, ToolOutput, in_one_line, text_output
@@ -12,7 +12,7 @@ from prunecli.tools.tool import ToolContext, ToolOutput, in_one_line, text_outpu
 NO_SERVERS = "No MCP servers are configured."
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class McpSearchInput:
     """The model's input."""
 

@@ -4,10 +4,11 @@ import io
 import os
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Annotated, ClassVar
 
 from prunecli.errors import ToolError
+from prunecli.frozen import frozen
 from prunecli.model.codec import well_formed
 from prunecli.model.messages import Block, Json, plain_text
 from prunecli.model.touches import Touches
@@ -27,7 +28,7 @@ MAX_UTF_16 = 16 * 1024 * 1024
 _HINT_NAMES = 50
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ReadInput:
     """The model's input."""
 

@@ -5,13 +5,13 @@ The text comes in pages and is an ordinary result: the prune stays in effect, an
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass
 from math import ceil
 from typing import Annotated, ClassVar
 
 from prunecli.context.again import readable
 from prunecli.context.pages import Count, Lines, head_end
 from prunecli.errors import ToolError
+from prunecli.frozen import frozen
 from prunecli.model.messages import Block, Json, Text
 from prunecli.model.touches import Touches
 from prunecli.tools.tool import Pages, ToolContext, ToolOutput, in_one_line
@@ -19,7 +19,7 @@ from prunecli.tools.tool import Pages, ToolContext, ToolOutput, in_one_line
 _NOTE_BYTES = 200
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RecallInput:
     """The model's input."""
 

@@ -4,17 +4,17 @@ The tool itself touches nothing: each call of the task is judged like any other.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from prunecli.errors import ToolError
+from prunecli.frozen import frozen
 from prunecli.model.messages import Json
 from prunecli.model.requests import TASK
 from prunecli.model.touches import Touches
 from prunecli.tools.tool import ToolContext, ToolOutput, in_one_line
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TaskInput:
     """The model's input."""
 

@@ -2,17 +2,17 @@
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import ClassVar
 
 from prunecli.errors import ToolError
+from prunecli.frozen import frozen
 from prunecli.model.messages import Json
 from prunecli.model.todos import MOST, TOOL, Status, folded, todos_of
 from prunecli.model.touches import Touches
 from prunecli.tools.tool import ToolContext, ToolOutput, text_output
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Item:
     """An item of the list."""
 
@@ -20,7 +20,7 @@ class Item:
     status: Status
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TodoInput:
     """The model's input."""
 

@@ -5,7 +5,7 @@ tool gets its resources through a `ToolContext` and returns a `ToolOutput`.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import (
     TYPE_CHECKING,
@@ -17,6 +17,7 @@ from typing import (
 )
 
 from prunecli.context.prun import PrunPlan
+from prunecli.frozen import frozen
 from prunecli.model.messages import Block, Json, Media, Text
 from prunecli.model.touches import Touches
 from prunecli.tools.processes.confinement import Confine, bare
@@ -34,7 +35,7 @@ SeenState = Literal["seen", "changed", "unseen"]
 """Whether the model has seen a file's current content, an older one, or none."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ToolOutput:
     """The result of a call. `content` is for the model. `details` are for the screen and the log, and are never sent.
 
@@ -47,7 +48,7 @@ class ToolOutput:
     raw: bytes | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ToolLimits:
     """Limits of one call: bytes of output for the model, default seconds for a command."""
 
@@ -99,7 +100,7 @@ Recall = Callable[[int], tuple[Block, ...]]
 """seq -> the original content of a tool result or assistant message. Raises ToolError for anything else."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Pages:
     """The pages of `recall`: at most `tokens`, as `count` counts them."""
 
@@ -138,7 +139,7 @@ RecallOf = Callable[[int, int], tuple[Block, ...]]
 Raises ToolError."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ToolContext:
     """The resources of a call.
 

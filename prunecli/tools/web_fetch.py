@@ -1,10 +1,10 @@
 """web_fetch: get one web page as Markdown. Permissions apply to its host."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from prunecli.errors import ToolError
+from prunecli.frozen import frozen
 from prunecli.model.messages import Json
 from prunecli.model.touches import Touches
 from prunecli.tools.tool import ToolContext, ToolOutput, in_one_line, text_output
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from prunecli.tools.web.download import Download
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class WebFetchInput:
     """The model's input."""
 

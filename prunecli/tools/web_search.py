@@ -4,10 +4,10 @@ The model's call never reaches prunecli: the blocks of a search are part of the 
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import ClassVar
 
 from prunecli.errors import ToolError
+from prunecli.frozen import frozen
 from prunecli.model.messages import Json
 from prunecli.model.touches import Touches
 from prunecli.tools.tool import ToolContext, ToolOutput, in_one_line
@@ -16,7 +16,7 @@ MAX_SEARCHES = 8
 """Maximum searches of one request."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class WebSearchInput:
     """The input of a call that an endpoint passed on instead of running it."""
 

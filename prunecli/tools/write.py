@@ -3,10 +3,10 @@
 import os
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import ClassVar
 
 from prunecli.errors import ToolError
+from prunecli.frozen import frozen
 from prunecli.model.codec import well_formed
 from prunecli.model.messages import Json
 from prunecli.model.touches import Touches
@@ -26,7 +26,7 @@ from prunecli.tools.files.workspace import Place, opened_place, seen_from
 from prunecli.tools.tool import ToolContext, ToolOutput, in_one_line, text_output
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class WriteInput:
     """The model's input."""
 

@@ -6,7 +6,7 @@ color is "#rrggbb"; with `ansi = true`, it is one of the terminal's sixteen colo
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -17,6 +17,7 @@ from prunecli.config.files import line_of, parse_toml, read
 from prunecli.config.keys import nearest, shown
 from prunecli.config.typed import got
 from prunecli.errors import ConfigError
+from prunecli.frozen import frozen
 from prunecli.paths import Places, is_name, names_in
 from prunecli.tui.transcript.palette import Palette
 
@@ -77,7 +78,7 @@ Fault = Callable[[Key, str], NoReturn]
 """(key, problem): raises a ConfigError that also names the file."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Theme:
     """One theme. `colors` has all of COLORS; `description` is one printable line."""
 

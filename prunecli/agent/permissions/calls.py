@@ -1,11 +1,12 @@
 """The parts of a call to judge, from the files and commands that its tool declares."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
 
 from prunecli.agent.permissions.harmless import read_line
 from prunecli.agent.permissions.places import Place, resolve
 from prunecli.agent.permissions.surroundings import Reading, Surroundings
+from prunecli.frozen import frozen
 from prunecli.model.codec import well_formed
 from prunecli.model.shell import Doubt, Line
 from prunecli.model.shell_script import parse_script
@@ -18,7 +19,7 @@ REMOTE = "an MCP server can do anything"
 NEW_HOST = "it fetches from {}, which no rule allows yet"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Call:
     """One part of a call: all its reads, all its changes, or one command.
 

@@ -5,10 +5,10 @@ like an option, raises `Doubt`.
 """
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 
 from prunecli.agent.permissions.harmless_commands import Form, Words
+from prunecli.frozen import frozen
 from prunecli.model.shell import Doubt, Glob
 
 _VALUE = re.compile(r"(?!-)|-\d+$")
@@ -16,7 +16,7 @@ _SEARCHES = frozenset({"--json", "-c", "--count", "--count-matches"})
 """Options with which some versions of ripgrep search although `--files` is given."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Given:
     """The options and operands of a command. `suspects` are options and values after the first operand, which some
     programs treat as paths."""

@@ -2,11 +2,11 @@
 
 import os
 import struct
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
 from prunecli.agent.permissions.globs import TooMany
+from prunecli.frozen import frozen
 from prunecli.regular import read_regular
 
 _MAX_BYTES = 50_000_000
@@ -16,7 +16,7 @@ _ID = 20
 """The bytes of a SHA-1 id, which also end the file."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Tracked:
     """A tracked file: its path from the top of the work tree, its size and change time as git last saw them, and the
     id of its content."""

@@ -7,10 +7,11 @@ letters without and with a value, `optional` letters whose value can only be att
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
 from prunecli.agent.permissions.harmless_scripts import awk_doubt, jq_doubt, sed_doubt
+from prunecli.frozen import frozen
 from prunecli.model.shell import Glob
 from prunecli.model.words import KNOWN
 
@@ -19,7 +20,7 @@ MANY = 10_000
 """Any number of operands."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Form:
     """The allowed forms of a command. `operands`: all are paths, the first is a pattern or script, or none is a path.
 

@@ -5,10 +5,10 @@ effects stay in the workspace. `RULES` are the texts that `/permissions` shows.
 """
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from prunecli.agent.permissions.places import is_kept_inside
+from prunecli.frozen import frozen
 
 if TYPE_CHECKING:
     from prunecli.agent.permissions.calls import Call
@@ -35,7 +35,7 @@ RULES = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Inside:
     """The sandbox that a call will run in, by default none.
 

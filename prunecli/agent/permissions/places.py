@@ -7,9 +7,9 @@ leads. A path that cannot be resolved raises `Unresolvable`; it is never judged 
 import os
 import re
 import stat
-from dataclasses import dataclass
 from pathlib import Path
 
+from prunecli.frozen import frozen
 from prunecli.tools.files.secret_paths import folded, looks_secret
 
 _MAX_LINKS = 40
@@ -128,7 +128,7 @@ class Unresolvable(Exception):
         self.why = why
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Place:
     """The places that a given path may lead to.
 

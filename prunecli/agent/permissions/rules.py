@@ -14,12 +14,12 @@
 """
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 
 from prunecli.agent.permissions import path_patterns
 from prunecli.agent.permissions.globs import component_regex
 from prunecli.errors import ConfigError
+from prunecli.frozen import frozen
 from prunecli.hosts import is_allowed
 from prunecli.hosts import problem as host_problem
 from prunecli.model.shell import Doubt, Glob, Line, Open, parse
@@ -79,7 +79,7 @@ _MAX_BETWEEN = 50
 """Maximum words to search for the next word of a rule, so that even a line of a megabyte is judged fast."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Rule:
     """One rule, parsed. `line` and `prefix` belong to a bash rule, `pattern` to one with a path, `target` to
     mcp and web_fetch."""

@@ -1,6 +1,5 @@
 """The context of a judgment, and the reads of a harmless command in it."""
 
-from dataclasses import dataclass
 from pathlib import Path
 
 from prunecli.agent.permissions.git_config import holds_credentials
@@ -16,11 +15,12 @@ from prunecli.agent.permissions.places import (
     resolve,
 )
 from prunecli.agent.permissions.sweeps import Sweep
+from prunecli.frozen import frozen
 from prunecli.model.shell import Doubt
 from prunecli.tools.files.secret_paths import looks_secret, may_look_secret
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Surroundings:
     """The context of a judgment: absolute folders, and prunecli's own files and folders with secrets.
 
@@ -108,7 +108,7 @@ class Surroundings:
         return path.removeprefix(f"{self.workspace}/")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Reading:
     """The reads of a harmless command: the places it names, and the files that it may show without naming them."""
 

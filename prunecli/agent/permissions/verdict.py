@@ -3,16 +3,16 @@
 They are separate from `judge`, which startup does not need: it is imported with the first tool call.
 """
 
-from dataclasses import dataclass
 from typing import Literal, get_args
 
 from prunecli.agent.permissions.rules import parse_rule
+from prunecli.frozen import frozen
 
 Mode = Literal["ask", "edits", "plan", "auto"]
 MODES: tuple[Mode, ...] = get_args(Mode)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Rules:
     """The rules in effect, as text. Raises ConfigError for the first invalid one."""
 
@@ -25,7 +25,7 @@ class Rules:
             parse_rule(text)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Verdict:
     """A decision and its reason in plain words.
 

@@ -5,7 +5,7 @@ shares its options and its choice of results.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from fnmatch import fnmatchcase
 from typing import Annotated
 
@@ -13,12 +13,13 @@ from prunecli.context.cut import head, tail
 from prunecli.context.exchange import Entry
 from prunecli.context.strategy import Proposal, Ratio, Size
 from prunecli.context.view import View
+from prunecli.frozen import frozen
 from prunecli.model.edits import Edit
 
 IMAGE_CHARS = 8_000
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SoftTrim:
     """How a long result is trimmed. Lengths in characters."""
 
@@ -27,7 +28,7 @@ class SoftTrim:
     tail_chars: Annotated[Size, "Characters to keep at the end."] = 1_500
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class HardClear:
     """How results are cleared."""
 
@@ -35,7 +36,7 @@ class HardClear:
     placeholder: Annotated[str, "Text in place of a cleared result."] = "[Old tool result content cleared]"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Tools:
     """Tools whose results may be pruned. `*` is a wildcard, `deny` wins, and an empty `allow` means all tools."""
 
@@ -49,7 +50,7 @@ class Tools:
         return not self.allow or any(_matches(name, pattern) for pattern in self.allow)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Options:
     """The options of `[pruning.adaptive]` and `[pruning.aggressive]`."""
 

@@ -8,7 +8,6 @@ price. README.md explains the policy on one page.
 
 from bisect import bisect_right
 from collections.abc import Callable
-from dataclasses import dataclass
 from operator import attrgetter
 from typing import NamedTuple
 
@@ -21,6 +20,7 @@ from prunecli.context.strategies.superseded import outdated_lists, superseded
 from prunecli.context.strategy import Proposal
 from prunecli.context.view import NEVER, View
 from prunecli.figures import short
+from prunecli.frozen import frozen
 from prunecli.model.edits import Edit
 from prunecli.model.events import PrunApplied
 
@@ -39,7 +39,7 @@ class _Fact(NamedTuple):
     odds: tuple[float, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Options:
     """No options: the numbers are fitted, in `data/expectations.json`."""
 

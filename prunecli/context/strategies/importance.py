@@ -6,7 +6,6 @@ context/evidence.py documents the built-in score. A user function is called once
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from heapq import nlargest
 from typing import Annotated, Any
 
@@ -14,13 +13,14 @@ from prunecli.context import evidence
 from prunecli.context.exchange import Exchange
 from prunecli.context.strategy import FunctionFailed, Proposal, check_reference
 from prunecli.context.view import View
+from prunecli.frozen import frozen
 
 FUNCTIONS = ("function",)
 
 Score = Callable[[View, Exchange], float]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Options:
     """The options of `[pruning.importance]`."""
 

@@ -3,14 +3,14 @@
 A step is an exchange, with or without calls; n <= 0 drops all but the one in progress.
 """
 
-from dataclasses import dataclass
 from typing import Annotated
 
 from prunecli.context.strategy import Proposal
 from prunecli.context.view import View
+from prunecli.frozen import frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Options:
     """The options of `[pruning.keep_last_n_steps]`."""
 

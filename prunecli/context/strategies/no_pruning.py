@@ -1,12 +1,11 @@
 """no_pruning (tinyAgent): proposes nothing."""
 
-from dataclasses import dataclass
-
 from prunecli.context.strategy import Proposal
 from prunecli.context.view import View
+from prunecli.frozen import frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Options:
     """No options."""
 

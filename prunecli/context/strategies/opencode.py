@@ -4,19 +4,19 @@ Unlike pi, the result that crosses the line is cleared, and the walk stops at th
 already cleared.
 """
 
-from dataclasses import dataclass
 from typing import Annotated
 
 from prunecli.context.exchange import Entry
 from prunecli.context.strategy import Proposal, Size, always_kept, older_than, too_few
 from prunecli.context.view import View
+from prunecli.frozen import frozen
 from prunecli.model.edits import Edit
 from prunecli.model.events import PrunApplied
 
 PLACEHOLDER = "[Old tool result content cleared]"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Options:
     """The options of `[pruning.opencode]`."""
 

@@ -3,18 +3,18 @@
 Clears only once it is worth it. The walk goes from the newest result to the oldest.
 """
 
-from dataclasses import dataclass
 from typing import Annotated
 
 from prunecli.context.exchange import Entry
 from prunecli.context.strategy import Proposal, Size, always_kept, older_than, too_few
 from prunecli.context.view import View
+from prunecli.frozen import frozen
 from prunecli.model.edits import Edit
 
 _IMAGE_CHARS = 4_800
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Options:
     """The options of `[pruning.pi]`."""
 

@@ -3,17 +3,17 @@
 A text longer than max_length becomes its first max_length characters and "...".
 """
 
-from dataclasses import dataclass
 from typing import Annotated
 
 from prunecli.context.cut import head
 from prunecli.context.exchange import Entry
 from prunecli.context.strategy import Proposal, Size
 from prunecli.context.view import View
+from prunecli.frozen import frozen
 from prunecli.model.edits import Edit
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Options:
     """The options of `[pruning.prune_old_observations]`."""
 

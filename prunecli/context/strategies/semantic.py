@@ -7,13 +7,13 @@ is called as `embedder(texts) -> a vector of numbers for each text`; the first t
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Annotated, Any
 
 from prunecli.context.exchange import Entry, Exchange
 from prunecli.context.relevance import Dense, DenseLikeness, Likeness, SparseLikeness, mmr, terms, tfidf, unit
 from prunecli.context.strategy import FunctionFailed, Proposal, Size, check_reference
 from prunecli.context.view import View
+from prunecli.frozen import frozen
 
 FUNCTIONS = ("embedder",)
 LAMBDA = 0.5
@@ -24,7 +24,7 @@ SAMPLE_CHARS = 4_000
 Embedder = Callable[[Sequence[str]], Sequence[Sequence[float]]]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Options:
     """The options of `[pruning.semantic]`."""
 

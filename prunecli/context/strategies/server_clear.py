@@ -4,17 +4,17 @@ It proposes no edit: each request names the rule. The endpoint applies the rule 
 after checking the thinking against the request. Source: `clear_tool_uses_20250919` of Anthropic's Messages API.
 """
 
-from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from prunecli.context.strategy import Proposal, Size
 from prunecli.context.view import View
+from prunecli.frozen import frozen
 from prunecli.model.messages import Json
 
 NOTE = "the endpoint chooses which results it clears, with each request"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Options:
     """The endpoint's own options and defaults."""
 

@@ -7,7 +7,6 @@ their original; edits and writes count while their exchange is there, because th
 """
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
 from operator import attrgetter
 from typing import Literal, TypeAlias
 
@@ -15,6 +14,7 @@ from prunecli.context.exchange import Entry, Exchange
 from prunecli.context.reads import END, Lines, changes_files, file_of, lines_shown, shows_file
 from prunecli.context.strategy import Proposal
 from prunecli.context.view import View
+from prunecli.frozen import frozen
 from prunecli.model.codec import canonical
 from prunecli.model.edits import Edit
 from prunecli.model.events import AssistantMessage
@@ -27,7 +27,7 @@ _SEQ = attrgetter("seq")
 _WHOLE = Lines(1, END, END, (1, END))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Options:
     """No options."""
 
@@ -54,7 +54,7 @@ def _cleared(view: View, entry: Entry, by: int) -> Edit | None:
     return view.replaced("clear", entry, view.placeholder(entry, f"superseded by entry {by}"))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Fact:
     """A result that supersedes others or may be superseded. `about` is its file or search."""
 

@@ -3,15 +3,15 @@
 The system prompt and the user's messages are counted first.
 """
 
-from dataclasses import dataclass
 from typing import Annotated
 
 from prunecli.context.strategy import Proposal, Size
 from prunecli.context.view import View
+from prunecli.frozen import frozen
 from prunecli.model.edits import Edit
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Options:
     """The options of `[pruning.token_aware]`."""
 

@@ -2,11 +2,12 @@
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 
 from prunecli.errors import UsageError
+from prunecli.frozen import frozen
 from prunecli.model.events import (
     Attached,
     CompactionApplied,
@@ -25,7 +26,7 @@ _CHANGES = (PrunApplied, PrunReverted, CompactionApplied)
 _NAMES = {"md": "markdown", "htm": "html", "json": "messages"}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Exported:
     """The text of an export and the number of secrets replaced in it."""
 

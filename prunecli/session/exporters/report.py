@@ -1,13 +1,13 @@
 """A session prepared for export: each entry of the current branch, with its replacement for the model."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from prunecli.context.exchange import Entry
 from prunecli.context.state import Context
 from prunecli.context.tokens import Chars4
 from prunecli.figures import money
+from prunecli.frozen import frozen
 from prunecli.model.events import (
     AssistantMessage,
     AttemptBilled,
@@ -23,7 +23,7 @@ from prunecli.model.searches import in_words, is_result, is_use
 from prunecli.sanitize import one_line
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Reported:
     """An entry and its fate: "" if the model sees all of it, else `instead` is the text that it sees."""
 
@@ -43,7 +43,7 @@ class Reported:
         return event.content if not hasattr(event, "summary") else ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Story:
     """A session's title, facts and entries."""
 

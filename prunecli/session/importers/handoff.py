@@ -7,12 +7,12 @@ one by its id, a unique prefix of the id, or its name.
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
 from prunecli.errors import SessionError, SessionNotFound, UsageError
 from prunecli.figures import age, short
+from prunecli.frozen import frozen
 from prunecli.model.events import AssistantMessage, Record, ToolResult, UserMessage
 from prunecli.session.importers.finding import listed
 from prunecli.session.importers.known_agents import title_of
@@ -32,7 +32,7 @@ _CONVERSATION = re.compile(
 """Kinds of omitted items that belong to the conversation; all others are bookkeeping of the agent's program."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class HandedOver:
     """Another agent's session, imported into the store. `note` is one line for the user."""
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final, Protocol
 
 from prunecli.errors import SessionCorrupt
+from prunecli.frozen import frozen
 from prunecli.model.codec import strict_loads
 from prunecli.model.events import AssistantMessage, Record, UserMessage
 from prunecli.model.messages import Json, plain_text
@@ -30,7 +31,7 @@ class _Reader(Protocol):
     def take(self, row: Row) -> None: ...
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Format:
     """One agent's format: recognizes its lines by their bytes, and reads them with its importer."""
 

@@ -5,10 +5,10 @@ Files may be hostile: size, nesting and types are checked here, before any other
 
 import zlib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from prunecli.errors import SessionCorrupt
+from prunecli.frozen import frozen
 from prunecli.model.codec import strict_loads
 from prunecli.model.messages import Json
 from prunecli.regular import open_regular
@@ -17,7 +17,7 @@ MAX_BYTES = 1 << 30
 """Maximum size of an unpacked file; larger files are rejected, since a file is held in memory as a whole."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Row:
     """The JSON object on a line; line numbers start at 1."""
 
@@ -25,7 +25,7 @@ class Row:
     value: Mapping[str, Json]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Rows:
     """The objects of a file's lines in order, and one message for each damaged line."""
 

@@ -1,9 +1,10 @@
 """The result of an importer: records, origin, and what was left out."""
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal, TypeAlias
 
+from prunecli.frozen import frozen
 from prunecli.model.events import Record
 from prunecli.model.messages import Json
 
@@ -12,7 +13,7 @@ Kind: TypeAlias = Literal[
 ]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Origin:
     """The identity of the session in its own program. `started` is in unix ms, 0 if unknown; `agent` is that program,
     "" if the kind of file implies it."""
@@ -36,7 +37,7 @@ class Origin:
         }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Branch:
     """Another branch of the conversation with all its records. `common` is the last seq shared with the main line."""
 
@@ -48,7 +49,7 @@ def _no_branches() -> Iterator[Branch]:
     return iter(())
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Imported:
     """A conversation. `left_out` counts skipped items by kind; `damaged` has a message for each bad line.
 

@@ -6,11 +6,12 @@ never from the name.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
 
 from prunecli.errors import SessionCorrupt
+from prunecli.frozen import frozen
 from prunecli.model.events import AssistantMessage, Record, SessionStarted, UserMessage
 from prunecli.model.messages import Json
 from prunecli.session.blobs import Blobs
@@ -39,7 +40,7 @@ _BY_LINES: tuple[tuple[Callable[[Row], bool], Callable[[Rows], Imported]], ...] 
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Source:
     """A file's conversation. If it is `native`, it is prunecli's own, so its recorded edits apply."""
 

@@ -7,11 +7,12 @@ stays unchanged, with all later work in it.
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 
 from prunecli.errors import PrunecliError
+from prunecli.frozen import frozen
 from prunecli.model.events import Event, Record, SessionStarted, SettingChanged
 from prunecli.model.messages import Json
 from prunecli.model.record_codec import encode_record
@@ -27,7 +28,7 @@ _BATCH = 1_000
 """Records per commit; the writer holds uncommitted records in memory."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SavedSession:
     """A saved session.
 

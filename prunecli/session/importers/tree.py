@@ -4,15 +4,15 @@ The code does not recurse and does not trust the links: a parent may be missing,
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
+from prunecli.frozen import frozen
 from prunecli.session.importers.json_rows import Row
 
 MOST_BRANCHES = 50
 """Maximum branches read from a file; each one repeats the part that it shares with the main line."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Node:
     """A row with its id and parent. `spoken` rows are messages; each line ends at a message."""
 

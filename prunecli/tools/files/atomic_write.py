@@ -13,10 +13,10 @@ import stat
 import sys
 import threading
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from prunecli.errors import ToolError
+from prunecli.frozen import frozen
 from prunecli.tools.files.read_journal import leftover_name, recover, write_all, written_in_place
 from prunecli.tools.files.workspace import Place, opened_place, refusal
 
@@ -28,7 +28,7 @@ _OLD = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Current:
     """A file locked by this process: its descriptor, its state and its content."""
 

@@ -1,8 +1,8 @@
 """The change made by an edit, as a unified diff of bounded length."""
 
 import io
-from dataclasses import dataclass
 
+from prunecli.frozen import frozen
 from prunecli.model.codec import well_formed
 from prunecli.model.messages import Json
 
@@ -12,7 +12,7 @@ MAX_CHARACTERS = 500
 _MAX_COMPARISONS = 4_000_000
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Change:
     """Lines added and removed, the first changed line (from 1, in the new text), and the diff's text."""
 

@@ -2,15 +2,15 @@
 
 import codecs
 import re
-from dataclasses import dataclass
 
 from prunecli.errors import ToolError
+from prunecli.frozen import frozen
 from prunecli.tools.files.decoding import SAMPLE
 
 _MULTIBYTE = re.compile(rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Encoding:
     """An encoding: its Python name, the byte order mark before the text, and the bytes in a unit."""
 

@@ -3,7 +3,8 @@
 import struct
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from prunecli.frozen import frozen
 
 MAX_PIXELS = 8000
 MAX_BASE64 = 5 * 1024 * 1024
@@ -12,7 +13,7 @@ MAX_BASE64 = 5 * 1024 * 1024
 _JPEG_SIZES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ImageHeader:
     """An image's media type and its size in pixels."""
 

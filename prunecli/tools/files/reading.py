@@ -6,9 +6,9 @@ import io
 import os
 import stat
 import threading
-from dataclasses import dataclass
 
 from prunecli.errors import ToolError
+from prunecli.frozen import frozen
 from prunecli.model.codec import well_formed
 from prunecli.tools.files.atomic_write import MAX_BYTES
 from prunecli.tools.files.workspace import refusal
@@ -76,7 +76,7 @@ def kind_of(sample: bytes) -> str:
     return next((name for mark, name in _KINDS if sample.startswith(mark)), "binary data")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Page:
     """Some lines of a file as bytes, and the number of the first line. `total` lines and the digest of the whole file
     are None if it is too large to read to its end."""

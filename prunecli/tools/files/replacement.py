@@ -1,8 +1,7 @@
 """Replaces text in a file's bytes; all other bytes stay unchanged."""
 
-from dataclasses import dataclass
-
 from prunecli.errors import ToolError
+from prunecli.frozen import frozen
 from prunecli.tools.files.encoding import Encoding, encoding_of, has_only_crlf, with_crlf
 
 SHOWN_LINES = 10
@@ -11,7 +10,7 @@ _COMPARED_LINES = 20_000
 _SHOWN_CHARACTERS = 200
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Replacement:
     """The edited content and the number of replacements."""
 

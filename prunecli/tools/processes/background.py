@@ -10,9 +10,9 @@ import subprocess
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
+from prunecli.frozen import frozen
 from prunecli.model.codec import well_formed
 from prunecli.tools.files.decoding import decoded
 from prunecli.tools.processes.command import Ended, Moved
@@ -24,7 +24,7 @@ _STEP = 0.02
 _LAST = 4_096
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Part:
     """A part of the kept output: its bytes, the number of its first line, and its start and end in the whole
     output."""

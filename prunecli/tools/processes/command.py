@@ -12,10 +12,10 @@ import socket
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from prunecli.errors import ToolError
+from prunecli.frozen import frozen
 from prunecli.model.codec import well_formed
 
 CHUNK = 65_536
@@ -34,7 +34,7 @@ _START = "import sys; sys.path.insert(0, sys.argv.pop(1)); import supervise; sup
 command."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Ended:
     """The end of a command.
 
@@ -49,7 +49,7 @@ class Ended:
     stuck: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Moved:
     """A command in the background: its supervisor, and the socket to it."""
 
@@ -117,7 +117,7 @@ def _ended(watch: "_Watch", program: str) -> Ended:
     return Ended(watch.exit_code, watch.timed_out, watch.left, watch.stuck)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Started:
     supervisor: subprocess.Popen[bytes]
     control: socket.socket

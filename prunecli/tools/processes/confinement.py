@@ -5,15 +5,16 @@ The runtime passes a `Confine` to the tools. `bare` is the `Confine` without a s
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import dataclass
 from typing import Protocol
+
+from prunecli.frozen import frozen
 
 
 def _nothing(_: str) -> str:
     return ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Confined:
     """A command ready to run: its words, its environment and the descriptors that it inherits.
 

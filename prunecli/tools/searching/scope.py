@@ -3,15 +3,15 @@
 import os
 import re
 import stat
-from dataclasses import dataclass
 from pathlib import Path
 
 from prunecli.errors import ToolError
+from prunecli.frozen import frozen
 from prunecli.model.codec import well_formed
 from prunecli.tools.files.workspace import absolute, refusal
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Scope:
     """The scope of a search. `root` is the real path of a folder, and `only` the name of a file in it, or "".
     `prefix` leads from the working directory to the folder, and is absolute if the folder is elsewhere."""

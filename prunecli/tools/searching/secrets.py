@@ -6,8 +6,8 @@ bit by bit.
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from prunecli.frozen import frozen
 from prunecli.tools.files.secret_paths import looks_secret, may_look_secret
 from prunecli.tools.searching.names import shown_name
 from prunecli.tools.searching.scope import Scope
@@ -16,7 +16,7 @@ from prunecli.tools.searching.search import scan
 _SHOWN = 5
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Secrets:
     """The secret paths below `root`; without a root, nothing is left out.
 

@@ -3,8 +3,9 @@
 import asyncio
 import socket
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
+
+from prunecli.frozen import frozen
 
 if TYPE_CHECKING:
     import httpx2
@@ -34,7 +35,7 @@ def _transport(proxy: str, ca_file: str) -> "httpx2.AsyncBaseTransport":
     return httpx2.AsyncHTTPTransport(verify=verify, trust_env=False, proxy=proxy or None)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Web:
     """The settings for fetching pages.
 

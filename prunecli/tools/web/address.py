@@ -5,11 +5,11 @@ The same ASCII form of a host is checked, shown and connected to. So a name with
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from ipaddress import ip_address
 from urllib.parse import SplitResult, quote, urljoin, urlsplit, urlunsplit
 
 from prunecli.errors import ToolError
+from prunecli.frozen import frozen
 from prunecli.hosts import is_address, is_local_name, is_public, normal
 
 MAX_URL = 8_000
@@ -18,7 +18,7 @@ _IN_PATH = "/%:@!$&'()*+,;=~-._"
 """Characters that stay unchanged in a path or query; all others are percent-encoded."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Address:
     """An http(s) address in ASCII, without credentials and fragment. `host` is a name or an IP address."""
 

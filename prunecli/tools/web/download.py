@@ -8,10 +8,10 @@ proxy, the proxy looks up names, and only a name that has no public address in t
 import asyncio
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from prunecli.errors import PrunecliError, ToolError
+from prunecli.frozen import frozen
 from prunecli.hosts import is_public
 from prunecli.sanitize import one_line
 from prunecli.tools.web.access import Web
@@ -30,7 +30,7 @@ _HEADERS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Download:
     """The response from `address`. `cut`: the body is longer than the limit. `elsewhere` is a redirect to another
     host, which was not followed."""

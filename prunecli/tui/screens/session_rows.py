@@ -1,7 +1,6 @@
 """The rows of the session list, and the details of the marked one."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -11,6 +10,7 @@ from textual.message import Message
 from textual.widget import Widget
 
 from prunecli.figures import money, short
+from prunecli.frozen import frozen
 from prunecli.presentation import fuzzy
 from prunecli.sanitize import one_line
 from prunecli.session.session_search import Hit
@@ -24,7 +24,7 @@ MINUTE, HOUR, DAY = 60, 3_600, 86_400
 MOST_FUZZY = 50
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Row:
     """A session, and the search hit that this row shows, if any."""
 

@@ -1,7 +1,6 @@
 """The session list: filter, search all text, open a session or a copy, rename, remove."""
 
 from collections.abc import Callable, Coroutine, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from time import monotonic
@@ -14,6 +13,7 @@ from textual.content import Content
 from textual.widgets import Input, Static
 from textual.worker import Worker
 
+from prunecli.frozen import frozen
 from prunecli.sanitize import one_line
 from prunecli.session.session_search import Hit
 from prunecli.session.store import Listed
@@ -46,7 +46,7 @@ EMPTY_HELPS = ("Tab {other} · Ctrl+F {how} · Esc close", "Tab {other} · ^F {h
 """Key hints without a session to choose."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Chosen:
     """The chosen session; `fork`: open a copy of it."""
 

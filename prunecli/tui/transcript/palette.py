@@ -5,13 +5,14 @@ because rows are drawn without CSS.
 """
 
 from copy import copy
-from dataclasses import dataclass
 from functools import lru_cache
 
 from rich.style import Style
 
+from prunecli.frozen import frozen
 
-@dataclass(frozen=True, slots=True)
+
+@frozen
 class Palette:
     """Named colors: "#rrggbb", or one of the terminal's sixteen by Rich's name ("bright_blue", "default").
 

@@ -11,6 +11,7 @@ from prunecli.model.events import (
     UserMessage,
 )
 from prunecli.model.messages import Block, Text, Thinking, ToolUse, Usage
+from tests.tui.test_todos import FIVE
 
 DIFF = """@@ -4,4 +4,4 @@
  def advance(tokens):
@@ -97,5 +98,19 @@ def conversation() -> list[Event]:
     log.add(RunEnded("finished"))
     log.add(UserMessage((Text("thank you! 漢字 and 👩‍👧 too"),)))
     log.says(Text("You're welcome."))
+    log.add(RunEnded("finished"))
+    return log.events
+
+
+def with_a_todo_list() -> list[Event]:
+    """The same, and an answer that kept a to-do list."""
+    log = _Log()
+    log.events = conversation()
+    log.add(UserMessage((Text("go"),)))
+    todos = [{"content": content, "status": status} for content, status in FIVE]
+    kept = ToolUse("t9", "todo", {"todos": todos})
+    log.says(kept)
+    log.result(kept, "2 completed, 1 in progress, 2 pending.", 0)
+    log.says(Text("Two items are left."))
     log.add(RunEnded("finished"))
     return log.events

@@ -6,12 +6,11 @@ import pytest
 
 from prunecli.commands.command import Table
 from prunecli.model.messages import ToolUse
-from prunecli.providers.scripted import calls, says
+from prunecli.providers.scripted import calls
 from prunecli.tui.screens.table import TableScreen
 from prunecli.tui.widgets.permission import PermissionPanel
-from tests.tui.snapshots.conversation import conversation
+from tests.tui.snapshots.conversation import conversation, with_a_todo_list
 from tests.tui.snapshots.picture import LOOKS, Look, difference, pictured
-from tests.tui.test_todos import FIVE, listed
 
 every_look = pytest.mark.parametrize("look", LOOKS, ids=str)
 
@@ -67,11 +66,8 @@ async def test_the_question_before_an_edit(tmp_path: Path, look: Look) -> None:
 
 @every_look
 async def test_a_to_do_list_unfolded(tmp_path: Path, look: Look) -> None:
-    script = [listed(*FIVE), says("Two items are left.")]
-    async with pictured(tmp_path, look, script, events=conversation()) as s:
-        await s.type("go", "enter")
+    async with pictured(tmp_path, look, events=with_a_todo_list()) as s:
         await s.until_shown("Two items are left.")
-        await s.idle()
         await s.pilot.press("alt+t")
         await s.until_shown("☐ Update the docs")
         assert not await difference(s, "todo", look)
