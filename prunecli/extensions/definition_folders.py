@@ -98,16 +98,18 @@ class Shelf(Generic[DefinitionT]):
         """Check the folders again and read files that are new or changed. If there are none, return the same
         value."""
         found = tuple(one for folder in folders for one in _walk(folder, self._marker))
-        if found != self._last[0]:
-            self._known = {one: self._definition(one) for one in found if isinstance(one, Found)}
-            made = [one if isinstance(one, _Refused) else self._known[one] for one in found]
+        last = self._last  # other threads look as well, so only whole results are replaced
+        if found != last[0]:
+            known = {one: self._definition(one) for one in found if isinstance(one, Found)}
+            made = [known[one] if isinstance(one, Found) else one for one in found]
             problems = tuple(one.line for one in made if isinstance(one, _Refused))
-            self._last = found, Shelved(tuple(one for one in made if not isinstance(one, _Refused)), problems)
-        return self._last[1]
+            last = found, Shelved(tuple(one for one in made if not isinstance(one, _Refused)), problems)
+            self._known, self._last = known, last
+        return last[1]
 
     def _definition(self, found: Found) -> DefinitionT | _Refused:
-        if found in self._known:
-            return self._known[found]
+        if (known := self._known.get(found)) is not None:
+            return known
         if found.stamp[1] > MAX_BYTES:
             return _refused(found.path, f"larger than {MAX_BYTES // 1000:,} KB")
         try:

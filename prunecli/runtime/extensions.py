@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 _MOST_LINES = 5
 _SLOW = 0.01
 """Maximum seconds for checking all folders while the user types."""
+_MOST_REUSED = 2.0
+"""Maximum seconds for which a result is reused, so that a new file is soon offered even if the disk was stuck."""
 
 
 class Extensions:
@@ -176,7 +178,7 @@ class Extensions:
             if skill.for_user:
                 found.setdefault(name, f"{skill.description} ({skill.owner} skill)")
         self._offers, took = sorted(found.items()), monotonic() - begun
-        self._offers_until = begun + 20 * took if took > _SLOW else 0.0
+        self._offers_until = begun + min(20 * took, _MOST_REUSED) if took > _SLOW else 0.0
         return self._offers
 
     def _skill(self, word: str) -> "Skill | None":

@@ -6,7 +6,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from prunecli.errors import ConfigError
-from prunecli.extensions.definition_folders import MAX_FILES, Folder, Found, Shelf, folders
+from prunecli.extensions.definition_folders import MAX_FILES, Folder, Found, Shelf, Shelved, folders
 from prunecli.extensions.front_matter import MAX_BYTES
 
 
@@ -160,3 +160,22 @@ def test_a_folder_of_too_many_files_is_read_up_to_a_limit(tmp_path: Path) -> Non
 def test_the_parts_of_a_path_name_a_definition() -> None:
     found = Found(Path("/c/git/v1.2.md"), Folder(Path("/c"), "user"), (1, 2, 3))
     assert found.parts == ("git", "v1.2")
+
+
+def test_a_look_that_another_thread_overtakes_still_returns_what_it_found(tmp_path: Path) -> None:
+    """The interface and a thread look at the same folders; here one look happens in the middle of the other."""
+    (tmp_path / "commands").mkdir()
+    (tmp_path / "commands/one.md").write_text("1")
+    overtaken: list[Shelved[str]] = []
+
+    def parse(found: Found) -> str:
+        if not overtaken:
+            overtaken.append(Shelved())
+            (tmp_path / "commands/two.md").write_text("2")
+            overtaken.append(shelf.look(places))
+        return found.path.name
+
+    shelf, places = Shelf(parse), [Folder(tmp_path / "commands", "user")]
+    assert shelf.look(places).definitions == ("one.md",)
+    assert overtaken[1].definitions == ("one.md", "two.md")
+    assert shelf.look(places).definitions == ("one.md", "two.md")
