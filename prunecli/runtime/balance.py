@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from prunecli.context.ledger import Ledger
+from prunecli.context.strategies.auto import LOSING
 from prunecli.model.events import AssistantMessage, AttemptBilled, CompactionApplied
 from prunecli.runtime.choices import Choices
 from prunecli.session.session import Session
@@ -70,6 +71,12 @@ class Balance:
         return replace(ledger, balance=lambda: self.now.to_json())
 
     def losing(self) -> bool:
-        """Return whether pruning has cost more than it saved."""
+        """Return whether pruning has cost more than it saved.
+
+        Once it has not, the notice that says so may be shown again.
+        """
         net = self.now.balance
-        return net is not None and net < 0
+        if net is not None and net < 0:
+            return True
+        self.said.discard(LOSING)
+        return False

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from prunecli.commands.command import Say, Table, run_line
+from prunecli.context.strategies.auto import LOSING
 from prunecli.model.edits import Edit
 from prunecli.model.events import AssistantMessage, PrunApplied, RequestSent, Spilled, ToolResult, UserMessage
 from prunecli.model.messages import Text, ToolUse, Usage
@@ -78,10 +79,19 @@ def test_a_prune_that_only_breaks_the_cache_loses_money(tmp_path: Path) -> None:
     assert "Pruning cost $0.31 net in this session." in words(runtime, "/cost")
     assert "balance       $0.31 lost in this session" in words(runtime, "/prune-stats")
     said = runtime.balance.said
-    said.add("told")
+    said.update({"told", LOSING})
+    assert runtime.balance.losing()
+    assert said == {"told", LOSING}
     runtime.new_session()
     assert not runtime.balance.losing(), "another session has its own balance"
     assert runtime.balance.said == set()
+
+
+def test_a_loss_is_reported_again_if_pruning_has_paid_off_meanwhile(tmp_path: Path) -> None:
+    runtime = held(tmp_path)
+    runtime.balance.said.update({"told", LOSING})
+    assert not runtime.balance.losing()
+    assert runtime.balance.said == {"told"}
 
 
 def test_without_a_known_price_there_is_no_figure(tmp_path: Path) -> None:
