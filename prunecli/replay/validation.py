@@ -3,15 +3,16 @@
 The recording is folded with its own edits and reports. Each prompt is estimated before its report is known, based on
 the earlier reports. Cache reads are those of the exact cache (`prefix.py`), with the lifetime that fits the recording
 better, because programs rarely record the lifetime they chose. The first request may read content that earlier
-sessions cached, which counts as cached from then on.
+sessions cached, which counts as cached from then on. Attempts without an answer are requests too.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import TypeGuard
 
 from prunecli.context.state import Context
 from prunecli.context.tokens import TokenCounter
 from prunecli.frozen import frozen
-from prunecli.model.events import AssistantMessage, Record, RequestSent
+from prunecli.model.events import AssistantMessage, AttemptBilled, Event, Record, RequestSent
 from prunecli.model.messages import Json
 from prunecli.model.requests import TTL_MS
 from prunecli.providers.models import token_factor
@@ -76,12 +77,16 @@ def _requests(
     now = 0
     for record in records:
         event = record.event
-        if isinstance(event, AssistantMessage) and (prompt := event.usage.prompt_tokens):
-            estimate, model = context.counts.context_tokens, event.model
+        if isinstance(event, RequestSent):
+            for cache in caches:
+                cache.lay_out(context, event.model)
+        if _reports(event) and (prompt := event.usage.prompt_tokens):
+            estimate = context.counts.context_tokens
             read = event.usage.cache_read_input_tokens
             predicted: list[int] = []
             for cache in caches:
-                cache.lay_out(context, model)
+                if not recorded:
+                    cache.lay_out(context, event.model)
                 place, _ = cache.read(now)
                 predicted.append(sizes.get(cache.prefix(place), shared or 0))
                 cache.sent(now, record.timestamp)
@@ -90,6 +95,13 @@ def _requests(
             yield error, tuple(predicted), None if shared is None else read
             shared = (read or 0) if shared is None else shared
             if not recorded:
-                context.apply(Record(record.seq, now, RequestSent(model, estimate, "")))
+                context.apply(Record(record.seq, now, RequestSent(event.model, estimate, "")))
         context.apply(record)
         now = record.timestamp
+
+
+def _reports(event: Event) -> TypeGuard[AssistantMessage | AttemptBilled]:
+    """Return whether an event reports a request of this context, answered or not."""
+    if isinstance(event, AttemptBilled):
+        return event.reason in ("cut", "stopped")
+    return isinstance(event, AssistantMessage)

@@ -1,0 +1,41 @@
+"""Predicted prompts and cache reads of prunecli's own sessions, held against an exact endpoint."""
+
+import random
+
+from prunecli.context.ledger import prun_applied
+from prunecli.context.view import View
+from prunecli.providers.models import token_factor
+from prunecli.providers.tokenizer import SHIPPED
+from prunecli.replay.validation import Validation, together, validated
+from prunecli.session.importers.source import read_source
+from tests.golden.requests import SESSIONS
+from tests.laws.exact import Played, play
+from tests.laws.test_prices import PI
+
+PATHS = [path for path in SESSIONS if path.stat().st_size < 60_000][::6]
+
+
+def recorded(at: int) -> Validation:
+    """Records a session with prunes and attempts without an answer, and validates it."""
+    chance = random.Random(at)
+
+    def prune(played: Played) -> None:
+        view = View(played.context, 200_000)
+        if chance.random() < 0.3 and (edits := PI.propose(view).edits):
+            played.add(prun_applied(view, "strategy", edits))
+
+    def cut(played: Played) -> None:
+        if chance.random() < 0.1:
+            played.attempt("cut")
+
+    records = read_source(PATHS[at]).records
+    played = play(records, "claude-opus-4-5", 1.4, token_factor, 300_000, prune, cut, SHIPPED)
+    return validated(played.records, SHIPPED)
+
+
+def test_prompts_and_cache_reads_of_pruned_sessions_are_predicted() -> None:
+    found = together(recorded(at) for at in range(len(PATHS)))
+    assert len(found.errors) > 50
+    assert (found.at(0.5) or 0) < 0.01
+    assert (found.at(0.95) or 0) < 0.05
+    assert abs(found.predicted / found.reported - 1) < 0.05
