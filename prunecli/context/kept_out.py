@@ -42,7 +42,7 @@ class KeptOut:
         return self._scales[at - 1][1] if at else newest
 
     def _use(self, at: int, scale: Scale) -> None:
-        if not self._scales or self._scales[-1][1].weight(1, 0, 1) != scale.weight(1, 0, 1):
+        if not self._scales or not self._scales[-1][1].weighs_like(scale):
             self._scales.append((at, scale))
 
     def rescaled(self, at: int, scale: Scale) -> None:
@@ -78,9 +78,10 @@ class KeptOut:
         if grown is not None and (results := [part for part in new if part.prunable]):
             self._measure(report.changes, altered, results, grown, moved, scale)
         for then, now in report.changes:
+            if _is_whole(then) and _is_whole(now):
+                continue
             before, after = self._kept(then, scale), self._kept(now, scale)
-            if before is not after:
-                self._now = self._now.plus(after).minus(before)
+            self._now = self._now.plus(after).minus(before)
             if now is not None and after is not NOTHING:
                 self._items[now.head.seq] = now
             elif then is not None:
@@ -98,7 +99,8 @@ class KeptOut:
         scale: Scale,
     ) -> None:
         """Record the endpoint's count of the results that are new in this report."""
-        new = total(map(self._tokens.amount, results))
+        amounts = [self._tokens.amount(part) for part in results]
+        new = amounts[0] if len(amounts) == 1 else total(amounts)
         expected = scale.factor * new.raw + new.exact
         if expected <= 0:
             return
@@ -113,7 +115,8 @@ class KeptOut:
         rate = (grown - scale.weight(*moved.minus(new))) / expected
         most = RANGE if new.raw > new.exact else _MEDIA_RANGE
         if scale.share / most <= rate <= most:
-            self._rates |= dict.fromkeys([part.seq for part in results], rate)
+            for part in results:
+                self._rates[part.seq] = rate
 
     def _shown(self, item: Item, scale: Scale) -> Amount:
         memos = Amount(sum(map(self._tokens.memo_tokens, item.memos)))
@@ -133,7 +136,7 @@ class KeptOut:
         return Amount(exact=round(rate * (scale.factor * amount.raw + amount.exact)))
 
     def _kept(self, item: Item | None, scale: Scale) -> Amount:
-        if item is None or not (item.hidden or item.edits or item.memos):
+        if item is None or _is_whole(item):
             return NOTHING
         if item.kept is None:
             gone = [part for part in item.parts if item.hides(part)]
@@ -141,6 +144,11 @@ class KeptOut:
             memos = Amount(sum(map(self._tokens.memo_tokens, item.memos)))
             item.kept = total(self._whole(part, scale) for part in gone).minus(total((memos, *shown)))
         return item.kept
+
+
+def _is_whole(item: Item | None) -> bool:
+    """Return whether nothing is kept out of an item."""
+    return item is None or not (item.hidden or item.edits or item.memos)
 
 
 def _hides_a_guess(then: Item | None, now: Item | None) -> bool:

@@ -122,9 +122,13 @@ class Prefixes:
 
     def _read(self, read: int, at: int) -> None:
         """Renew the prefixes that the last request read, and forget those that it should have found."""
-        marks, kind = self._context.wire.marks, self._kind(self._model)
+        marks = self._context.wire.marks
         end = marks[-1] if marks else 0
         chain = self._upto(end)
+        if not self._stored:
+            self._newest = None
+            return
+        kind = self._kind(self._model)
         if self._newest is not None and self._newest[0] == kind:
             newest = self._newest[1]
             if newest.items <= end and 0 < newest.tokens * SAME_PREFIX <= read:

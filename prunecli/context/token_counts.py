@@ -178,7 +178,7 @@ class TokenCounts(EntryTokens):
         self._clearing, changes = report.clearing, report.changes
         prompt = report.prompt + self._clearing.tokens
         grown = prompt - self._prompt if self._prompt and not report.again else None
-        altered = [(then, now) for then, now in changes if now is None or not now.grew_from(then)]
+        altered = [(then, now) for then, now in changes if now is None or (then and not now.grew_from(then))]
         moved = added_by(changes, self.item_amount)
         new = fresh(changes) if grown is not None else []
         if grown is not None and self.measure_documents(changes, new, grown, moved, self._scale):

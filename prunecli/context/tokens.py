@@ -215,6 +215,10 @@ class Scale(NamedTuple):
         """Return the endpoint's tokens for an amount by the measured rates alone, unrounded."""
         return self.rate * (raw + self.wordy * words) + exact
 
+    def weighs_like(self, other: "Scale") -> bool:
+        """Return whether `weight` gives the same for all amounts."""
+        return self.rate == other.rate and self.wordy == other.wordy
+
     def for_preamble(self, raw: int) -> "Scale":
         """Return the scale, until the next report, for another system prompt or tools of this many raw tokens."""
         return self._replace(fixed=self.factor * raw, base=None, share=1.0)

@@ -254,6 +254,8 @@ class Wire:
         return True
 
     def _store(self, prefixes: Mapping[int, int]) -> None:
+        if not prefixes:
+            return
         last = next(reversed(self._stored), 0)
         new = [last, *(items for items in prefixes if items not in self._stored)]
         self._stored |= prefixes
