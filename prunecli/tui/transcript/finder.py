@@ -1,6 +1,5 @@
 """Search in the transcript: moves between hits in time slices, with all visible hits marked."""
 
-import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -31,6 +30,7 @@ class Finder(Pointer):
 
     def __init__(self, palette: Palette, clock: Callable[[], float], **names: Any) -> None:
         super().__init__(palette, clock, **names)
+        self._ms = clock
         self._query: Query | None = None
         self._hit: Span | None = None
         self._scan: Iterator[Span | None] | None = None
@@ -79,7 +79,7 @@ class Finder(Pointer):
 
     def _search_slice(self) -> None:
         """Continue the search for one slice."""
-        stop = time.monotonic() + SLICE_SECONDS
+        stop = self._ms() + 1_000 * SLICE_SECONDS
         while self._scan is not None and self._query is not None:
             try:
                 found = next(self._scan)
@@ -91,7 +91,7 @@ class Finder(Pointer):
                 self._scan = None
                 self._show(found)
                 self.post_message(self.Searched(self, self._query.text, True))
-            elif time.monotonic() > stop:
+            elif self._ms() > stop:
                 once(self, 0.001, self._search_slice)
                 return
 

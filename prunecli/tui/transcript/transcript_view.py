@@ -63,7 +63,8 @@ class Transcript(Navigator, can_focus=True):
         classes: str | None = None,
         clock: Callable[[], float] = _milliseconds,
     ) -> None:
-        """Create an empty transcript. `clock` returns increasing milliseconds, used to time running calls."""
+        """Create an empty transcript. `clock` returns increasing milliseconds, used to time running calls and the
+        slices of a search."""
         super().__init__(palette or Palette(), clock, id=id, classes=classes)
         self._unseen = 0
         self._seen_key = 0  # the first entry that was added below the screen

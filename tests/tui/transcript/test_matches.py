@@ -1,5 +1,7 @@
 """Searching: every hit is found, in order, wherever it hides."""
 
+from itertools import count
+
 from prunecli.presentation.entries import (
     Assistant,
     Entry,
@@ -131,11 +133,10 @@ async def test_a_search_that_fails_says_so_and_stays():
 
 
 async def test_a_new_search_replaces_one_that_still_runs():
-    async with showing(*[Notice("straw " * 300) for _ in range(3000)], Notice("needle")) as (
-        transcript,
-        _,
-        app,
-    ):
+    ticks = count(step=1_000)  # so each slice is one step of the search
+    slow = Transcript(clock=lambda: next(ticks))
+    straw = [Notice("straw " * 300) for _ in range(1_000)]
+    async with showing(*straw, Notice("needle"), transcript=slow) as (transcript, _, app):
         transcript.home()
         transcript.search("needle in")
         transcript.search("needle")
