@@ -21,6 +21,8 @@ MAX_BYTES = 1_000_000
 """Maximum bytes of one definition; a larger file is refused."""
 MAX_FRONT_BYTES = 64_000
 _MAX_DEPTH = 16
+_DEEP = re.compile(rf"^[^\n\[{{]*:[ \t]*[\[{{]{{{_MAX_DEPTH + 1}}}", re.MULTILINE)
+"""Brackets that libyaml 0.2.6 and newer refuse by themselves, before they report any event."""
 _LINE = re.compile(r"([A-Za-z][\w-]*):[ \t]+(.+?)[ \t]*")
 
 
@@ -108,12 +110,14 @@ def _yaml() -> tuple[Any, Any]:
 def _fields(front: str, path: Path) -> Mapping[str, Json]:
     yaml, _ = _yaml()
     try:
-        found = _load(front)
+        found = _load(front, path)
     except yaml.YAMLError:
         try:
-            found = _load(_quoted(front))
+            found = _load(_quoted(front), path)
         except yaml.YAMLError as error:
-            raise _malformed(error, path) from None
+            mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
+            why = getattr(error, "problem", None) or getattr(error, "reason", None) or "not YAML"
+            raise _malformed(str(why), mark and mark.line, path) from None
     if found is None or found == "":
         return {}
     if not isinstance(found, dict):
@@ -121,17 +125,18 @@ def _fields(front: str, path: Path) -> Mapping[str, Json]:
     return {key: value for key, value in found.items() if isinstance(key, str)}
 
 
-def _load(front: str) -> Any:
+def _load(front: str, path: Path) -> Any:
+    """Raise YAMLError for what is not YAML or has aliases, which quotes may cure, ConfigError for deep nesting."""
     yaml, loader = _yaml()
+    if deep := _DEEP.search(front):
+        raise _malformed("nested too deeply", front.count("\n", 0, deep.start()), path)
     depth = 0
     for event in yaml.parse(front, loader):
         depth += _deeper(type(event).__name__)
-        if isinstance(event, yaml.AliasEvent) or depth > _MAX_DEPTH:
-            why = (
-                "nested too deeply"
-                if depth > _MAX_DEPTH
-                else f"aliases such as *{event.anchor} are not supported"
-            )
+        if depth > _MAX_DEPTH:
+            raise _malformed("nested too deeply", event.start_mark.line, path)
+        if isinstance(event, yaml.AliasEvent):
+            why = f"aliases such as *{event.anchor} are not supported"
             raise yaml.MarkedYAMLError(problem=why, problem_mark=event.start_mark)
     return yaml.load(front, loader)  # BaseLoader makes only strings, lists and mappings
 
@@ -161,12 +166,10 @@ def _quoted_lines(front: str) -> Iterator[str]:
             yield f"{found[1]}: {json.dumps(found[2])}" if found else line
 
 
-def _malformed(error: Any, path: Path) -> ConfigError:
-    """Return the error for front matter that is not YAML; its first line is line 2 of the file."""
-    mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
-    where = f"line {mark.line + 2}: " if mark is not None else ""
-    why = getattr(error, "problem", None) or getattr(error, "reason", None) or "not YAML"
-    return ConfigError(f"{_shown(path)}: {where}{one_line(str(why))}", "fix the front matter")
+def _malformed(why: str, line: int | None, path: Path) -> ConfigError:
+    """Return the error for front matter that is not YAML; its first line, number 0, is line 2 of the file."""
+    where = f"line {line + 2}: " if line is not None else ""
+    return ConfigError(f"{_shown(path)}: {where}{one_line(why)}", "fix the front matter")
 
 
 def _shown(path: Path) -> str:

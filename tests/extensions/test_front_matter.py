@@ -68,6 +68,7 @@ BOMB = "a: &a [x,x]\nb: &b [*a,*a]\nc: &c [*b,*b]\nd: [*c,*c]\n"
         (BOMB, 3, "aliases such as *a"),
         ("a: &a [*a]\n", 2, "aliases"),
         ("a: " + "[" * 5_000 + "]" * 5_000, 2, "nested too deeply"),
+        ("a: 1\nb: " + "[a, " * 5_000 + "]" * 5_000, 3, "nested too deeply"),
         ("a: 1\n" + "".join("  " * n + "k:\n" for n in range(40)), 0, ""),
         ("- a\n- b\n", 2, "not a list of `key: value`"),
         ("just words\n", 2, "not a list"),
@@ -75,7 +76,7 @@ BOMB = "a: &a [x,x]\nb: &b [*a,*a]\nc: &c [*b,*b]\nd: [*c,*c]\n"
         ("{a: b}: c\n", 2, "key"),
         ("a: !!python/object/apply:os.system [exit]\n", 0, None),
     ],
-    ids=range(10),
+    ids=range(11),
 )
 def test_what_is_malformed_is_named_with_file_and_line(front: str, line: int, why: str | None) -> None:
     whole = f"---\n{front}\n---\nbody"
