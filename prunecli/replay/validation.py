@@ -71,13 +71,14 @@ def _requests(
     """Yield for each reported prompt its error, the reads predicted with each lifetime, and the reported reads."""
     context = Context(counter, token_factor)
     caches = [PrefixCache(0, lifetime, minimum=0) for lifetime in TTL_MS.values()]
-    recorded = any(isinstance(one.event, RequestSent) for one in records)
+    recorded = False
     sizes: dict[int, int] = {}
     shared: int | None = None
     now = 0
     for record in records:
         event = record.event
         if isinstance(event, RequestSent):
+            recorded = True
             for cache in caches:
                 cache.lay_out(context, event.model)
         if _reports(event) and (prompt := event.usage.prompt_tokens):
@@ -94,8 +95,9 @@ def _requests(
             error = abs(estimate - prompt) / prompt if context.counts.scale.measured else None
             yield error, tuple(predicted), None if shared is None else read
             shared = (read or 0) if shared is None else shared
-            if not recorded:
+            if not recorded:  # by another agent
                 context.apply(Record(record.seq, now, RequestSent(event.model, estimate, "")))
+        recorded = recorded and not isinstance(event, AssistantMessage)
         context.apply(record)
         now = record.timestamp
 
