@@ -310,7 +310,7 @@ class McpServer(Section):
     oauth: Annotated[McpLogin, "Login at servers that require one."] = McpLogin()
     enabled: Annotated[bool, "Connect to this server."] = True
     timeout: Annotated[
-        float, (0.1, 86_400), "Timeout in seconds to connect, or of a call without progress."
+        float, (0.1, 86_400), "Timeout in seconds for connecting, and for a call without progress."
     ] = 60.0
 
     def __post_init__(self) -> None:

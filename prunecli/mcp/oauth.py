@@ -84,7 +84,9 @@ async def log_in(
     """
     if not may_log_in(definition):
         why = "its headers hold a credential" if definition.oauth is not False else "oauth is off"
-        raise LoginFailed(f"{definition.name}: no login: {'it is a program' if not definition.url else why}")
+        raise LoginFailed(
+            f"{definition.name}: cannot log in: {'it is a program' if not definition.url else why}"
+        )
     kept = login.load()
     async with await _redirect(definition, kept) as redirect:
         if redirect.address not in _registered(kept):
@@ -125,7 +127,7 @@ async def _redirect(definition: Definition, kept: dict[str, Any]) -> Redirect:
             return await Redirect.at(oauth.callback_port, "localhost")
         except OSError:
             raise LoginFailed(
-                f"{definition.name}: port {oauth.callback_port} of its redirect is in use",
+                f"{definition.name}: the redirect port {oauth.callback_port} is in use",
                 "free it, then try again",
             ) from None
     for address in _registered(kept):
@@ -156,7 +158,7 @@ async def _ask(definition: Definition, provider: "_Provider") -> int:
     except PrunecliError:
         raise
     except httpx2.HTTPError as error:
-        raise LoginFailed(f"{name}: no connection: {_short(error)}") from error
+        raise LoginFailed(f"{name}: cannot connect: {_short(error)}") from error
     except (OAuthFlowError, ValidationError, ValueError, httpx2.InvalidURL) as error:
         raise LoginFailed(f"{name}: login refused: {_short(error)}") from error
 

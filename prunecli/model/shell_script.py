@@ -109,7 +109,7 @@ class _Script(WordReader):
         rest = self.text[self.at : self.at + 3]
         begin = len(self.commands)
         if rest.startswith("(("):
-            raise Doubt("it evaluates a sum")  # which may set a variable or run a command
+            raise Doubt("it evaluates an arithmetic expression")  # which may set a variable or run a command
         if rest.startswith("("):
             self._group(")", 1)
         elif rest[:2] in ("{ ", "{\n"):

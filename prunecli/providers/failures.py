@@ -112,7 +112,7 @@ class Failures:
             where = self.shown(headers.get("location", "nowhere"))
             return BadRequest(
                 f"{self._endpoint()} redirects to {where} ({status})",
-                "set base_url to the address of the API itself; prunecli follows no redirects",
+                "set base_url to the address of the API itself; prunecli does not follow redirects",
             )
         hint = ""
         if status == 404:

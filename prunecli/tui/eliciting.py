@@ -134,5 +134,5 @@ def _letters(number: int, key: str) -> str:
 
 def _listed(field: Field) -> str:
     if field.kind == "choices":
-        return f"Some of these, with commas: {', '.join(label for _, label in field.choices)}"
+        return f"Any of these, separated by commas: {', '.join(label for _, label in field.choices)}"
     return {"number": "A number", "integer": "A whole number"}.get(field.kind, "")

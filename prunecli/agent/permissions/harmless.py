@@ -145,7 +145,7 @@ def _on_files(words: Words, feed: tuple[Words, ...], around: Surroundings) -> Re
     else:
         command = words[:-1]
     if not feed or any(isinstance(word, Glob | Open) for word in command):
-        raise Doubt("it passes on a list of files that is not known")
+        raise Doubt("it passes on an unknown list of files")
     check_reader(command)
     _check_programs(words, around)
     files = listed(feed, around)

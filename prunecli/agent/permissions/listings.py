@@ -86,7 +86,7 @@ def command_of_xargs(words: Words) -> Words:
 def _printed(words: Words, around: Surroundings) -> Iterator[str]:
     """Yield every path that a command may print, as it spells them."""
     if any(isinstance(word, Glob | Open) for word in words):
-        raise Doubt("it passes on a list of files that is not known")
+        raise Doubt("it passes on an unknown list of files")
     if words[0] == "find":
         return _found(words, around)
     if words[:2] == ("git", "ls-files") and not any(word.startswith(("-", ":")) for word in words[2:]):
