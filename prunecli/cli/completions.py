@@ -33,7 +33,7 @@ def sessions(incomplete: str) -> list[Offer]:
 
 
 def strategies(incomplete: str) -> list[Offer]:
-    """Return the strategies, also after the last comma of a list."""
+    """Return the strategies, even after the last comma of a list."""
     from prunecli.config.strategies import Strategies
 
     before, comma, last = incomplete.rpartition(",")

@@ -96,7 +96,7 @@ def _table(runtime: Runtime) -> ModelTable:
 
 
 def _doubts(runtime: Runtime, info: ModelInfo) -> Iterator[str]:
-    """Yield the reasons why the model may not answer that are known without a request."""
+    """Yield the reasons known without a request why the model may not answer."""
     setup, config = runtime.setup, runtime.config
     if not info.context_window:
         near = nearest(info.name, [*MODEL_ALIASES, *_table(runtime).names()], 0.5)

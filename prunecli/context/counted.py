@@ -54,7 +54,7 @@ class Item:
         return then is None or then.look == self.look
 
     def is_same(self, other: "Item | None") -> bool:
-        """Return whether both show the same content, also if one was folded again after a rewind."""
+        """Return whether both show the same content, even if one was folded again after a rewind."""
         if other is None or self.look != other.look:
             return False
         return [part.seq for part in self.parts] == [part.seq for part in other.parts]

@@ -181,7 +181,7 @@ class Unseen:
         self._lacking = self._kept_out()
 
     def beside(self, record: Record) -> None:
-        """Handle a record outside the branches, such as one that the last request was billed without an answer."""
+        """Handle a record outside the branches, such as one that bills the last request without an answer."""
         match record.event:
             case AttemptBilled(reason="summary"):
                 self._summarizing(record.seq, None)

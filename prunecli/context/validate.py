@@ -15,7 +15,7 @@ from prunecli.model.searches import USE, is_result_type
 
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,128}")
 MAX_MARKS = 4
-"""Cache breakpoints that the endpoint allows in a request, with the one behind the preamble."""
+"""Cache breakpoints that the endpoint allows in a request, including the one after the preamble."""
 
 
 def validate(request: Request, known_good: int = 0, *, paused: bool = False) -> None:

@@ -82,8 +82,8 @@ class Asked(NamedTuple):
     before: tuple[int, int]
 
     def cached(self, model: str, ttl_ms: int) -> Prefix | None:
-        """Return the longest prefix that is still cached for this model, near the end of this request or of the one
-        before, whichever model that asked."""
+        """Return the longest prefix that is still cached for this model, near the end of this request or of the
+        previous one, which may have gone to another model."""
         one, last = self.starts.get(model), next(reversed([*self.starts.values()]), None)
         ends = [self.end.blocks, *([last.end.blocks] if last else [])]
         while one is not None:

@@ -60,7 +60,7 @@ def listed(pipeline: Sequence[Words], around: Surroundings) -> Sweep:
 
 
 def check_reader(words: Words) -> None:
-    """Raise Doubt unless any number of files may follow the words, and are then read, each as itself."""
+    """Raise Doubt unless the command would read each file named after these words, and nothing else."""
     form = FORMS.get(words[0])
     if words[0] in ("<", "basename", "dirname", "echo"):
         return

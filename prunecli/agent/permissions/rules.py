@@ -164,7 +164,7 @@ def _bash_rule(text: str, body: str) -> Rule:
 
 
 def _fetch_rule(text: str, body: str) -> Rule:
-    """Return a rule for a host, also in Claude Code's form: `web_fetch(domain:docs.python.org)`."""
+    """Return a rule for a host, accepting Claude Code's form too: `web_fetch(domain:docs.python.org)`."""
     host = body.removeprefix("domain:").lower()
     if host == "*":
         return Rule(text, FETCH)

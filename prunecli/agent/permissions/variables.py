@@ -14,7 +14,7 @@ _MAX_VALUES = 100
 """Maximum commands that one command of a loop over a glob stands for."""
 TESTS = frozenset({"[", "[[", "test"})
 TAKES_TEXT = TESTS | {"echo", "printf", "basename", "dirname"}
-"""Programs that any operand leaves harmless."""
+"""Programs that are harmless with any operands."""
 
 
 def variants(words: Words, around: Surroundings) -> Iterator[Words]:
