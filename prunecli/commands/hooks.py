@@ -48,7 +48,9 @@ def approval(runtime: Runtime) -> Sequence[Effect]:
     if source is None:
         return []
     answer = (
-        Choice(f"approve yes {_digest(source)}", "Yes", "They run with your rights, outside the sandbox"),
+        Choice(
+            f"approve yes {_digest(source)}", "Yes", "They run with your permissions, outside the sandbox"
+        ),
         Choice(f"approve no {_digest(source)}", "No", "They stay off; /hooks approve asks again"),
     )
     about = "\n".join(source.lines())

@@ -307,7 +307,7 @@ class McpServer(Section):
     url: Annotated[str, "URL of a remote server: https, or http for this machine only."] = ""
     transport: Annotated[Literal["http", "sse"], "The protocol of this URL; sse is the older one."] = "http"
     headers: Annotated[Mapping[str, str], "Headers to send to it."] = field(default_factory=dict)
-    oauth: Annotated[McpLogin, "Login at servers that require one."] = McpLogin()
+    oauth: Annotated[McpLogin, "Login for servers that require one."] = McpLogin()
     enabled: Annotated[bool, "Connect to this server."] = True
     timeout: Annotated[
         float, (0.1, 86_400), "Timeout in seconds for connecting, and for a call without progress."

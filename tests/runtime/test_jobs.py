@@ -264,7 +264,7 @@ async def test_a_detached_job_outlives_the_program_and_is_found_again(tmp_path: 
     assert path
     (said,) = run_line(runtime, "/jobs detach 1")
     assert isinstance(said, Say)
-    assert said.text.startswith("Job 1 will continue when prunecli ends. To stop it then: kill ")
+    assert said.text.startswith("Job 1 will continue when prunecli exits. To stop it then: kill ")
     assert await runtime.jobs.close() == []
     await runtime.close()
     assert processes_with(word)

@@ -3,13 +3,13 @@
 | rule | names |
 |---|---|
 | `*` | every call |
-| `grep`, `write`, `mcp__x__y` | every call of that tool |
+| `grep`, `write`, `mcp__x__y` | every call to that tool |
 | `read`, `edit`, `bash` | every call that reads files, changes files, or runs a command, by any tool |
 | `bash(git status)` | a command of exactly these words |
 | `bash(npm run test:*)` | a command that begins with these words; `bash(npm run test *)` says the same |
 | `bash(python3 tests/*)` | a word may be a path with wildcards, which match within one folder |
 | `read(~/.ssh/**)`, `edit(src/**)` | paths, see path_patterns.py |
-| `mcp`, `mcp(github:*)`, `mcp(github:create_issue)` | calls of MCP servers; `*` stands for any characters |
+| `mcp`, `mcp(github:*)`, `mcp(github:create_issue)` | calls to MCP servers; `*` stands for any characters |
 | `web_fetch(docs.python.org)`, `web_fetch(*.python.org)` | requests to a host, or to every host below it |
 """
 
@@ -93,7 +93,7 @@ class Rule:
 
     @property
     def is_bare(self) -> bool:
-        """Whether the rule covers every call of its tool."""
+        """Whether the rule covers every call to its tool."""
         return self.line is None and self.pattern is None and not self.target
 
     def names(self, effect: str, tool_name: str) -> bool:
