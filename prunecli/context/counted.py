@@ -165,7 +165,7 @@ def _estimate(entry: Entry, tokens: int) -> Amount:
 class EntryTokens:
     """A counter for the tokens of single entries.
 
-    `factor_of` gives a model's tokens per raw token, estimated from its name. `sizes_of` gives the sizes of a content
+    `factor_of` gives a model's tokens per raw token, estimated from its name. `sizes_of` gives the sizes of content
     that several contexts have, None if there is only this one.
     """
 

@@ -155,7 +155,7 @@ def cold(context: Context, market: Market) -> str:
 
 
 def warmth(context: Context, market: Market) -> str:
-    """Return a text on how long a warm cache will last."""
+    """Describe how long a warm cache will last."""
     if market.now is None or not (used := last_use(context, market)):
         return "warm"
     return f"warm for {countdown(market.ttl_ms - (market.now - used))}"

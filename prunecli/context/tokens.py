@@ -129,7 +129,7 @@ NOTHING = Amount()
 
 @dataclass(slots=True, eq=False)
 class Sizes:
-    """The sizes of a content, each stored on first use; the plays of a recorded session share them.
+    """The sizes of some content, each stored on first use; the plays of a recorded session share them.
 
     `tokens` is the raw estimate of its texts, and `spoken_tokens` the same without thinking. `chars` are the
     characters of the texts, and `images` is the raw estimate of the images. -1 if not known yet. `amount` is the

@@ -139,7 +139,7 @@ class Branch:
         self._restart()
 
     def _restart(self) -> None:
-        """Find the prefixes again that the branch starts with, since others may be stored now."""
+        """Look up again the prefixes that the branch starts with, since others may be stored now."""
         self._starts = [{}]
         for at in range(1, len(self._chain)):
             self._starts.append(self._started(at))

@@ -34,7 +34,7 @@ from prunecli.sanitize import one_line
 
 REQUEST_SECONDS = 30.0
 PERSON_SECONDS = 300.0
-"""Maximum seconds for the user in the browser."""
+"""Maximum seconds to wait for the login in the browser."""
 EARLY_SECONDS = 30
 """Seconds before expiry at which tokens are renewed, so that none expires during a request."""
 MAX_ANSWER = 1_000_000

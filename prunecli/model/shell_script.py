@@ -138,7 +138,7 @@ class _Script(WordReader):
         self._blank()
 
     def _group(self, end: str, begin: int) -> None:
-        """Read the commands of a group, a subshell or a substitution, from behind its first characters."""
+        """Read the commands of a group, a subshell or a substitution, from after its first characters on."""
         self.flat = False
         self.join = ";"
         self.at += begin

@@ -127,7 +127,7 @@ class ScriptedProvider:
 
 
 def deltas(content: Sequence[Block], size: int = DELTA_CHARS) -> Iterator[StreamEvent]:
-    """Yield the deltas of a content, `size` characters each; only texts, thinking and tool inputs have deltas."""
+    """Yield the deltas of the content, `size` characters each; only texts, thinking and tool inputs have deltas."""
     for block in content:
         match block:
             case Text(text):

@@ -45,7 +45,7 @@ class Prun:
 
 
 def planned(context: ToolContext, tokens: int, memo: str | None) -> ToolOutput:
-    """Return the result of a prun call: a text about the entries to remove, with the plan in its details."""
+    """Return the result of a prun call: text about the entries to remove, with the plan in its details."""
     if tokens < 1:
         raise ToolError(f"Invalid input: tokens must be at least 1, not {tokens}")
     if context.plan_prun is None:

@@ -105,7 +105,7 @@ class Eliciting:
             if not answer.done():
                 answer.set_result((row, text))
 
-        typed = for_text is not None  # in that case, a digit or a letter begins a text
+        typed = for_text is not None  # in that case, a digit or a letter begins text
         shown = [
             Row(_BULLET if typed else _letters(at, key), (one_line(label),))
             for at, (key, label) in enumerate(rows, 1)

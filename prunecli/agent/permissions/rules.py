@@ -76,7 +76,7 @@ _NAME_COMMANDS = frozenset(
 )
 """Programs whose arguments name the command they start."""
 _MAX_BETWEEN = 50
-"""Maximum words to search for the next word of a rule, so that even a line of a megabyte is judged fast."""
+"""Maximum words to search for the next word of a rule, so that even a line of a megabyte is judged quickly."""
 
 
 @frozen

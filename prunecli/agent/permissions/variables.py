@@ -71,7 +71,7 @@ def _filled(word: Open, known: dict[str, str]) -> str:
 
 
 def check_unknown(words: Words) -> None:
-    """Raise Doubt if a word with an unknown value stands where it could do more than change a text."""
+    """Raise Doubt if a word with an unknown value stands where it could do more than change text."""
     at = [index for index, word in enumerate(words) if isinstance(word, Open)]
     if not at:
         return
