@@ -29,7 +29,7 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
         job = runtime.jobs.job(int(rest[:9]))
         match verb.strip():
             case "stop" if job.over:
-                return [Say(f"Job {job.number} has ended already.")]
+                return [Say(f"Job {job.number} has already ended.")]
             case "stop":
                 job.ask_to_stop()
                 return [Say(f"Stopping job {job.number} …")]

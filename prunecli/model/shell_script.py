@@ -183,7 +183,7 @@ class _Script(WordReader):
                 words[0] == "cd" for words in self.commands[begin:]
             )
             if repeats:
-                raise Doubt("it changes the folder in a loop over files")
+                raise Doubt("it changes the working directory in a loop over files")
 
     def _simple(self) -> None:
         words: list[str] = []

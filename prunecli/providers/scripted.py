@@ -121,7 +121,7 @@ class ScriptedProvider:
         last = request.messages[-1].canonical.decode() if request.messages else "nothing"
         shown = last if len(last) <= 300 else last[:300] + "…"
         return (
-            f"the script has {count} response{'' if count == 1 else 's'}, and request {len(self.requests)} came. "
+            f"the script has {count} response{'' if count == 1 else 's'}, but request {len(self.requests)} arrived. "
             f"It ends with: {shown}"
         )
 

@@ -251,7 +251,7 @@ async def test_jobs_has_a_table_the_output_stop_and_detach(tmp_path: Path) -> No
     assert [word for word, _ in words(runtime, "stop")] == ["1"]
     assert run_line(runtime, "/jobs stop 1") == [Say("Stopping job 1 …")]
     await until(lambda: runtime.jobs.job(1).over)
-    assert run_line(runtime, "/jobs stop 1") == [Say("Job 1 has ended already.")]
+    assert run_line(runtime, "/jobs stop 1") == [Say("Job 1 has already ended.")]
     await runtime.close()
 
 
