@@ -75,7 +75,7 @@ async def call_tool(
 
 
 async def _answer(client: "Client", server: str, key: str, wanted: Any) -> Any:
-    """Return the answer to a question of the server. Raises ToolError for a question that cannot be asked."""
+    """Return the answer to a question from the server. Raises ToolError for a question that cannot be asked."""
     from mcp.client import ClientRequestContext
     from mcp_types import ErrorData
 

@@ -236,7 +236,7 @@ class _Provider(OAuthClientProvider):
     async def async_auth_flow(
         self, request: httpx2.Request
     ) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
-        """Yield each request of the flow after checking it. Raises LoginFailed. If no page can be shown to a user,
+        """Yield each request in the flow after checking it. Raises LoginFailed. If no page can be shown to a user,
         raises NeedsLogin before anything is registered."""
         if not self.context.is_token_valid():
             self._initialized = False  # another process may have renewed them
@@ -283,7 +283,7 @@ class _Provider(OAuthClientProvider):
 
 
 def _marked(request: httpx2.Request) -> httpx2.Request:
-    """Mark a request of the flow, so that `of_login` can tell it from requests to the server itself."""
+    """Mark a request in the flow, so that `of_login` can tell it from requests to the server itself."""
     request.extensions = {**request.extensions, _MARK: True}
     return request
 
@@ -298,7 +298,7 @@ _NOWHERE = "http://127.0.0.1/callback"
 
 
 async def _read(response: httpx2.Response) -> None:
-    """Read an answer of the flow, up to a limit. Raises LoginFailed."""
+    """Read an answer in the flow, up to a limit. Raises LoginFailed."""
     length, chunks = 0, []
     async for chunk in response.aiter_bytes():
         length += len(chunk)

@@ -1,4 +1,4 @@
-"""Questions of MCP servers in panels above the prompt: one panel for each field, each with a way to decline."""
+"""Questions from MCP servers in panels above the prompt: one panel for each field, each with a way to decline."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
