@@ -1,8 +1,9 @@
 """The cost of each request, and the savings and cost of pruning, from the endpoint's reports.
 
 Each request is compared with the one that would have been sent without any prune: longer by the withheld tokens, and
-read from the cache as far as it would have been cached then (`unpruned.py`). The difference in price is the effect of
-pruning. The part of it that comes from writing to the cache what would otherwise have been read is its cost.
+read from the cache to the extent that it would have been cached then (`unpruned.py`). The difference in price is the
+effect of pruning. The part of it that comes from writing to the cache what would otherwise have been read is its
+cost.
 """
 
 from collections import Counter

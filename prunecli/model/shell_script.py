@@ -1,4 +1,4 @@
-"""Parses the compound lines that agents write most, as far as bash reads them in only one way.
+"""Parses the compound lines that agents write most, if bash can read them in only one way.
 
 Beyond the plain lines of `shell`: known variables, `$(...)`, `<(...)`, input from a file, braces, comments, groups,
 subshells, `!`, `[[ ]]`, `if`, and `for` over words. The result is flat: every simple command that may run, in order.

@@ -1,4 +1,4 @@
-"""Replaces the variables of a command line by their values, as far as these are known before it runs."""
+"""Replaces the variables of a command line by their values, if these are known before it runs."""
 
 import re
 from collections.abc import Iterator
