@@ -19,7 +19,7 @@ NONE = (
 
 
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
-    """List hooks and their last runs; /hooks approve lets a project's run, /hooks revoke stops them."""
+    """List hooks and their last runs; /hooks approve allows a project's hooks, /hooks revoke stops them."""
     word, _, rest = arguments.partition(" ")
     if word == "approve":
         return _answered(runtime, rest) if rest else approval(runtime)

@@ -23,7 +23,7 @@ _UNKNOWN = "not known here"
 
 
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
-    """Choose the model of this session: /model sonnet. Without a name, lists what the endpoint offers."""
+    """Choose the model of this session: /model sonnet. Without a name, list the endpoint's models."""
     if len(arguments.split()) > 1 and arguments not in runtime.config.models:
         raise UsageError(f"no model named {arguments!r}", "/model lists models; /effort sets the effort")
     if arguments and arguments != REFRESH:
