@@ -161,7 +161,7 @@ class Branch:
                 pass
 
     def set(self, key: str, value: Json) -> None:
-        """Take a setting: another preamble has its own prefixes."""
+        """Record a setting: another preamble has its own prefixes."""
         if key in (PREAMBLE, SEARCHES):
             self._settings[key] = hash(repr(value))
             self._preamble = hash(tuple(self._settings.values()))

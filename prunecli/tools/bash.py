@@ -75,7 +75,7 @@ class ConfinedMovableInput(ConfinedInput):
 
 
 class Bash:
-    """The tool. It runs each call in a new shell and leaves no process behind."""
+    """The `bash` tool. It runs each call in a new shell and leaves no process behind."""
 
     name: ClassVar[str] = "bash"
     description: ClassVar[str] = (

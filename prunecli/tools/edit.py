@@ -30,7 +30,7 @@ class EditInput:
 
 
 class Edit:
-    """The tool. It replaces exact matches in the file's bytes."""
+    """The `edit` tool. It replaces exact matches in the file's bytes."""
 
     name: ClassVar[str] = "edit"
     description: ClassVar[str] = (

@@ -27,8 +27,8 @@ class FindInput:
 
 
 class Find:
-    """The tool. It searches in a separate process, so that a huge tree neither blocks the screen nor outlives the
-    call."""
+    """The `find` tool. It searches in a separate process, so that a huge tree neither blocks the screen nor outlives
+    the call."""
 
     name: ClassVar[str] = "find"
     description: ClassVar[str] = "Find files and folders by name, at most 1000. Skips ignored ones."

@@ -36,7 +36,7 @@ class GrepInput:
 
 
 class Grep:
-    """The tool. It uses ripgrep if installed, else a search process with the same results."""
+    """The `grep` tool. It uses ripgrep if installed, else a search process with the same results."""
 
     name: ClassVar[str] = "grep"
     description: ClassVar[str] = (

@@ -24,7 +24,7 @@ class JobsInput:
 
 
 class Jobs:
-    """The tool. Its calls touch nothing, since the commands were judged when they began."""
+    """The `jobs` tool. Its calls touch nothing, since the commands were judged when they began."""
 
     name: ClassVar[str] = JOBS
     description: ClassVar[str] = (

@@ -30,7 +30,7 @@ class LsInput:
 
 
 class Ls:
-    """The tool. It lists names only; bash shows sizes and dates."""
+    """The `ls` tool. It lists names only; bash shows sizes and dates."""
 
     name: ClassVar[str] = "ls"
     description: ClassVar[str] = "List a folder: sorted, folders with a slash, ignored entries left out."

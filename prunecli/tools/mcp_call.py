@@ -22,7 +22,8 @@ class McpCallInput:
 
 
 class McpCall:
-    """The tool. The effects of a server's tool are unknown, so each call needs approval unless a rule names it."""
+    """The `mcp_call` tool. The effects of a server's tool are unknown, so each call needs approval unless a rule
+    names it."""
 
     name: ClassVar[str] = "mcp_call"
     description: ClassVar[str] = "Call a tool of an MCP server, found with mcp_search."

@@ -20,7 +20,7 @@ class McpSearchInput:
 
 
 class McpSearch:
-    """The tool. The schemas are part of its result, so they cost nothing until they are needed."""
+    """The `mcp_search` tool. The schemas are part of its result, so they cost nothing until they are needed."""
 
     name: ClassVar[str] = "mcp_search"
     description: ClassVar[str] = (

@@ -15,7 +15,7 @@ from prunecli.tools.tool import ToolContext, ToolOutput, text_output
 
 
 class Prun:
-    """The tool without a memo. A memo in its input is ignored, as in the original."""
+    """The `prun` tool, without a memo. A memo in its input is ignored, as in the original."""
 
     name: ClassVar[str] = "prun"
     description: ClassVar[str] = (

@@ -38,7 +38,7 @@ class ReadInput:
 
 
 class Read:
-    """The tool. It returns exact text without line numbers, so that the model can quote it in an edit."""
+    """The `read` tool. It returns exact text without line numbers, so that the model can quote it in an edit."""
 
     name: ClassVar[str] = "read"
     description: ClassVar[str] = (

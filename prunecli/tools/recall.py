@@ -29,7 +29,7 @@ class RecallInput:
 
 
 class Recall:
-    """The tool. Thinking is not recalled."""
+    """The `recall` tool. Thinking is not recalled."""
 
     name: ClassVar[str] = "recall"
     description: ClassVar[str] = (

@@ -24,7 +24,7 @@ class TaskInput:
 
 
 class Task:
-    """The tool."""
+    """The `task` tool."""
 
     name: ClassVar[str] = TASK
     description: ClassVar[str] = (

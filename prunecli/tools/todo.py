@@ -28,7 +28,7 @@ class TodoInput:
 
 
 class Todo:
-    """The tool."""
+    """The `todo` tool."""
 
     name: ClassVar[str] = TOOL
     description: ClassVar[str] = (

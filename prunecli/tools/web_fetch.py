@@ -22,7 +22,7 @@ class WebFetchInput:
 
 
 class WebFetch:
-    """The tool. Fetching a URL again supersedes the earlier result."""
+    """The `web_fetch` tool. Fetching a URL again supersedes the earlier result."""
 
     name: ClassVar[str] = "web_fetch"
     description: ClassVar[str] = (

@@ -35,7 +35,7 @@ class WriteInput:
 
 
 class Write:
-    """The tool. It never overwrites content that the model has not read."""
+    """The `write` tool. It never overwrites content that the model has not read."""
 
     name: ClassVar[str] = "write"
     description: ClassVar[str] = (
