@@ -26,7 +26,7 @@ class Option:
 
 @frozen
 class AskInput:
-    """The model's input."""
+    """The input of `ask`."""
 
     question: str
     options: Annotated[tuple[Option, ...], "2-4"]

@@ -26,7 +26,7 @@ _HAS_NEWLINE = re.compile(r"\n|(?<!\\)(?:\\\\)*\\n")
 
 @frozen
 class GrepInput:
-    """The model's input."""
+    """The input of `grep`."""
 
     pattern: Annotated[str, "regex"]
     path: Annotated[str, "file or folder"] = "."

@@ -15,7 +15,7 @@ MAX_WAIT = 600.0
 
 @frozen
 class JobsInput:
-    """The model's input."""
+    """The input of `jobs`."""
 
     job: Annotated[int | None, "its number; without: list all"] = None
     wait: Annotated[float | None, "seconds to wait for its end"] = None

@@ -14,7 +14,7 @@ from prunecli.tools.tool import Servers, ToolContext, ToolOutput, in_one_line
 
 @frozen
 class McpCallInput:
-    """The model's input."""
+    """The input of `mcp_call`."""
 
     server: str
     tool: str

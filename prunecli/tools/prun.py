@@ -27,7 +27,7 @@ class Prun:
 
     @dataclass(frozen=True, slots=True)
     class Input:
-        """The model's input."""
+        """The input of `prun`."""
 
         tokens: Annotated[int, "tokens to free, at least 1"]
 

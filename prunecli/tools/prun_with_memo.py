@@ -24,7 +24,7 @@ class PrunWithMemo:
 
     @dataclass(frozen=True, slots=True)
     class Input:
-        """The model's input."""
+        """The input of `prun_with_memo`."""
 
         tokens: Annotated[int, "tokens to free, at least 1"]
         memo: Annotated[str, "at most 2000 characters"]

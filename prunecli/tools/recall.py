@@ -21,7 +21,7 @@ _NOTE_BYTES = 200
 
 @frozen
 class RecallInput:
-    """The model's input."""
+    """The input of `recall`."""
 
     entry: Annotated[int, "the number after 'recall'"]
     lines: Annotated[str | None, "such as 200-260"] = None

@@ -22,7 +22,7 @@ class Item:
 
 @frozen
 class TodoInput:
-    """The model's input."""
+    """The input of `todo`."""
 
     todos: tuple[Item, ...]
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @frozen
 class WebFetchInput:
-    """The model's input."""
+    """The input of `web_fetch`."""
 
     url: Annotated[str, "https://..."]
 
