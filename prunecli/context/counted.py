@@ -66,7 +66,7 @@ class Item:
 
 
 Changes: TypeAlias = Sequence[tuple[Item | None, Item | None]]
-"""Items before and after."""
+"""Changed items, each before and after the change."""
 
 
 class Report(NamedTuple):

@@ -25,7 +25,7 @@ SAME_PREFIX = 0.98
 """Reports of the same prefix differ by less than this factor."""
 
 Piece: TypeAlias = tuple[int, Source]
-"""(seq, blocks)"""
+"""An entry's seq and its blocks."""
 
 
 class Shown(NamedTuple):

@@ -23,7 +23,7 @@ class Meaning(Enum):
     TYPED = auto()
     """Goes to the prompt."""
     MARKED = auto()
-    """Marked another row."""
+    """Marks another row."""
     PENDING = auto()
     """Goes to the prompt, and answers if no key follows: see `Answering.due`."""
     ANSWERED = auto()

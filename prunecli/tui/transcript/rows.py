@@ -77,7 +77,7 @@ class WholeStrip(Strip):
     __slots__ = ()
 
     def divide(self, cuts: Iterable[int]) -> Sequence[Strip]:
-        """As in `Strip`."""
+        """Divide the strip as `Strip` does, but return the strip itself if the only cut is at its end."""
         cuts = [cut for cut in cuts if cut <= self.cell_length]
         return [self] if cuts == [self.cell_length] else super().divide(cuts)
 

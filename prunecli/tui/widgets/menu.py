@@ -88,7 +88,7 @@ class OfferList(Widget):
         self.refresh()
 
     def on_click(self, event: events.Click) -> None:
-        """Choose the clicked offer."""
+        """Choose the clicked item."""
         index = self._first + event.y
         if 0 <= event.y < self.most_rows and index < len(self.offers):
             self.at = index
