@@ -29,7 +29,7 @@ class Say:
 
 
 WORKING = Say("The agent is working. Esc to stop it.", "warning")
-"""Answers a command that needs an idle agent."""
+"""The answer to a command that needs an idle agent."""
 
 
 @frozen
