@@ -220,7 +220,7 @@ def read(words: Sequence[str]) -> CommandLine:
     """Parse the words after `prunecli`. Raises UsageError.
 
     Flags may come before and after the words of a prompt. If the first word names a subcommand, it runs; after `--`,
-    it starts a prompt. `help` alone or before a subcommand is its `--help`.
+    it starts a prompt. `help`, alone or before a subcommand, means `--help`.
     """
     prompt = list[str]()
     given = dict[str, Any]()

@@ -241,7 +241,7 @@ def user_turn(line: str, number: int) -> Turn:
 
 
 def _parts(content: Json) -> tuple[str, tuple[Block, ...]]:
-    """Return the text, images and documents of a content. Raises ValueError for other blocks."""
+    """Return the text, images and documents in the content. Raises ValueError for other blocks."""
     blocks = content_from_json(content)
     given = tuple(block for block in blocks if isinstance(block, Image | Document))
     other = [block for block in blocks if not isinstance(block, Text | Image | Document)]

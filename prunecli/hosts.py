@@ -20,7 +20,7 @@ _NOT_GLOBAL = tuple(
         "3fff::/20",
     )
 )
-"""Carrier, protocol and translated ranges, whose addresses do not tell where they lead, and Azure's own services."""
+"""Carrier, protocol and translated ranges, whose addresses do not show where they lead, and Azure's own services."""
 _GLOBAL_UNICAST = ipaddress.ip_network("2000::/3")
 """The public IPv6 addresses. NAT64, IPv4-compatible and site-local addresses, among others, are not in this range."""
 _LOCAL_ENDINGS = ("localhost", "local", "internal", "localdomain", "lan", "home.arpa")

@@ -73,5 +73,5 @@ def lexer(language: str) -> Any | None:
 
 
 def is_lexable(code: str) -> bool:
-    """Return whether every line of a text is short enough to highlight."""
+    """Return whether every line of the text is short enough to highlight."""
     return len(code) <= LONGEST_LINE or max(map(len, code.split("\n"))) <= LONGEST_LINE

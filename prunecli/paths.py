@@ -178,7 +178,7 @@ class Places:
 
 
 def _home_of_user() -> Path:
-    """Return the home in the password database, for an environment without HOME."""
+    """Return the home directory from the password database, for an environment without HOME."""
     try:
         return absolute(pwd.getpwuid(os.getuid()).pw_dir) or _NOWHERE
     except KeyError:

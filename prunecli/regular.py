@@ -10,7 +10,8 @@ from typing import BinaryIO
 def open_regular(path: Path | str) -> BinaryIO:
     """Open a file to read its bytes.
 
-    Raises OSError, also for a folder, FIFO, socket or device. Opening a FIFO would otherwise wait for a writer.
+    Raises OSError for anything else, such as a folder, FIFO, socket or device. Opening a FIFO would otherwise wait
+    for a writer.
     """
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)

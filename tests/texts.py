@@ -56,7 +56,7 @@ def python_texts(path: Path) -> Iterator[tuple[str, Text]]:
 
 def sentences(path: Path) -> Iterator[Text]:
     """The sentences of a Markdown file, code aside."""
-    text = re.sub(r"```.*?```|^    .*$", "", path.read_text("utf-8"), flags=re.DOTALL | re.MULTILINE)
+    text = re.sub(r"```.*?```|^ {4}[^\n]*$", "", path.read_text("utf-8"), flags=re.DOTALL | re.MULTILINE)
     for paragraph in re.split(r"\n\s*\n|\n(?=[*|#-])", text):
         for sentence in re.split(r"(?<=[.:?])\s+(?=[A-Z*`])", " ".join(paragraph.split())):
             if _WORDS.search(sentence):

@@ -60,7 +60,7 @@ AUTH_HOW = (
 )
 NO_KEY_WORDS = f"No API key. {AUTH_HOW}"
 PAGE = 50
-"""Sessions in one answer of `session/list`."""
+"""Maximum sessions in one answer to `session/list`."""
 AUTH_REQUIRED, INVALID_PARAMS, INTERNAL, NOT_FOUND = -32000, -32602, -32603, -32002
 
 

@@ -1,4 +1,4 @@
-"""Questions of MCP servers to the user (elicitation), in the editor.
+"""Questions from MCP servers to the user (elicitation), in the editor.
 
 An editor that supports forms and pages shows them itself. Other editors get permission requests, which have options
 but no text: one for a page, and one for each field if all fields are choices. Other forms are declined with a notice.

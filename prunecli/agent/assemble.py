@@ -155,7 +155,7 @@ def _request(
     *,
     summarizes: bool = False,
 ) -> Request:
-    """Return a request with these messages, cache breakpoints behind those at `marks`, and the session's settings."""
+    """Return a request with these messages, cache breakpoints after those at `marks`, and the session's settings."""
     return Request(
         model.name,
         model.max_tokens,

@@ -46,7 +46,7 @@ _LOADS_CODE = frozenset(
 )
 """Variables with options that may load code of the workspace."""
 _NO_NETWORK = {"GOTOOLCHAIN": "local", "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
-"""Variables that keep `go version` and `pip list` from asking a server."""
+"""Variables that keep `go version` and `pip list` from contacting a server."""
 _PREFIXES = ("BASH_FUNC_", "GIT_")
 _GIT_KEPT = ("GIT_AUTHOR_", "GIT_COMMITTER_", "GIT_SSH")
 """Prefixes of variables that are kept: the committer, and the connection to servers. No read-only command starts

@@ -92,7 +92,7 @@ class Instructions:
 
 
 def _targets(importer: Path, text: str, home: Path) -> Iterator[Path]:
-    """Yield the files that a text names after an `@` outside of code."""
+    """Yield the files that the text names after an `@` outside of code."""
     if "@" not in text:
         return
     for found in _IMPORT.finditer(_CODE.sub(" ", text)):

@@ -159,7 +159,7 @@ class Run:
                 return Done("limit", why or "stopped by a hook")
 
     async def _hooks_go_on(self, done: Done) -> UserMessage | None:
-        """Return the message of a hook that keeps the agent working after it finished a turn."""
+        """Return the message from a hook that keeps the agent working after it finished a turn."""
         finished = done.reason == "finished" and self.limits.turns > 0
         return await self.hooks.before_stop() if self.hooks and finished else None
 

@@ -29,7 +29,7 @@ MAX_REPEATS = 5
 class Waiting(NamedTuple):
     """Prunes that wait: what waits and why, and the tokens that they will free, None if unknown.
 
-    `why` is "" if they wait for the next request alone.
+    `why` is "" if they wait only for the next request.
     """
 
     what: str

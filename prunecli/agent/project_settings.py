@@ -85,7 +85,7 @@ def keep(folder: Path, directory: Path) -> None:
 
 
 def changes(folder: Path, directory: Path) -> str:
-    """Return the differences from the stored settings as a text to show: the files, then their lines."""
+    """Return the differences from the stored settings as text to show: the files, then their lines."""
     try:
         before = json.loads(read_regular(_kept(folder, directory)))
     except (OSError, ValueError, RecursionError):

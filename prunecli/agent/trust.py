@@ -56,7 +56,7 @@ class TrustStore:
         return self.is_trusted(directory) and not self.changed_since(directory)
 
     def changes(self, directory: Path) -> str:
-        """Return the changes in the settings since the directory was trusted, as a text to show; "" if there are
+        """Return the changes in the settings since the directory was trusted, as text to show; "" if there are
         none."""
         real = self._real(directory)
         if real is None or not self.is_trusted(directory) or not self.changed_since(directory):

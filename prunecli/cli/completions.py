@@ -33,7 +33,7 @@ def sessions(incomplete: str) -> list[Offer]:
 
 
 def strategies(incomplete: str) -> list[Offer]:
-    """Return the strategies, also after the last comma of a list."""
+    """Return the strategies, even after the last comma of a list."""
     from prunecli.config.strategies import Strategies
 
     before, comma, last = incomplete.rpartition(",")
@@ -68,7 +68,7 @@ def _models() -> Iterator[str]:
 
 
 def _beginning(incomplete: str, offers: list[Offer]) -> list[Offer]:
-    """Return the offers that start with `incomplete`.
+    """Return the completions that start with `incomplete`.
 
     Shells evaluate completions, and a title may come from anywhere: drop every value that is not one plain word, and
     replace special characters in descriptions with spaces.

@@ -38,7 +38,7 @@ def context(
     source: Annotated[
         str,
         typer.Argument(
-            help="A session, or a session, agent-session/1 or messages file.",
+            help="A session id or name, or a session, agent-session/1 or messages file.",
             autocompletion=completions.sessions,
         ),
     ],

@@ -28,7 +28,7 @@ def import_(
     files: Annotated[
         list[str] | None,
         typer.Argument(
-            help="Session files of other agents, maybe gzipped, or @AGENT:ID. Without one, or with @AGENT alone, "
+            help="Session files of other agents, possibly gzipped, or @AGENT:ID. Without one, or with @AGENT alone, "
             "lists the sessions of this directory to choose from.",
             show_default=False,
         ),

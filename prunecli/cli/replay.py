@@ -70,7 +70,7 @@ def replay(
     fit: flags.Fit = "",
     expectations: flags.Numbers = None,
 ) -> None:
-    """Show what each strategy would have sent and cost on recorded sessions, next to no pruning."""
+    """Show what each strategy would have sent and cost on recorded sessions, compared with no pruning."""
     asked = Asked(
         asked_before(ctx),
         tuple(filter(None, strategy.split(","))),

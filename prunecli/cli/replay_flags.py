@@ -51,7 +51,7 @@ Spill: TypeAlias = Annotated[
     bool | None,
     Option(
         "--spill/--no-spill",
-        help="Shorten results before they are first sent. Default: with the strategy auto.",
+        help="Shorten results before they are first sent. Default: only with the strategy auto.",
     ),
 ]
 Compactions: TypeAlias = Annotated[

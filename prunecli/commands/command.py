@@ -29,7 +29,7 @@ class Say:
 
 
 WORKING = Say("The agent is working. Esc to stop it.", "warning")
-"""Answers a command that needs an idle agent."""
+"""The answer to a command that needs an idle agent."""
 
 
 @frozen
@@ -339,7 +339,7 @@ def run_line(runtime: Runtime, line: str) -> Sequence[Effect]:
 
 
 def _server_prompt(runtime: Runtime, word: str, arguments: str) -> Sequence[Effect]:
-    """Send a prompt of an MCP server: `/server:prompt` and its arguments in order. The last argument takes the
+    """Send a prompt from an MCP server: `/server:prompt` and its arguments in order. The last argument takes the
     remaining text."""
     prompt = dict(runtime.servers.prompts()).get(word)
     if prompt is None:

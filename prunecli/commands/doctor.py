@@ -18,7 +18,7 @@ PROBE = "probe"
 
 
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
-    """Check terminal, key, endpoint and more; /doctor probe asks it; /doctor 17 removes a rejected entry."""
+    """Check key, endpoint and more; /doctor probe tests features; /doctor 17 removes a rejected entry."""
     if arguments == PROBE:
         return [InThread("Asking the endpoint", lambda: _probed(runtime))]
     if arguments:

@@ -19,7 +19,7 @@ NONE = (
 
 
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
-    """List hooks and their last runs; /hooks approve lets a project's run, /hooks revoke stops them."""
+    """List hooks and their last runs; /hooks approve allows a project's hooks, /hooks revoke stops them."""
     word, _, rest = arguments.partition(" ")
     if word == "approve":
         return _answered(runtime, rest) if rest else approval(runtime)
@@ -48,7 +48,9 @@ def approval(runtime: Runtime) -> Sequence[Effect]:
     if source is None:
         return []
     answer = (
-        Choice(f"approve yes {_digest(source)}", "Yes", "They run with your rights, outside the sandbox"),
+        Choice(
+            f"approve yes {_digest(source)}", "Yes", "They run with your permissions, outside the sandbox"
+        ),
         Choice(f"approve no {_digest(source)}", "No", "They stay off; /hooks approve asks again"),
     )
     about = "\n".join(source.lines())

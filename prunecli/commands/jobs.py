@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 VERBS = ("stop", "detach")
 _NONE = "No jobs. The model starts them with bash, or you move a running command to the background."
-_WAYS = "/jobs NUMBER shows its output · /jobs stop NUMBER · /jobs detach NUMBER keeps it when prunecli ends"
+_WAYS = "/jobs NUMBER shows its output · /jobs stop NUMBER · /jobs detach NUMBER keeps it when prunecli exits"
 
 
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
@@ -29,13 +29,13 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
         job = runtime.jobs.job(int(rest[:9]))
         match verb.strip():
             case "stop" if job.over:
-                return [Say(f"Job {job.number} has ended already.")]
+                return [Say(f"Job {job.number} has already ended.")]
             case "stop":
                 job.ask_to_stop()
                 return [Say(f"Stopping job {job.number} …")]
             case "detach":
                 way, folder = job.detach(), runtime.setup.places.shown(job.output.folder)
-                stays = f"Job {job.number} will continue when prunecli ends."
+                stays = f"Job {job.number} will continue when prunecli exits."
                 return [Say(f"{stays} To stop it then: {way}. Output: {folder}")]
             case _:
                 return [_output(runtime, job)]
@@ -64,4 +64,4 @@ def _all(runtime: Runtime) -> Table:
 def words(runtime: Runtime, before: str) -> Sequence[tuple[str, str]]:
     """Return the words that may follow."""
     jobs = [(str(job.number), f"{job.state}  {job.command}") for job in runtime.jobs.shown()]
-    return jobs if before else [*jobs, ("stop", "end one"), ("detach", "keep one when prunecli ends")]
+    return jobs if before else [*jobs, ("stop", "end one"), ("detach", "keep one when prunecli exits")]

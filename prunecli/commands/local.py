@@ -35,7 +35,7 @@ def _found(runtime: Runtime) -> Sequence[Effect]:
     if choices:
         return [*said, Choose("Model on this machine", "local", choices)]
     listed = ", ".join(map(str, places)) or "none"
-    none = f"No model server answers on this machine (ports {listed}). model.base_url names any other."
+    none = f"No model server answers on this machine (ports {listed}). Set model.base_url to use another one."
     return said or [Say(none)]
 
 

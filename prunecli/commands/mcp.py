@@ -200,7 +200,9 @@ def _login(runtime: Runtime, name: str) -> Sequence[Effect]:
     def begin() -> Sequence[Effect]:
         address = attempt.address()
         opened = open_page(address, setup.child_env, setup.places.home)
-        how = "Your browser opens. If it does not, open" if opened else "Open in a browser on this machine"
+        how = (
+            "Your browser will open. If it does not, open" if opened else "Open in a browser on this machine"
+        )
         return [
             Say(f"{how}:\n{address}"),
             InThread("Waiting for the browser, Esc to stop", finish, attempt.stop),

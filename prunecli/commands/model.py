@@ -23,7 +23,7 @@ _UNKNOWN = "not known here"
 
 
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
-    """Choose the model of this session: /model sonnet. Without a name, lists what the endpoint offers."""
+    """Choose the model of this session: /model sonnet. Without a name, list the endpoint's models."""
     if len(arguments.split()) > 1 and arguments not in runtime.config.models:
         raise UsageError(f"no model named {arguments!r}", "/model lists models; /effort sets the effort")
     if arguments and arguments != REFRESH:
@@ -96,7 +96,7 @@ def _table(runtime: Runtime) -> ModelTable:
 
 
 def _doubts(runtime: Runtime, info: ModelInfo) -> Iterator[str]:
-    """Yield the reasons why the model may not answer that are known without a request."""
+    """Yield the reasons known without a request why the model may not answer."""
     setup, config = runtime.setup, runtime.config
     if not info.context_window:
         near = nearest(info.name, [*MODEL_ALIASES, *_table(runtime).names()], 0.5)

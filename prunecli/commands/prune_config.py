@@ -125,7 +125,7 @@ def _try(runtime: Runtime, given: Sequence[str]) -> Sequence[Effect]:
         note = _TRIAL_NOTE if trial.whole else f"The first {rows[0].requests:,} requests. {_TRIAL_NOTE}"
         if wanted != "+".join(config.pruning.strategies):
             value = json.dumps(wanted.split("+")) if "+" in wanted else wanted
-            note += f". /prune-config strategy {value} chooses it"
+            note += f". /prune-config strategy {value} selects it"
         return [Table(f"This session with {wanted}", _TRIED, _rows(runtime, rows), tuple(range(1, 10)), note)]
 
     return [InThread(f"Trying {wanted}", work, trial.stop)]

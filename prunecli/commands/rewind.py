@@ -15,7 +15,7 @@ from prunecli.session.timeline import Point
 
 WHAT = {"both": (True, True), "conversation": (True, False), "files": (False, True)}
 NOW = "now"
-"""The word of a choice that has named the price."""
+"""The argument of a choice that has already shown the price."""
 _NAMED = 3
 
 
@@ -153,7 +153,7 @@ def _named(outlook: Outlook) -> str:
 
 
 def _table(point: Point, outlook: Outlook) -> Table:
-    """The files, with the lines added and removed as the choices before count them."""
+    """Return a table of the files, counting added and removed lines as the preceding choices do."""
     rows, changed = [], "changes it" if point.forward else "changes it back"
     for change in outlook.changes:
         what = "restores it" if change.old is None else "deletes it" if change.new is None else changed

@@ -30,7 +30,7 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
 
 
 def _about(places: Places, name: str) -> str:
-    """Return the theme's shade and description; "" if its file cannot be read; loading the theme will report that."""
+    """Return the theme's shade and description; "" if its file cannot be read, which loading the theme reports."""
     file = f"{name}.toml"
     path = places.user_themes / file if (places.user_themes / file).exists() else places.themes / file
     try:

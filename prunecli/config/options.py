@@ -307,10 +307,10 @@ class McpServer(Section):
     url: Annotated[str, "URL of a remote server: https, or http for this machine only."] = ""
     transport: Annotated[Literal["http", "sse"], "The protocol of this URL; sse is the older one."] = "http"
     headers: Annotated[Mapping[str, str], "Headers to send to it."] = field(default_factory=dict)
-    oauth: Annotated[McpLogin, "Login at servers that require one."] = McpLogin()
+    oauth: Annotated[McpLogin, "Login for servers that require one."] = McpLogin()
     enabled: Annotated[bool, "Connect to this server."] = True
     timeout: Annotated[
-        float, (0.1, 86_400), "Timeout in seconds to connect, or of a call without progress."
+        float, (0.1, 86_400), "Timeout in seconds for connecting, and for a call without progress."
     ] = 60.0
 
     def __post_init__(self) -> None:

@@ -54,7 +54,7 @@ class Item:
         return then is None or then.look == self.look
 
     def is_same(self, other: "Item | None") -> bool:
-        """Return whether both show the same content, also if one was folded again after a rewind."""
+        """Return whether both show the same content, even if one was folded again after a rewind."""
         if other is None or self.look != other.look:
             return False
         return [part.seq for part in self.parts] == [part.seq for part in other.parts]
@@ -66,7 +66,7 @@ class Item:
 
 
 Changes: TypeAlias = Sequence[tuple[Item | None, Item | None]]
-"""Items before and after."""
+"""Changed items, each before and after the change."""
 
 
 class Report(NamedTuple):
@@ -165,7 +165,7 @@ def _estimate(entry: Entry, tokens: int) -> Amount:
 class EntryTokens:
     """A counter for the tokens of single entries.
 
-    `factor_of` gives a model's tokens per raw token, estimated from its name. `sizes_of` gives the sizes of a content
+    `factor_of` gives a model's tokens per raw token, estimated from its name. `sizes_of` gives the sizes of content
     that several contexts have, None if there is only this one.
     """
 

@@ -86,11 +86,10 @@ class Market(NamedTuple):
 class Break:
     """The effect of a change in the context on the prompt cache and the bill.
 
-    `rewritten`: cached tokens after the change that must be written again; below 0 if it takes back an edit that no
-    request has contained, so that as many need not be. `cost`: USD, once; `gain`: USD per request from the next one
-    on, negative if tokens come back; both None without prices. `cold` is the reason why nothing is
-    cached, "" for a warm cache, which `warm` describes. `at_end`: the change only adds to the end, so no cached
-    content changes.
+    `rewritten`: cached tokens after the change that must be written again; negative if it takes back an edit that no
+    request has contained, which saves writing this many. `cost`: USD, once; `gain`: USD per request from the next one
+    on, negative if tokens come back; both None without prices. `cold` is the reason why nothing is cached, "" for a
+    warm cache, which `warm` describes. `at_end`: the change only adds to the end, so no cached content changes.
     """
 
     rewritten: int
@@ -114,8 +113,8 @@ def breaking(
     """Return the break caused by showing items as `planned`, or by content that is only appended.
 
     `before` and `after`: tokens of the whole next request without and with the change, each at the prices of its
-    length. The endpoint has a prefix in its cache that it stored, if the last request showed it in this way or an
-    earlier one did; anything else is written once.
+    length. The endpoint reads a stored prefix from its cache if the last request or an earlier one showed it in this
+    way; it writes anything else once.
     """
     still, saved = cold(context, market), before - after
     counts, items = context.counts, context.items
@@ -156,7 +155,7 @@ def cold(context: Context, market: Market) -> str:
 
 
 def warmth(context: Context, market: Market) -> str:
-    """Return a text on how long a warm cache will last."""
+    """Describe how long a warm cache will last."""
     if market.now is None or not (used := last_use(context, market)):
         return "warm"
     return f"warm for {countdown(market.ttl_ms - (market.now - used))}"

@@ -46,7 +46,7 @@ class Caps:
 class Expectations:
     """The numbers behind `spill` and `auto`.
 
-    `caps` are by level. `page` is the maximum tokens of one answer of `recall`. `quoted` is the probability that a
+    `caps` are by level. `page` is the maximum tokens of one result of `recall`. `quoted` is the probability that a
     result is quoted again, by group at each of `ages` (in requests). It is multiplied by the factor of the first
     matching entry of `sizes` (lower bound in tokens, factor). `superseded` replaces it for a result whose file was
     read or changed again. The expected number of further requests is the number so far, limited by the two

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Fold(Protocol):
-    """A working context: its entries, their current form, and the last answer of the endpoint."""
+    """A working context: its entries, their current form, and the last answer from the endpoint."""
 
     entries: dict[int, Entry]
     items: list[Entry]

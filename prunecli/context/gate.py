@@ -42,7 +42,7 @@ def judge(
 
 
 def next_prunes(context: Context, events: Sequence[PrunApplied], market: Market) -> int:
-    """Return how many tokens prunes that wait for nothing will free."""
+    """Return the number of tokens that these prunes will free with the next request."""
     return impact(context, events, market, withholds=False).freed
 
 

@@ -112,7 +112,7 @@ def _planned(head: Entry, overlay: Overlay, dropped: frozenset[int]) -> Item:
 
 
 def _no_longer_cleared(counts: TokenCounts, cleared: Mapping[int, int], item: Item) -> int:
-    """Return an item's tokens that the endpoint would clear, but cannot clear once the item is as planned."""
+    """Return the tokens of an item that the endpoint would clear now, but not once the item is as planned."""
     found = [part for part in item.parts if part.seq in cleared]
     if item.hidden:
         return sum(cleared[part.seq] for part in found)

@@ -57,8 +57,8 @@ class KeptOut:
         return self._at.get(response, NOTHING)
 
     def attempted(self, report: Report, scale: Scale) -> None:
-        """Record a request for a summary, or one that was billed without an answer. Prunes kept as much out of it.
-        Nothing is measured, because it is not read again after a rewind."""
+        """Record a request for a summary, or one that was billed without an answer. Prunes kept the same
+        content out of it. Nothing is measured, because such a request is not folded again after a rewind."""
         changed = (self._kept(now, scale).minus(self._kept(then, scale)) for then, now in report.changes)
         self._at[report.response] = self._now.plus(total(changed))
 

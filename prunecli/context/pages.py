@@ -33,7 +33,7 @@ def is_json(text: str) -> bool:
 
 
 class Lines:
-    """A text as lines, numbered from 1. A line includes its line end. An empty rest after the last line end is not a
+    """Text as lines, numbered from 1. A line includes its line end. An empty rest after the last line end is not a
     line."""
 
     def __init__(self, text: str) -> None:

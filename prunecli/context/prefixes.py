@@ -1,4 +1,4 @@
-"""The prefixes that the endpoint may still have stored although the last request had changed them.
+"""The prefixes that the last request changed but that the endpoint may still have stored.
 
 An undo, a redo or a rewind shows such a prefix again. Then it is read from the cache, if it is not too old and a
 breakpoint is near enough: each request has one at its end.
@@ -28,7 +28,7 @@ class Prefix:
     """A stored prefix: its key, its number of items, its tokens, 0 if not reported, and its last use in unix ms.
 
     `before` is a shorter stored prefix that is read whenever this one is: `Prefixes` passes the last use on to it
-    only when somebody asks.
+    only on demand.
     """
 
     key: int
@@ -111,7 +111,7 @@ class Prefixes:
     def summarized(self, model: str, usage: Usage, at: int) -> bool:
         """Record a request for a summary. Return whether it stored what the last request showed as it is now.
 
-        It has a breakpoint behind that, unless most of it was not cached.
+        It has a breakpoint after that, unless most of it was not cached.
         """
         if self._again or 2 * usage.input_tokens >= usage.prompt_tokens:
             return False
@@ -177,7 +177,7 @@ class Prefixes:
 
     def _renew(self, at: int, tokens: int) -> None:
         """Renew the prefixes before the breakpoints, and put them among those of the current content. The longest one
-        has so many tokens."""
+        has this many tokens."""
         marked = self._store(at)
         for one in marked:
             after, before = None, self._newest[1] if self._newest else None
@@ -197,7 +197,7 @@ class Prefixes:
 
     def cached(self, planned: Mapping[int, Item], since: int, model: str) -> int:
         """Return the number of leading items that the model's next request, which shows some items as `planned`, will
-        read from the cache, as far as they were used since then."""
+        read from the cache, counting only prefixes used since that time."""
         context = self._context
         same = self._breakpoint(planned, known(context, planned))
         changed = min(map(context.position, planned), default=len(context.items))
@@ -214,7 +214,7 @@ class Prefixes:
         """Return the number of items in the longest prefix, used since then, that the model's next request will find
         stored.
 
-        The request shows some items as `planned`. It has breakpoints behind the first `same` ones and at its end.
+        The request shows some items as `planned`. It has breakpoints after the first `same` ones and at its end.
         """
         self._pass_on()
         alive = {key: one.items for key, one in self._stored.items() if one.used >= since}
@@ -232,7 +232,7 @@ class Prefixes:
         return max((items for items in found if hash((kind, chain[items])) in alive), default=0)
 
     def _breakpoint(self, planned: Mapping[int, Item], same: int) -> int:
-        """Return the number of items before the breakpoint behind the first `same` ones, which is at the end of a
+        """Return the number of items before the breakpoint after the first `same` ones, which is at the end of a
         user message that does not become longer."""
         context = self._context
         if not context.wire.marks:  # the log has no breakpoints
@@ -243,7 +243,7 @@ class Prefixes:
         return context.wire.last_prompt(same, joins=joins)
 
     def _near(self, planned: Mapping[int, Item], end: int) -> int:
-        """Return the number of items in the shortest prefix that a breakpoint behind so many items can find."""
+        """Return the number of items in the shortest prefix that a breakpoint after this many items can find."""
         items = self._context.items
         at, blocks = end, 0
         while at:
@@ -255,7 +255,7 @@ class Prefixes:
         return at
 
     def _upto(self, items: int) -> list[int]:
-        """Return the hashes of at least so many leading items as they are shown now."""
+        """Return the hashes of at least this many leading items as they are shown now."""
         context, chain = self._context, self._chain
         for seq in context.counts.moved:
             if context.is_shown(seq):

@@ -14,7 +14,7 @@ from prunecli.model.events import UserMessage
 TRIGGER = 0.9
 """Share of the window, minus the reserve for the answer, at which room is made."""
 TARGET = 0.7
-"""Share of the same still in use afterwards, low enough that the cache is not broken again with each request."""
+"""Share of that room still in use afterwards, low enough that the cache is not broken again with each request."""
 
 
 def room(window: int, max_tokens: int) -> int:

@@ -55,7 +55,7 @@ def lines_shown(entry: Entry) -> Lines:
 
 
 def _page(first: int, limit: int, shown: int) -> Lines:
-    """Return the lines of a read whose rest was held back, behind `shown` lines."""
+    """Return the lines that a read held back after the `shown` lines."""
     last = first + max(1, min(shown, limit)) - 1
     return Lines(first, last, last, (first, last))
 

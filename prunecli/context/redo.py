@@ -42,7 +42,7 @@ def undone(records: Iterable[Record]) -> tuple[tuple[int, PrunApplied], ...]:
 
 
 def redo(view: View, records: Sequence[Record]) -> list[PrunApplied | Pinned]:
-    """Return the events that redo the prunes of the newest undo, as far as they are still possible.
+    """Return the events that redo the prunes of the newest undo, if they are still possible.
 
     Pins that such a prune removed, and its undo restored, are removed again.
     """

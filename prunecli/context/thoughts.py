@@ -13,7 +13,7 @@ messages were still there. A summary by the model, or the endpoint's summary sen
 earlier thinking fits.
 
 The endpoint's reports take precedence over the prediction: after a report, an edit changes the set of dropped blocks
-only as far as it changes the prediction.
+only by what it changes in the prediction.
 """
 
 from bisect import bisect_left, bisect_right

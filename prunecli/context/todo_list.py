@@ -1,4 +1,4 @@
-"""The to-do list in effect: the newest accepted call of `todo` in this branch.
+"""The to-do list in effect: the newest accepted call to `todo` in this branch.
 
 The call shows the list, so a newer call replaces an older one at once. The exchange of the newest call is never
 dropped. An older one is dropped with the next batch of prunes that changes something before it, never on its own,

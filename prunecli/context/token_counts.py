@@ -353,7 +353,7 @@ def unsent(counts: TokenCounts, planned: Mapping[int, Item]) -> Iterator[int]:
 
 
 def altered(counts: TokenCounts) -> list[int]:
-    """Return the items that the last request showed otherwise."""
+    """Return the items that the last request showed differently."""
     return [seq for seq, then in counts._since_sent.items() if then is not None and seq in counts._items]
 
 

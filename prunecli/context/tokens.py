@@ -129,7 +129,7 @@ NOTHING = Amount()
 
 @dataclass(slots=True, eq=False)
 class Sizes:
-    """The sizes of a content, each stored on first use; the plays of a recorded session share them.
+    """The sizes of some content, each stored on first use; the plays of a recorded session share them.
 
     `tokens` is the raw estimate of its texts, and `spoken_tokens` the same without thinking. `chars` are the
     characters of the texts, and `images` is the raw estimate of the images. -1 if not known yet. `amount` is the
@@ -216,7 +216,7 @@ class Scale(NamedTuple):
         return self.rate * (raw + self.wordy * words) + exact
 
     def weighs_like(self, other: "Scale") -> bool:
-        """Return whether `weight` gives the same for all amounts."""
+        """Return whether `weight` gives the same result in both scales for every amount."""
         return self.rate == other.rate and self.wordy == other.wordy
 
     def for_preamble(self, raw: int) -> "Scale":
@@ -226,7 +226,7 @@ class Scale(NamedTuple):
     def for_model(self, factor: float) -> "Scale":
         """Return the scale, until the next report, for a model family with this factor.
 
-        How far the endpoint's counts are from the family's factor follows from the content, which stays.
+        The ratio of the endpoint's counts to the family's factor depends on the content, so it stays the same.
         """
         by = factor / self.factor
         rates = Fit(by * self.rates.products, self.rates.squares)

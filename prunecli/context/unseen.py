@@ -77,7 +77,7 @@ class Unseen:
         self._out_changes: list[tuple[frozenset[Entry], frozenset[Entry]]] = []
         self._last_out = _NO_ENTRIES
         self._out_sums = [NOTHING]
-        """The thinking kept out after each of `_out_changes`, as far as it was asked for."""
+        """The thinking kept out after each of `_out_changes`, computed only as far as requested."""
         self._edited: set[int] = set()
         self._reported = _NONE
         self._places: tuple[tuple[int, ...], ...] | None = None
@@ -181,7 +181,7 @@ class Unseen:
         self._lacking = self._kept_out()
 
     def beside(self, record: Record) -> None:
-        """Handle a record outside the branches, such as one that the last request was billed without an answer."""
+        """Handle a record outside the branches, such as one that bills the last request without an answer."""
         match record.event:
             case AttemptBilled(reason="summary"):
                 self._summarizing(record.seq, None)

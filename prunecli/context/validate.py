@@ -15,7 +15,7 @@ from prunecli.model.searches import USE, is_result_type
 
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,128}")
 MAX_MARKS = 4
-"""Cache breakpoints that the endpoint allows in a request, with the one behind the preamble."""
+"""Cache breakpoints that the endpoint allows in a request, including the one after the preamble."""
 
 
 def validate(request: Request, known_good: int = 0, *, paused: bool = False) -> None:
@@ -31,10 +31,10 @@ def validate(request: Request, known_good: int = 0, *, paused: bool = False) -> 
     if messages[0].role != "user" and _blocks(messages[0])[0].get("type") != COMPACTION:
         raise InvalidRequest("messages.0: the first message must be the user's")
     if len(request.cache_marks) + 1 > MAX_MARKS:
-        raise InvalidRequest(f"{len(request.cache_marks) + 1} cache breakpoints, at most {MAX_MARKS}")
+        raise InvalidRequest(f"{len(request.cache_marks) + 1} cache breakpoints; the limit is {MAX_MARKS}")
     size = sum(len(message.canonical) for message in messages)
     if size > MAX_BODY_BYTES:
-        raise InvalidRequest(f"a body of {size:,} bytes, at most {MAX_BODY_BYTES:,}")
+        raise InvalidRequest(f"a body of {size:,} bytes; the limit is {MAX_BODY_BYTES:,}")
     start = max(0, min(known_good, len(messages)) - 1)
     _check_messages(messages, start)
     last = messages[-1]

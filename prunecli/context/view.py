@@ -20,7 +20,7 @@ from prunecli.frozen import frozen
 from prunecli.model.edits import Edit
 
 NEVER = 1 << 62
-"""A seq after every entry."""
+"""A seq greater than that of every entry."""
 
 _ARGUMENT_CHARS = 80
 _SEQ = attrgetter("seq")

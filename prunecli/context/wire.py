@@ -25,7 +25,7 @@ SAME_PREFIX = 0.98
 """Reports of the same prefix differ by less than this factor."""
 
 Piece: TypeAlias = tuple[int, Source]
-"""(seq, blocks)"""
+"""An entry's seq and its blocks."""
 
 
 class Shown(NamedTuple):
@@ -101,7 +101,7 @@ class Wire:
         """The prefixes that the endpoint has stored, shortest first: by their number of items, the reported tokens, 0
         if unknown."""
         self._most = 0
-        """The most tokens of a stored prefix."""
+        """The tokens of the largest stored prefix."""
         self.marks: Sequence[int] = ()
         """The numbers of items before the breakpoints of the last request."""
         self._kept = 0
@@ -202,7 +202,7 @@ class Wire:
         return self._groups[group].first_item if group < len(self._groups) else len(self._items)
 
     def items_before(self, group: int) -> int:
-        """Return the number of items up to the last one shown before a message; those left out behind it do not
+        """Return the number of items up to the last one shown before a message; those left out after it do not
         count."""
         if not 0 < group <= len(self._groups):
             return 0
@@ -265,7 +265,7 @@ class Wire:
 
     def stored(self, items: int, changed: int | None = None) -> int:
         """Return how many of these leading items are in the longest prefix that the endpoint has stored; all of them
-        if the log has no breakpoints. Those from `changed` on will be shown in another way than now."""
+        if the log has no breakpoints. Those from `changed` on will be shown differently."""
         if not self._stored:
             return items
         same = items if changed is None else min(items, changed, self._kept)
@@ -273,7 +273,7 @@ class Wire:
 
     @property
     def unchanged(self) -> int:
-        """The number of leading messages byte-identical to those of the last request, also after an undo."""
+        """The number of leading messages byte-identical to those of the last request, even after an undo."""
         while (
             self._changed < min(self._sent, len(self._groups))
             and (before := self._before.get(self._changed))

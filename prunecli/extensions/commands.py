@@ -69,7 +69,9 @@ def command_of(found: Found) -> CustomCommand:
     """Return the command defined in a Markdown file. Raises a ConfigError that names the file."""
     shown = one_line(str(found.path))
     if not all(is_name(part) for part in found.parts) or not found.parts[0][0].isalpha():
-        raise ConfigError(f"{shown}: invalid command name: use letters, digits, - and _, with a letter first")
+        raise ConfigError(
+            f"{shown}: invalid command name: use letters, digits, - and _, starting with a letter"
+        )
     fields, body = read(found.path)
     if not body:
         raise ConfigError(f"{shown}: the file has no text")

@@ -226,7 +226,7 @@ def address_problem(url: str) -> str:
 
 
 def _not_a_matcher(matcher: str) -> str:
-    """Return why a text is not used as a matcher, or ""."""
+    """Return why the text cannot be used as a matcher, or ""."""
     try:
         re.compile(matcher if matcher != "*" else "")
     except (re.error, RecursionError, OverflowError) as error:

@@ -62,7 +62,7 @@ class Skill:
 
     @property
     def folder(self) -> Path:
-        """The folder with its files."""
+        """The folder that contains its files."""
         return self.path.parent
 
     def prompt(self, arguments: str) -> str:

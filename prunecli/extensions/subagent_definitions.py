@@ -86,7 +86,9 @@ def parse(found: Found) -> Definition:
         raise ConfigError(f"{where}: model: {one_line(model)[:60]!r} is not a model")
     turns = text(fields, "maxTurns")
     if turns and not (turns.isdecimal() and int(turns[:9]) > 0):
-        raise ConfigError(f"{where}: maxTurns: {one_line(turns)[:60]!r} is not a number of 1 or more")
+        raise ConfigError(
+            f"{where}: maxTurns: expected an integer of at least 1, got {one_line(turns)[:60]!r}"
+        )
     names = items(fields, "tools")
     tools, unknown = _tools(names)
     without, unknown_too = _tools(items(fields, "disallowedTools"))

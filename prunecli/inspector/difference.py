@@ -27,7 +27,7 @@ from prunecli.model.requests import PREAMBLE, Preamble, WireMessage
 _AT_A_TIME = 256
 """Records processed per step."""
 _NEVER = 1 << 62
-"""A seq after every record."""
+"""A seq greater than that of every record."""
 
 Change: TypeAlias = Literal["added", "replaced", "removed"]
 

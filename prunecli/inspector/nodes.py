@@ -73,5 +73,5 @@ class Turn:
 
     @property
     def items(self) -> list[Entry]:
-        """Head and children."""
+        """The head and its children."""
         return [self.head, *self.children] if self.head else self.children

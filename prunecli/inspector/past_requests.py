@@ -22,7 +22,7 @@ from prunecli.model.requests import WireMessage
 _AT_A_TIME = 32
 """Items laid out per step."""
 _NEVER = 1 << 62
-"""A seq after every entry."""
+"""A seq greater than that of every entry."""
 
 
 @dataclass(slots=True)

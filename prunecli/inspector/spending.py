@@ -1,8 +1,9 @@
 """The cost of each request, and the savings and cost of pruning, from the endpoint's reports.
 
 Each request is compared with the one that would have been sent without any prune: longer by the withheld tokens, and
-read from the cache as far as it would have been cached then (`unpruned.py`). The difference in price is the effect of
-pruning. The part of it that comes from writing to the cache what would otherwise have been read is its cost.
+read from the cache to the extent that it would have been cached then (`unpruned.py`). The difference in price is the
+effect of pruning. The part of it that comes from writing to the cache what would otherwise have been read is its
+cost.
 """
 
 from collections import Counter
@@ -76,10 +77,10 @@ class Paid:
 class Pruning:
     """The effect of pruning on the bill in USD; None if a price is unknown.
 
-    `cleared`: the part of the withheld tokens that the endpoint cleared itself. `saved`: the price that the withheld
-    tokens would have had. `cost`: the price of writing `rewritten` tokens to the cache instead of reading them.
-    `regret`: the cost of fetching withheld content again: requests for nothing else, and sending it, both as long as
-    without prunes, because `saved` counts what was withheld from them, too.
+    `cleared`: the part of the withheld tokens that the endpoint cleared itself. `saved`: what the withheld tokens
+    would have cost. `cost`: the price of writing `rewritten` tokens to the cache instead of reading them. `regret`:
+    the cost of fetching withheld content again: requests for nothing else, and sending it, both as long as without
+    prunes, because `saved` counts what was withheld from them, too.
     """
 
     withheld: int
@@ -117,7 +118,7 @@ def paid(
     ttl_ms: int = TTL_MS["5m"],
     preamble: int = 0,
 ) -> list[Paid]:
-    """Return every response and every attempt with a usage, oldest first.
+    """Return every response and every attempt with reported usage, oldest first.
 
     `withheld` returns the tokens that prunes kept out of a response's request. `told` converts raw tokens of results
     to those of a response's model. `fetches` are the results that were fetched again. `ttl_ms` is the cache lifetime.
@@ -264,7 +265,7 @@ def rewrites(
 
 
 def payments_of(records: Sequence[Record], context: Context, price: Price, ttl_ms: int) -> list[Paid]:
-    """Return every response of a session with a usage, oldest first; `context` is the fold of its records."""
+    """Return every response of a session with reported usage, oldest first; `context` is the fold of its records."""
     fetches, told = context.prune_history.fetches, context.counts.told_at
     return paid(records, price, context.withheld_from, told, fetches, ttl_ms, context.counts.fixed)
 

@@ -82,8 +82,8 @@ class Asked(NamedTuple):
     before: tuple[int, int]
 
     def cached(self, model: str, ttl_ms: int) -> Prefix | None:
-        """Return the longest prefix that is still cached for this model, near the end of this request or of the one
-        before, whichever model that asked."""
+        """Return the longest prefix that is still cached for this model, near the end of this request or of the
+        previous one, which may have gone to another model."""
         one, last = self.starts.get(model), next(reversed([*self.starts.values()]), None)
         ends = [self.end.blocks, *([last.end.blocks] if last else [])]
         while one is not None:
@@ -139,7 +139,7 @@ class Branch:
         self._restart()
 
     def _restart(self) -> None:
-        """Find the prefixes again that the branch starts with, since others may be stored now."""
+        """Look up again the prefixes that the branch starts with, since others may be stored now."""
         self._starts = [{}]
         for at in range(1, len(self._chain)):
             self._starts.append(self._started(at))
@@ -161,7 +161,7 @@ class Branch:
                 pass
 
     def set(self, key: str, value: Json) -> None:
-        """Take a setting: another preamble has its own prefixes."""
+        """Record a setting: another preamble has its own prefixes."""
         if key in (PREAMBLE, SEARCHES):
             self._settings[key] = hash(repr(value))
             self._preamble = hash(tuple(self._settings.values()))

@@ -31,7 +31,7 @@ LOGGER = logging.getLogger("prunecli")
 
 Permissions: TypeAlias = Callable[[Asked], "bool | Answer | Awaitable[bool | Answer]"]
 """A function that decides on a call if mode and rules do not: True allows it once, False denies it, and an `Answer`
-also has a text for the model."""
+also has text for the model."""
 
 
 class Agent:

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 @frozen
 class Message:
-    """A whole answer of the model, after its deltas. `stop_reason` is the endpoint's, or "interrupted"."""
+    """A complete answer by the model, after its deltas. `stop_reason` is the endpoint's, or "interrupted"."""
 
     text: str
     model: str

@@ -1,4 +1,4 @@
-"""One call of a tool: its time limit, and the questions that a server asks before it answers.
+"""One call to a tool: its time limit, and the questions that a server asks before it answers.
 
 A server puts its questions into the result, and the call is sent again with the answers. Before 2026, a server sent
 its own request, which the connection answers, or refused the call until a page was opened.
@@ -75,7 +75,7 @@ async def call_tool(
 
 
 async def _answer(client: "Client", server: str, key: str, wanted: Any) -> Any:
-    """Return the answer to a question of the server. Raises ToolError for a question that cannot be asked."""
+    """Return the answer to a question from the server. Raises ToolError for a question that cannot be asked."""
     from mcp.client import ClientRequestContext
     from mcp_types import ErrorData
 

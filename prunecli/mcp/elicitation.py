@@ -1,4 +1,4 @@
-"""Questions of a server to the user (elicitation): fields with a few kinds of values, or a page to open.
+"""Questions from a server to the user (elicitation): fields with a few kinds of values, or a page to open.
 
 The schema comes from the server; anything unknown in it becomes a text field.
 """

@@ -95,7 +95,7 @@ class Hub:
                 self._thread.start()
 
     def check(self, server: str, tool: str) -> None:
-        """Raise ToolError if a call of this tool cannot succeed now. A call waits for a server that is starting, and
+        """Raise ToolError if a call to this tool cannot succeed now. A call waits for a server that is starting, and
         reconnects a lost one."""
         found = self._found(server)
         if found.state == "connected" and all(tool != one.name for one in found.offer.tools):

@@ -34,7 +34,7 @@ from prunecli.sanitize import one_line
 
 REQUEST_SECONDS = 30.0
 PERSON_SECONDS = 300.0
-"""Maximum seconds for the user in the browser."""
+"""Maximum seconds to wait for the login in the browser."""
 EARLY_SECONDS = 30
 """Seconds before expiry at which tokens are renewed, so that none expires during a request."""
 MAX_ANSWER = 1_000_000
@@ -84,7 +84,9 @@ async def log_in(
     """
     if not may_log_in(definition):
         why = "its headers hold a credential" if definition.oauth is not False else "oauth is off"
-        raise LoginFailed(f"{definition.name}: no login: {'it is a program' if not definition.url else why}")
+        raise LoginFailed(
+            f"{definition.name}: cannot log in: {'it is a program' if not definition.url else why}"
+        )
     kept = login.load()
     async with await _redirect(definition, kept) as redirect:
         if redirect.address not in _registered(kept):
@@ -125,7 +127,7 @@ async def _redirect(definition: Definition, kept: dict[str, Any]) -> Redirect:
             return await Redirect.at(oauth.callback_port, "localhost")
         except OSError:
             raise LoginFailed(
-                f"{definition.name}: port {oauth.callback_port} of its redirect is in use",
+                f"{definition.name}: the redirect port {oauth.callback_port} is in use",
                 "free it, then try again",
             ) from None
     for address in _registered(kept):
@@ -156,7 +158,7 @@ async def _ask(definition: Definition, provider: "_Provider") -> int:
     except PrunecliError:
         raise
     except httpx2.HTTPError as error:
-        raise LoginFailed(f"{name}: no connection: {_short(error)}") from error
+        raise LoginFailed(f"{name}: cannot connect: {_short(error)}") from error
     except (OAuthFlowError, ValidationError, ValueError, httpx2.InvalidURL) as error:
         raise LoginFailed(f"{name}: login refused: {_short(error)}") from error
 
@@ -234,7 +236,7 @@ class _Provider(OAuthClientProvider):
     async def async_auth_flow(
         self, request: httpx2.Request
     ) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
-        """Yield each request of the flow after checking it. Raises LoginFailed. If no page can be shown to a user,
+        """Yield each request in the flow after checking it. Raises LoginFailed. If no page can be shown to a user,
         raises NeedsLogin before anything is registered."""
         if not self.context.is_token_valid():
             self._initialized = False  # another process may have renewed them
@@ -281,7 +283,7 @@ class _Provider(OAuthClientProvider):
 
 
 def _marked(request: httpx2.Request) -> httpx2.Request:
-    """Mark a request of the flow, so that `of_login` can tell it from requests to the server itself."""
+    """Mark a request in the flow, so that `of_login` can tell it from requests to the server itself."""
     request.extensions = {**request.extensions, _MARK: True}
     return request
 
@@ -296,7 +298,7 @@ _NOWHERE = "http://127.0.0.1/callback"
 
 
 async def _read(response: httpx2.Response) -> None:
-    """Read an answer of the flow, up to a limit. Raises LoginFailed."""
+    """Read an answer in the flow, up to a limit. Raises LoginFailed."""
     length, chunks = 0, []
     async for chunk in response.aiter_bytes():
         length += len(chunk)

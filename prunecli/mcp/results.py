@@ -46,7 +46,7 @@ def output_of(result: "CallToolResult", media: Media) -> ToolOutput:
 
 
 def text_of_prompt(messages: "Sequence[PromptMessage]") -> str:
-    """Return the messages of a prompt as one text. Images are named; if there are two speakers, so are they."""
+    """Return the messages of a prompt as a single text. Images are named; if there are two speakers, so are they."""
     both = len({message.role for message in messages}) > 1
     parts = []
     for message in messages[:MAX_BLOCKS]:

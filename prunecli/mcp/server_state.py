@@ -36,7 +36,7 @@ class RemoteResource:
 
 @frozen
 class RemotePrompt:
-    """A prompt of a server, with its arguments in order. True marks an argument that is required."""
+    """A prompt that a server offers, with its arguments in order. True marks an argument that is required."""
 
     name: str
     description: str = ""

@@ -83,7 +83,7 @@ def canonical(value: Json) -> bytes:
 
 
 def canonical_string(text: str) -> bytes:
-    """Return `canonical` of a text, in a third of the time."""
+    """Return `canonical` of a string, in a third of the time."""
     return encode_basestring(text).encode()
 
 
@@ -179,7 +179,7 @@ def content_from_json(value: Json) -> tuple[Block, ...]:
 
 
 def content_to_json(content: tuple[Block, ...]) -> list[dict[str, Json]]:
-    """Return the blocks of a content as a JSON list."""
+    """Return the blocks of some content as a JSON list."""
     return [block_to_json(block) for block in content]
 
 
@@ -229,7 +229,7 @@ def usage_from_json(value: Mapping[str, Json]) -> Usage:
 
 
 def searches_of(usage: Mapping[str, Json]) -> int | None:
-    """Return the billed searches in a usage as the API reports it, None if it reports none."""
+    """Return the billed searches in the usage that the API reports, None if it reports none."""
     tools = usage.get("server_tool_use")
     found = tools.get("web_search_requests") if isinstance(tools, Mapping) else None
     return found if type(found) is int and found >= 0 else None

@@ -27,7 +27,7 @@ def text(payload: Mapping[str, Json], key: str, default: str | None = None) -> s
     if value is None and default is not None:
         return default
     if not isinstance(value, str):
-        raise _expected(key, "a text", _present(payload, key))
+        raise _expected(key, "a string", _present(payload, key))
     return value if value.isascii() else well_formed(value)
 
 
@@ -127,7 +127,7 @@ USAGE_TOKENS = (
     "cache_read_input_tokens",
     "cache_creation_input_tokens",
 )
-"""The counts of a usage that are plain numbers."""
+"""The counts in `Usage` that are plain numbers."""
 
 
 def usage(payload: Mapping[str, Json]) -> Usage:

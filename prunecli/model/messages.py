@@ -159,10 +159,10 @@ def thinking_blocks(content: tuple[Block, ...]) -> int:
 
 
 def plain_text(content: tuple[Block, ...]) -> str:
-    """Return the text blocks of a content, joined by newlines; other blocks are omitted."""
+    """Return the text blocks of the content, joined by newlines; other blocks are omitted."""
     return "\n".join(block.text for block in content if isinstance(block, Text))
 
 
 def tool_uses(content: tuple[Block, ...]) -> tuple[ToolUse, ...]:
-    """Return the calls in a content, in order."""
+    """Return the calls in the content, in order."""
     return tuple([block for block in content if isinstance(block, ToolUse)])

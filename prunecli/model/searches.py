@@ -1,7 +1,7 @@
 """The blocks of searches that the endpoint runs itself: a `server_tool_use` and its `..._tool_result`.
 
-Both are `Opaque` blocks of an answer, kept and sent back unchanged: `encrypted_content` must return byte for byte.
-The endpoint rejects one without the other.
+Both are `Opaque` blocks of an answer, kept and sent back unchanged: `encrypted_content` must be sent back byte for
+byte. The endpoint rejects one without the other.
 """
 
 from collections.abc import Mapping, Sequence

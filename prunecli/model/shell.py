@@ -21,7 +21,7 @@ _BEFORE_TILDE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0
 """A tilde expands at the start of a word and, in `name=~` and `name=a:~`, after `=` and `:`; never after these."""
 _NOT_LITERAL = frozenset('$`!"\\')
 _LITERAL_BEFORE = {"$": frozenset('" |)'), "!": frozenset('" =(')}
-"""Characters before which these stand for themselves in double quotes, even if bash expands history."""
+"""Characters that keep a preceding `$` or `!` literal in double quotes, even if bash expands history."""
 _ESCAPABLE = frozenset("()!*?.[] ")
 _ENDS_WORD = frozenset(" |&;\n")
 _RESERVED = frozenset(

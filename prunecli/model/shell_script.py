@@ -1,4 +1,4 @@
-"""Parses the compound lines that agents write most, as far as bash reads them in only one way.
+"""Parses the compound lines that agents write most, if bash can read them in only one way.
 
 Beyond the plain lines of `shell`: known variables, `$(...)`, `<(...)`, input from a file, braces, comments, groups,
 subshells, `!`, `[[ ]]`, `if`, and `for` over words. The result is flat: every simple command that may run, in order.
@@ -109,7 +109,7 @@ class _Script(WordReader):
         rest = self.text[self.at : self.at + 3]
         begin = len(self.commands)
         if rest.startswith("(("):
-            raise Doubt("it evaluates a sum")  # which may set a variable or run a command
+            raise Doubt("it evaluates an arithmetic expression")  # which may set a variable or run a command
         if rest.startswith("("):
             self._group(")", 1)
         elif rest[:2] in ("{ ", "{\n"):
@@ -138,7 +138,7 @@ class _Script(WordReader):
         self._blank()
 
     def _group(self, end: str, begin: int) -> None:
-        """Read the commands of a group, a subshell or a substitution, from behind its first characters."""
+        """Read the commands of a group, a subshell or a substitution, from after its first characters on."""
         self.flat = False
         self.join = ";"
         self.at += begin
@@ -183,7 +183,7 @@ class _Script(WordReader):
                 words[0] == "cd" for words in self.commands[begin:]
             )
             if repeats:
-                raise Doubt("it changes the folder in a loop over files")
+                raise Doubt("it changes the working directory in a loop over files")
 
     def _simple(self) -> None:
         words: list[str] = []

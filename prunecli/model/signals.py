@@ -48,7 +48,7 @@ class StreamDiscarded:
 class SummaryStarted:
     """A summary is being written: until `SummaryEnded` the stream is the summary.
 
-    `tokens` is the context size before it, and `focus` the user's wish for its content.
+    `tokens` is the context size before it, and `focus` what the user asked it to cover.
     """
 
     tokens: int

@@ -116,7 +116,7 @@ class PlainReader:
                 case Add(slot, entry) | Put(slot, entry):
                     self._show(slot, entry)
                 case Anew():
-                    self._say("(now at another point of the session; the other messages stay in the log)")
+                    self._say("(now at another point in the session; the other messages stay in the log)")
                 case _:
                     pass
 

@@ -1,4 +1,4 @@
-"""Completion at the cursor, and the offers of the menu."""
+"""Completion at the cursor, and the menu's suggestions."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -63,7 +63,7 @@ def is_command(text: str) -> bool:
 
 
 def is_memory(text: str) -> bool:
-    """Return whether a prompt is a line to remember: one line that begins with `# `. A text of several lines is a
+    """Return whether a prompt is a line to remember: one line that begins with `# `. Text with several lines is a
     prompt, since it may begin with a heading."""
     return text.startswith("# ") and len(text.strip().splitlines()) <= 1
 

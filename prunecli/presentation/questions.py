@@ -180,7 +180,7 @@ def _plain(text: str) -> str:
     return "\t".join(map(visible, text.split("\t")))
 
 
-# Questions of the model --------------------------------------------------------------------------------------
+# The model's questions ---------------------------------------------------------------------------------------
 
 
 def inquiry_title(inquiry: Inquiry) -> tuple[str, str]:

@@ -1,4 +1,4 @@
-"""The answers of the demo model: the tour, four commands that each make one tool call, and help.
+"""The demo model's answers: the tour, four commands that each make one tool call, and help.
 
 A line that matches no pattern gets a list of the commands.
 """

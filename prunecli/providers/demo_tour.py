@@ -93,7 +93,7 @@ def _begin(scene: Scene) -> Reply:
         scene,
         "write",
         f"{WHO} My lines are scripted; the tools, the context and the pruning are real.\n\n"
-        f"First I write a small project with a bug to {code(FOLDER + '/')}. In *ask* mode you are asked before "
+        f"First I'll write a small project with a bug to {code(FOLDER + '/')}. In *ask* mode you are asked before "
         "anything is written or run; Shift+Tab changes the mode.",
         *_WRITES,
     )
@@ -102,9 +102,7 @@ def _begin(scene: Scene) -> Reply:
 def _after_write(scene: Scene) -> Reply:
     if not any(result.is_error for result in scene.results):
         return _look(scene)
-    words = (
-        "That failed, probably because an earlier tour left its files. I read them before I overwrite them."
-    )
+    words = "That failed, probably because an earlier tour left its files. I'll read them before I overwrite them."
     return _step(scene, "found", words, *_READS)
 
 
@@ -114,18 +112,18 @@ def _after_found(scene: Scene) -> Reply:
         return _stop(scene.results[0])
     if foreign := next((result for result in read if MARK not in result.text), None):
         path = code(foreign.call.input.get("path"))
-        return Reply(f"{path} is not a file of the tour, so I leave it alone and stop here.")
-    return _step(scene, "rewrite", "They are from the tour. I write them again.", *_WRITES)
+        return Reply(f"{path} is not a file of the tour, so I'll leave it alone and stop here.")
+    return _step(scene, "rewrite", "They are from the tour. I'll write them again.", *_WRITES)
 
 
 def _look(scene: Scene) -> Reply:
-    words = "Now I look around. Listing and searching change nothing, so they run in parallel."
+    words = "Now I'll look around. Listing and searching change nothing, so they run in parallel."
     can_look = any(call.name in scene.tools for call in _LOOKS)
     return _step(scene, "look", words, *_LOOKS) if can_look else _read(scene)
 
 
 def _read(scene: Scene) -> Reply:
-    return _step(scene, "read", "I read both files. You can expand each result on the screen.", *_READS)
+    return _step(scene, "read", "I'll read both files. You can expand each result on the screen.", *_READS)
 
 
 def _after_read(scene: Scene) -> Reply:
@@ -139,18 +137,16 @@ def _test(scene: Scene) -> Reply:
 def _after_test(scene: Scene) -> Reply:
     result = scene.results[-1]
     if not result.is_error:
-        return Reply("The test passes before the fix, so someone else fixed the bug. I stop here.")
+        return Reply("The test passes before the fix, so someone else fixed the bug. I'll stop here.")
     if "FAILED" not in result.text:
-        words = f"{problem(result)}\n\nThe test cannot run here. I fix the bug anyway: a `+` is missing."
+        words = f"{problem(result)}\n\nThe test cannot run here. I'll fix the bug anyway: a `+` is missing."
         return _step(scene, "fixuntested", words, _FIX)
-    words = (
-        "Durations with two parts fail: `parse` sets `total` instead of adding to it. I add the missing `+`."
-    )
+    words = "Durations with two parts fail: `parse` sets `total` instead of adding to it. I'll add the missing `+`."
     return _step(scene, "fix", words, _FIX)
 
 
 def _retest(scene: Scene) -> Reply:
-    return _step(scene, "retest", "I run the test again.", _TEST)
+    return _step(scene, "retest", "I'll run the test again.", _TEST)
 
 
 def _after_retest(scene: Scene) -> Reply:
@@ -165,8 +161,9 @@ def _prune(scene: Scene) -> Reply:
     return _step(
         scene,
         "prune",
-        "The bug is fixed. The test output is no longer needed, but every request would still carry it. I remove it "
-        "and leave a memo of what I learned. Your messages are never removed, and the session file keeps everything.",
+        "The bug is fixed. The test output is no longer needed, but every request would still carry it. I'll remove "
+        "it and leave a memo of what I learned. Your messages are never removed, and the session file keeps "
+        "everything.",
         Call("prun_with_memo", {"tokens": PRUNE_TOKENS, "memo": MEMO}),
     )
 
@@ -205,11 +202,11 @@ def _step(scene: Scene, step: str, words: str, *calls: Call) -> Reply:
 
 def _stop(result: Answered) -> Reply:
     again = (
-        "`prunecli demo` gives the tour in a scratch folder."
+        "`prunecli demo` runs the tour in a scratch folder."
         if "Not allowed:" in result.text
         else "`tour` starts again."
     )
-    return Reply(f"{problem(result)}\n\nI stop here. {again}")
+    return Reply(f"{problem(result)}\n\nI'll stop here. {again}")
 
 
 _COMMANDS = f"""\
@@ -227,7 +224,7 @@ _PAUSE_READ = """\
 The second line from the bottom counts the tokens of tool results. They are most of what an agent sends, and every \
 request sends them again.
 
-**Enter** to continue: I run the test and fix the bug."""
+**Enter** to continue: I'll run the test and fix the bug."""
 
 _PAUSE_FIXED = """\
 It passes. The test output is no longer needed, but every request would still carry it.

@@ -112,7 +112,7 @@ class Failures:
             where = self.shown(headers.get("location", "nowhere"))
             return BadRequest(
                 f"{self._endpoint()} redirects to {where} ({status})",
-                "set base_url to the address of the API itself; prunecli follows no redirects",
+                "set base_url to the address of the API itself; prunecli does not follow redirects",
             )
         hint = ""
         if status == 404:
@@ -284,8 +284,8 @@ def _json_error(body: bytes) -> Mapping[str, Json]:
 
 
 def _error_of(value: Json) -> Mapping[str, Json]:
-    """Return an object with type and message, from `error` in Anthropic's form, from a text, or from the value's own
-    message."""
+    """Return an object with type and message, from `error` in Anthropic's form, from a string, or from the value's
+    own message."""
     if not isinstance(value, Mapping):
         return {}
     error = value.get("error")

@@ -166,8 +166,8 @@ class AnthropicProvider:
         )
 
     def _portions(self, assembly: Assembly, events: Sequence[Json]) -> Iterator[list[StreamEvent]]:
-        """Yield the deltas of some events, a few at a time so that the event loop gets its turn, with deltas of one
-        text joined. Raises a ProviderError after the deltas that precede it."""
+        """Yield the deltas of some events, a few at a time so that the event loop gets its turn, with deltas of the
+        same text joined. Raises a ProviderError after the deltas that precede it."""
         failure: ProviderError | None = None
         for start in range(0, len(events), _PORTION):
             deltas: list[StreamEvent] = []

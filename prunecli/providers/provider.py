@@ -47,8 +47,8 @@ _T = TypeVar("_T")
 
 
 def joined(events: Iterable[_T]) -> list[_T]:
-    """Return the deltas with consecutive ones of one text joined, because each has to be shown and a flood brings
-    hundreds at a time."""
+    """Return the deltas with consecutive ones of the same text joined, because each has to be shown and a flood
+    brings hundreds at a time."""
     out: list[_T] = []
     for kind, group in groupby(events, type):
         if kind is TextDelta or kind is ThinkingDelta:

@@ -61,7 +61,7 @@ class Rechunker:
     def _head(self) -> bool:
         if (
             self._buffer[:5] != b"HTTP/"[: len(self._buffer)]
-        ):  # the answer of a SOCKS proxy, followed by the response
+        ):  # the reply of a SOCKS proxy, followed by the response
             return self._through()
         end = self._buffer.find(b"\r\n\r\n") + 4
         if end < 4:

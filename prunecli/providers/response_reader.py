@@ -120,9 +120,7 @@ class EventReader:
         kind = self._response.headers.get("content-type", "")
         if not self._heard and self._head.strip():
             return self._failures.no_stream(kind, self._head)
-        return self._failures.cut(
-            "the answer was cut off before its end" if self._heard else "an empty answer"
-        )
+        return self._failures.cut("the answer was cut off" if self._heard else "an empty answer")
 
     async def close(self) -> None:
         """Release the connection, which is reused if the body was read to its end."""

@@ -121,13 +121,13 @@ class ScriptedProvider:
         last = request.messages[-1].canonical.decode() if request.messages else "nothing"
         shown = last if len(last) <= 300 else last[:300] + "…"
         return (
-            f"the script has {count} response{'' if count == 1 else 's'}, and request {len(self.requests)} came. "
+            f"the script has {count} response{'' if count == 1 else 's'}, but request {len(self.requests)} arrived. "
             f"It ends with: {shown}"
         )
 
 
 def deltas(content: Sequence[Block], size: int = DELTA_CHARS) -> Iterator[StreamEvent]:
-    """Yield the deltas of a content, `size` characters each; only texts, thinking and tool inputs have deltas."""
+    """Yield the deltas of the content, `size` characters each; only texts, thinking and tool inputs have deltas."""
     for block in content:
         match block:
             case Text(text):

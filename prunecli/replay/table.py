@@ -124,8 +124,8 @@ def checked(found: Validation) -> Iterator[str]:
         yield "Not checked: the recordings report no usage"
         return
     yield (
-        f"Prompt sizes against {len(found.errors):,} reports: {median:.2%} off in the median, "
-        f"{most:.1%} at the 95th percentile"
+        f"Prompt sizes against {len(found.errors):,} reports: median error {median:.2%}, "
+        f"95th percentile {most:.1%}"
     )
     if found.reported:
         yield (

@@ -73,7 +73,7 @@ class Balance:
     def losing(self) -> bool:
         """Return whether pruning has cost more than it saved.
 
-        Once it has not, the notice that says so may be shown again.
+        Once it no longer has, the notice that says so may be shown again.
         """
         net = self.now.balance
         if net is not None and net < 0:

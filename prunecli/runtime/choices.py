@@ -217,12 +217,12 @@ class Choices:
         return reported if known else asked
 
     def price(self, model: str, usage: Usage) -> float:
-        """Return the cost of a usage in USD, 0 without a known price."""
+        """Return the cost of this usage in USD, 0 without a known price."""
         return self.known_price(model, usage) or 0.0
 
     def known_price(self, model: str, usage: Usage) -> float | None:
-        """Return the cost of a usage in USD, or None without a known price. Prices that the session recorded apply on
-        other endpoints too."""
+        """Return the cost of this usage in USD, or None without a known price. Prices that the session recorded apply
+        on other endpoints too."""
         info = self.info_of(model) if model else self.model
         return cost(usage, with_prices(info, listed_prices(self.settings.get(PRICES))), self.cache_ttl)
 

@@ -100,7 +100,7 @@ class Host(Protocol):
         ...
 
     def shorten(self, event: Event, seq: int, context: Context) -> Event:
-        """Hold back a part of an interrupted call's output, also in a session that is being loaded."""
+        """Hold back a part of an interrupted call's output, even in a session that is being loaded."""
         ...
 
     @property

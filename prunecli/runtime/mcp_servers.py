@@ -249,7 +249,7 @@ class RemoteServers:
         return await asyncio.to_thread(found)  # takes seconds for thousands of tools with long descriptions
 
     def check(self, server: str, tool: str) -> None:
-        """Raise ToolError if a call of this tool cannot succeed now."""
+        """Raise ToolError if a call to this tool cannot succeed now."""
         self._running().check(server, tool)
 
     async def call(

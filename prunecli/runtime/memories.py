@@ -189,7 +189,7 @@ def bullet(text: str) -> str:
     if len(line.splitlines()) > 1 or one_line(line) != line:
         raise UsageError("a line to remember can't have line breaks or control characters", "/memory edit")
     if len(line) > MOST_CHARS:
-        raise UsageError(f"a line to remember has at most {MOST_CHARS:,} characters", "/memory edit")
+        raise UsageError(f"a line to remember can have at most {MOST_CHARS:,} characters", "/memory edit")
     return line if line.startswith(("- ", "* ")) else f"- {line}"
 
 

@@ -44,7 +44,7 @@ def preamble(
     trusted: bool,
     task: tuple[str, str] | None = None,
 ) -> dict[str, Json]:
-    """Return the current preamble, as the setting that records it. A folder's name can hold bytes that are no text.
+    """Return the current preamble, as the setting that records it. A folder's name can hold bytes that are not text.
 
     `window` is in tokens; `begun` is the start of the session in unix ms, which gives the date. `task` has the same
     meaning as in `system_prompt`.

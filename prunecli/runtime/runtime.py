@@ -300,7 +300,7 @@ class Runtime:
     # In force now --------------------------------------------------------------------------------------------
 
     def shorten(self, event: Event, seq: int, context: Context) -> Event:
-        """Hold back a part of an interrupted call's output, also in a session that is being loaded."""
+        """Hold back a part of an interrupted call's output, even in a session that is being loaded."""
         return interrupted(event, seq, context, lambda: chosen_in(context, self.choices, self.tools))
 
     @property

@@ -1,4 +1,4 @@
-"""Subagents: each call of `task` runs in its own session and returns only its answer.
+"""Subagents: each call to `task` runs in its own session and returns only its answer.
 
 The child is a runtime within the runtime. It has its own log, context and model, and shares permissions, sandbox and
 saved files. Its log is named after the call, so after a crash the open call can find the log and continue. Each of

@@ -111,7 +111,7 @@ def answer(records: Sequence[Record], ended: str, problem: str, number: int) -> 
             head = f"[the task failed: {one_line(problem)}]"
         case _:
             head = f"[the task is not complete: {one_line(problem) or 'it reached a limit'}]"
-    found = f"\nIts last words:\n{words}" if words else ""
+    found = f"\nIts last message:\n{words}" if words else ""
     return f"{head}{found}\n{handle}"
 
 

@@ -74,7 +74,7 @@ NAMES = tuple(one.name for one in fields(Sums))
 
 
 def total(parts: Iterable[Sums]) -> Sums:
-    """Add up sums."""
+    """Return the total of these sums."""
     found = Sums()
     for part in parts:
         found.add(part)

@@ -44,7 +44,7 @@ def choose(
         why = _why_not(found, env) if os.access(seatbelt.PROGRAM, os.X_OK) else "it is not there"
         return Chosen(None, why=f"sandbox-exec: {why}") if why else found
     if not platform_name.startswith("linux"):
-        return Chosen(None, why=f"no sandbox for {platform_name} is built in")
+        return Chosen(None, why=f"no built-in sandbox for {platform_name}")
     if os.uname().machine not in MACHINES:
         return Chosen(None, why=f"no system call filter for {os.uname().machine}")
     reasons = list[str]()

@@ -3,7 +3,7 @@
 Landlock only grants rights, and a right on a folder applies to everything below it. So a folder with hidden or
 protected content gets no rights itself, but each of its other entries does. This sandbox has costs. A command can't
 create files in such a folder (the workspace's own, which has .git), read files created there meanwhile, or use /tmp
-(TMPDIR leads to a private folder). Modes, owners and times can't be changed, and no socket can be opened while the
+(TMPDIR names a private folder). Modes, owners and times can't be changed, and no socket can be opened while the
 network is off: Landlock does not cover these, so the filter refuses them everywhere. Names of files are visible.
 """
 

@@ -137,7 +137,7 @@ class Proxy:
                 + b"\r\n\r\n"
             )
         else:
-            raise _Refused("not a request for a proxy")
+            raise _Refused("not a proxy request")
         try:
             await asyncio.gather(_pipe(reader, upstream[1]), _pipe(upstream[0], writer))
         finally:

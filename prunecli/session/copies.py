@@ -151,5 +151,5 @@ class Copies:
 
 
 def name_of(data: bytes) -> str:
-    """Return git's name for a content."""
+    """Return git's name for this content."""
     return sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()

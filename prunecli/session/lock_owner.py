@@ -8,7 +8,7 @@ _TABLE = Path("/proc/locks")
 
 
 def lock_holder(path: Path) -> int | None:
-    """Return the process that holds the lock on a file, or None where the system does not tell (outside Linux).
+    """Return the process that holds the lock on a file, or None where the system does not report it (outside Linux).
 
     /proc/locks names the process that took the lock. If that process is gone, a child of it has kept the file open,
     so search the visible processes for it.

@@ -267,12 +267,12 @@ def _put_file(place: Place, change: FileChange, data: bytes, stop: threading.Eve
         state = None
     if state is None:
         if change.old is not None and change.old.mode != _LINK:
-            raise ToolError("the file changed meanwhile")
+            raise ToolError("the file changed in the meantime")
         create_file(place, data, stop)
     else:
         with locked(place, stop) as current:
             if change.old is None or name_of(current.data) != change.old.blob:
-                raise ToolError("the file changed meanwhile")
+                raise ToolError("the file changed in the meantime")
             if current.data != data:
                 replace_content(place, current, data, stop)
     _set_mode(place, program=change.new is not None and change.new.mode == _PROGRAM)
@@ -304,7 +304,7 @@ def _set_mode(place: Place, *, program: bool) -> None:
 def _check(place: Place, expected: Version | None) -> None:
     """Raise ToolError unless the file is as it was saved a moment ago."""
     if not _is(place, expected):
-        raise ToolError("the file changed meanwhile")
+        raise ToolError("the file changed in the meantime")
 
 
 def _is(place: Place, expected: Version | None) -> bool:

@@ -132,7 +132,7 @@ class RunningOutput:
                 pass
 
     def forget(self) -> None:
-        """Discard the output, also on disk."""
+        """Discard the output, including the copy on disk."""
         self.key = self.text = ""
         if self.path is not None:
             with suppress(OSError):

@@ -114,7 +114,7 @@ class Store:
     def find(self, wanted: str) -> Path:
         """Return the session with this id, unique prefix of an id, or name.
 
-        Raises SessionNotFound, also if several sessions match.
+        Raises SessionNotFound if none or several match.
         """
         prefixed: list[Path] = []
         if _ID.fullmatch(wanted):

@@ -13,7 +13,7 @@ from prunecli.tools.tool import ToolContext, ToolOutput, in_one_line, text_outpu
 LEAST, MOST = 2, 4
 MOST_CHARS = 4_000
 DECLINED = "The user declined to answer."
-NOBODY = "Nobody is there to answer."
+NOBODY = "No one is available to answer."
 
 
 @frozen
@@ -26,7 +26,7 @@ class Option:
 
 @frozen
 class AskInput:
-    """The model's input."""
+    """The input of `ask`."""
 
     question: str
     options: Annotated[tuple[Option, ...], "2-4"]

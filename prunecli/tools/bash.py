@@ -46,7 +46,7 @@ _EXPLAINED = {126: ": not executable", 127: ": command not found"}
 
 @frozen
 class BashInput:
-    """The model's input."""
+    """The input of `bash`."""
 
     command: str
     timeout: Annotated[float | None, "seconds, default 120"] = None
@@ -54,7 +54,7 @@ class BashInput:
 
 @frozen
 class ConfinedInput(BashInput):
-    """The model's input where commands run in a sandbox."""
+    """The input of `bash` where commands run in a sandbox."""
 
     outside: Annotated[bool, "run outside the sandbox; asks the user"] = False
     reason: Annotated[str | None, "why it must run outside"] = None
@@ -62,20 +62,20 @@ class ConfinedInput(BashInput):
 
 @frozen
 class MovableInput(BashInput):
-    """The model's input where commands can continue in the background."""
+    """The input of `bash` where commands can continue in the background."""
 
     background: Annotated[bool, _BACKGROUND] = False
 
 
 @frozen
 class ConfinedMovableInput(ConfinedInput):
-    """The model's input where both apply."""
+    """The input of `bash` where both apply."""
 
     background: Annotated[bool, _BACKGROUND] = False
 
 
 class Bash:
-    """The tool. It runs each call in a new shell and leaves no process behind."""
+    """The `bash` tool. It runs each call in a new shell and leaves no process behind."""
 
     name: ClassVar[str] = "bash"
     description: ClassVar[str] = (
@@ -86,11 +86,11 @@ class Bash:
     Input: ClassVar[type] = BashInput
 
     def summary(self, given: Mapping[str, Json]) -> str:
-        """Return the command."""
+        """Return the command line."""
         return in_one_line(given.get("command"))
 
     def touches(self, given: BashInput) -> Touches:
-        """Return the command."""
+        """Return the command as run."""
         return Touches(runs=(given.command,))
 
     async def run(self, given: BashInput, context: ToolContext) -> ToolOutput:

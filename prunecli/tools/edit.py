@@ -21,7 +21,7 @@ from prunecli.tools.tool import ToolContext, ToolOutput, in_one_line, text_outpu
 
 @frozen
 class EditInput:
-    """The model's input."""
+    """The input of `edit`."""
 
     path: str
     old_string: str
@@ -30,7 +30,7 @@ class EditInput:
 
 
 class Edit:
-    """The tool. It replaces exact matches in the file's bytes."""
+    """The `edit` tool. It replaces exact matches in the file's bytes."""
 
     name: ClassVar[str] = "edit"
     description: ClassVar[str] = (
@@ -41,11 +41,11 @@ class Edit:
     Input: ClassVar[type] = EditInput
 
     def summary(self, given: Mapping[str, Json]) -> str:
-        """Return the path."""
+        """Return the path of the call."""
         return in_one_line(given.get("path"))
 
     def touches(self, given: EditInput) -> Touches:
-        """Return the file, read and changed."""
+        """Return the file as read and changed."""
         return Touches(reads=(given.path,), changes=(given.path,))
 
     async def run(self, given: EditInput, context: ToolContext) -> ToolOutput:

@@ -20,15 +20,15 @@ _NOTES_BYTES = 200
 
 @frozen
 class FindInput:
-    """The model's input."""
+    """The input of `find`."""
 
     pattern: Annotated[str, "glob, e.g. *.py or src/**/*.ts"]
     path: Annotated[str, "folder"] = "."
 
 
 class Find:
-    """The tool. It searches in a separate process, so that a huge tree neither blocks the screen nor outlives the
-    call."""
+    """The `find` tool. It searches in a separate process, so that a huge tree neither blocks the screen nor outlives
+    the call."""
 
     name: ClassVar[str] = "find"
     description: ClassVar[str] = "Find files and folders by name, at most 1000. Skips ignored ones."
@@ -40,7 +40,7 @@ class Find:
         return " in ".join(in_one_line(given[key]) for key in ("pattern", "path") if given.get(key))
 
     def touches(self, given: FindInput) -> Touches:
-        """Return the folder, and folders named in the pattern."""
+        """Return the folder and those named in the pattern, as searched."""
         return Touches(searches=folders_of(given.path, given.pattern))
 
     async def run(self, given: FindInput, context: ToolContext) -> ToolOutput:

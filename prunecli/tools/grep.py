@@ -26,7 +26,7 @@ _HAS_NEWLINE = re.compile(r"\n|(?<!\\)(?:\\\\)*\\n")
 
 @frozen
 class GrepInput:
-    """The model's input."""
+    """The input of `grep`."""
 
     pattern: Annotated[str, "regex"]
     path: Annotated[str, "file or folder"] = "."
@@ -36,7 +36,7 @@ class GrepInput:
 
 
 class Grep:
-    """The tool. It uses ripgrep if installed, else a search process with the same results."""
+    """The `grep` tool. It uses ripgrep if installed, else a search process with the same results."""
 
     name: ClassVar[str] = "grep"
     description: ClassVar[str] = (

@@ -15,7 +15,7 @@ MAX_WAIT = 600.0
 
 @frozen
 class JobsInput:
-    """The model's input."""
+    """The input of `jobs`."""
 
     job: Annotated[int | None, "its number; without: list all"] = None
     wait: Annotated[float | None, "seconds to wait for its end"] = None
@@ -24,7 +24,7 @@ class JobsInput:
 
 
 class Jobs:
-    """The tool. Its calls touch nothing, since the commands were judged when they began."""
+    """The `jobs` tool. Its calls touch nothing, since the commands were judged when they began."""
 
     name: ClassVar[str] = JOBS
     description: ClassVar[str] = (

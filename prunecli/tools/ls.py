@@ -24,13 +24,13 @@ _NOTES_BYTES = 300
 
 @frozen
 class LsInput:
-    """The model's input."""
+    """The input of `ls`."""
 
     path: Annotated[str, "folder"] = "."
 
 
 class Ls:
-    """The tool. It lists names only; bash shows sizes and dates."""
+    """The `ls` tool. It lists names only; bash shows sizes and dates."""
 
     name: ClassVar[str] = "ls"
     description: ClassVar[str] = "List a folder: sorted, folders with a slash, ignored entries left out."
@@ -38,11 +38,11 @@ class Ls:
     Input: ClassVar[type] = LsInput
 
     def summary(self, given: Mapping[str, Json]) -> str:
-        """Return the path."""
+        """Return the path of the call."""
         return in_one_line(given.get("path") or ".")
 
     def touches(self, given: LsInput) -> Touches:
-        """Return the folder."""
+        """Return the folder as searched."""
         return Touches(searches=(given.path,))
 
     async def run(self, given: LsInput, context: ToolContext) -> ToolOutput:

@@ -14,7 +14,7 @@ from prunecli.tools.tool import Servers, ToolContext, ToolOutput, in_one_line
 
 @frozen
 class McpCallInput:
-    """The model's input."""
+    """The input of `mcp_call`."""
 
     server: str
     tool: str
@@ -22,7 +22,8 @@ class McpCallInput:
 
 
 class McpCall:
-    """The tool. The effects of a server's tool are unknown, so each call needs approval unless a rule names it."""
+    """The `mcp_call` tool. The effects of a server's tool are unknown, so each call needs approval unless a rule
+    names it."""
 
     name: ClassVar[str] = "mcp_call"
     description: ClassVar[str] = "Call a tool of an MCP server, found with mcp_search."

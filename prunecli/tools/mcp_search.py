@@ -14,13 +14,13 @@ NO_SERVERS = "No MCP servers are configured."
 
 @frozen
 class McpSearchInput:
-    """The model's input."""
+    """The input of `mcp_search`."""
 
     words: Annotated[str, "words, or server:tool for its whole schema"] = ""
 
 
 class McpSearch:
-    """The tool. The schemas are part of its result, so they cost nothing until they are needed."""
+    """The `mcp_search` tool. The schemas are part of its result, so they cost nothing until they are needed."""
 
     name: ClassVar[str] = "mcp_search"
     description: ClassVar[str] = (
@@ -30,7 +30,7 @@ class McpSearch:
     Input: ClassVar[type] = McpSearchInput
 
     def summary(self, given: Mapping[str, Json]) -> str:
-        """Return the words."""
+        """Return the words to search for."""
         return in_one_line(given.get("words"))
 
     def touches(self, _: object) -> Touches:

@@ -15,7 +15,7 @@ from prunecli.tools.tool import ToolContext, ToolOutput, text_output
 
 
 class Prun:
-    """The tool without a memo. A memo in its input is ignored, as in the original."""
+    """The `prun` tool, without a memo. A memo in its input is ignored, as in the original."""
 
     name: ClassVar[str] = "prun"
     description: ClassVar[str] = (
@@ -27,7 +27,7 @@ class Prun:
 
     @dataclass(frozen=True, slots=True)
     class Input:
-        """The model's input."""
+        """The input of `prun`."""
 
         tokens: Annotated[int, "tokens to free, at least 1"]
 
@@ -45,7 +45,7 @@ class Prun:
 
 
 def planned(context: ToolContext, tokens: int, memo: str | None) -> ToolOutput:
-    """Return the result of a prun call: a text about the entries to remove, with the plan in its details."""
+    """Return the result of a prun call: text about the entries to remove, with the plan in its details."""
     if tokens < 1:
         raise ToolError(f"Invalid input: tokens must be at least 1, not {tokens}")
     if context.plan_prun is None:

@@ -13,7 +13,8 @@ from prunecli.tools.tool import ToolContext, ToolOutput
 
 
 class PrunWithMemo:
-    """The tool with a memo. The memo is marked as written by the model and never merged into the user's words."""
+    """The `prun_with_memo` tool. The memo is marked as written by the model and never merged into the user's
+    words."""
 
     name: ClassVar[str] = "prun_with_memo"
     description: ClassVar[str] = (
@@ -23,7 +24,7 @@ class PrunWithMemo:
 
     @dataclass(frozen=True, slots=True)
     class Input:
-        """The model's input."""
+        """The input of `prun_with_memo`."""
 
         tokens: Annotated[int, "tokens to free, at least 1"]
         memo: Annotated[str, "at most 2000 characters"]

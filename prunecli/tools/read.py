@@ -30,7 +30,7 @@ _HINT_NAMES = 50
 
 @frozen
 class ReadInput:
-    """The model's input."""
+    """The input of `read`."""
 
     path: str
     offset: Annotated[int | None, "first line, from 1"] = None
@@ -38,7 +38,7 @@ class ReadInput:
 
 
 class Read:
-    """The tool. It returns exact text without line numbers, so that the model can quote it in an edit."""
+    """The `read` tool. It returns exact text without line numbers, so that the model can quote it in an edit."""
 
     name: ClassVar[str] = "read"
     description: ClassVar[str] = (
@@ -56,7 +56,7 @@ class Read:
         return f"{path} {first}-{first + limit - 1}" if type(limit) is int else f"{path} {first}-"
 
     def touches(self, given: ReadInput) -> Touches:
-        """Return the file."""
+        """Return the file as read."""
         return Touches(reads=(given.path,))
 
     async def run(self, given: ReadInput, context: ToolContext) -> ToolOutput:

@@ -21,7 +21,7 @@ _NOTE_BYTES = 200
 
 @frozen
 class RecallInput:
-    """The model's input."""
+    """The input of `recall`."""
 
     entry: Annotated[int, "the number after 'recall'"]
     lines: Annotated[str | None, "such as 200-260"] = None
@@ -29,7 +29,7 @@ class RecallInput:
 
 
 class Recall:
-    """The tool. Thinking is not recalled."""
+    """The `recall` tool. Thinking is not recalled."""
 
     name: ClassVar[str] = "recall"
     description: ClassVar[str] = (

@@ -16,7 +16,7 @@ from prunecli.tools.tool import ToolContext, ToolOutput, in_one_line
 
 @frozen
 class TaskInput:
-    """The model's input."""
+    """The input of `task`."""
 
     prompt: Annotated[str, "the complete task; the subagent cannot see this conversation"]
     description: Annotated[str, "3-5 words for the screen"]
@@ -24,7 +24,7 @@ class TaskInput:
 
 
 class Task:
-    """The tool."""
+    """The `task` tool."""
 
     name: ClassVar[str] = TASK
     description: ClassVar[str] = (

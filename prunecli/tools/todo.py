@@ -22,13 +22,13 @@ class Item:
 
 @frozen
 class TodoInput:
-    """The model's input."""
+    """The input of `todo`."""
 
     todos: tuple[Item, ...]
 
 
 class Todo:
-    """The tool."""
+    """The `todo` tool."""
 
     name: ClassVar[str] = TOOL
     description: ClassVar[str] = (

@@ -116,7 +116,7 @@ class Servers(Protocol):
         ...
 
     def check(self, server: str, tool: str) -> None:
-        """Raise ToolError if a call of this tool cannot succeed now."""
+        """Raise ToolError if a call to this tool cannot succeed now."""
         ...
 
     async def call(

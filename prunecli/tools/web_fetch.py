@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 @frozen
 class WebFetchInput:
-    """The model's input."""
+    """The input of `web_fetch`."""
 
     url: Annotated[str, "https://..."]
 
 
 class WebFetch:
-    """The tool. Fetching a URL again supersedes the earlier result."""
+    """The `web_fetch` tool. Fetching a URL again supersedes the earlier result."""
 
     name: ClassVar[str] = "web_fetch"
     description: ClassVar[str] = (

@@ -46,4 +46,6 @@ class WebSearch:
 
     async def run(self, given: WebSearchInput, context: ToolContext) -> ToolOutput:  # noqa: ARG002
         """Raise ToolError, because only the endpoint can run a search."""
-        raise ToolError("The endpoint runs this tool itself, and this one did not. Search in another way.")
+        raise ToolError(
+            "The endpoint runs this tool itself, but this endpoint did not. Search in another way."
+        )

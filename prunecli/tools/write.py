@@ -28,14 +28,14 @@ from prunecli.tools.tool import ToolContext, ToolOutput, in_one_line, text_outpu
 
 @frozen
 class WriteInput:
-    """The model's input."""
+    """The input of `write`."""
 
     path: str
     content: str
 
 
 class Write:
-    """The tool. It never overwrites content that the model has not read."""
+    """The `write` tool. It never overwrites content that the model has not read."""
 
     name: ClassVar[str] = "write"
     description: ClassVar[str] = (
@@ -45,11 +45,11 @@ class Write:
     Input: ClassVar[type] = WriteInput
 
     def summary(self, given: Mapping[str, Json]) -> str:
-        """Return the path."""
+        """Return the path of the call."""
         return in_one_line(given.get("path"))
 
     def touches(self, given: WriteInput) -> Touches:
-        """Return the file, changed."""
+        """Return the file as changed."""
         return Touches(changes=(given.path,))
 
     async def run(self, given: WriteInput, context: ToolContext) -> ToolOutput:

@@ -96,7 +96,7 @@ class Actions:
 
     def _background(self) -> None:
         moved = self._runtime.jobs.move()
-        self._port.hint("moving it to the background …" if moved else "No command of the agent is running")
+        self._port.hint("moving it to the background …" if moved else "The agent is not running a command")
 
     def _quit(self) -> None:
         frame, port = self._frame, self._port

@@ -228,7 +228,7 @@ class PrunecliApp(App[int], inherit_bindings=False):
         return isinstance(self._driver, terminal.CarefulDriver) and self._driver.has_unread
 
     def _end_batch(self) -> None:
-        """Wake every screen, so that a change behind the top one during the batch is painted too.
+        """Wake every screen, so that a change below the top one during the batch is painted too.
 
         Textual wakes only the application, and a covered screen stays as it was until its next message.
         """

@@ -340,7 +340,7 @@ class Conversation:
         self.frame.warn(text)
 
     def say(self, text: str, level: Level = Level.INFO) -> None:
-        """Show a notice in the transcript, below what the session said before.
+        """Show a notice in the transcript, below its earlier lines.
 
         While the session is empty, the notice appears below the welcome if there is room.
         """

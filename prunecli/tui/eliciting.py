@@ -1,4 +1,4 @@
-"""Questions of MCP servers in panels above the prompt: one panel for each field, each with a way to decline."""
+"""Questions from MCP servers in panels above the prompt: one panel for each field, each with a way to decline."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -105,7 +105,7 @@ class Eliciting:
             if not answer.done():
                 answer.set_result((row, text))
 
-        typed = for_text is not None  # in that case, a digit or a letter begins a text
+        typed = for_text is not None  # in that case, a digit or a letter begins text
         shown = [
             Row(_BULLET if typed else _letters(at, key), (one_line(label),))
             for at, (key, label) in enumerate(rows, 1)
@@ -134,5 +134,5 @@ def _letters(number: int, key: str) -> str:
 
 def _listed(field: Field) -> str:
     if field.kind == "choices":
-        return f"Some of these, with commas: {', '.join(label for _, label in field.choices)}"
+        return f"Any of these, separated by commas: {', '.join(label for _, label in field.choices)}"
     return {"number": "A number", "integer": "A whole number"}.get(field.kind, "")

@@ -1,4 +1,4 @@
-"""A question of the model in a panel above the prompt: its options, and a row for the user's own words."""
+"""A question from the model in a panel above the prompt: its options, and a row for the user's own words."""
 
 import asyncio
 from collections.abc import Callable

@@ -284,7 +284,7 @@ class Runs:
             self.go_on()
 
     async def stopped(self, seconds: float) -> None:
-        """Stop the run and wait for its clean end, for at most this many seconds."""
+        """Stop the run and wait at most this many seconds for it to end cleanly."""
         if self.interrupt():
             try:
                 await asyncio.wait_for(self._idle.wait(), seconds)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from prunecli.tui.themes import Theme
 
 IDLE_SECONDS = 1.5
-"""Idle seconds before the tokenizer is loaded: loading briefly holds the interpreter."""
+"""Idle seconds before the tokenizer is loaded: loading it briefly blocks the interpreter."""
 TICK_SECONDS = 1.0
 WARM_SECONDS = 0.1
 """Seconds after the session was painted before anything is preloaded: imports would delay the first keys."""

@@ -14,7 +14,7 @@ from prunecli.errors import UsageError
 COLOR_SYSTEMS = ("auto", "standard", "256", "truecolor", "windows")
 _NUMBERS = ("COLUMNS", "LINES", "TEXTUAL_FPS")
 _MOST = 10_000
-"""The largest of these numbers. Much larger ones overflow, or keep Textual drawing for ever."""
+"""The largest of these numbers. Much larger ones overflow, or keep Textual drawing forever."""
 _BEYOND = re.compile(r"[^\x00-\x7f]")
 _OURS = {
     "❯": ">",

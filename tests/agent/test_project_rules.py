@@ -135,7 +135,7 @@ def test_kept_rules_need_trust_and_give_way_to_deny_rules(work: Path, rules: Pro
         ("edit(src/**)", "every file below src, except secrets and protected files"),
         ("edit(./*)", "every file at the top of this folder, except secrets"),
         ("read(/etc/hosts)", "this file only"),
-        ("unheard_of", "every call of unheard_of"),
+        ("unheard_of", "every call to unheard_of"),
     ],
 )
 def test_what_a_rule_covers_is_said_in_one_line(work: Path, rule: str, said: str) -> None:

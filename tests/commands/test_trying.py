@@ -53,7 +53,7 @@ async def test_it_shows_no_pruning_the_present_strategy_the_tried_one_and_what_w
     assert {row[1] for row in table.rows} == {"5"}
     assert all(row[4].startswith("$") for row in table.rows)
     assert table.rows[0][5:7] == ("100%", "100%")
-    assert "/prune-config strategy aggressive chooses it" in table.note
+    assert "/prune-config strategy aggressive selects it" in table.note
     assert "can't show what the model would have done differently" in table.note
     assert runtime.session.records == before, "trying changes nothing"
     assert runtime.config.pruning.strategy == "auto"
@@ -73,7 +73,7 @@ async def test_the_options_of_the_session_are_tried(tmp_path: Path) -> None:
 async def test_two_strategies_run_one_after_the_other(tmp_path: Path) -> None:
     table = tried(await worked(tmp_path), "superseded+pi")
     assert table.rows[2][0] == "superseded+pi + spill"
-    assert '/prune-config strategy ["superseded", "pi"] chooses it' in table.note
+    assert '/prune-config strategy ["superseded", "pi"] selects it' in table.note
 
 
 async def test_without_a_name_the_strategies_are_offered(tmp_path: Path) -> None:

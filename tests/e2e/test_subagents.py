@@ -205,7 +205,7 @@ async def test_a_task_at_its_limit_returns_what_it_has(tmp_path: Path) -> None:
         (result,) = results_of(runtime)
         assert not result.is_error
         assert plain_text(result.content).startswith(
-            f"[the task is not complete: stopped after {MAX_TURNS} turns]\nIts last words:\nStep "
+            f"[the task is not complete: stopped after {MAX_TURNS} turns]\nIts last message:\nStep "
         )
 
 
@@ -294,7 +294,7 @@ async def test_a_prompt_after_a_crash_ends_the_open_task_and_keeps_what_it_had_f
             await runtime.submit("something else")
             (result,) = results_of(runtime)
             assert result.details["interrupted"]
-            assert "Its last words:\nStep 0." in plain_text(result.content)
+            assert "Its last message:\nStep 0." in plain_text(result.content)
         assert endpoint.rejected == []
 
 

@@ -18,7 +18,7 @@ def test_the_tour_is_walked_to_its_end_with_enter_and_three_answers(
     with Terminal(["demo"], tmp_path, environ, columns, rows) as terminal:
         onwards(terminal, "tour, step by step")
         answer(terminal, "Create this file?", "a")
-        terminal.wait_for("I run the test and fix the bug.")
+        terminal.wait_for("I'll run the test and fix the bug.")
         onwards(terminal, "go on with the tour")
         answer(terminal, "Run this command?", "a")
         terminal.wait_for("33 passed, 0 failed")

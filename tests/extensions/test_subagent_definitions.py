@@ -60,8 +60,14 @@ def test_without_tools_it_has_all_but_those_denied(tmp_path: Path) -> None:
         ("---\nname: a\ndescription: d\n---\n", "no system prompt below"),
         ("---\nname: a b\ndescription: d\n---\nx", "invalid name 'a b'"),
         ('---\nname: "a\\u001b[2J"\ndescription: d\n---\nx', "name: "),
-        ("---\nname: a\ndescription: d\nmaxTurns: 0\n---\nx", "maxTurns: '0'"),
-        ("---\nname: a\ndescription: d\nmaxTurns: many\n---\nx", "maxTurns: 'many'"),
+        (
+            "---\nname: a\ndescription: d\nmaxTurns: 0\n---\nx",
+            "maxTurns: expected an integer of at least 1, got '0'",
+        ),
+        (
+            "---\nname: a\ndescription: d\nmaxTurns: many\n---\nx",
+            "maxTurns: expected an integer of at least 1, got 'many'",
+        ),
         ("---\nname: a\ndescription: d\nmodel: two words\n---\nx", "model: 'two words'"),
         ("---\nname: {a\ndescription: d\n---\nx", "name: "),
         ("just text", "description: missing"),

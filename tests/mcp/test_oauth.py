@@ -146,7 +146,7 @@ async def test_a_client_id_of_the_user_is_used_with_its_port_and_scopes(desk):
     desk.end()
     assert await desk.status() == 200
     async with await Redirect.at(port):
-        assert (await failure(desk.log_in())).message == f"hub: port {port} of its redirect is in use"
+        assert (await failure(desk.log_in())).message == f"hub: the redirect port {port} is in use"
 
 
 async def test_a_redirect_that_is_not_registered_is_refused_by_the_server_and_ends_in_time(desk):
@@ -218,7 +218,7 @@ async def test_a_server_that_asks_for_no_login_or_is_not_there_is_said(desk):
     assert "did not ask for a login" in (await failure(desk.log_in())).message
     gone = Definition("gone", "http", url="http://127.0.0.1:9/mcp")
     assert (await failure(log_in(gone, desk.login, desk.server.browse))).message.startswith(
-        "gone: no connection"
+        "gone: cannot connect"
     )
 
 
@@ -237,7 +237,7 @@ async def test_who_gets_no_login(definition, may, tmp_path):
     assert (quiet_auth(definition, Login(tmp_path, "x", "")) is not None) is may
     if not may:
         failed = await failure(log_in(definition, Login(tmp_path, "x", ""), Authorization().browse))
-        assert failed.message.startswith("x: no login: ")
+        assert failed.message.startswith("x: cannot log in: ")
 
 
 async def test_tokens_go_to_their_address_only(desk, tmp_path):

@@ -150,7 +150,7 @@ def test_things_are_counted_in_words() -> None:
         ("can't be pruned", "Can't be pruned"),
         ("base_url must not end in /v1", "base_url must not end in /v1"),
         ("/doctor 16 to leave that content out", "/doctor 16 to leave that content out"),
-        ("prunecli follows no redirects", "prunecli follows no redirects"),
+        ("prunecli does not follow redirects", "prunecli does not follow redirects"),
         ("", ""),
     ],
 )

@@ -136,7 +136,7 @@ async def test_a_folder_that_cannot_be_made_stops_the_tour(tmp_path: Path) -> No
     last = await bench.talk("tour")
     assert bench.names() == [["write", "write"], ["read", "read"]]
     assert last.startswith(f"I could not read `{FOLDER}/parser.py`")
-    assert "I stop here" in last
+    assert "I'll stop here" in last
 
 
 @pytest.mark.parametrize(
@@ -146,7 +146,7 @@ async def test_a_denied_step_stops_the_tour(tmp_path: Path, allowed: int, wanted
     bench = Bench(tmp_path, mode="ask", answers=[Answer("once")] * allowed)
     last = await bench.talk("tour")
     assert last.startswith(f"You did not allow me to {wanted}")
-    assert "I stop here" in last
+    assert "I'll stop here" in last
     assert "not today" in last
     assert not bench.prunes()
 

@@ -121,7 +121,7 @@ async def test_the_requests_are_kept_in_order() -> None:
 async def test_a_request_after_the_end_says_what_it_was() -> None:
     provider = ScriptedProvider([says("a")])
     await played(provider)
-    with pytest.raises(ScriptEnded, match=r"has 1 response, and request 2 came.*\bmore please\b"):
+    with pytest.raises(ScriptEnded, match=r"has 1 response, but request 2 arrived.*\bmore please\b"):
         await played(provider, "more please")
 
 

@@ -54,6 +54,6 @@ def test_the_error_is_that_of_all_sessions_together() -> None:
     found = together([Validation((0.01, 0.03), 110, 100), Validation((0.02,), 90, 100)])
     report = Report([rows("a", "codex", 10, 3.0, 1.0)], found)
     assert list(lines(report))[-2:] == [
-        "Prompt sizes against 3 reports: 2.00% off in the median, 3.0% at the 95th percentile",
+        "Prompt sizes against 3 reports: median error 2.00%, 95th percentile 3.0%",
         "Cache reads: 200 predicted, 200 reported (+0.0%)",
     ]

@@ -36,7 +36,7 @@ async def test_a_headless_run_uses_the_default_or_says_that_nobody_answers(tmp_p
     await run_headless(runtime, ["go"], form="text", out=lambda _: None, err=lambda _: None)
     first, second = results(runtime)
     assert first.endswith("Your default applies: spaces")
-    assert second.startswith("Nobody is there to answer. Decide yourself")
+    assert second.startswith("No one is available to answer. Decide yourself")
     await runtime.close()
 
 

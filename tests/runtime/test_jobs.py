@@ -251,7 +251,7 @@ async def test_jobs_has_a_table_the_output_stop_and_detach(tmp_path: Path) -> No
     assert [word for word, _ in words(runtime, "stop")] == ["1"]
     assert run_line(runtime, "/jobs stop 1") == [Say("Stopping job 1 …")]
     await until(lambda: runtime.jobs.job(1).over)
-    assert run_line(runtime, "/jobs stop 1") == [Say("Job 1 has ended already.")]
+    assert run_line(runtime, "/jobs stop 1") == [Say("Job 1 has already ended.")]
     await runtime.close()
 
 
@@ -264,7 +264,7 @@ async def test_a_detached_job_outlives_the_program_and_is_found_again(tmp_path: 
     assert path
     (said,) = run_line(runtime, "/jobs detach 1")
     assert isinstance(said, Say)
-    assert said.text.startswith("Job 1 will continue when prunecli ends. To stop it then: kill ")
+    assert said.text.startswith("Job 1 will continue when prunecli exits. To stop it then: kill ")
     assert await runtime.jobs.close() == []
     await runtime.close()
     assert processes_with(word)

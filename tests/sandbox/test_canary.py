@@ -62,4 +62,4 @@ def test_a_program_of_the_workspace_is_never_run(tmp_path: Path) -> None:
 
 
 def test_another_system_has_none() -> None:
-    assert "no sandbox for win32" in choose("/nonexistent", {}, platform_name="win32").why
+    assert "no built-in sandbox for win32" in choose("/nonexistent", {}, platform_name="win32").why

@@ -83,7 +83,7 @@ NAMED = {
         "malformed UserMessage: the block type is not a string: ['x']"
     ),
     '"type":"UserMessage","content":[],"origin":"attachment","attached":{"tool_name":1,"input":{}}': (
-        "malformed UserMessage: tool_name: expected a text, got int"
+        "malformed UserMessage: tool_name: expected a string, got int"
     ),
     '"type":"PrunApplied","source":"user","edits":[{"kind":"hide","seq":1}]': (
         "malformed PrunApplied: kind: unknown edit 'hide'"

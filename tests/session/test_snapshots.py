@@ -277,7 +277,7 @@ def test_a_file_that_changed_at_that_moment_is_left(tmp_path: Path) -> None:
     (work / "ln").symlink_to("b")
     done = back(store, second.tree, first.tree)
     assert done.paths == ()
-    assert {why for _, why in done.left} == {"the file changed meanwhile"}
+    assert {why for _, why in done.left} == {"the file changed in the meantime"}
     assert (work / "a").read_text() == "3"
 
 

@@ -47,10 +47,10 @@ async def test_the_model_gets_the_users_answer(tools: Caller, reply: Reply, text
 async def test_without_a_user_the_default_holds_or_nobody_answers(tools: Caller, present: bool) -> None:
     tools = answering(tools, None)[0] if present else tools
     assert await tools.text("ask", question="Which?", options=TWO, default="tabs") == (
-        "Nobody is there to answer. Your default applies: tabs"
+        "No one is available to answer. Your default applies: tabs"
     )
     said = await tools.text("ask", question="Which?", options=TWO)
-    assert said == "Nobody is there to answer. Decide yourself, or end with the question."
+    assert said == "No one is available to answer. Decide yourself, or end with the question."
 
 
 @pytest.mark.parametrize(

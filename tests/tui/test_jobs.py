@@ -16,7 +16,7 @@ async def test_ctrl_b_moves_the_running_command_and_its_end_is_shown_at_once(tmp
     script = [calls(ToolUse("b1", "bash", {"command": COMMAND})), says("It goes on.")]
     async with shown(tmp_path, script, sets=AUTO) as s:
         await s.pilot.press("ctrl+b")
-        await s.until_shown("No command of the agent is running")
+        await s.until_shown("The agent is not running a command")
         await s.type("go", "enter")
         await s.until_shown("│ one")
         await s.type("ab")

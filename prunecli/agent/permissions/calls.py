@@ -26,7 +26,7 @@ class Call:
     `places` are the paths it reads or changes, `searched` the folders it searches for contents. For a command, `text`
     is the line, `line` its parsed commands (None if the parser is unsure), and `readings` are the reads (empty unless
     harmless). `doubt` is the reason why it is not harmless, and `outside` its reason for leaving the sandbox. For a
-    call of a server's tool, `target` is `server:tool`; for a request, `host` is its host.
+    call to a server's tool, `target` is `server:tool`; for a request, `host` is its host.
     """
 
     effect: Effect

@@ -29,7 +29,7 @@ _REVISION_PATH = re.compile(r":(?:[0-3]:)?[\w.][^:]*")
 """`:README.md` and `:0:README.md`, the versions in the index."""
 _HEAD = re.compile(rb"ref: refs/|[0-9a-f]{40}")
 _ID = re.compile(r"[0-9a-f]{4,40}")
-"""A possible id of a file's content, also after other text, as in `v1-2-g3f2a`."""
+"""A possible id of a file's content, even after other text, as in `v1-2-g3f2a`."""
 _PATCH = frozenset(
     {
         *("-p", "-u", "--patch", "-U", "--unified", "-W", "--function-context", "-c", "-m", "--text"),

@@ -115,7 +115,8 @@ def path_regex(glob: str) -> re.Pattern[str]:
 
 
 def chooses_secrets(glob: str) -> bool:
-    """Return whether a glob selects secrets: it looks like a secret's name, or matches some and no everyday name."""
+    """Return whether a glob selects secrets: it looks like a secret's name, or matches such names but no
+    everyday name."""
     for word in braces(glob.rstrip("/")):
         name = word.rpartition("/")[2]
         regex = path_regex(name)

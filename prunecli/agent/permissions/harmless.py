@@ -70,18 +70,18 @@ def located(line: Line, around: Surroundings) -> Iterator[tuple[Words, Sequence[
             yield words, [replace(place, feed=feed) for place in places]
             continue
         if "|" in (joins[index], joins[index + 1]):
-            raise Doubt("it changes the folder inside a pipe")
+            raise Doubt("it changes the working directory inside a pipe")
         entered = [replace(place, cwd=_entered(words, place)) for place in places]
         places = list(dict.fromkeys([*entered, *(places if unsure else ())]))
         if len(places) > _MAX_FOLDERS:
-            raise Doubt("it changes the folder too often")
+            raise Doubt("it changes the working directory too often")
 
 
 def _entered(words: Words, around: Surroundings) -> Path:
     """Return the folder that a `cd` leads to, inside the workspace and without links. Raises Doubt."""
     text = words[-1]
     if len(words) != 2 or text.startswith("-") or isinstance(text, Glob | Open):
-        raise Doubt("it changes the folder")
+        raise Doubt("it changes the working directory")
     try:
         place = resolve(text, around.cwd, around.home)
         folder = around.folder_of(place) or around.workspace
@@ -90,9 +90,9 @@ def _entered(words: Words, around: Surroundings) -> Path:
     except Unresolvable as error:
         raise Doubt(f"it uses a path that can't be resolved ({error})") from None
     if not around.holds(place) or place.ends != (plain,) or not _ENTERED.isdisjoint(parts):
-        raise Doubt(f"it changes the folder to {text!r}")
+        raise Doubt(f"it changes the working directory to {text!r}")
     if not os.path.isdir(plain):
-        raise Doubt(f"it changes the folder to {text!r}, which does not exist")
+        raise Doubt(f"it changes the working directory to {text!r}, which does not exist")
     return Path(plain)
 
 
@@ -145,7 +145,7 @@ def _on_files(words: Words, feed: tuple[Words, ...], around: Surroundings) -> Re
     else:
         command = words[:-1]
     if not feed or any(isinstance(word, Glob | Open) for word in command):
-        raise Doubt("it passes on a list of files that is not known")
+        raise Doubt("it passes on an unknown list of files")
     check_reader(command)
     _check_programs(words, around)
     files = listed(feed, around)

@@ -28,9 +28,9 @@ class Form:
     path, the command reads its working folder. With an option of `sweeps`, it shows contents of files below its
     operands ("" = always); with one of `no_contents`, it shows only names. With one of `no_text`, no operand is a
     pattern or script. `names_only`: it shows names, sizes and dates, never contents. `follows`: in folders it shows
-    the files with this ending, also behind links. `all_text`: it has no options. `apart`: an option with a value is a
-    word of its own. `ordered`: a word after the first operand is never an option. `doubt` returns the reason why the
-    operands are not harmless, or "", and `scripts` why each pattern or script is not: the first operand, or the
+    the files with this ending, even through links. `all_text`: it has no options. `apart`: an option with a value is
+    a word of its own. `ordered`: a word after the first operand is never an option. `doubt` returns the reason why
+    the operands are not harmless, or "", and `scripts` why each pattern or script is not: the first operand, or the
     values of `no_text`.
     """
 

@@ -60,7 +60,7 @@ def listed(pipeline: Sequence[Words], around: Surroundings) -> Sweep:
 
 
 def check_reader(words: Words) -> None:
-    """Raise Doubt unless any number of files may follow the words, and are then read, each as itself."""
+    """Raise Doubt unless the command would read each file named after these words, and nothing else."""
     form = FORMS.get(words[0])
     if words[0] in ("<", "basename", "dirname", "echo"):
         return
@@ -86,7 +86,7 @@ def command_of_xargs(words: Words) -> Words:
 def _printed(words: Words, around: Surroundings) -> Iterator[str]:
     """Yield every path that a command may print, as it spells them."""
     if any(isinstance(word, Glob | Open) for word in words):
-        raise Doubt("it passes on a list of files that is not known")
+        raise Doubt("it passes on an unknown list of files")
     if words[0] == "find":
         return _found(words, around)
     if words[:2] == ("git", "ls-files") and not any(word.startswith(("-", ":")) for word in words[2:]):

@@ -201,7 +201,7 @@ _TO_NAME = {
     for program in programs.split()
 }
 """The words with which a program runs commands, writes files or prints credentials; a rule covers them if it names
-them, as in `bash(gh auth status)`. The program that another one starts belongs to them."""
+them, as in `bash(gh auth status)`. They include the program that another one starts."""
 _STARTS = frozenset({("python", "-m"), ("uv", "run"), ("poetry", "run"), ("pnpm", "exec"), ("npm", "exec")})
 """Commands whose next word is the program that they start."""
 _ONLY_FIRST = frozenset({"gcc", "g++", "cc", "c++", "clang", "clang++"})

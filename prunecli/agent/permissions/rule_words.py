@@ -19,7 +19,7 @@ def covers(text: str, workspace: Path) -> str:
     if rule.tool == FETCH and rule.target:
         return f"every page of {rule.target}"
     if rule.pattern is None:
-        return f"every call of {rule.tool}" if rule.is_bare else ""
+        return f"every call to {rule.tool}" if rule.is_bare else ""
     if rule.pattern.endswith("/**"):
         return f"every file below {rule.pattern[:-3]}, except secrets and protected files"
     if rule.pattern == "./*":

@@ -3,13 +3,13 @@
 | rule | names |
 |---|---|
 | `*` | every call |
-| `grep`, `write`, `mcp__x__y` | every call of that tool |
+| `grep`, `write`, `mcp__x__y` | every call to that tool |
 | `read`, `edit`, `bash` | every call that reads files, changes files, or runs a command, by any tool |
 | `bash(git status)` | a command of exactly these words |
 | `bash(npm run test:*)` | a command that begins with these words; `bash(npm run test *)` says the same |
 | `bash(python3 tests/*)` | a word may be a path with wildcards, which match within one folder |
 | `read(~/.ssh/**)`, `edit(src/**)` | paths, see path_patterns.py |
-| `mcp`, `mcp(github:*)`, `mcp(github:create_issue)` | calls of MCP servers; `*` stands for any characters |
+| `mcp`, `mcp(github:*)`, `mcp(github:create_issue)` | calls to MCP servers; `*` stands for any characters |
 | `web_fetch(docs.python.org)`, `web_fetch(*.python.org)` | requests to a host, or to every host below it |
 """
 
@@ -76,7 +76,7 @@ _NAME_COMMANDS = frozenset(
 )
 """Programs whose arguments name the command they start."""
 _MAX_BETWEEN = 50
-"""Maximum words to search for the next word of a rule, so that even a line of a megabyte is judged fast."""
+"""Maximum words to search for the next word of a rule, so that even a line of a megabyte is judged quickly."""
 
 
 @frozen
@@ -93,7 +93,7 @@ class Rule:
 
     @property
     def is_bare(self) -> bool:
-        """Whether the rule covers every call of its tool."""
+        """Whether the rule covers every call to its tool."""
         return self.line is None and self.pattern is None and not self.target
 
     def names(self, effect: str, tool_name: str) -> bool:
@@ -164,7 +164,7 @@ def _bash_rule(text: str, body: str) -> Rule:
 
 
 def _fetch_rule(text: str, body: str) -> Rule:
-    """Return a rule for a host, also in Claude Code's form: `web_fetch(domain:docs.python.org)`."""
+    """Return a rule for a host, accepting Claude Code's form too: `web_fetch(domain:docs.python.org)`."""
     host = body.removeprefix("domain:").lower()
     if host == "*":
         return Rule(text, FETCH)

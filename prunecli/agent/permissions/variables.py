@@ -1,4 +1,4 @@
-"""Replaces the variables of a command line by their values, as far as these are known before it runs."""
+"""Replaces the variables of a command line by their values, if these are known before it runs."""
 
 import re
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ _MAX_VALUES = 100
 """Maximum commands that one command of a loop over a glob stands for."""
 TESTS = frozenset({"[", "[[", "test"})
 TAKES_TEXT = TESTS | {"echo", "printf", "basename", "dirname"}
-"""Programs that any operand leaves harmless."""
+"""Programs that are harmless with any operands."""
 
 
 def variants(words: Words, around: Surroundings) -> Iterator[Words]:
@@ -71,7 +71,7 @@ def _filled(word: Open, known: dict[str, str]) -> str:
 
 
 def check_unknown(words: Words) -> None:
-    """Raise Doubt if a word with an unknown value stands where it could do more than change a text."""
+    """Raise Doubt if a word with an unknown value stands where it could do more than change text."""
     at = [index for index, word in enumerate(words) if isinstance(word, Open)]
     if not at:
         return

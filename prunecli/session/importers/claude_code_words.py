@@ -42,7 +42,7 @@ class Commands:
         self._when: int | None = None
 
     def take(self, row: Json, text: str, when: int | None) -> None:
-        """Add a generated text."""
+        """Add generated text."""
         shell, name = _SHELL.match(text), _NAME.search(text) if _MARKED.match(text) else None
         if shell or name:
             self.flush()

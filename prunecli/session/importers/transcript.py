@@ -86,7 +86,7 @@ class Transcript:
         return self.add(UserMessage((Text(typed), *shown), "command"), when)
 
     def notice(self, title: str, text: str | Iterable[Block], when: int | None = None) -> int:
-        """Add a text that the source program wrote for the model. Pruning may remove everything but its title."""
+        """Add text that the source program wrote for the model. Pruning may remove everything but its title."""
         return self.command(f"[{title}]", text, when)
 
     def assistant(self, message: AssistantMessage, when: int | None = None) -> int:
@@ -155,7 +155,7 @@ class Transcript:
     def cleared(
         self, source_ids: Iterable[Json], when: int | None = None, text: str = CLEARED, by: str = "source"
     ) -> None:
-        """Record that the source program replaced these results with a text."""
+        """Record that the source program replaced these results with text."""
         seqs = [self._results[one] for one in source_ids if isinstance(one, str) and one in self._results]
         if seqs:
             edits = tuple(Edit("clear", seq, self._use_id(seq), text) for seq in seqs)

@@ -39,7 +39,7 @@ class Current:
 
     @property
     def identity(self) -> tuple[int, int]:
-        """(device, inode)"""
+        """The (device, inode) of a file."""
         return self.state.st_dev, self.state.st_ino
 
 

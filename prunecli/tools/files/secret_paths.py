@@ -25,7 +25,7 @@ _SECRET_NAMES = re.compile(
     )(\.(bak|backup|old|orig|save|swp|swo|tmp) | ~ | \#)*""",
     re.VERBOSE,
 )
-"""The names, also of copies that editors make."""
+"""The names, including those of copies that editors make."""
 _NOT_SECRET = re.compile(r"\.env.*\.(example|sample|template|dist)")
 _SECRET_PATHS = re.compile(
     r"""/proc/[^/]+(/task/[^/]+)?/(environ|mem|auxv|cmdline|fd|fdinfo)(/.*)? | /proc/kcore | /dev/k?mem

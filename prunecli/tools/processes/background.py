@@ -143,7 +143,7 @@ class Child:
         self._failed = False
 
     def look(self) -> None:
-        """Read the messages of the supervisor, without waiting."""
+        """Read the messages from the supervisor, without waiting."""
         while self.over is None:
             try:
                 data = self._control.recv(_CHUNK)

@@ -95,8 +95,8 @@ async def run_movable(
 ) -> Ended | Moved:
     """Run a command like `run`, until `moving` is done; then it continues in the background.
 
-    `order` returns the order for its supervisor (`B...` in supervise.py). Raises ToolError, also if `order` fails;
-    the command is then ended.
+    `order` returns the order for its supervisor (`B...` in supervise.py). Raises ToolError, including when `order`
+    fails; the command is then ended.
     """
     process = _start(argv, cwd, env, grace, descriptors, movable=True)
     watch = _Watch(process, take)

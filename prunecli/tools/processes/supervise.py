@@ -5,12 +5,12 @@ the command leaves behind, reports how the command ended, and ends all of them o
 
 Standard input is a socket to the program. Lines to it: `P<pid>` the command runs, `E<errno>` it could not be
 started, `X<wait status>` it ended, `L<commands>` these were still running and were ended (NUL between them),
-`F<count>` so many can't be ended, though it goes on trying. Bytes from it: `T` end all, gently for GRACE
+`F<count>` this many can't be ended, though it keeps trying. Bytes from it: `T` end all, gently for GRACE
 seconds; `S` the same for a fifth of a second; `K` end all now. End of file means that the program died.
 
 `B<folder>NUL<cap>NUL<seconds>NUL<size>NUL<lines>` and a line feed move the command to the background: from now on its
 output goes to files in that folder (keeping.py), and what the command leaves behind is ended without an order. It is
-ended after so many seconds (0: never). `D` detaches it: it outlives the program, and TERM to this process ends it.
+ended after this many seconds (0: never). `D` detaches it: it outlives the program, and TERM to this process ends it.
 
 Only built-in modules are imported: each standard module costs a millisecond or more, at each command.
 """

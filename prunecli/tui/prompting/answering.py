@@ -4,9 +4,9 @@ A question must never be answered by keys meant for the prompt. Three rules ensu
 * No key answers until the question has been on the screen for a moment without keys.
 * A letter or a digit answers only if typed alone: on an empty prompt, with a pause before and after. It is typed
   first, so that it can begin a longer text.
-* Enter answers with the marked row. While something is typed, that is the row that takes a text ("No, and ...").
+* Enter answers with the marked row. While something is typed, that is the row that takes text ("No, and ...").
 
-The row that takes a text, chosen without one, does not answer: from then on every key belongs to the text, until
+The row that takes text, chosen without any, does not answer: from then on every key belongs to the text, until
 Enter answers with it or Esc goes back to the other rows.
 """
 
@@ -23,7 +23,7 @@ class Meaning(Enum):
     TYPED = auto()
     """Goes to the prompt."""
     MARKED = auto()
-    """Marked another row."""
+    """Marks another row."""
     PENDING = auto()
     """Goes to the prompt, and answers if no key follows: see `Answering.due`."""
     ANSWERED = auto()
@@ -57,7 +57,7 @@ class Answering:
         self.was_moved = False
         """Whether the user marked a row since the last change of the text."""
         self.is_writing = False
-        """Whether the row that takes a text was chosen, and every key belongs to the text."""
+        """Whether the row that takes text was chosen, and every key belongs to the text."""
         self._text = ""
         self._since = float("inf")
         self._armed = False

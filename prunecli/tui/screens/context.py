@@ -212,7 +212,7 @@ class ContextScreen(Dialog[None]):
     # Keys ----------------------------------------------------------------------------------------------------
 
     def on_key(self, event: events.Key) -> None:
-        """Handle the tree's keys, or while the user types only Esc and the arrow keys; clear the last result."""
+        """Handle the tree's keys; while the user types, only Esc and the arrow keys. Clear the last result."""
         if self._said:
             self._say("")
         if self.focused is self.query_one("#field", Input):

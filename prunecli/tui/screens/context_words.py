@@ -231,7 +231,7 @@ HELP: tuple[tuple[str, str], ...] = (
     ("R", "restore in place and pin: the cache is rewritten from there on"),
     ("P", "pin: never pruned automatically; again to unpin"),
     ("u", "undo the last prune, manual or automatic"),
-    ("c", "on a result sent in part: send twice as much of the next ones of its kind"),
+    ("c", "on a result sent in part: double the cap for further results of its kind"),
     ("Enter", "show the full text: the original and what the model sees"),
     ("d", "compare two requests"),
     ("s", "sort by tokens, size, age, carried; then the tree again"),

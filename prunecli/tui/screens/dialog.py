@@ -10,9 +10,9 @@ Result = TypeVar("Result")
 
 
 class Dialog(ModalScreen[Result]):
-    """A modal screen that its first closing key closes, however many follow at once.
+    """A modal screen that closes once, however many closing keys follow the first.
 
-    Textual leaves the stack of screens at once, but removes a closed screen a moment later. Keys that were on their
+    Textual takes a closed screen off the stack at once, but removes it a moment later. Keys that were on their
     way to it still arrive: a second Esc would close the screen below, or fail if there is none, and the first letters
     of the next prompt would run the commands of the closed screen, or of one that was opened since.
     """

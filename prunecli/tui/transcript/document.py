@@ -196,7 +196,7 @@ class Document:
     def finish(self, key: Key) -> None:
         """Complete the text of a streaming entry.
 
-        Ignored for other entries. If much text is not laid out yet, later calls of `flush` lay it out.
+        Ignored for other entries. If much text is not laid out yet, later calls to `flush` lay it out.
         """
         item = self.item(key)
         if item and item.stream:

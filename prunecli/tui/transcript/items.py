@@ -191,7 +191,7 @@ class OutcomePart(Part):
     call: ToolCall
 
     def guess(self, width: int) -> int:
-        """No row for words that fit."""
+        """Guess no row for words that fit in the line above, otherwise one."""
         return 0 if len(self.call.outcome) < width // 4 else 1
 
     def rows(self, sheet: Sheet) -> list[Row]:

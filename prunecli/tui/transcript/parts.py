@@ -120,7 +120,7 @@ class ChunkPart(Part):
         return _wrapped(text, width) if text else 0
 
     def rows(self, sheet: Sheet) -> list[Row]:
-        """Lay out the rows of the chunk, behind the bar if there is one."""
+        """Lay out the rows of the chunk, after the bar if there is one."""
         if self.dimmed:
             sheet = sheet._replace(inks=sheet.inks.dimmed())
         return chunk_rows(self.chunk, sheet, self.references, self._gutter(sheet))
@@ -170,7 +170,7 @@ class PromptPart(Part):
 
 @dataclass(slots=True, eq=False, repr=False)
 class TextPart(Part):
-    """A piece of plain text behind a bar: a tool's input or output. A broken bar marks text that the model did not
+    """A piece of plain text after a bar: a tool's input or output. A broken bar marks text that the model did not
     receive."""
 
     text: str
@@ -188,7 +188,7 @@ class TextPart(Part):
         return _wrapped(self.text, width - 4)
 
     def rows(self, sheet: Sheet) -> list[Row]:
-        """Lay out the lines behind the bar, wrapping long ones."""
+        """Lay out the lines after the bar, wrapping long ones."""
         inks = sheet.inks
         gutter = NO_GUTTER.then("  ┊ " if self.held else "  │ ", inks.faint)
         style = inks.text if self.loud else inks.faint if self.held else inks.muted
@@ -231,7 +231,7 @@ class ExcerptPart(Part):
         return len(self.lines)
 
     def rows(self, sheet: Sheet) -> list[Row]:
-        """Lay out the lines behind the bar, cut to the width."""
+        """Lay out the lines after the bar, cut to the width."""
         gutter = NO_GUTTER.then("  │ ", sheet.inks.faint)
         out: list[Row] = []
         for line in self.lines:

@@ -77,7 +77,7 @@ class WholeStrip(Strip):
     __slots__ = ()
 
     def divide(self, cuts: Iterable[int]) -> Sequence[Strip]:
-        """As in `Strip`."""
+        """Divide the strip as `Strip` does, but return the strip itself if the only cut is at its end."""
         cuts = [cut for cut in cuts if cut <= self.cell_length]
         return [self] if cuts == [self.cell_length] else super().divide(cuts)
 
@@ -271,7 +271,7 @@ def flow(
     join: str | None = None,
     lead: str = "",
 ) -> None:
-    """Append one line of runs to `out`, wrapped to `width` cells behind a gutter; `join` is for its first row."""
+    """Append one line of runs to `out`, wrapped to `width` cells after a gutter; `join` is for its first row."""
     plain = runs[0][0] if len(runs) == 1 else "".join([text for text, _ in runs])
     narrow = not _NOT_NARROW.search(plain)
     room = width - (max(rest.cells, first.cells))

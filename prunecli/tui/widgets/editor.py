@@ -64,8 +64,8 @@ class Editor(TextArea):
         return self.document.line_count == 1 and not self.document[0]
 
     def set_text(self, text: str) -> None:
-        """Set the text and move the cursor to its end. Earlier pastes in it become marks again, else a large text
-        does, but for its last line: the words that someone typed below a paste."""
+        """Set the text and move the cursor to its end. Earlier pastes in it become marks again. If there
+        are none, a large text becomes a mark, except for its last line: the words typed below a paste."""
         self._pasted |= {paste: None for paste in self.pastes.texts.values() if not fits(paste)}
         self.pastes, shown = Pastes(), text
         for paste in self._pasted:

@@ -1,4 +1,4 @@
-"""A question about a text of any length, which takes the rows that are left and scrolls."""
+"""A question about text of any length, which takes the rows that are left and scrolls."""
 
 from collections.abc import Callable, Sequence
 from functools import partial

@@ -1,4 +1,4 @@
-"""A list of offers with one marked: the menu above the prompt, and the list of choices."""
+"""A list of items with one marked: the menu above the prompt, and the list of choices."""
 
 from collections.abc import Sequence
 
@@ -13,7 +13,7 @@ from prunecli.tui.transcript.rows import breaks, clip, width_of
 
 MOST_ROWS = 8
 WHOLE_ROWS = 2
-"""Rows below the list for the rest of the marked offer's text."""
+"""Rows below the list for the rest of the marked item's text."""
 BELOW_ROWS = 6
 """Rows the menu leaves free on a small terminal: its count, an input line and the status."""
 GAP_CELLS = 3
@@ -21,7 +21,7 @@ CLAUSES = (": ", "; ", ", ", " · ", ". ")
 
 
 class OfferList(Widget):
-    """A list of as many offers as fit, with one marked. If rows are cut, the full text of the marked offer is shown
+    """A list of as many items as fit, with one marked. If rows are cut, the full text of the marked item is shown
     below."""
 
     can_focus = False
@@ -36,7 +36,7 @@ class OfferList(Widget):
 
     @property
     def chosen(self) -> Offer | None:
-        """The marked offer."""
+        """The marked item."""
         return self.offers[self.at] if self.offers else None
 
     @property
@@ -46,7 +46,7 @@ class OfferList(Widget):
 
     @property
     def whole_rows(self) -> int:
-        """Rows reserved for the marked offer's text; the same for every offer, so that nothing jumps."""
+        """Rows reserved for the marked item's text; the same for every item, so that nothing jumps."""
         width, room = self._width, self._room()
         needed = [
             len(breaks(self._cut(offer, room), width - 2)) for offer in self.offers if self._cut(offer, room)
@@ -65,14 +65,14 @@ class OfferList(Widget):
         return min(labels, max(12, self._width // 2) if has_details else self._width)
 
     def _cut(self, offer: Offer, room: int) -> str:
-        """Return the part of an offer that its row cuts off, or ""."""
+        """Return the part of an item that its row cuts off, or ""."""
         label, detail = one_line(offer.label), one_line(offer.detail)
         if detail and width_of(detail) > self._width - room - GAP_CELLS:
             return detail
         return label.lstrip(" ●│├└─") if width_of(label) > room else ""
 
     def show(self, offers: Sequence[Offer], note: str = "", at: int = 0) -> None:
-        """Show these offers with one marked, and `note` below them."""
+        """Show these items with one marked, and `note` below them."""
         self.offers, self._note = offers, note
         self.at = at if at < len(offers) else 0
         self._first = max(0, self.at - self.most_rows + 1)
@@ -88,7 +88,7 @@ class OfferList(Widget):
         self.refresh()
 
     def on_click(self, event: events.Click) -> None:
-        """Choose the clicked offer."""
+        """Choose the clicked item."""
         index = self._first + event.y
         if 0 <= event.y < self.most_rows and index < len(self.offers):
             self.at = index
@@ -113,7 +113,7 @@ class OfferList(Widget):
         return Content("\n").join(rows)
 
     def _whole(self, width: int, room: int) -> list[Content]:
-        """Return the lines with the rest of the marked offer's text."""
+        """Return the lines with the rest of the marked item's text."""
         text = self._cut(self.chosen, room) if self.chosen else ""
         parts = [text[start:end] for start, end in breaks(text, width - 2)]
         if len(parts) > WHOLE_ROWS:
@@ -153,11 +153,11 @@ class Menu(OfferList):
         return self.display
 
     def on_mount(self) -> None:
-        """Start closed; offers open the menu."""
+        """Start closed; items open the menu."""
         self.display = False
 
     def show(self, offers: Sequence[Offer], note: str = "", at: int = 0) -> None:
-        """Open with offers, or with a note that explains why there are none."""
+        """Open with items, or with a note that explains why there are none."""
         self.offers = offers
         self._limit()
         super().show(offers, note, at)

@@ -158,5 +158,5 @@ class PermissionPanel(LongQuestion):
 
 
 def _cut(text: str, most: int) -> str:
-    """Return the beginning of the text longer than `most` characters, "" for a shorter text."""
+    """Return the beginning of a text longer than `most` characters, "" for a shorter text."""
     return text[: most - 1] + "…" if len(text) > most else ""

@@ -81,7 +81,7 @@ class Prompt(Editor):
         self.placeholder = next(fitting, clip(forms[-1], room))
 
     def on_resize(self) -> None:
-        """Choose the text again."""
+        """Choose again which text to show."""
         self._offer()
 
     def take(self) -> str:
