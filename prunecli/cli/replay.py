@@ -54,7 +54,7 @@ class Asked:
 def replay(
     ctx: typer.Context,
     sources: flags.Sources,
-    strategy: flags.Strategy = "",
+    strategy: flags.Strategy = None,
     gate: flags.When = "",
     options: flags.Options = None,
     cache_ttl: flags.Ttl = "",
@@ -73,7 +73,7 @@ def replay(
     """Show what each strategy would have sent and cost on recorded sessions, compared with no pruning."""
     asked = Asked(
         asked_before(ctx),
-        tuple(filter(None, strategy.split(","))),
+        tuple(filter(None, ",".join(strategy or ()).split(","))),
         _one_of("--gate", gate, ("always", "cache_aware")),
         tuple(options or ()),
         _one_of("--cache-ttl", cache_ttl, tuple(TTL_MS)),

@@ -21,9 +21,10 @@ Sources: TypeAlias = Annotated[
     ),
 ]
 Strategy: TypeAlias = Annotated[
-    str,
+    list[str] | None,
     Option(
-        help="Strategies separated by commas; a+b runs both. Default: all.",
+        help="Strategies separated by commas; a+b runs both. Default: all. Can be repeated.",
+        metavar="a,b",
         autocompletion=completions.strategies,
     ),
 ]

@@ -61,7 +61,8 @@ def answer(report: Report) -> Iterator[str]:
     worst = max(report.sessions, key=lambda rows: _part(rows, best.setting))
     yield (
         f"Risk: {best.regret:,} of {best.pruned_results + best.spilled_results:,} shortened or cleared results were "
-        f"quoted later, {best.edit_regret:,} by edits; worst session {_part(worst, best.setting):.2f} of no pruning"
+        f"quoted later, {best.edit_regret:,} by edits; "
+        f"worst session: {_part(worst, best.setting):.2f} times the cost of no pruning"
     )
 
 

@@ -57,11 +57,11 @@ def refused(runner: CliRunner, *words: str) -> str:
 
 
 def test_a_row_has_the_documented_figures(runner: CliRunner) -> None:
-    found = shown(runner, SMALL[0], "--strategy", "auto,pi")
-    assert [row["strategy"] for row in found["totals"]] == ["no_pruning", "auto", "pi"]
+    found = shown(runner, SMALL[0], "--strategy", "auto,pi", "--strategy", "opencode")
+    assert [row["strategy"] for row in found["totals"]] == ["no_pruning", "auto", "pi", "opencode"]
     for row in found["totals"]:
         assert [key for key in row if key in KEYS] == KEYS
-    assert [row["spill"] for row in found["totals"]] == [False, True, False]
+    assert [row["spill"] for row in found["totals"]] == [False, True, False, False]
     assert {row["session"] for row in found["sessions"]} == {SMALL[0].name.removesuffix(".jsonl.gz")}
     assert found["validation"]["prompt_error_median"] < 0.01
 

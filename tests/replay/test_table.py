@@ -20,7 +20,8 @@ def test_the_first_three_lines_answer_what_it_would_have_saved_and_risks() -> No
     assert list(lines(report))[:3] == [
         "Cheapest: auto, gate cache_aware (2 sessions, 40 requests)",
         "Would have saved $0.75 of $4.00 (19%), with removed content fetched again whenever it is quoted",
-        "Risk: 4 of 16 shortened or cleared results were quoted later, 2 by edits; worst session 1.25 of no pruning",
+        "Risk: 4 of 16 shortened or cleared results were quoted later, 2 by edits; "
+        "worst session: 1.25 times the cost of no pruning",
     ]
 
 
