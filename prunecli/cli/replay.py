@@ -2,8 +2,9 @@
 
 import json
 import os
-from collections.abc import Callable, Sequence
-from contextlib import closing
+import signal
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -159,16 +160,34 @@ def _each(
         return f"{len(done) + len(problems)} of {len(paths)} sessions"
 
     try:
-        with working(lambda: f"replayed {so_far()}"), closing(outcomes):
+        with _interrupts(), working(lambda: f"replayed {so_far()}"), closing(outcomes):
             for outcome in outcomes:
                 if outcome.result is None:
                     problems.append(outcome.problem)
                 else:
                     done.append(outcome.result)
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as stop:
         typer.echo(f"prunecli: stopped after {so_far()}", err=True)
-        raise typer.Exit(130) from None
+        raise typer.Exit(128 + (stop.args[0] if stop.args else signal.SIGINT)) from None
     return done, problems
+
+
+@contextmanager
+def _interrupts() -> Iterator[None]:
+    """Make SIGTERM and SIGHUP interrupt the work like Ctrl+C, because processes would outlive this one. A signal that
+    is ignored, as with nohup, stays ignored."""
+
+    def stop(number: int, _: object) -> None:
+        raise KeyboardInterrupt(number)
+
+    ends = [one for one in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(one) == signal.SIG_DFL]
+    for one in ends:
+        signal.signal(one, stop)
+    try:
+        yield
+    finally:
+        for one in ends:
+            signal.signal(one, signal.SIG_DFL)
 
 
 def stage_of(asked: Asked) -> "Stage":

@@ -46,7 +46,11 @@ def each_session(
         for path in paths:
             yield _done(job, stage, path)
         return
-    pool = get_context("spawn").Pool(count, _begin, (make, job))
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)  # inherited: the parent stops its processes itself
+    try:
+        pool = get_context("spawn").Pool(count, _begin, (make, job))
+    finally:
+        signal.signal(signal.SIGINT, before)
     try:
         yield from pool.imap_unordered(_one, _longest_first(paths))
         pool.close()
@@ -76,7 +80,6 @@ _work: list[tuple[Callable[[Stage, Path], Any], Stage]] = []
 
 
 def _begin(make: Callable[[], Stage], job: Callable[[Stage, Path], Any]) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent stops its processes itself
     _work.append((job, make()))
 
 

@@ -2,15 +2,20 @@
 
 import gzip
 import json
+import os
 import re
 import shutil
+import signal
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
+import typer
 from typer.testing import CliRunner
 
 from prunecli.cli import app
+from prunecli.cli.replay import _each
 from prunecli.context.expectations import Expectations
 from prunecli.model.events import AssistantMessage, Record, SessionStarted, UserMessage
 from prunecli.model.messages import Text
@@ -215,3 +220,41 @@ def test_a_damaged_session_costs_only_itself(runner: CliRunner, tmp_path: Path) 
     assert "left out 1 session without an answer: silent" in done.stderr
     assert re.search(r"worn\.jsonl: line 4.*, and 1 more", done.stderr)
     assert len(json.loads(done.stdout)["sessions"]) == 4
+
+
+def kept(number: int, stage: Path, path: Path) -> None:
+    """A job that never ends. The first one ends the program that started it."""
+    (stage / f"{os.getpid()}.pid").touch()
+    try:
+        (stage / "sent").touch(exist_ok=False)
+    except FileExistsError:
+        pass
+    else:
+        os.kill(os.getppid(), number)
+    signal.pause()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_ends_all_processes_at_once(
+    number: signal.Signals, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    before = signal.getsignal(number)
+    with pytest.raises(typer.Exit) as stopped:
+        _each(SMALL[:4], partial(Path, tmp_path), partial(kept, number))
+    assert stopped.value.exit_code == 128 + number
+    assert capfd.readouterr().err == "prunecli: stopped after 0 of 4 sessions\n"
+    started = [int(path.stem) for path in tmp_path.glob("*.pid")]
+    assert started
+    for pid in started:
+        with pytest.raises(ProcessLookupError):
+            os.kill(pid, 0)
+    assert signal.getsignal(number) == before
+
+
+def test_a_signal_that_is_ignored_stays_ignored(runner: CliRunner) -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)  # as with nohup
+    try:
+        shown(runner, SMALL[0], "--strategy", "auto")
+        assert signal.getsignal(signal.SIGHUP) == signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGHUP, before)
