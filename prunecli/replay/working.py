@@ -8,6 +8,7 @@ import os
 import signal
 from collections.abc import Callable, Generator, Sequence
 from multiprocessing import get_context
+from multiprocessing.resource_tracker import ensure_running
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
@@ -46,16 +47,20 @@ def each_session(
         for path in paths:
             yield _done(job, stage, path)
         return
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)  # inherited: the parent stops its processes itself
+    ensure_running()  # it would let SIGINT through again
+    mask = signal.pthread_sigmask(
+        signal.SIG_BLOCK, {signal.SIGINT}
+    )  # inherited: only this process handles it
     try:
         pool = get_context("spawn").Pool(count, _begin, (make, job))
+        try:
+            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+            yield from pool.imap_unordered(_one, _longest_first(paths))
+            pool.close()
+        finally:
+            _stop(pool)
     finally:
-        signal.signal(signal.SIGINT, before)
-    try:
-        yield from pool.imap_unordered(_one, _longest_first(paths))
-        pool.close()
-    finally:
-        _stop(pool)
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
 
 def _longest_first(paths: Sequence[Path]) -> list[Path]:
