@@ -126,7 +126,8 @@ def _fields(front: str, path: Path) -> Mapping[str, Json]:
 
 
 def _load(front: str, path: Path) -> Any:
-    """Raise YAMLError for what is not YAML or has aliases, which quotes may cure, ConfigError for deep nesting."""
+    """Return the parsed front matter. Raises YAMLError for invalid YAML and aliases, which quotes may fix, and
+    ConfigError for deep nesting."""
     yaml, loader = _yaml()
     if deep := _DEEP.search(front):
         raise _malformed("nested too deeply", front.count("\n", 0, deep.start()), path)

@@ -47,10 +47,9 @@ def each_session(
         for path in paths:
             yield _done(job, stage, path)
         return
-    ensure_running()  # it would let SIGINT through again
-    mask = signal.pthread_sigmask(
-        signal.SIG_BLOCK, {signal.SIGINT}
-    )  # inherited: only this process handles it
+    ensure_running()  # starting it later would unblock SIGINT
+    # The processes inherit the mask, so only this one handles Ctrl+C. It waits until they have started.
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         pool = get_context("spawn").Pool(count, _begin, (make, job))
         try:
