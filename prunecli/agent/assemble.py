@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from prunecli.context.compaction import CompactionPlan
 from prunecli.context.economics import Market, cold
+from prunecli.context.placing import group_of
 from prunecli.context.state import Context
 from prunecli.context.validate import MAX_MARKS, validate
 from prunecli.context.wire import Wire
@@ -181,7 +182,7 @@ def _betas(
 
 def _before(context: Context, seq: int) -> list[WireMessage]:
     """Return the messages before an entry; calls among them keep their results."""
-    messages, at = context.messages(), context.group_of(seq)
+    messages, at = context.messages(), group_of(context, seq)
     kept, shared = list(messages[:at]), messages[at : at + 1]
     place = context.position(seq)
     for message in shared:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from prunecli.context import render
 from prunecli.context.exchange import Entry
-from prunecli.context.placing import covers, place, replaced, words_left
+from prunecli.context.placing import covers, group_of, place, replaced, words_left
 from prunecli.context.state import Context
 from prunecli.context.tokens import words_of
 from prunecli.frozen import frozen
@@ -68,7 +68,7 @@ class CompactionPlan:
     def cut(self, context: Context) -> int:
         """Return the number of messages before the first one that is kept."""
         kept = next(item for item in context.items if item.kind != "summary" and item.seq >= self.tail_start)
-        return context.group_of(kept.seq)
+        return group_of(context, kept.seq)
 
     def request_text(self) -> str:
         """Return the prompt that asks the model for a summary."""
@@ -207,7 +207,7 @@ def _before_recent(context: Context, options: Options, threshold: int) -> tuple[
 
 def _cut_before(context: Context, start: Entry) -> int | None:
     """Return the start of the kept part if this user message is its first; None if no cut is possible."""
-    at = context.group_of(start.seq)
+    at = group_of(context, start.seq)
     if at == 0 or not start.is_sent:
         return None
     before, first = context.wire.messages(at - 1, at + 1)

@@ -21,6 +21,9 @@ from prunecli.model.edits import Edit
 from prunecli.model.events import AssistantMessage, CompactionApplied, Event, ToolResult
 from prunecli.model.messages import Document, Text, Thinking, ToolUse, thinking_blocks
 
+FactorOf: TypeAlias = Callable[[str], float]
+"""A function from a model's name to its estimated number of tokens per raw token."""
+
 
 @dataclass(slots=True, eq=False)
 class Item:
@@ -165,13 +168,12 @@ def _estimate(entry: Entry, tokens: int) -> Amount:
 class EntryTokens:
     """A counter for the tokens of single entries.
 
-    `factor_of` gives a model's tokens per raw token, estimated from its name. `sizes_of` gives the sizes of content
-    that several contexts have, None if there is only this one.
+    `sizes_of` gives the sizes of content that several contexts have, None if there is only this one.
     """
 
     sizes_of: Callable[[Said], Sizes] | None = None
 
-    def __init__(self, counter: TokenCounter, factor_of: Callable[[str], float]) -> None:
+    def __init__(self, counter: TokenCounter, factor_of: FactorOf) -> None:
         self.counter = counter
         self._documents: dict[int, int] = {}
         """Tokens of entries' documents, as the endpoint counted them."""

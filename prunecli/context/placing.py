@@ -49,6 +49,13 @@ def known(context: "Fold", planned: Mapping[int, Item] = NOTHING_PLANNED) -> int
     return min(places, default=len(context.items))
 
 
+def group_of(context: "Fold", seq: int) -> int:
+    """Return the index of the first message that shows a part of this entry or of a later one."""
+    entry = context.entries[seq]
+    head = entry.exchange.seq if entry.exchange else seq
+    return context.wire.group_at(context.position(head)) if context.is_shown(head) else 0
+
+
 def with_summary(items: Iterable[Entry], summary: Entry, event: CompactionApplied) -> list[Entry]:
     """Return the items in order, with a compacted range and its summaries replaced by the new summary."""
     left: list[Entry] = []

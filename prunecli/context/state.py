@@ -4,11 +4,12 @@
 checks this. Strategies read the context through `view.View`.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import assert_never
 
 from prunecli.context.clearing import clearing_of
+from prunecli.context.counted import FactorOf
 from prunecli.context.exchange import (
     Entry,
     Exchange,
@@ -59,17 +60,25 @@ from prunecli.model.searches import SEARCHES, preamble_of
 RESTORED = "restored by undo"  # for a while, strategies may not prune this, but the user may
 
 
-class Context:
-    """The working context of one session. Public attributes are read-only; only `apply` changes it."""
+def _even(_: str) -> float:
+    return 1.0
 
-    def __init__(self, counter: TokenCounter, factor_of: Callable[[str], float] = lambda _: 1.0) -> None:
+
+class Context:
+    """The working context of one session. Public attributes are read-only; only `apply` changes it.
+
+    Unless `billed`, the figures of past requests and prunes stay empty (`prune_history`, `withheld_from`).
+    """
+
+    def __init__(self, counter: TokenCounter, factor_of: FactorOf = _even, *, billed: bool = True) -> None:
+        self._billed = billed
         self.settings: dict[str, Json] = {}
         self.preamble = Preamble((), ())
         self.tool_names: tuple[str, ...] | None = None
         self.started: SessionStarted | None = None
         self.last_response: int | None = None
         self.last_model, self.requested, self.caches = "", "", True
-        self.counts = TokenCounts(counter, factor_of)
+        self.counts = TokenCounts(counter, factor_of, billed=billed)
         self.prune_history, self.thoughts = PruneHistory(), Thoughts(partial(thinks, self))
         self.unseen, self.prefixes = Unseen(self), Prefixes(self)
         self._lineage, self._preamble_digest = Lineage(), self.preamble.digest()
@@ -171,11 +180,6 @@ class Context:
         stacks = [stack for seq, stack in self._edits.items() if self.is_shown(self._head(seq).seq)]
         return [self.pruns[seq] for seq in sorted({prun for stack in stacks for prun, _ in stack})]
 
-    def group_of(self, seq: int) -> int:
-        """Return the index of the first message that shows a part of this entry or of a later one."""
-        head = self._head(seq).seq
-        return self.wire.group_at(self._positions[head]) if head in self._positions else 0
-
     def thought_place(self, head: int) -> Place:
         """Return the position of this item for thinking that depends on what precedes it."""
         return before_all(head) if head in self._signed else head
@@ -192,7 +196,8 @@ class Context:
 
     def apply(self, record: Record) -> None:
         """Fold in one record. Unknown targets, orphaned results and unknown events have no effect."""
-        self.prune_history.before(record, self)
+        if self._billed:
+            self.prune_history.before(record, self)
         self.unseen.before(record)
         match record.event:
             case Rewound(to_seq):
@@ -212,7 +217,8 @@ class Context:
             case _:
                 self._lineage.append(record)
                 self._fold(record)
-        self.prune_history.after(record, self)
+        if self._billed:
+            self.prune_history.after(record, self)
 
     def _rewind(self, seq: int, to_seq: int) -> None:
         reader, last = self.thoughts.reader, self.last_response
@@ -376,6 +382,5 @@ class Context:
         return entry.exchange.head if entry.exchange else entry
 
     def _relay(self, heads: Iterable[int]) -> None:
-        places = [self._positions[seq] for seq in heads if seq in self._positions]
-        if places:
+        if places := [self._positions[seq] for seq in heads if seq in self._positions]:
             self.wire.rebuild(start=min(places), stop=max(places) + 1)

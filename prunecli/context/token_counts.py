@@ -4,11 +4,11 @@ All displayed figures are based on these sums. Each changed item is counted agai
 that folding a long log needs no tokenizer. Results of prunecli's own sessions have their count in the log.
 """
 
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from prunecli.context.clearing import NO_CLEARING, Clearing, shares, sum_of
-from prunecli.context.counted import Changes, EntryTokens, Item, Report, added_by, fresh, parts_of
+from prunecli.context.counted import Changes, EntryTokens, FactorOf, Item, Report, added_by, fresh, parts_of
 from prunecli.context.exchange import Entry
 from prunecli.context.kept_out import KeptOut
 from prunecli.context.tokens import NOTHING, Amount, Scale, TokenCounter, from_bytes, total
@@ -19,11 +19,12 @@ from prunecli.model.requests import Preamble
 class TokenCounts(EntryTokens):
     """The sums over the items in the next request, and over the content withheld from it.
 
-    `factor_of` gives a model's tokens per raw token, estimated from its name.
+    Unless `billed`, `kept_out` is not known.
     """
 
-    def __init__(self, counter: TokenCounter, factor_of: Callable[[str], float]) -> None:
+    def __init__(self, counter: TokenCounter, factor_of: FactorOf, *, billed: bool = True) -> None:
         super().__init__(counter, factor_of)
+        self._billed = billed
         self.factor = 1.0
         self._preamble_raw = 0
         self._kept_out = KeptOut(self)
@@ -188,7 +189,8 @@ class TokenCounts(EntryTokens):
             moved = added_by(changes, self.item_amount)
         if grown is not None and not altered:
             self._scale = self._scale.grew(grown, moved)
-        self._kept_out.reported(report, altered, new, grown, moved, self._scale)
+        if self._billed:
+            self._kept_out.reported(report, altered, new, grown, moved, self._scale)
         self._reported, self._prompt, self._shown = self._reported.plus(moved), prompt, None
         if report.response >= self._model_at:  # not by another model
             self._scale = self._scale.reported(prompt, self._reported)

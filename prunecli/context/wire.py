@@ -1,8 +1,8 @@
 """The wire messages that the fold maintains: canonical pieces grouped by role, and their hash chain.
 
-Appending costs O(1) and makes no bytes. An edit rebuilds only the messages that it affects, up to where they are the
-same again. A group is one message. A user-role group has the results of at most one exchange first, then other blocks
-in log order.
+Nothing is laid out before the first read. From then on, appending costs O(1) and makes no bytes, and an edit rebuilds
+only the messages that it affects, up to where they are the same again. A group is one message. A user-role group has
+the results of at most one exchange first, then other blocks in log order.
 """
 
 from bisect import bisect_left
@@ -92,7 +92,8 @@ class Wire:
         self._as_text = as_text
         self._show = show
         self._items: list[Entry] = []
-        self._groups: list[_Group] = []
+        self._laid_out: list[_Group] | None = None
+        """The messages; None before the first read. Until then, `_sent` counts items."""
         self._chain: list[bytes] = []
         self._ends: list[int] = [0]
         self._sent = 0
@@ -108,14 +109,32 @@ class Wire:
         self._before: dict[int, WireMessage | None] = {}
         """The messages of the last request that were laid out again since, by index; None for one never built."""
 
+    @property
+    def _groups(self) -> list[_Group]:
+        return self._lay_out() if self._laid_out is None else self._laid_out
+
+    def _lay_out(self) -> list[_Group]:
+        sent, kept, self._laid_out = self._sent, self._kept, []
+        for index, item in enumerate(self._items):
+            self._place(index, item)
+        self._sent = bisect_left(self._laid_out, sent, key=lambda group: group.first_item)
+        self._changed = min(self._sent, self.group_at(kept))
+        self._kept = min(sent, self.item_at(self._changed))
+        return self._laid_out
+
     def append(self, item: Entry) -> None:
         """Add a user message, assistant message or summary at the end."""
         self._items.append(item)
-        self._place(len(self._items) - 1, item)
+        if self._laid_out is not None:
+            self._place(len(self._items) - 1, item)
 
     def append_result(self, exchange: Exchange, entry: Entry) -> bool:
         """Add a result of the last exchange. Return False if that exchange is no longer last; call `rebuild`
         instead."""
+        if self._laid_out is None:
+            last = len(self._items) - 1
+            self._kept = min(self._kept, last)
+            return self._items[last].exchange is exchange
         group = self._groups[-1] if self._groups else None
         if group is None or group.exchange is not exchange:
             return False
@@ -130,13 +149,16 @@ class Wire:
         """
         if items is not None:
             self._items, self.marks = list(items), ()
+        if self._laid_out is None:
+            self._kept = min(self._kept, start)
+            return
         old = self._groups
         at = bisect_left(old, start, key=lambda group: group.first_item)
         rest = len(old) if stop is None else bisect_left(old, stop, key=lambda group: group.first_item)
         bounds = _bounds(old, rest)
         kept = next(bounds)
         self._touch(at)
-        self._groups = old[:at]
+        self._laid_out = old[:at]
         if self._groups and self._groups[-1].waits:
             self._touch(at - 1)
         if self._groups and self._groups[-1].blocks and self._groups[-1].blocks[-1][0] >= start:
@@ -150,7 +172,7 @@ class Wire:
             if kept == len(old) or self._goes_on(old[kept]):
                 break
             start, kept = end, next(bounds)
-        self._groups += old[kept:]
+        self._laid_out += old[kept:]
 
     def _goes_on(self, group: _Group) -> bool:
         """Return whether a message can follow the existing ones unchanged."""
@@ -169,6 +191,10 @@ class Wire:
 
     def remake_answers(self) -> None:
         """Rebuild the answers, because searches in them are now sent in another form."""
+        if self._laid_out is None:
+            first = (at for at, item in enumerate(self._items[: self._kept]) if item.kind == "assistant")
+            self._kept = next(first, self._kept)
+            return
         for at, group in enumerate(self._groups):
             if group.role == "assistant":
                 self._touch(at)
@@ -227,6 +253,9 @@ class Wire:
 
     def sent(self, marks: Sequence[int] = ()) -> None:
         """Record that a request with these breakpoints was sent, so that later changes count as new."""
+        if self._laid_out is None and not marks and not self._stored:
+            self.marks, self._sent, self._kept = (), len(self._items), len(self._items)
+            return
         self.marks = [self.items_before(at + 1) for at in marks]
         while next(reversed(self._stored), 0) > self._kept:
             self._stored.popitem()
@@ -237,7 +266,7 @@ class Wire:
 
     def ends_within(self, items: int) -> bool:
         """Return whether the last request of this branch has no more than these leading items."""
-        return 0 < self._kept <= items
+        return bool(self._groups) and 0 < self._kept <= items
 
     def answered(self, usage: Usage) -> bool:
         """Record what the endpoint read of the last request from its cache, and stored; longer prefixes were no
@@ -274,8 +303,9 @@ class Wire:
     @property
     def unchanged(self) -> int:
         """The number of leading messages byte-identical to those of the last request, even after an undo."""
+        groups = self._groups
         while (
-            self._changed < min(self._sent, len(self._groups))
+            self._changed < min(self._sent, len(groups))
             and (before := self._before.get(self._changed))
             and before.canonical == self._build(self._changed).canonical
         ):

@@ -89,7 +89,7 @@ class Player:
     def __init__(self, script: Script, part: Part, watch: Watch | None = None) -> None:
         self.script = script
         self.part = part
-        self.context = Context(script.counter, part.factor_of)
+        self.context = Context(script.counter, part.factor_of, billed=False)
         self.context.counts.sizes_of = script.sizes_of
         self.row = Row(script.name, script.agent, part.strategy, part.gate, part.spill is not None)
         self.cache = PrefixCache(part.fixed, part.ttl_ms)

@@ -9,6 +9,7 @@ so no stored prefix that extends beyond them matches any more.
 from bisect import bisect_left
 from dataclasses import dataclass, field
 
+from prunecli.context.placing import known
 from prunecli.context.state import Context
 from prunecli.context.token_counts import state_of
 from prunecli.model.messages import Usage
@@ -46,7 +47,7 @@ class PrefixCache:
         before, counts, start = self._chain, context.counts, hash(model)
         keep = 0
         if before and before[0] == start and self._factor == counts.factor:
-            keep = min(_unchanged(context) + 1, len(before))
+            keep = min(known(context) + 1, len(before))
         chain, totals = before[:keep] or [start], self.totals[:keep] or [float(self.fixed)]
         whole, link, self._factor = totals[-1], chain[-1], counts.factor
         for item in context.items[len(chain) - 1 :]:
@@ -99,11 +100,3 @@ class PrefixCache:
                 self._cuts.insert(at, cut)
         whole = self.tokens
         return Usage(0, 0, read, whole - read) if whole >= self.minimum else Usage(whole, 0, 0, 0)
-
-
-def _unchanged(context: Context) -> int:
-    """Return the number of leading items that are the same as in the last request."""
-    same, items = context.wire.item_at(context.wire.unchanged), context.items
-    while same and (exchange := items[same - 1].exchange) and context.dropped(exchange):
-        same -= 1  # it shows nothing now, so messages can't tell whether it did before
-    return same

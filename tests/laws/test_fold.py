@@ -1,6 +1,7 @@
 """The fold always equals the slow, obvious projection."""
 
 import sys
+from dataclasses import replace
 from types import FrameType
 from typing import Any
 
@@ -19,11 +20,13 @@ from prunecli.model.events import (
     PrunApplied,
     Record,
     RequestSent,
+    Rewound,
     UserMessage,
 )
 from prunecli.model.messages import Text, Usage
 from prunecli.model.notes import notice
 from prunecli.model.record_codec import decode_record, encode_record
+from prunecli.model.requests import WireMessage
 from tests.laws.logs import logs
 
 
@@ -90,6 +93,39 @@ def test_the_chain_of_hashes_does_not_depend_on_when_it_is_asked_for(records: li
         asked.apply(record)
         asked.sha256()
     assert asked.sha256() == folded(records).sha256()
+
+
+@given(logs())
+@settings(max_examples=50, deadline=None)
+def test_the_messages_do_not_depend_on_when_they_are_first_read(records: list[Record]) -> None:
+    read, unread = Context(Chars4()), Context(Chars4())
+    sent: tuple[WireMessage, ...] | None = ()
+    for record in records:
+        event = record.event
+        if isinstance(event, RequestSent):  # breakpoints read the messages
+            event = replace(event, cache_marks=())
+        read.apply(replace(record, event=event))
+        unread.apply(replace(record, event=event))
+        messages = read.messages()
+        if isinstance(event, RequestSent | Rewound):
+            sent = None if isinstance(event, Rewound) else messages
+    for items in range(len(read.items) + 1):
+        assert unread.wire.ends_within(items) == read.wire.ends_within(items)
+    assert unread.messages() == read.messages()
+    assert (same := unread.wire.unchanged) <= read.wire.unchanged
+    assert sent is None or unread.messages()[:same] == sent[:same]
+
+
+@given(logs())
+@settings(max_examples=50, deadline=None)
+def test_without_figures_of_the_past_the_context_is_the_same(records: list[Record]) -> None:
+    plain, billed = Context(Chars4(), billed=False), folded(records)
+    for record in records:
+        plain.apply(record)
+    assert plain.sha256() == billed.sha256()
+    assert plain.counts.context_tokens == billed.counts.context_tokens
+    assert plain.counts.pruned == billed.counts.pruned
+    assert not plain.prune_history.rows
 
 
 @given(logs())
