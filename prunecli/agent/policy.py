@@ -126,19 +126,23 @@ class Policy(NamedTuple):
         events = _events(view, found, "strategy")
         if not events:
             return [], next((_waiting(one.waiting, one.freed) for _, one in found if one.waiting), None)
-        full = not self.can_compact(context) and pressing(context, self.window, self.max_tokens)
-        if self.binds and in_tool_round(context) and not full:
+        if self.binds and in_tool_round(context) and not self._is_full(context):
             return [], Waiting(_UNTIL_PROMPT, "an edit now would drop thinking")
         if self.gate == "always":
-            return (self._priced(context, events) if self.binds or full else events), None
+            priced = self.binds or self._is_full(context)
+            return (self._priced(context, events) if priced else events), None
         from prunecli.context.gate import judge  # deferred: the first request does not need it
 
         decision = judge(context, events, self.market, self.expectations)
         if decision.apply:
             return [replace(event, reason=f"{event.reason}; {decision.reason}") for event in events], None
-        if not full:
-            return [], _waiting(decision.reason, decision.freed)
+        if not self._is_full(context):
+            return [], None if brief else _waiting(decision.reason, decision.freed)
         return self._priced(context, events, "the window is nearly full"), None
+
+    def _is_full(self, context: Context) -> bool:
+        """Return whether only pruning keeps the next request within the window."""
+        return not self.can_compact(context) and pressing(context, self.window, self.max_tokens)
 
     def _priced(self, context: Context, events: Sequence[PrunApplied], why: str = "") -> list[PrunApplied]:
         """Return the prunes, with their price in money and thinking added to their reasons."""

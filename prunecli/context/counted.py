@@ -42,6 +42,22 @@ class Item:
     withheld: Amount = NOTHING
     kept: Amount | None = None
     fixed: int = 0
+    _planned: "tuple[Sequence[Edit], Item] | None" = None
+
+    def forget(self) -> None:
+        """Forget the sums, because a document turned out to have another size."""
+        self.amount = self.kept = self._planned = None
+
+    def under(self, edits: Sequence[Edit]) -> "Item":
+        """Return the item as it would be shown under more clears, trims and drops. The last result is kept, because
+        strategies propose the same edits until they are made."""
+        if self._planned is None or self._planned[0] != edits:
+            hidden = self.hidden or any(edit.kind == "drop" for edit in edits)
+            texts = {**self.edits, **{edit.seq: edit for edit in edits if edit.kind != "drop"}}
+            silent = self.silent and not hidden
+            item = Item(self.head, self.parts, texts, self.memos, hidden, countable=False, silent=silent)
+            self._planned = edits, item
+        return self._planned[1]
 
     def hides(self, part: Entry) -> bool:
         """Return whether an edit keeps some or all of this part out of the context."""
@@ -54,18 +70,20 @@ class Item:
 
     def grew_from(self, then: "Item | None") -> bool:
         """Return whether the content shown by `then` is still included unchanged."""
-        return then is None or then.look == self.look
+        return then is None or self._looks_like(then)
 
     def is_same(self, other: "Item | None") -> bool:
         """Return whether both show the same content, even if one was folded again after a rewind."""
-        if other is None or self.look != other.look:
+        if other is self:
+            return True
+        if other is None or len(self.parts) != len(other.parts) or not self._looks_like(other):
             return False
         return [part.seq for part in self.parts] == [part.seq for part in other.parts]
 
-    @property
-    def look(self) -> tuple[object, ...]:
-        """The edits on its parts."""
-        return self.edits, self.memos, self.hidden, self.silent
+    def _looks_like(self, other: "Item") -> bool:
+        if self.hidden != other.hidden or self.silent != other.silent:
+            return False
+        return self.edits == other.edits and self.memos == other.memos
 
 
 Changes: TypeAlias = Sequence[tuple[Item | None, Item | None]]
@@ -242,7 +260,7 @@ class EntryTokens:
             return False
         self._documents.update((part.seq, round(share * part.image_tokens)) for part in new)
         for now in [now for _, now in changes if now is not None]:
-            now.amount = now.kept = None
+            now.forget()
         return True
 
     def shown_chars(self, entry: Entry, edit: Edit | None) -> int:

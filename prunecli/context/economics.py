@@ -89,15 +89,21 @@ class Break:
     `rewritten`: cached tokens after the change that must be written again; negative if it takes back an edit that no
     request has contained, which saves writing this many. `cost`: USD, once; `gain`: USD per request from the next one
     on, negative if tokens come back; both None without prices. `cold` is the reason why nothing is cached, "" for a
-    warm cache, which `warm` describes. `at_end`: the change only adds to the end, so no cached content changes.
+    warm cache, which stays so for `left_ms`, None if unknown. `at_end`: the change only adds to the end, so no cached
+    content changes.
     """
 
     rewritten: int
     cost: float | None
     gain: float | None
     cold: str
-    warm: str
+    left_ms: int | None
     at_end: bool = False
+
+    @property
+    def warm(self) -> str:
+        """The remaining lifetime of a warm cache, in words."""
+        return _warm(self.left_ms)
 
     @property
     def even_after(self) -> int | None:
@@ -121,10 +127,12 @@ def breaking(
     rewritten = read = 0
     if not still:
         read, reads = cached(context, NOTHING_PLANNED, market), cached(context, planned, market)
+        rewritten = counts.tokens_of(items[reads:read])
         changed = [item for seq, item in planned.items() if context.position(seq) < reads]
-        amount = total(map(counts.item_amount, changed)).plus(counts.amount_of(items[read:reads]))
-        more = amount.minus(counts.amount_of(item.head for item in changed))
-        rewritten = counts.tokens_of(items[reads:read]) - counts.scale.tokens(*more)
+        if changed or reads > read:
+            amount = total(map(counts.item_amount, changed)).plus(counts.amount_of(items[read:reads]))
+            more = amount.minus(counts.amount_of(item.head for item in changed))
+            rewritten -= counts.scale.tokens(*more)
     cost = gain = None
     old, new = market.prices_for(before), market.prices_for(after)
     if old is not None and new is not None:
@@ -133,7 +141,7 @@ def breaking(
             unsent = counts.tokens_of(items[read:])
             cost = max(0.0, cost + unsent * (new.extra - old.extra))
         gain = (before * old.read - after * new.read) / 1e6
-    return Break(rewritten, cost, gain, still, warmth(context, market), at_end)
+    return Break(rewritten, cost, gain, still, _left_ms(context, market), at_end)
 
 
 def cached(context: Context, planned: Mapping[int, Item], market: Market) -> int:
@@ -156,9 +164,16 @@ def cold(context: Context, market: Market) -> str:
 
 def warmth(context: Context, market: Market) -> str:
     """Describe how long a warm cache will last."""
-    if market.now is None or not (used := last_use(context, market)):
-        return "warm"
-    return f"warm for {countdown(market.ttl_ms - (market.now - used))}"
+    return _warm(_left_ms(context, market))
+
+
+def _left_ms(context: Context, market: Market) -> int | None:
+    used = None if market.now is None else last_use(context, market)
+    return market.ttl_ms - (market.now - used) if market.now is not None and used else None
+
+
+def _warm(left_ms: int | None) -> str:
+    return "warm" if left_ms is None else f"warm for {countdown(left_ms)}"
 
 
 def last_use(context: Context, market: Market) -> int | None:

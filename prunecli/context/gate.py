@@ -18,11 +18,32 @@ from prunecli.model.events import PrunApplied
 
 @frozen
 class Decision:
-    """A decision whether to apply a proposal now, with the reason as text, and the tokens that the proposal frees."""
+    """A decision whether to apply a proposal now, given its effect.
+
+    `because` is the reason if it is not the price. `summary` is the cost in USD of a compaction that the proposal
+    makes unnecessary.
+    """
 
     apply: bool
-    reason: str
-    freed: int
+    found: Impact
+    because: str = ""
+    summary: float = 0.0
+
+    @property
+    def freed(self) -> int:
+        """The tokens that the proposal frees."""
+        return self.found.freed
+
+    @property
+    def reason(self) -> str:
+        """The reason as text."""
+        also = f"spares a summary (~{money(self.summary)})" if self.apply and self.summary else ""
+        return ", ".join(filter(None, (self.because or self._price, also, self.found.thinking)))
+
+    @property
+    def _price(self) -> str:
+        change, price = self.found.change, self.found.price
+        return price if self.apply or change is None else f"cache {change.warm}; pruning now {price}"
 
 
 def judge(
@@ -37,28 +58,20 @@ def judge(
     """
     found = impact(context, events, market, withholds=False)
     further = expectations.further(context.requests) if expectations else context.requests
-    apply, reason = _judged(context, found, further, market)
-    return Decision(apply, ", ".join(filter(None, (reason, found.thinking))), found.freed)
+    broken = found.change
+    if still := broken.cold if broken else cold(context, market):
+        return Decision(True, found, still)
+    if broken is None or broken.rewritten <= 0:
+        return Decision(True, found, "the cache is already broken here")
+    spares = market.near_limit(found.before) and not market.near_limit(found.after)
+    if not market.read or not market.write or broken.cost is None or broken.gain is None:
+        rewrites = f"rewrites {short(broken.rewritten)} tokens"
+        held = f"cache {broken.warm}; pruning now {rewrites}"
+        return Decision(spares, found, f"{rewrites} instead of a compaction soon" if spares else held)
+    summary = found.before * market.read / 1e6 if spares else 0.0
+    return Decision(broken.gain * further + summary > broken.cost, found, summary=summary)
 
 
 def next_prunes(context: Context, events: Sequence[PrunApplied], market: Market) -> int:
     """Return the number of tokens that these prunes will free with the next request."""
     return impact(context, events, market, withholds=False).freed
-
-
-def _judged(context: Context, found: Impact, further: int, market: Market) -> tuple[bool, str]:
-    broken = found.change
-    if still := broken.cold if broken else cold(context, market):
-        return True, still
-    if broken is None or broken.rewritten <= 0:
-        return True, "the cache is already broken here"
-    spares = market.near_limit(found.before) and not market.near_limit(found.after)
-    if not market.read or not market.write or broken.cost is None or broken.gain is None:
-        if spares:
-            return True, f"rewrites {short(broken.rewritten)} tokens instead of a compaction soon"
-        return False, f"cache {broken.warm}; pruning now rewrites {short(broken.rewritten)} tokens"
-    summary = found.before * market.read / 1e6 if spares else 0.0
-    if broken.gain * further + summary > broken.cost:
-        also = f", spares a summary (~{money(summary)})" if summary else ""
-        return True, found.price + also
-    return False, f"cache {broken.warm}; pruning now {found.price}"

@@ -9,16 +9,17 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from prunecli.context.again import amount_of
-from prunecli.context.counted import Item, parts_of
+from prunecli.context.counted import Item
 from prunecli.context.economics import Break, Market, breaking
 from prunecli.context.exchange import Entry
 from prunecli.context.overlay import Overlay
 from prunecli.context.state import Context
-from prunecli.context.token_counts import TokenCounts, altered
+from prunecli.context.token_counts import TokenCounts
 from prunecli.context.tokens import NOTHING, total
 from prunecli.context.unseen import ThinkingSum
 from prunecli.figures import money
 from prunecli.frozen import frozen
+from prunecli.model.edits import Edit
 from prunecli.model.events import Event, PrunApplied, UserMessage
 
 NO_THINKING = ThinkingSum()
@@ -69,46 +70,64 @@ class _Moves(NamedTuple):
     back: list[Entry]
 
 
+_NO_MOVES = _Moves([], [])
+_PLAIN = ("clear", "trim", "drop")
+
+
 def impact(context: Context, events: Iterable[Event], market: Market, *, withholds: bool = True) -> Impact:
     """Compute the effect of these events now. Without `withholds`, `withheld` stays 0.
 
     Costs O(their edits) plus the bytes after the first one; with bound thinking, also O(answers).
     """
-    planned = list(events)
-    overlay = Overlay(context, planned)
-    heads = {head.seq: head for head in overlay.heads()}
-    counts = context.counts
-    appended = total(amount_of(context, event) for event in planned if isinstance(event, UserMessage))
-    dropped = overlay.dropped()
-    moves = _moves(context, overlay, dropped, heads)
-    seqs = (*heads, *altered(counts), *(one.seq for answers in moves for one in answers))
-    shown = {seq: _planned(context.entries[seq], overlay, dropped) for seq in seqs}
-    items = [shown[seq] for seq in heads]
+    planned, counts = list(events), context.counts
+    altered = [seq for seq, then in counts.since_sent.items() if then is not None and seq in counts.items]
+    edited, moves, appended = _edited(context, planned), _NO_MOVES, NOTHING
+    if edited is None:
+        overlay = Overlay(context, planned)
+        heads, dropped = [head.seq for head in overlay.heads()], overlay.dropped()
+        moves = _moves(context, overlay, dropped, heads)
+        moved = (one.seq for answers in moves for one in answers)
+        shown = {seq: overlay.item(context.entries[seq], dropped) for seq in (*heads, *altered, *moved)}
+        edited = {seq: shown[seq] for seq in heads}
+        appended = total(amount_of(context, event) for event in planned if isinstance(event, UserMessage))
+    else:
+        shown = {seq: counts.items[seq] for seq in altered} | edited
+    items = [*edited.values()]
     left = total(map(counts.item_amount, items)).plus(appended)
-    freed, withheld = counts.amount_of(heads.values()).minus(left), NOTHING
+    freed, withheld = counts.amount_of([item.head for item in items]).minus(left), NOTHING
     if withholds:
         behind = [item for item in items if item.head.seq > context.boundary]
         later, now = map(counts.withheld_by, behind), counts.withheld_of(item.head.seq for item in behind)
         withheld = total(later).minus(now)
     for answers, sign in ((moves.lost, 1), (moves.back, -1)):
-        if others := [counts.thinking(one) for one in answers if one.seq not in heads]:
+        if others := [counts.thinking(one) for one in answers if one.seq not in edited]:
             freed = freed.plus(total(others).times(sign))
     before = counts.context_tokens
     cleared = counts.cleared
     spared = sum([_no_longer_cleared(counts, cleared, item) for item in items]) if cleared else 0
     after = counts.scale.total(*counts.shown.minus(freed)) - sum(cleared.values()) + spared
     lost, back = context.unseen.sum(moves.lost), context.unseen.sum(moves.back)
-    if not heads and appended == NOTHING:
+    if not edited and appended == NOTHING:
         return Impact(before, after, 0, None, lost, back)
-    change = breaking(context, shown, before, after, market, at_end=not heads)
+    change = breaking(context, shown, before, after, market, at_end=not edited)
     return Impact(before, after, counts.scale.tokens(*withheld), change, lost, back)
 
 
-def _planned(head: Entry, overlay: Overlay, dropped: frozenset[int]) -> Item:
-    """Return the entry as an item of the context after the planned edits."""
-    edits, memos, hidden = overlay.of(head)
-    silent = head.seq in dropped or (head.kind == "assistant" and overlay.lacks(head.seq))
-    return Item(head, parts_of(head), edits, memos, hidden, countable=False, silent=silent)
+def _edited(context: Context, events: Iterable[Event]) -> dict[int, Item] | None:
+    """Return the items that these events edit, as they would be shown. Return None unless they are simple: only
+    prunes, in a context without thinking."""
+    edits: dict[int, list[Edit]] = {}
+    for event in events:
+        if not isinstance(event, PrunApplied) or context.thoughts.is_any:
+            return None
+        for edit in event.edits:
+            if edit.kind not in _PLAIN:
+                return None
+            entry = context.entries.get(edit.seq)
+            if entry is not None and entry.takes(edit.kind):
+                edits.setdefault(entry.exchange.seq if entry.exchange else entry.seq, []).append(edit)
+    items = context.counts.items
+    return {seq: items[seq].under(found) for seq, found in edits.items() if seq in items}
 
 
 def _no_longer_cleared(counts: TokenCounts, cleared: Mapping[int, int], item: Item) -> int:

@@ -1,7 +1,8 @@
 """A context as it would be after unrecorded events. Their edits are laid over its own; nothing is folded."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 
+from prunecli.context.counted import Item, parts_of
 from prunecli.context.exchange import Entry
 from prunecli.context.placing import covers
 from prunecli.context.state import Context
@@ -89,14 +90,17 @@ class Overlay:
                 found[head.seq] = head
         return list(found.values())
 
-    def of(self, head: Entry) -> tuple[dict[int, Edit], list[Edit], bool]:
-        """Return an item's planned edits by entry, its memos, and whether it would be dropped."""
-        parts = head.exchange.entries if head.exchange else [head]
+    def item(self, head: Entry, dropped: Container[int] = ()) -> Item:
+        """Return an item as it would be shown. The endpoint drops the thinking of the `dropped` answers."""
+        parts = parts_of(head)
         texts = {part.seq: edit for part in parts if (edit := self._text_edit(part.seq))}
-        return texts, self._live_memos(head), self._is_dropped(head.seq)
+        silent = head.seq in dropped or (head.kind == "assistant" and self.lacks(head.seq))
+        hidden = self._is_dropped(head.seq)
+        return Item(head, parts, texts, self._live_memos(head), hidden, countable=False, silent=silent)
 
     def _is_dropped(self, seq: int) -> bool:
-        return any(edit.kind == "drop" for edit in self._stack(seq))
+        stack = self._stack(seq)
+        return bool(stack) and any(edit.kind == "drop" for edit in stack)
 
     def _live_memos(self, head: Entry) -> list[Edit]:
         seq = head.seq
@@ -133,7 +137,8 @@ class Overlay:
 
     def lacks(self, seq: int) -> bool:
         """Return whether edits would leave out an answer's thinking while the rest is sent."""
-        return left_out_by(self._context.entries[seq], self._stack(seq)) and self.is_sent(seq)
+        stack = self._stack(seq)
+        return bool(stack) and left_out_by(self._context.entries[seq], stack) and self.is_sent(seq)
 
     def is_sent(self, seq: int) -> bool:
         """Return whether an answer would be in the request at all."""
@@ -157,7 +162,10 @@ class Overlay:
 
     def _changed_forms(self) -> Iterator[tuple[Place, Form]]:
         for head in self.heads():
-            texts, memos, hidden = self.of(head)
-            yield self._context.thought_place(head.seq), form(texts, memos, hidden=hidden)
+            item = self.item(head)
+            yield (
+                self._context.thought_place(head.seq),
+                form(item.edits, item.memos, hidden=item.hidden),
+            )
         if self._place is not None:
             yield self._place, self._summary

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, TypeVar
 
 from prunecli.context.counted import Item
 from prunecli.context.exchange import Entry, Exchange
-from prunecli.context.token_counts import unsent
 from prunecli.model.events import CompactionApplied
 
 if TYPE_CHECKING:
@@ -45,8 +44,14 @@ def known(context: "Fold", planned: Mapping[int, Item] = NOTHING_PLANNED) -> int
 
     The endpoint has these in its cache while it is warm.
     """
-    places = (context.position(seq) for seq in unsent(context.counts, planned) if context.is_shown(seq))
-    return min(places, default=len(context.items))
+    items, changed = context.counts.items, context.counts.since_sent
+    found = [
+        seq
+        for seq, then in changed.items()
+        if seq not in planned and (now := items.get(seq)) is not None and not now.is_same(then)
+    ]
+    found += [seq for seq, item in planned.items() if not item.is_same(changed.get(seq, items.get(seq)))]
+    return min([context.position(seq) for seq in found if context.is_shown(seq)], default=len(context.items))
 
 
 def group_of(context: "Fold", seq: int) -> int:

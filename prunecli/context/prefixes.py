@@ -11,7 +11,6 @@ from operator import attrgetter
 from prunecli.context.counted import Item
 from prunecli.context.fold import Fold
 from prunecli.context.placing import NOTHING_PLANNED, known
-from prunecli.context.token_counts import item_of
 from prunecli.context.wire import LOOK_BACK, SAME_PREFIX
 from prunecli.model.events import AssistantMessage, AttemptBilled, Record
 from prunecli.model.messages import Usage, thinking_blocks
@@ -200,10 +199,11 @@ class Prefixes:
         read from the cache, counting only prefixes used since that time."""
         context = self._context
         same = self._breakpoint(planned, known(context, planned))
-        changed = min(map(context.position, planned), default=len(context.items))
-        is_here = model == context.requested and self.here >= since
-        stored = context.wire.stored(same, changed) if is_here else 0
-        return max(stored, self._longest(planned, same, since, model))
+        stored = 0
+        if model == context.requested and self.here >= since:
+            changed = min(map(context.position, planned), default=len(context.items))
+            stored = context.wire.stored(same, changed)
+        return max(stored, self._longest(planned, same, since, model)) if self._stored else stored
 
     def cached_now(self) -> int:
         """Return the number of leading items that the next request will read, if the cache is still warm then."""
@@ -227,7 +227,7 @@ class Prefixes:
         last = max(found, default=0)
         chain = self._upto(0 if planned else last)[: first + 1]
         for item in context.items[len(chain) - 1 : last]:
-            shown = planned.get(item.seq) or item_of(context.counts, item.seq)
+            shown = planned.get(item.seq) or context.counts.items[item.seq]
             chain.append(hash((chain[-1], _look(shown))))
         return max((items for items in found if hash((kind, chain[items])) in alive), default=0)
 
@@ -237,7 +237,7 @@ class Prefixes:
         context = self._context
         if not context.wire.marks:  # the log has no breakpoints
             return same
-        shown = (planned.get(one.seq) or item_of(context.counts, one.seq) for one in context.items[same:])
+        shown = (planned.get(one.seq) or context.counts.items[one.seq] for one in context.items[same:])
         first = next((one for one in shown if one.memos or not one.hidden), None)
         joins = first is not None and (bool(first.memos) or first.head.kind != "assistant")
         return context.wire.last_prompt(same, joins=joins)
@@ -248,7 +248,7 @@ class Prefixes:
         at, blocks = end, 0
         while at:
             seq = items[at - 1].seq
-            blocks += _blocks(planned.get(seq) or item_of(self._context.counts, seq))
+            blocks += _blocks(planned.get(seq) or self._context.counts.items[seq])
             if blocks > LOOK_BACK:
                 break
             at -= 1
@@ -264,7 +264,7 @@ class Prefixes:
         if self._newest is not None and self._newest[1].items >= len(chain):
             self._newest = None
         for item in context.items[len(chain) - 1 : items]:
-            chain.append(hash((chain[-1], _look(item_of(context.counts, item.seq)))))
+            chain.append(hash((chain[-1], _look(context.counts.items[item.seq]))))
         return chain
 
     def _kind(self, model: str) -> int:

@@ -207,6 +207,11 @@ class Thoughts:
 
     # Reading -------------------------------------------------------------------------------------------------
 
+    @property
+    def is_any(self) -> bool:
+        """Whether any answer of this branch has thinking."""
+        return bool(self._thoughts)
+
     def can_read(self, answer: Entry) -> bool:
         """Return whether the model of the next request can read an answer's thinking, if it fits."""
         event = answer.event

@@ -31,8 +31,10 @@ class TokenCounts(EntryTokens):
         self._news: list[Report | int | tuple[float, int] | None] = []
         self._scale = Scale.of(self.factor, self._preamble_raw)
         self._model_at = -1
-        self._items: dict[int, Item] = {}
-        self._since_sent: dict[int, Item | None] = {}
+        self.items: dict[int, Item] = {}
+        """The items as they are shown now, by seq."""
+        self.since_sent: dict[int, Item | None] = {}
+        """The items that changed since the last request, as that one showed them; None if it did not."""
         self._left: dict[int, Item] | None = None
         self._began = False
         self.clear()
@@ -40,10 +42,10 @@ class TokenCounts(EntryTokens):
     def clear(self) -> None:
         """Forget all items for a rewind, but keep what was learned: the scale, and the tokens kept out of past
         requests."""
-        sent = {**self._items, **self._since_sent}
+        sent = {**self.items, **self.since_sent}
         self._began = self._began or bool(sent)
         self._left = {seq: item for seq, item in sent.items() if item is not None} if self._began else None
-        self._items = {}
+        self.items = {}
         self.moved = set[int]()
         """The items that may have changed. `Prefixes` clears it."""
         self._uncounted: dict[int, None] = {}
@@ -52,7 +54,7 @@ class TokenCounts(EntryTokens):
         self._at_sent: dict[int, Item | None] = {}
         """The items changed since the last report, as the last request showed them."""
         self._is_asked = False
-        self._since_sent = {}
+        self.since_sent = {}
         self._shares: dict[int, int] | None = None
         self._shown: Amount | None = None
         self._scanned = self._withheld = NOTHING
@@ -90,17 +92,17 @@ class TokenCounts(EntryTokens):
         self._uncounted[head.seq] = None
 
     def _put(self, seq: int, item: Item | None) -> None:
-        old = self._items.get(seq)
+        old = self.items.get(seq)
         self._shares = self._shown = None
         self.moved.add(seq)
         self._since.setdefault(seq, old)
-        self._since_sent.setdefault(seq, old)
+        self.since_sent.setdefault(seq, old)
         if old is not None:
             self._add(old, -1)
         if item is not None:
-            self._items[seq] = item
+            self.items[seq] = item
         else:
-            self._items.pop(seq, None)
+            self.items.pop(seq, None)
 
     def _add(self, item: Item, sign: int) -> None:
         if item.scanned is not NOTHING:
@@ -111,7 +113,7 @@ class TokenCounts(EntryTokens):
 
     def keep(self, present: Container[int]) -> None:
         """Reset to these items after a compaction; none of them counts as scanned or withheld."""
-        for seq, item in list(self._items.items()):
+        for seq, item in list(self.items.items()):
             if seq not in present:
                 self._put(seq, None)
                 self._uncounted.pop(seq, None)
@@ -121,21 +123,21 @@ class TokenCounts(EntryTokens):
 
     def sent(self) -> None:
         """Record that a request with the current content was sent."""
-        changed = self._since_sent if self._at_sent else self._since
-        self._at_sent |= {seq: self._items.get(seq) for seq in changed}
-        self._since_sent, self._is_asked = {}, True
+        changed = self.since_sent if self._at_sent else self._since
+        self._at_sent |= {seq: self.items.get(seq) for seq in changed}
+        self.since_sent, self._is_asked = {}, True
 
     def rewound(self) -> None:
         """End a rewind: compare with the last request, which was on another branch."""
         sent, self._left = self._left or {}, None
-        items = self._items.items()
-        self._since_sent = {seq: sent.get(seq) for seq, item in items if not item.is_same(sent.get(seq))}
+        items = self.items.items()
+        self.since_sent = {seq: sent.get(seq) for seq, item in items if not item.is_same(sent.get(seq))}
 
     def as_sent(self, seq: int) -> None:
         """Record that, according to the endpoint, the last request showed this item as it is now counted."""
         if self._is_asked:
-            self._at_sent[seq] = self._items.get(seq)
-            self._since_sent.pop(seq, None)
+            self._at_sent[seq] = self.items.get(seq)
+            self.since_sent.pop(seq, None)
 
     def answering(self) -> None:
         """Prepare for a response about to be added. Without a recorded request, it answers the current content."""
@@ -148,7 +150,7 @@ class TokenCounts(EntryTokens):
         if prompt_tokens <= 0:
             return
         changes, self._at_sent = _changes(self._since, self._at_sent), {}
-        self._since, self._since_sent, self._shown = self._since_sent, {}, None
+        self._since, self.since_sent, self._shown = self.since_sent, {}, None
         self._news.append(Report(response, prompt_tokens, changes, clearing, again=self._left is not None))
 
     def attempted(self, response: int) -> None:
@@ -183,8 +185,8 @@ class TokenCounts(EntryTokens):
         moved = added_by(changes, self.item_amount)
         new = fresh(changes) if grown is not None else []
         if grown is not None and self.measure_documents(changes, new, grown, moved, self._scale):
-            for item in filter(None, (self._items.get(now.head.seq) for _, now in changes if now)):
-                item.amount = item.kept = None
+            for item in filter(None, (self.items.get(now.head.seq) for _, now in changes if now)):
+                item.forget()
                 self._uncounted[item.head.seq] = None
             moved = added_by(changes, self.item_amount)
         if grown is not None and not altered:
@@ -199,8 +201,7 @@ class TokenCounts(EntryTokens):
 
     def media_tokens(self, entry: Entry) -> int:
         """Return the tokens of an entry's images and documents, measured if possible."""
-        if self._news:
-            self._settle()
+        self._settle()
         return super().media_tokens(entry)
 
     @property
@@ -213,10 +214,9 @@ class TokenCounts(EntryTokens):
     @property
     def shown(self) -> Amount:
         """Tokens of all messages of the next request."""
-        if self._news:
-            self._settle()
+        self._settle()
         if self._shown is None:
-            changes = [(then, self._items.get(seq)) for seq, then in self._since.items()]
+            changes = [(then, self.items.get(seq)) for seq, then in self._since.items()]
             self._shown = self._reported.plus(added_by(changes, self.item_amount))
         return self._shown
 
@@ -230,7 +230,7 @@ class TokenCounts(EntryTokens):
         """Whether the endpoint has counted exactly this context: its last prompt, and the answer to it."""
         if abs(self.scale.total(*self._reported) - self._prompt) > 1 or not self._prompt:
             return False
-        return all(_is_told(self, then, self._items.get(seq)) for seq, then in self._since.items())
+        return all(_is_told(self, then, self.items.get(seq)) for seq, then in self._since.items())
 
     @property
     def clearing(self) -> Clearing:
@@ -245,7 +245,7 @@ class TokenCounts(EntryTokens):
         if not self._clearing.tokens:
             return {}
         if self._shares is None:
-            pairs = _then_and_now(self._since, self._items)
+            pairs = _then_and_now(self._since, self.items)
             self._shares = shares(self._clearing.tokens, pairs, lambda *of: scale.tokens(*self.amount(*of)))
         return self._shares
 
@@ -261,13 +261,13 @@ class TokenCounts(EntryTokens):
 
     def amount_of(self, items: Iterable[Entry]) -> Amount:
         """Return the tokens of these items now."""
-        return total(self.item_amount(self._items.get(item.seq)) for item in items)
+        found = [self.items[item.seq] for item in items if item.seq in self.items]
+        return total([item.amount or self.item_amount(item) for item in found])
 
     def told(self, entry: Entry) -> int | None:
         """Return the tokens of an entry's original as the endpoint counts them; None if not counted yet."""
-        if self.counter.name != "chars4" and not self.is_known(entry, {}):
-            return None
-        return self.scale.tokens(*self.amount(entry))
+        is_known = self.counter.name == "chars4" or self.is_known(entry, {})
+        return self.scale.tokens(*self.amount(entry)) if is_known else None
 
     def told_at(self, raw: int, response: int) -> int:
         """Return the raw tokens of the text as the endpoint counted them in the request of this response."""
@@ -275,7 +275,7 @@ class TokenCounts(EntryTokens):
 
     def shown_amount(self, entry: Entry, edit: Edit | None = None) -> Amount:
         """Return the tokens of an entry under an edit or as is, without thinking that the model does not see."""
-        item = self._items.get(entry.seq)
+        item = self.items.get(entry.seq)
         return self.amount(entry, edit, silent=item is not None and item.silent)
 
     def kept_out(self, response: int, thinking: Amount = NOTHING) -> int:
@@ -286,12 +286,12 @@ class TokenCounts(EntryTokens):
     @property
     def chars(self) -> int:
         """The characters of all messages, without images."""
-        return sum(map(self.item_chars, self._items.values()))
+        return sum(map(self.item_chars, self.items.values()))
 
     @property
     def images(self) -> int:
         """The images and documents in all messages."""
-        return sum(part.images for item in self._items.values() for part in item.whole if part.image_tokens)
+        return sum(part.images for item in self.items.values() for part in item.whole if part.image_tokens)
 
     @property
     def scanned(self) -> Amount:
@@ -314,12 +314,12 @@ class TokenCounts(EntryTokens):
     @property
     def uncounted(self) -> list[Entry]:
         """The entries to count before all sums are known. Count them in a thread if they are many or large."""
-        items, known = [self._items[seq] for seq in self._uncounted], self.is_known
+        items, known = [self.items[seq] for seq in self._uncounted], self.is_known
         return [one for item in items for one in item.parts if not known(one, item.edits, silent=item.silent)]
 
     def _count(self) -> None:
         for seq in self._uncounted:
-            item = self._items[seq]
+            item = self.items[seq]
             self._add(item, -1)
             memos = sum(map(self.memo_tokens, item.memos))
             item.fixed = memos
@@ -334,7 +334,7 @@ class TokenCounts(EntryTokens):
 
     def withheld_of(self, heads: Iterable[int]) -> Amount:
         """Return the part of `pruned` that these items contribute."""
-        found = [self._items[seq] for seq in heads if seq in self._items]
+        found = [self.items[seq] for seq in heads if seq in self.items]
         return total(self.withheld_by(item) for item in found if item.countable)
 
 
@@ -345,38 +345,12 @@ def _is_told(counts: TokenCounts, then: Item | None, now: Item | None) -> bool:
     return now is not None and now.is_same(then)
 
 
-def unsent(counts: TokenCounts, planned: Mapping[int, Item]) -> Iterator[int]:
-    """Yield the items that the last request did not show as they are planned, or without a plan, as they are now."""
-    for seq in {**counts._since_sent, **planned}:
-        now = counts._items.get(seq)
-        item = planned.get(seq, now)
-        if item is not None and not item.is_same(counts._since_sent.get(seq, now)):
-            yield seq
-
-
-def altered(counts: TokenCounts) -> list[int]:
-    """Return the items that the last request showed differently."""
-    return [seq for seq, then in counts._since_sent.items() if then is not None and seq in counts._items]
-
-
 def summarizing(counts: TokenCounts, response: int, left: Iterable[int]) -> None:
     """Record a request for a summary of the current content, without the items that it left out."""
-    since, items = counts._since, counts._items
+    since, items = counts._since, counts.items
     now = {seq: items.get(seq) for seq in since} | dict.fromkeys(left)
     changes = ((since.get(seq, items.get(seq)), item) for seq, item in now.items())
     counts._news.append(Report(response, 0, tuple(changes), NO_CLEARING))
-
-
-def item_of(counts: TokenCounts, seq: int) -> Item:
-    """Return an item as it is shown now."""
-    return counts._items[seq]
-
-
-def state_of(counts: TokenCounts, item: Entry) -> tuple[object, ...]:
-    """Return a value that changes when an item's shown content changes: its results so far and its edits."""
-    found = counts._items[item.seq]
-    plain = (item.seq, len(found.parts), found.hidden, found.silent)
-    return (*plain, *found.edits.items(), *found.memos) if found.edits or found.memos else plain
 
 
 def _changes(since: Mapping[int, Item | None], sent: Mapping[int, Item | None]) -> Changes:

@@ -9,9 +9,9 @@ so no stored prefix that extends beyond them matches any more.
 from bisect import bisect_left
 from dataclasses import dataclass, field
 
+from prunecli.context.counted import Item
 from prunecli.context.placing import known
 from prunecli.context.state import Context
-from prunecli.context.token_counts import state_of
 from prunecli.model.messages import Usage
 
 MINIMUM = 1_024
@@ -50,9 +50,10 @@ class PrefixCache:
             keep = min(known(context) + 1, len(before))
         chain, totals = before[:keep] or [start], self.totals[:keep] or [float(self.fixed)]
         whole, link, self._factor = totals[-1], chain[-1], counts.factor
-        for item in context.items[len(chain) - 1 :]:
-            link = hash((link, *state_of(counts, item)))
-            raw, exact, words = counts.amount_of((item,))
+        for entry in context.items[len(chain) - 1 :]:
+            item = counts.items[entry.seq]
+            link = hash((link, entry.seq, *_state(item)))
+            raw, exact, words = item.amount or counts.item_amount(item)
             whole += self._factor * (raw + words) + exact
             chain.append(link)
             totals.append(whole)
@@ -100,3 +101,9 @@ class PrefixCache:
                 self._cuts.insert(at, cut)
         whole = self.tokens
         return Usage(0, 0, read, whole - read) if whole >= self.minimum else Usage(whole, 0, 0, 0)
+
+
+def _state(item: Item) -> tuple[object, ...]:
+    """Return a value that changes when an item's shown content changes: its results so far and its edits."""
+    plain = (len(item.parts), item.hidden, item.silent)
+    return (*plain, *item.edits.items(), *item.memos) if item.edits or item.memos else plain

@@ -4,7 +4,8 @@ Any 40 characters contain a whole block of 20 that begins at a multiple of 20, s
 of each source. A response is looked up at each of its characters, and a hit is extended to both sides.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import NamedTuple
 
 from prunecli.frozen import frozen
@@ -19,6 +20,7 @@ _OLD = ("old_string", "oldText", "old_text", "old_str", "search")
 _PATCH, _PATCH_END = "*** Begin Patch", "*** End Patch"
 _MOST_SOURCES = 64
 """Maximum places stored for one block, newest first. More common text is not a quote."""
+_MOST_COPIES = 4
 
 
 class Match(NamedTuple):
@@ -37,12 +39,25 @@ class Said:
     edits: bool
 
 
+class Repeated(NamedTuple):
+    """A text of a response that repeats something: the repeated parts, newest source first.
+
+    `copies` has the sources. For each of a source's parts, it has the newest sources that also have all of that part;
+    these are newer, and at most `_MOST_COPIES`.
+    """
+
+    said: Said
+    matches: tuple[Match, ...]
+    copies: Mapping[int, tuple[frozenset[int], ...]]
+
+
 @frozen
 class Quoting:
-    """The texts of one response that repeat something, each with the repeated parts, newest source first."""
+    """The texts of one response that repeat something. `by_edits`: an edit has to match one of them."""
 
-    said: tuple[tuple[Said, tuple[Match, ...], frozenset[int]], ...]
+    said: tuple[Repeated, ...]
     sources: frozenset[int]
+    by_edits: bool
 
 
 Quotes = Mapping[int, Quoting]
@@ -94,15 +109,16 @@ class _Index:
                 del known[0]
 
     def quoting(self, said: tuple[Said, ...]) -> Quoting | None:
-        found: list[tuple[Said, tuple[Match, ...], frozenset[int]]] = []
-        for one in said:
-            if matches := sorted(
-                set(self._matches(one.text)), key=lambda match: (-match.source, match.start)
-            ):
-                found.append((one, tuple(matches), frozenset(match.source for match in matches)))
-        return (
-            Quoting(tuple(found), frozenset().union(*(sources for *_, sources in found))) if found else None
-        )
+        each = [self._repeated(one) for one in said]
+        found = tuple(one for one in each if one.matches)
+        if not found:
+            return None
+        sources = frozenset().union(*(one.copies for one in found))
+        return Quoting(found, sources, any(one.said.edits for one in found))
+
+    def _repeated(self, said: Said) -> Repeated:
+        matches = _largest(set(self._matches(said.text)))
+        return Repeated(said, tuple(matches), _copies(matches))
 
     def _matches(self, text: str) -> Iterator[Match]:
         reached: dict[tuple[int, int], int] = {}
@@ -117,6 +133,24 @@ class _Index:
                 reached[diagonal] = end
                 if end - start >= LENGTH:
                     yield Match(seq, start, end)
+
+
+def _largest(matches: Iterable[Match]) -> list[Match]:
+    """Return the matches, newest source first, without those inside of another match of the same source."""
+    found: list[Match] = []
+    for match in sorted(matches, key=lambda match: (-match.source, match.start, -match.end)):
+        if not found or found[-1].source != match.source or found[-1].end < match.end:
+            found.append(match)
+    return found
+
+
+def _copies(matches: Sequence[Match]) -> dict[int, tuple[frozenset[int], ...]]:
+    """Return the `copies` of these matches, newest source first."""
+    found: dict[int, tuple[frozenset[int], ...]] = {}
+    for at, (source, start, end) in enumerate(matches):
+        newer = (other for other, first, last in matches[:at] if first <= start and last >= end)
+        found[source] = (*found.get(source, ()), frozenset(islice(newer, _MOST_COPIES)))
+    return found
 
 
 def _extended(text: str, its: str, at: int, place: int) -> tuple[int, int]:

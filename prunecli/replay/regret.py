@@ -7,6 +7,7 @@ The call costs its output tokens. A result is fetched at most once. There are tw
 for any quote, which includes the first.
 """
 
+from bisect import bisect_left
 from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
@@ -59,7 +60,6 @@ class Regrets:
     new: set[int] = field(default_factory=set)
     _any: _Charge = field(default_factory=_Charge)
     _edit: _Charge = field(default_factory=_Charge)
-    _shown: dict[tuple[int, str], str] = field(default_factory=dict)
 
     def answered(self, step: "Step", usage: Usage, rates: Rates) -> None:
         """Charge the quotes of a response whose request had this usage. `new` are the results that had to be
@@ -69,7 +69,9 @@ class Regrets:
         if quoting is None or self.hidden.isdisjoint(quoting.sources):
             return
         further = self.script.further[step.source]
-        by_edits = self._missing(quoting, self._edit.costs, edits_only=True)
+        by_edits = (
+            self._missing(quoting, self._edit.costs, edits_only=True) if quoting.by_edits else set[int]()
+        )
         by_any = self._missing(quoting, self._any.costs, edits_only=False) | by_edits
         for charge, sources in ((self._edit, by_edits), (self._any, by_any - self._any.costs.keys())):
             for source in sorted(sources):
@@ -110,11 +112,12 @@ class Regrets:
     def _missing(self, quoting: Quoting, fetched: Mapping[int, float], *, edits_only: bool) -> set[int]:
         """Return the sources of quotes whose text is neither in the context from a newer source nor already
         fetched."""
-        found: set[int] = set()
-        for said, matches, sources in quoting.said:
-            if (edits_only and not said.edits) or self.hidden.isdisjoint(sources):
+        found, hidden = set[int](), self.hidden
+        for said, matches, copies in quoting.said:
+            if (edits_only and not said.edits) or hidden.isdisjoint(copies):
                 continue
-            wanted = (sources & self.hidden).difference(fetched)
+            gone = (one for one in copies.keys() & hidden if any(map(hidden.issuperset, copies[one])))
+            wanted = {one for one in gone if one not in fetched}
             if not wanted:
                 continue
             oldest = min(wanted)
@@ -122,18 +125,19 @@ class Regrets:
                 [(one.start, one.end - LENGTH) for one in matches if one.source in fetched] if fetched else []
             )
             for match in matches:
-                if match.source < oldest:
+                source, start, end = match
+                if source < oldest:
                     break
-                span = match.start, match.end - LENGTH
-                if match.source in fetched:
+                if source in fetched:
                     continue
-                if match.source not in wanted or match.source in found:
+                span = start, end - LENGTH
+                if source not in wanted or source in found:
                     seen.append(span)
                 elif not covered(span, seen):
                     visible = list(self._visible(match, said.text))
                     seen += visible
                     if not (visible and covered(span, seen)):
-                        found.add(match.source)
+                        found.add(source)
                         seen.append(span)
         return found
 
@@ -152,9 +156,8 @@ class Regrets:
             if text[at : at + LENGTH] not in shown:
                 at += 1
                 continue
-            end = at + LENGTH
-            while end < match.end and text[at : end + 1] in shown:
-                end += 1
+            shorter = range(at + LENGTH + 1, match.end + 1)
+            end = at + LENGTH + bisect_left(shorter, True, key=lambda end: text[at:end] not in shown)
             yield at, end - LENGTH
             at = end - LENGTH + 1
 
@@ -171,9 +174,9 @@ class Regrets:
             shown = entry.event.spilled.shown
         else:
             return None
-        if (source, shown) not in self._shown:
-            self._shown[source, shown] = folded(shown)
-        return self._shown[source, shown]
+        if shown not in self.script.folded:
+            self.script.folded[shown] = folded(shown)
+        return self.script.folded[shown]
 
 
 def _is_dropped(context: Context, entry: Entry) -> bool:
@@ -183,7 +186,7 @@ def _is_dropped(context: Context, entry: Entry) -> bool:
 def needed(quoting: Quoting) -> set[int]:
     """Return the sources that a response quotes, except those whose text is also in a newer source."""
     found: set[int] = set()
-    for _, matches, _ in quoting.said:
+    for _, matches, *_ in quoting.said:
         seen: list[Span] = []
         for match in matches:
             span = match.start, match.end - LENGTH

@@ -67,7 +67,8 @@ class Script:
 
     `name` is for display, `agent` is the program that recorded the session, and `cwd` its directory. `preamble` is
     the recorded system prompt with the tools, None if the recording has none. `cuts` has the cut of each result, by
-    caps and wording.
+    caps and wording. `folded` has the shortened texts that quotes were looked for in, each with its white space
+    folded.
     """
 
     name: str
@@ -77,6 +78,7 @@ class Script:
     cwd: str = ""
     preamble: Mapping[str, Json] | None = None
     cuts: dict[Hashable, dict[int, Cut | None]] = field(default_factory=dict, compare=False, repr=False)
+    folded: dict[str, str] = field(default_factory=dict, compare=False, repr=False)
 
     @cached_property
     def _sizes(self) -> Mapping[int, Sizes]:

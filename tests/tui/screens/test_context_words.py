@@ -33,7 +33,12 @@ def test_the_result_of_an_edit_names_as_many_thinking_blocks_as_its_preview(
 ) -> None:
     planned = Plan(what="restore and pin 4 entries in place")
     effect = Impact(
-        100, 300, -200, Break(0, None, None, "", ""), ThinkingSum(lost, 9 * lost), ThinkingSum(back, 9 * back)
+        100,
+        300,
+        -200,
+        Break(0, None, None, "", None),
+        ThinkingSum(lost, 9 * lost),
+        ThinkingSum(back, 9 * back),
     )
     line = fitted(*preview("in_place", planned, effect, 200_000), 78).plain
     assert words in line
@@ -57,7 +62,7 @@ def test_a_preview_of_80_columns_keeps_price_and_thinking(act: Act) -> None:
         talk.add(event)
     found = planned(act, first if act in ("in_place", "undo") else Key("exchange", results[0] - 1))
     assert found.allowed
-    change = Break(25_500, 0.0429, -0.0012, "", "warm")
+    change = Break(25_500, 0.0429, -0.0012, "", None)
     effect = Impact(18_000, 24_500, 0, change, ThinkingSum(3, 30), ThinkingSum(14, 140))
     line = fitted(*preview(act, found, effect, 1_000_000), 78).plain
     assert "~$0.0429 now" in line
