@@ -75,7 +75,7 @@ class Policy(NamedTuple):
 
     def at(self, now: int | None) -> "Policy":
         """Return the policy at a time in unix ms, None if unknown."""
-        return self._replace(market=self.market._replace(now=now))
+        return self._replace(market=Market(now, *self.market[1:]))
 
     def view(self, context: Context, *, brief: bool = False) -> View:
         """Return the view that strategies get."""

@@ -106,9 +106,15 @@ class Report(NamedTuple):
 
 def added_by(changes: Changes, amount_of: Callable[[Item], Amount]) -> Amount:
     """Return the tokens that changes of items added, each a pair of before and after."""
-    added = total([amount_of(now) for _, now in changes if now is not None])
-    left = [amount_of(then) for then, _ in changes if then is not None]
-    return added.minus(total(left)) if left else added
+    raw = exact = words = 0
+    for then, now in changes:
+        if now is not None:
+            more = amount_of(now)
+            raw, exact, words = raw + more[0], exact + more[1], words + more[2]
+        if then is not None:
+            less = amount_of(then)
+            raw, exact, words = raw - less[0], exact - less[1], words - less[2]
+    return Amount(raw, exact, words)
 
 
 def output_tokens(entry: Entry) -> int:

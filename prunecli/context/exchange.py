@@ -306,8 +306,8 @@ class Exchange:
     @property
     def unanswered(self) -> tuple[ToolUse, ...]:
         """The calls that have no result yet."""
-        if len(self.results) == len(self.calls):
-            return ()
+        if len(self.results) in (0, len(self.calls)):
+            return () if self.results else self.calls
         answered = {result.call.id for result in self.results if result.call}
         return tuple(call for call in self.calls if call.id not in answered)
 

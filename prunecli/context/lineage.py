@@ -4,7 +4,6 @@
 of the abandoned branch undoes a rewind.
 """
 
-from array import array
 from bisect import bisect_right
 from collections.abc import Iterable
 
@@ -24,37 +23,37 @@ _ASIDE = (AttemptBilled, FilesSaved, RequestSent, RunEnded, SessionStarted, Sett
 
 
 class Lineage:
-    """The tree of records that affect the context, and its current branch."""
+    """The records that affect the context, on all branches, and the rewinds between them."""
 
     def __init__(self) -> None:
-        self._records: list[Record] = []
-        self._parents = array("q")  # indices of records, like heads; compact, since there are many
-        self._times = array("q")
-        self._heads = array("q")
-
-    @property
-    def _head(self) -> int:
-        """The place of the current branch's last record, -1 at the start."""
-        return self._heads[-1] if self._heads else -1
+        self._steps: list[Record | tuple[int, int]] = []
+        """Each record, or the seq of a rewind and that of its target."""
 
     def append(self, record: Record) -> None:
         """Add this record to the current branch."""
-        heads = self._heads
-        self._parents.append(heads[-1] if heads else -1)
-        self._times.append(record.seq)
-        heads.append(len(self._records))
-        self._records.append(record)
+        self._steps.append(record)
 
     def rewind(self, seq: int, to_seq: int) -> list[Record]:
         """Rewind at record `seq` to the state of `to_seq`; return that branch's records, oldest first."""
-        at = bisect_right(self._times, to_seq)
-        self._times.append(seq)
-        self._heads.append(self._heads[at - 1] if at else -1)
+        self._steps.append((seq, to_seq))
+        times, heads, parents = list[int](), list[int](), list[int]()
+        head = -1  # the place of the current branch's last record; -1 at the start
+        for place, step in enumerate(self._steps):
+            parents.append(head)
+            if isinstance(step, Record):
+                times.append(step.seq)
+                head = place
+            else:
+                at = bisect_right(times, step[1])
+                times.append(step[0])
+                head = heads[at - 1] if at else -1
+            heads.append(head)
         branch: list[Record] = []
-        where = self._head
-        while where >= 0:
-            branch.append(self._records[where])
-            where = self._parents[where]
+        while head >= 0:
+            step = self._steps[head]
+            assert isinstance(step, Record)  # noqa: S101  # heads are the places of records
+            branch.append(step)
+            head = parents[head]
         return branch[::-1]
 
 

@@ -4,7 +4,7 @@ Strategies walk over all results or exchanges for each request. That is fast bec
 tokens, its lock, the edit that would clear it) are computed once and then looked up.
 """
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from prunecli.context.exchange import Entry, Exchange
@@ -108,9 +108,9 @@ class Memo:
             case _:
                 return []
 
-    def forget(self, context: "Context", seqs: Iterable[int]) -> None:
+    def forget(self, context: "Context", seqs: Sequence[int]) -> None:
         """Drop the values of these entries and of those that share their state."""
-        if self._measures and (items := _sharing(context, seqs)):
+        if self._measures and seqs and (items := _sharing(context, seqs)):
             for measures in self._measures.values():
                 measures.forget(items)
 

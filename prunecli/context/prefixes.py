@@ -53,6 +53,8 @@ class Prefixes:
         """The last use of what precedes the messages, by its hash."""
         self._model = self._asked = ""
         """The models of the last request, and of the last one on this branch."""
+        self._hashed = "", context.preamble, 0
+        """The last kind (see `_kind`), with the model and the preamble."""
         self._newest: tuple[int, Prefix] | None = None
         """The longest stored prefix of the current content, as of the last report, and the kind of its content."""
         self.clear()
@@ -121,12 +123,12 @@ class Prefixes:
 
     def _read(self, read: int, at: int) -> None:
         """Renew the prefixes that the last request read, and forget those that it should have found."""
-        marks = self._context.wire.marks
-        end = marks[-1] if marks else 0
-        chain = self._upto(end)
         if not self._stored:
             self._newest = None
             return
+        marks = self._context.wire.marks
+        end = marks[-1] if marks else 0
+        chain = self._upto(end)
         kind = self._kind(self._model)
         if self._newest is not None and self._newest[0] == kind:
             newest = self._newest[1]
@@ -269,7 +271,10 @@ class Prefixes:
 
     def _kind(self, model: str) -> int:
         """Return a hash of what precedes the messages, which no other model reads."""
-        return hash((model, self._context.preamble))
+        preamble = self._context.preamble
+        if self._hashed[0] != model or self._hashed[1] is not preamble:
+            self._hashed = model, preamble, hash((model, preamble))
+        return self._hashed[2]
 
 
 def _look(item: Item) -> int:

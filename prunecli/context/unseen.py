@@ -37,7 +37,7 @@ SUMMARIZED = "summarized"
 _PATH = re.compile(r"messages\.(\d+)\.content\.(\d+)")
 _NONE: frozenset[int] = frozenset()
 _NO_ENTRIES: frozenset[Entry] = frozenset()
-_CHANGES = (PrunApplied, PrunReverted, CompactionApplied, SettingChanged, SessionStarted)
+_CHANGES = frozenset((PrunApplied, PrunReverted, CompactionApplied, SettingChanged, SessionStarted))
 
 
 class ThinkingSum(NamedTuple):
@@ -160,7 +160,7 @@ class Unseen:
         changes while the answer is pending.
         """
         event = record.event
-        if not isinstance(event, _CHANGES):
+        if type(event) not in _CHANGES:
             return
         if isinstance(event, SessionStarted):
             self._context.thoughts.model(event.model)
@@ -276,7 +276,7 @@ class Unseen:
 
     def folded(self, record: Record) -> None:
         """Update for a record that was just folded."""
-        if isinstance(record.event, _CHANGES):
+        if type(record.event) in _CHANGES:
             self._changed(record)
         if self._version != self._context.thoughts.version:
             self.update(record.seq)

@@ -273,6 +273,8 @@ class Wire:
         longer cached. Return whether it reports this."""
         if (read := usage.cache_read_input_tokens) is None:
             return False
+        if not self.marks and not self._stored:
+            return True
         added = {items: self._stored.get(items) or read for items in self.marks}
         if self._most * SAME_PREFIX > read:
             self._stored = {

@@ -174,7 +174,7 @@ class Player:
         broke = bool(pruned) and self.cache.breaks(at)
         self._add(RequestSent(name, tokens, ""), at)
         answered = max(step.at, self._now)
-        usage = self.cache.sent(at, answered)
+        usage = self.cache.sent(at, answered, event.usage.output_tokens)
         cost = rates.cost(usage)
         self.row.sent(usage, cost)
         if pruned:
@@ -184,7 +184,6 @@ class Player:
         self.regrets.answered(step, usage, rates)
         if self._watch:
             self._watch(self, Sent(at, step, usage, rates, cost, broke, tuple(pruned)))
-        usage = replace(usage, output_tokens=event.usage.output_tokens)
         self._record(step, replace(event, usage=usage, model=name))
         if not tool_uses(event.content):
             self._seq += 1  # replaces the record of the run's end

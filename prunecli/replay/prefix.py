@@ -91,8 +91,9 @@ class PrefixCache:
     def _is_warm(self, now: int, answered: int | None) -> bool:
         return answered is not None and now - answered <= self.ttl_ms
 
-    def sent(self, now: int, answered: int) -> Usage:
-        """Return the usage of the request sent `now`. Its prefix is stored from its response on."""
+    def sent(self, now: int, answered: int, output_tokens: int = 0) -> Usage:
+        """Return the usage of the request sent `now`, with a response of this many tokens. Its prefix is stored from
+        the response on."""
         place, read = self.read(now)
         self._answered = answered
         for cut in (0, place, len(self._chain) - 1):
@@ -100,7 +101,9 @@ class PrefixCache:
             if self.totals[cut] >= self.minimum and self._cuts[at : at + 1] != [cut]:
                 self._cuts.insert(at, cut)
         whole = self.tokens
-        return Usage(0, 0, read, whole - read) if whole >= self.minimum else Usage(whole, 0, 0, 0)
+        if whole < self.minimum:
+            return Usage(whole, output_tokens, 0, 0)
+        return Usage(0, output_tokens, read, whole - read)
 
 
 def _state(item: Item) -> tuple[object, ...]:
