@@ -100,6 +100,7 @@ class Player:
         self._watch = watch
         self._calls: dict[str, ToolUse] = {}
         self._model = ""
+        self._terms: dict[str, Terms] = {}
         self._pruned_results: set[int] = set()
 
     def play(self) -> Row:
@@ -165,7 +166,7 @@ class Player:
         if name != self._model:
             self._model = name
             self._add(SettingChanged("model.name", name))
-        terms = self.part.terms(event.model)
+        terms = self._terms.get(event.model) or self._terms_of(event.model)
         pruned = self._pruned(terms)
         at = self._now
         self.cache.lay_out(self.context, name)
@@ -187,6 +188,10 @@ class Player:
         self._record(step, replace(event, usage=usage, model=name))
         if not tool_uses(event.content):
             self._seq += 1  # replaces the record of the run's end
+
+    def _terms_of(self, recorded: str) -> Terms:
+        found = self._terms[recorded] = self.part.terms(recorded)
+        return found
 
     def _pruned(self, terms: Terms) -> list[PrunApplied]:
         """Return the edits before a request, made by the program's own code."""

@@ -44,11 +44,15 @@ class PrefixCache:
 
     def lay_out(self, context: Context, model: str) -> None:
         """Lay out the request again after changes in the context since the last one."""
-        before, counts, start = self._chain, context.counts, hash(model)
+        chain, totals, counts, start = self._chain, self.totals, context.counts, hash(model)
         keep = 0
-        if before and before[0] == start and self._factor == counts.factor:
-            keep = min(known(context) + 1, len(before))
-        chain, totals = before[:keep] or [start], self.totals[:keep] or [float(self.fixed)]
+        if chain and chain[0] == start and self._factor == counts.factor:
+            keep = min(known(context) + 1, len(chain))
+        before = chain[keep:]
+        del chain[keep:], totals[keep:]
+        if not keep:
+            chain.append(start)
+            totals.append(float(self.fixed))
         whole, link, self._factor = totals[-1], chain[-1], counts.factor
         for entry in context.items[len(chain) - 1 :]:
             item = counts.items[entry.seq]
@@ -57,12 +61,12 @@ class PrefixCache:
             whole += self._factor * (raw + words) + exact
             chain.append(link)
             totals.append(whole)
-        self._chain, self.totals = chain, totals
-        while keep < min(len(before), len(chain)) and before[keep] == chain[keep]:
-            keep += 1
-        self.changed, self._lost = keep < len(before), False
-        while self._cuts and self._cuts[-1] >= keep:
-            self._others[before[self._cuts.pop()]] = self._answered or 0
+        same = 0
+        while same < len(before) and keep + same < len(chain) and before[same] == chain[keep + same]:
+            same += 1
+        self.changed, self._lost = same < len(before), False
+        while self._cuts and self._cuts[-1] >= keep + same:
+            self._others[before[self._cuts.pop() - keep]] = self._answered or 0
             self._lost = True
 
     def prefix(self, items: int) -> int:
@@ -96,11 +100,11 @@ class PrefixCache:
         the response on."""
         place, read = self.read(now)
         self._answered = answered
+        whole, cuts = self.tokens, self._cuts
         for cut in (0, place, len(self._chain) - 1):
-            at = bisect_left(self._cuts, cut)
-            if self.totals[cut] >= self.minimum and self._cuts[at : at + 1] != [cut]:
-                self._cuts.insert(at, cut)
-        whole = self.tokens
+            at = bisect_left(cuts, cut)
+            if self.totals[cut] >= self.minimum and (at == len(cuts) or cuts[at] != cut):
+                cuts.insert(at, cut)
         if whole < self.minimum:
             return Usage(whole, output_tokens, 0, 0)
         return Usage(0, output_tokens, read, whole - read)
