@@ -13,7 +13,8 @@ import typer
 
 from prunecli.cli import replay_flags as flags
 from prunecli.cli.progress import working
-from prunecli.cli.shared import asked_before, configured_by, own_sessions, single, with_options
+from prunecli.cli.replay_sources import files_of
+from prunecli.cli.shared import asked_before, configured_by, single, with_options
 from prunecli.errors import SessionNotFound, UsageError
 from prunecli.figures import counted
 from prunecli.frozen import frozen
@@ -90,13 +91,13 @@ def replay(
     )
     make = partial(stage_of, asked)
     make()  # report an invalid command line here, not in another process
-    paths = list(dict.fromkeys(path for source in sources for path in _files(source)))
+    paths, missing = files_of(sources)
+    _complain(missing)
     if fit:
         _fit(fit, paths, make)
         return
     report, courses, problems = _report(paths, make)
-    for problem in problems:
-        typer.echo(f"prunecli: {visible(problem)}", err=True)
+    _complain(problems)
     if not report.sessions:
         raise SessionNotFound("no session could be replayed", "see the reasons above, or name another SOURCE")
     from prunecli.replay.table import lines
@@ -135,8 +136,7 @@ def _fit(to: str, paths: Sequence[Path], make: "partial[Stage]") -> None:
     from prunecli.replay.stage import Stage
 
     done, problems = _each(paths, make, Stage.evidence)
-    for problem in problems:
-        typer.echo(f"prunecli: {visible(problem)}", err=True)
+    _complain(problems)
     text = json.dumps(fitted(done, make().expectations), indent=2)
     if to == flags.STDOUT:
         typer.echo(text)
@@ -144,6 +144,11 @@ def _fit(to: str, paths: Sequence[Path], make: "partial[Stage]") -> None:
     write_new(Path(to), text + "\n", force=True)
     place = Places.of(os.environ).expectations_file
     typer.echo(f"prunecli: wrote {to}. Save it as {place} to use it in every session", err=True)
+
+
+def _complain(problems: Sequence[str]) -> None:
+    for problem in problems:
+        typer.echo(f"prunecli: {visible(problem)}", err=True)
 
 
 def _each(
@@ -249,31 +254,6 @@ def _one_of(flag: str, given: str, known: Sequence[str]) -> str:
     if given and given not in known:
         raise UsageError(f"{flag}: expected {' or '.join(known)}, got {given!r}")
     return given
-
-
-def _files(source: str) -> list[Path]:
-    """Return the sessions that a SOURCE names. Raises SessionNotFound, UsageError."""
-    from prunecli.session.importers.finding import session_files, sessions_of
-    from prunecli.session.importers.opencode_store import in_store
-
-    path = Path(source)
-    if source.startswith("@") and not path.exists():
-        found = sessions_of(source, os.environ)
-        if not found:
-            raise SessionNotFound(f"{source}: no sessions of this agent on this machine")
-        return found
-    if path.is_dir():
-        found = session_files(path)
-        if not found:
-            raise SessionNotFound(
-                f"no session files in {source}", "session files end with .jsonl, .json or .gz"
-            )
-        return found
-    if path.is_file() or in_store(path):
-        return [path]
-    if "/" in source or path.suffix:
-        raise SessionNotFound(f"no such file: {source}", "SOURCE is a file, a folder, a session or @AGENT")
-    return [own_sessions().find(source)]
 
 
 def _json(report: "Report") -> str:

@@ -88,6 +88,38 @@ def test_folders_are_searched_and_the_same_file_counts_once(runner: CliRunner, t
     assert len(found["sessions"]) == 3
 
 
+def test_a_file_counts_once_however_it_is_named(
+    runner: CliRunner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    file = Path(shutil.copy(SMALL[0], tmp_path / "one.jsonl.gz"))
+    (tmp_path / "link.jsonl.gz").symlink_to(file)
+    found = shown(runner, "one.jsonl.gz", "./one.jsonl.gz", file, tmp_path, "--strategy", "no_pruning")
+    assert [row["session"] for row in found["sessions"]] == ["one"]
+
+
+def test_agents_without_sessions_are_named_while_others_are_replayed(
+    runner: CliRunner, tmp_path: Path
+) -> None:
+    folder = tmp_path / ".claude" / "projects" / "-work"
+    folder.mkdir(parents=True)
+    (folder / "a.jsonl").write_bytes(gzip.decompress(SMALL[0].read_bytes()))
+    (tmp_path / "empty").mkdir()
+    database = tmp_path / ".local" / "share" / "opencode" / "opencode.db"
+    database.parent.mkdir(parents=True)
+    database.write_text("damaged")
+    sources = ("@claude", "@codex", "@opencode", str(tmp_path / "empty"))
+    done = runner.invoke(app, ["replay", *sources, "--strategy", "no_pruning", "--json"])
+    assert [row["session"] for row in json.loads(done.stdout)["sessions"]] == ["a"]
+    assert done.stderr.startswith(
+        f"prunecli: cannot read {database}: not an OpenCode database: file is not a database\n"
+        "prunecli: @codex: no sessions of this agent on this machine\n"
+        "prunecli: @opencode: no sessions of this agent on this machine\n"
+        f"prunecli: no session files in {tmp_path}/empty\n"
+    )
+    assert "cannot read" in refused(runner, "@codex", "@opencode")
+
+
 def test_several_processes_give_what_one_gives(runner: CliRunner) -> None:
     together = shown(runner, *SMALL, "--strategy", "auto")
     alone = [row for path in SMALL for row in shown(runner, path, "--strategy", "auto")["sessions"]]
@@ -185,6 +217,7 @@ def test_the_users_own_numbers_win(runner: CliRunner, tmp_path: Path) -> None:
         (["SMALL", "--expectations", "no.json"], "--expectations: no such file: no.json"),
         (["EMPTY"], "no session files in"),
         (["DAMAGED"], "no session could be replayed"),
+        (["/dev/null"], "/dev/null: not a regular file"),
     ],
 )
 def test_what_cannot_be_replayed_is_said(
