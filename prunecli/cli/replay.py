@@ -75,7 +75,7 @@ def replay(
     """Show what each strategy would have sent and cost on recorded sessions, compared with no pruning."""
     asked = Asked(
         asked_before(ctx),
-        tuple(filter(None, ",".join(strategy or ()).split(","))),
+        tuple(dict.fromkeys(filter(None, map(str.strip, ",".join(strategy or ()).split(","))))),
         _one_of("--gate", gate, ("always", "cache_aware")),
         tuple(options or ()),
         _one_of("--cache-ttl", cache_ttl, tuple(TTL_MS)),

@@ -71,6 +71,13 @@ def test_a_row_has_the_documented_figures(runner: CliRunner) -> None:
     assert found["validation"]["prompt_error_median"] < 0.01
 
 
+def test_a_strategy_that_is_given_twice_is_played_once(runner: CliRunner) -> None:
+    found = shown(runner, SMALL[0], "--strategy", "pi, no_pruning,pi", "--strategy", "pi", "--spill")
+    rows = [(row["strategy"], row["spill"]) for row in found["totals"]]
+    assert rows == [("no_pruning", False), ("pi", True), ("no_pruning", True)]
+    assert len({row["requests"] for row in found["totals"]}) == 1
+
+
 def test_all_strategies_that_edit_are_played_by_default(runner: CliRunner) -> None:
     names = [row["strategy"] for row in shown(runner, SMALL[0])["totals"]]
     assert names[:2] == ["no_pruning", "auto"]
