@@ -1,6 +1,7 @@
 """`prunecli replay SOURCE...`: show what each strategy would have sent. Only the figures go to standard output."""
 
 import json
+import math
 import os
 import signal
 from collections.abc import Callable, Iterator, Sequence
@@ -80,8 +81,8 @@ def replay(
         tuple(options or ()),
         _one_of("--cache-ttl", cache_ttl, tuple(TTL_MS)),
         model,
-        read_price,
-        write_price,
+        _finite("--read-price", read_price),
+        _finite("--write-price", write_price),
         fixed_tokens,
         window,
         spill,
@@ -248,6 +249,12 @@ def _all(config: "Config") -> list[str]:
     """Return all strategies that make edits of their own."""
     names = (name for name in config.strategies.names() if name != "auto")
     return ["auto", *(name for name in names if not hasattr(config.strategies.module(name), "context_edit"))]
+
+
+def _finite(flag: str, given: float | None) -> float | None:
+    if given is not None and not math.isfinite(given):
+        raise UsageError(f"{flag}: expected a number, got {given}")
+    return given
 
 
 def _one_of(flag: str, given: str, known: Sequence[str]) -> str:

@@ -219,6 +219,8 @@ def test_the_users_own_numbers_win(runner: CliRunner, tmp_path: Path) -> None:
         (["SMALL", "--cache-ttl", "1d"], "--cache-ttl: expected 5m or 1h, got '1d'"),
         (["SMALL", "--model", "gpt-unknown"], "--model gpt-unknown: no known prices"),
         (["SMALL", "--read-price", "-1"], "--read-price"),
+        (["SMALL", "--read-price", "inf"], "--read-price: expected a number, got inf"),
+        (["SMALL", "--write-price", "1e400"], "--write-price: expected a number, got inf"),
         (["SMALL", "-o", "n=1"], "-o: no strategy given"),
         (["SMALL", "--strategy", "pi", "-o", "pi.nothing=1"], "nothing"),
         (["SMALL", "--expectations", "no.json"], "--expectations: no such file: no.json"),
