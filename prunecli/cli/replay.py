@@ -16,17 +16,18 @@ from prunecli.cli import replay_flags as flags
 from prunecli.cli.progress import working
 from prunecli.cli.replay_sources import files_of
 from prunecli.cli.shared import asked_before, configured_by, single, with_options
-from prunecli.errors import SessionNotFound, UsageError
+from prunecli.errors import ConfigError, SessionNotFound, UsageError
 from prunecli.figures import counted
 from prunecli.frozen import frozen
 from prunecli.launch_options import Launch
 from prunecli.model.requests import TTL_MS
 from prunecli.paths import Places
 from prunecli.sanitize import visible
-from prunecli.session.exporters.formats import write_new
+from prunecli.session.exporters.formats import check_writable, write_new
 
 if TYPE_CHECKING:
     from prunecli.config.effective import Config
+    from prunecli.context.expectations import Expectations
     from prunecli.replay.series import Series
     from prunecli.replay.stage import Setting, Stage
     from prunecli.replay.table import Report
@@ -52,6 +53,7 @@ class Asked:
     compactions: bool = False
     plots: bool = False
     expectations: Path | None = None
+    fit: bool = False
 
 
 def replay(
@@ -89,7 +91,9 @@ def replay(
         compactions,
         html is not None,
         expectations,
+        bool(fit),
     )
+    _check_outputs(html, fit)
     make = partial(stage_of, asked)
     make()  # report an invalid command line here, not in another process
     paths, missing = files_of(sources)
@@ -109,6 +113,27 @@ def replay(
         write_new(html, page(report, courses), force=True)
         typer.echo(f"prunecli: wrote {html}", err=True)
     typer.echo(_json(report) if as_json else visible("\n".join(lines(report))))
+
+
+def _check_outputs(html: Path | None, fit: str) -> None:
+    """Raise UsageError if the output cannot be written, or `--fit` would overwrite a file of another kind."""
+    if fit and html is not None:
+        raise UsageError("--fit: cannot be used with --html", "run the two separately")
+    if html is not None:
+        check_writable(html)
+    if fit in ("", flags.STDOUT):
+        return
+    check_writable(to := Path(fit))
+    if to.exists() and to.stat().st_size:
+        from prunecli.providers.models import load_expectations
+
+        try:
+            load_expectations(to.parent, to)
+        except ConfigError:
+            raise UsageError(
+                f"--fit {fit}: this file exists and was not made by --fit",
+                "choose another name; a SOURCE goes before --fit",
+            ) from None
 
 
 def _report(
@@ -198,7 +223,7 @@ def _interrupts() -> Iterator[None]:
 
 def stage_of(asked: Asked) -> "Stage":
     """Return the settings of a replay from its command line. Raises UsageError and ConfigError."""
-    from prunecli.providers.models import ModelTable, load_expectations
+    from prunecli.providers.models import ModelTable
     from prunecli.replay.rates import Table
     from prunecli.replay.stage import Stage
 
@@ -225,11 +250,23 @@ def stage_of(asked: Asked) -> "Stage":
         table,
         settings,
         "1h" if ttl == "1h" else "5m",
-        load_expectations(data, asked.expectations or places.expectations_file),
+        _expectations(asked, places),
         asked.fixed,
         asked.compactions,
         asked.plots,
     )
+
+
+def _expectations(asked: Asked, places: Places) -> "Expectations":
+    """Return the numbers to use. A damaged file of the user does not prevent a new fit."""
+    from prunecli.providers.models import load_expectations
+
+    try:
+        return load_expectations(places.shipped_data, asked.expectations or places.expectations_file)
+    except ConfigError:
+        if asked.expectations or not asked.fit:
+            raise
+        return load_expectations(places.shipped_data)
 
 
 def _setting(asked: Asked, config: "Config", name: str) -> "Setting | None":

@@ -196,7 +196,19 @@ def load_expectations(folder: Path, own: Path | None = None) -> Expectations:
     try:
         return Expectations.of(json.loads(path.read_bytes()))
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise ConfigError(f"{path}: not a table of expectations: {error}", way) from error
+        raise ConfigError(f"{path}: not a table of expectations: {_why(error)}", way) from error
+
+
+def _why(error: Exception) -> str:
+    match error:
+        case KeyError():
+            return f"no {error.args[0]!r}"
+        case TypeError() | AttributeError():
+            return "a value has the wrong type"
+        case OSError():
+            return error.strerror or str(error)
+        case _:
+            return str(error)
 
 
 def expectations_of(places: Places) -> Expectations:

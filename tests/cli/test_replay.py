@@ -203,8 +203,41 @@ def test_the_users_own_numbers_win(runner: CliRunner, tmp_path: Path) -> None:
     own.parent.mkdir(parents=True)
     own.write_text("{}")
     said = refused(runner, SMALL[0], "--strategy", "auto")
-    assert f"{own}: not a table of expectations" in said
+    assert f"{own}: not a table of expectations: no 'quoted'" in said
     assert "prunecli replay --fit" in said
+    own.write_text("null")
+    assert "a value has the wrong type" in refused(runner, SMALL[0], "--strategy", "auto")
+
+
+def test_a_damaged_file_of_numbers_can_be_fitted_again(runner: CliRunner, tmp_path: Path) -> None:
+    own = tmp_path / ".config" / "prunecli" / "expectations.json"
+    own.parent.mkdir(parents=True)
+    own.write_text("{")
+    done = runner.invoke(app, ["replay", str(SMALL[0]), "--fit"])
+    assert done.exit_code == 0, done.output
+    Expectations.of(json.loads(done.stdout))
+
+
+def test_a_fit_never_overwrites_a_session(runner: CliRunner, tmp_path: Path) -> None:
+    session = tmp_path / "session.json"
+    shutil.copy(SMALL[0], session)
+    said = refused(runner, "--fit", str(session), SMALL[0])
+    assert "this file exists and was not made by --fit" in said
+    assert session.read_bytes() == SMALL[0].read_bytes()
+    session.write_text("")
+    for _ in range(2):
+        done = runner.invoke(app, ["replay", str(SMALL[0]), "--fit", str(session)])
+        assert done.exit_code == 0, done.output
+
+
+def test_outputs_are_checked_before_anything_is_replayed(runner: CliRunner, tmp_path: Path) -> None:
+    for name in (tmp_path, tmp_path / "none" / "page.html"):
+        said = refused(runner, "nothing.jsonl", "--html", str(name))
+        assert str(name) in said
+        assert "no such file: nothing" not in said
+    said = refused(runner, "nothing.jsonl", "--fit", str(tmp_path / "none" / "fit.json"))
+    assert "none/fit.json: No such file" in said
+    assert "--fit: cannot be used with --html" in refused(runner, "x", "--fit", "--html", "page.html")
 
 
 @pytest.mark.parametrize(
