@@ -31,8 +31,11 @@ if TYPE_CHECKING:
     from prunecli.replay.series import Series
     from prunecli.replay.stage import Setting, Stage
     from prunecli.replay.table import Report
+    from prunecli.replay.working import Outcome
 
 Result = TypeVar("Result")
+_MOST_FOREIGN = 5
+"""Files that are no sessions and are named one by one."""
 
 
 @frozen
@@ -104,7 +107,7 @@ def replay(
     report, courses, problems = _report(paths, make)
     _complain(problems)
     if not report.sessions:
-        raise SessionNotFound("no session could be replayed", "see the reasons above, or name another SOURCE")
+        raise _nothing()
     from prunecli.replay.table import lines
 
     if html is not None:
@@ -163,6 +166,8 @@ def _fit(to: str, paths: Sequence[Path], make: "partial[Stage]") -> None:
 
     done, problems = _each(paths, make, Stage.evidence)
     _complain(problems)
+    if not done:
+        raise _nothing()
     text = json.dumps(fitted(done, make().expectations), indent=2)
     if to == flags.STDOUT:
         typer.echo(text)
@@ -170,6 +175,10 @@ def _fit(to: str, paths: Sequence[Path], make: "partial[Stage]") -> None:
     write_new(Path(to), text + "\n", force=True)
     place = Places.of(os.environ).expectations_file
     typer.echo(f"prunecli: wrote {to}. Save it as {place} to use it in every session", err=True)
+
+
+def _nothing() -> SessionNotFound:
+    return SessionNotFound("no session could be replayed", "see the reasons above, or name another SOURCE")
 
 
 def _complain(problems: Sequence[str]) -> None:
@@ -184,23 +193,34 @@ def _each(
     progress."""
     from prunecli.replay.working import each_session
 
-    done, problems = list[Result](), list[str]()
+    done: list[Result] = []
+    failed: list[Outcome[Result]] = []
     outcomes = each_session(paths, make, job)
 
     def so_far() -> str:
-        return f"{len(done) + len(problems)} of {len(paths)} sessions"
+        return f"{len(done) + len(failed)} of {len(paths)} sessions"
 
     try:
         with _interrupts(), working(lambda: f"replayed {so_far()}"), closing(outcomes):
             for outcome in outcomes:
                 if outcome.result is None:
-                    problems.append(outcome.problem)
+                    failed.append(outcome)
                 else:
                     done.append(outcome.result)
     except KeyboardInterrupt as stop:
         typer.echo(f"prunecli: stopped after {so_far()}", err=True)
         raise typer.Exit(128 + (stop.args[0] if stop.args else signal.SIGINT)) from None
-    return done, problems
+    return done, _problems(failed)
+
+
+def _problems(failed: "Sequence[Outcome[Result]]") -> list[str]:
+    """Return a line for each file that could not be replayed, by path. Many foreign files share one line."""
+    ordered = sorted(failed, key=lambda one: one.path)
+    foreign = [one for one in ordered if one.foreign]
+    if len(foreign) <= _MOST_FOREIGN:
+        return [one.problem for one in ordered]
+    left_out = f"left out {counted(len(foreign), 'file')} in an unknown format, such as {foreign[0].path}"
+    return [*(one.problem for one in ordered if not one.foreign), left_out]
 
 
 @contextmanager

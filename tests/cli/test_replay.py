@@ -297,6 +297,29 @@ def test_a_damaged_session_costs_only_itself(runner: CliRunner, tmp_path: Path) 
     assert len(json.loads(done.stdout)["sessions"]) == 4
 
 
+def test_foreign_files_of_a_folder_share_a_line(runner: CliRunner, tmp_path: Path) -> None:
+    shutil.copy(SMALL[0], tmp_path)
+    for number in range(6):
+        (tmp_path / f"{number}.json").write_text('{\n  "name": "not a session"\n}\n')
+    (tmp_path / "a.jsonl").write_text('{"type":"user","sessionId":"s","uuid":"u","message":{"role": "us\n')
+    done = runner.invoke(app, ["replay", str(tmp_path), "--strategy", "no_pruning"])
+    assert done.stderr.splitlines()[-1] == (
+        f"prunecli: left out 7 files in an unknown format, such as {tmp_path}/0.json"
+    )
+    (tmp_path / "5.json").unlink()
+    (tmp_path / "4.json").unlink()
+    done = runner.invoke(app, ["replay", str(tmp_path), "--strategy", "no_pruning"])
+    assert f"prunecli: {tmp_path}/0.json: line 1: unknown session format\n" in done.stderr
+    assert (
+        "a.jsonl: line 1: unknown session format (Unterminated string starting at column 62)" in done.stderr
+    )
+
+
+def test_a_fit_without_any_session_is_an_error(runner: CliRunner, tmp_path: Path) -> None:
+    (tmp_path / "damaged.jsonl").write_text("not json\n")
+    assert "no session could be replayed" in refused(runner, str(tmp_path), "--fit")
+
+
 def kept(number: int, stage: Path, path: Path) -> None:
     """A job that never ends. The first one ends the program that started it."""
     (stage / f"{os.getpid()}.pid").touch()
