@@ -4,6 +4,7 @@ import json
 import math
 import os
 import signal
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from functools import partial
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, TypeVar
 import typer
 
 from prunecli.cli import replay_flags as flags
-from prunecli.cli.progress import working
+from prunecli.cli.progress import columns_of, working
 from prunecli.cli.replay_sources import files_of
 from prunecli.cli.shared import asked_before, configured_by, single, with_options
 from prunecli.errors import ConfigError, SessionNotFound, UsageError
@@ -98,13 +99,13 @@ def replay(
     )
     _check_outputs(html, fit)
     make = partial(stage_of, asked)
-    make()  # report an invalid command line here, not in another process
+    stage = make()  # report an invalid command line here, not in another process
     paths, missing = files_of(sources)
     _complain(missing)
     if fit:
         _fit(fit, paths, make)
         return
-    report, courses, problems = _report(paths, make)
+    report, courses, problems = _report(paths, make, _setup(asked, stage))
     _complain(problems)
     if not report.sessions:
         raise _nothing()
@@ -115,7 +116,7 @@ def replay(
 
         write_new(html, page(report, courses), force=True)
         typer.echo(f"prunecli: wrote {html}", err=True)
-    typer.echo(_json(report) if as_json else visible("\n".join(lines(report))))
+    typer.echo(_json(report) if as_json else visible("\n".join(lines(report, columns_of(sys.stdout)))))
 
 
 def _check_outputs(html: Path | None, fit: str) -> None:
@@ -139,8 +140,20 @@ def _check_outputs(html: Path | None, fit: str) -> None:
             ) from None
 
 
+def _setup(asked: Asked, stage: "Stage") -> str:
+    """Return what is assumed for all sessions, in words."""
+    prices = {"read": asked.read, "write": asked.write}
+    said = [
+        f"gate {asked.gate or stage.config.pruning.gate}",
+        f"{stage.ttl} cache",
+        f"model {stage.table.name('')}" if asked.model else "models and prices as recorded",
+        *(f"{name} price {price:g}" for name, price in prices.items() if price is not None),
+    ]
+    return " · ".join(said)
+
+
 def _report(
-    paths: Sequence[Path], make: "partial[Stage]"
+    paths: Sequence[Path], make: "partial[Stage]", setup: str
 ) -> "tuple[Report, list[tuple[str, tuple[Series, ...]]], list[str]]":
     """Return the figures and courses of the sessions with a request, and the notices."""
     from prunecli.replay.stage import Stage
@@ -155,7 +168,7 @@ def _report(
         problems.append(f"left out {counted(len(silent), 'session')} without an answer{such}")
     notices = dict.fromkeys(notice for one in done for notice in one.notices)
     courses = [(one.rows[0].session, one.series) for one in done]
-    report = Report([one.rows for one in done], together(one.validation for one in done))
+    report = Report([one.rows for one in done], together(one.validation for one in done), setup=setup)
     return report, courses, [*problems, *notices]
 
 

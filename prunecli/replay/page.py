@@ -11,10 +11,10 @@ from hashlib import sha256
 from html import escape
 from pathlib import Path
 
-from prunecli.figures import money, short
-from prunecli.replay.rows import Row, ratio
+from prunecli.figures import money
+from prunecli.replay.rows import Row
 from prunecli.replay.series import CONTENTS, Series
-from prunecli.replay.table import Report, answer, checked
+from prunecli.replay.table import HEAD, Report, answer, cells_of, checked
 from prunecli.sanitize import one_line
 
 MOST_SESSIONS = 40
@@ -29,7 +29,6 @@ _NAMES = {
     "other": "other results",
 }
 _HERE = Path(__file__).parent
-_HEAD = ("strategy", "cost", "+ edits", "+ any", "tokens", "peak", "breaks", "pruned", "spilled", "regret")
 
 
 def page(report: Report, courses: Sequence[tuple[str, Sequence[Series]]]) -> str:
@@ -61,7 +60,7 @@ def _page(report: Report, courses: Sequence[tuple[str, Sequence[Series]]]) -> It
     yield from _table(report.totals)
     yield "<p class=dim>Costs are relative to no pruning. “+ edits” and “+ any” add fetching what an edit, or any "
     yield "answer, quotes later."
-    yield from (f"<br>{_text(line)}" for line in checked(report.validation))
+    yield from (f"<br>{_text(line)}" for line in (report.setup, *checked(report.validation)) if line)
     yield "</p><h2>One session</h2>"
     yield '<nav><label>Session <select id="session"></select></label></nav>'
     yield '<h3>Cost so far</h3><div id="cost"></div>'
@@ -73,23 +72,12 @@ def _page(report: Report, courses: Sequence[tuple[str, Sequence[Series]]]) -> It
 
 
 def _table(rows: Sequence[Row]) -> Iterator[str]:
-    base = rows[0]
     yield "<div class=wide><table><thead><tr>"
-    yield "".join(f"<th>{name}</th>" for name in _HEAD) + "</tr></thead><tbody>"
+    yield "".join(f"<th>{name}</th>" for name in HEAD) + "</tr></thead><tbody>"
     for row in rows:
-        costs = (row.cost, row.cost_with_rereads, row.cost_with_any_rereads)
-        parts = [f"{ratio(cost, base.cost):.3f}" for cost in costs]
-        counts = (row.cache_breaks, row.pruned_results, row.spilled_results)
-        cells = (
-            *parts,
-            short(row.tokens),
-            short(row.peak),
-            *(f"{count:,}" for count in counts),
-            f"{row.regret:,}/{row.edit_regret:,}",
-        )
-        title = f"{money(row.cost)} of prompts"
-        name = f'<td title="{title}">{_text(row.name)}</td>'
-        yield f"<tr>{name}" + "".join(f"<td>{_text(cell)}</td>" for cell in cells) + "</tr>"
+        name, *cells = map(_text, cells_of(row, rows[0]))
+        first = f'<td title="{money(row.cost)} of prompts">{name}</td>'
+        yield f"<tr>{first}" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>"
     yield "</tbody></table></div>"
 
 
