@@ -63,10 +63,10 @@ def _page(report: Report, courses: Sequence[tuple[str, Sequence[Series]]]) -> It
     yield from (f"<br>{_text(line)}" for line in (report.setup, *checked(report.validation)) if line)
     yield "</p><h2>One session</h2>"
     yield '<nav><label>Session <select id="session"></select></label></nav>'
-    yield '<h3>Cost so far</h3><div id="cost"></div>'
-    yield '<h3>Context by kind of content</h3><div id="legend" class="legend"></div><div id="plots"></div>'
     if len(report.sessions) > MOST_SESSIONS:
         yield f"<p class=dim>The {MOST_SESSIONS} most expensive of {len(report.sessions)} sessions.</p>"
+    yield '<h3>Cost so far</h3><p class=dim>Without fetching removed content again.</p><div id="cost"></div>'
+    yield '<h3>Context by kind of content</h3><div id="legend" class="legend"></div><div id="plots"></div>'
     yield f'<script type="application/json" id="data">{_data(courses)}</script>'
     yield f"<script>{script}</script></body></html>"
 

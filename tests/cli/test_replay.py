@@ -184,6 +184,8 @@ def test_the_page_holds_the_plots_and_escapes_what_a_session_says(runner: CliRun
     plays = json.loads(data)["sessions"][0]["plays"]
     assert [play["name"] for play in plays] == ["no_pruning", "auto"]
     assert all(len(layer) == len(play["cost"]) for play in plays for layer in play["layers"])
+    assert "Cost so far</h3><p class=dim>Without fetching removed content again." in text
+    assert "5m cache · models and prices as recorded" in text
     assert "http" not in text.replace("http-equiv", "").replace("http://www.w3.org/2000/svg", "")
 
 
