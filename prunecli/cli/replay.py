@@ -7,6 +7,7 @@ import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -29,7 +30,7 @@ from prunecli.session.exporters.formats import check_writable, write_new
 if TYPE_CHECKING:
     from prunecli.config.effective import Config
     from prunecli.context.expectations import Expectations
-    from prunecli.replay.series import Series
+    from prunecli.replay.series import Courses
     from prunecli.replay.stage import Setting, Stage
     from prunecli.replay.table import Report
     from prunecli.replay.working import Outcome
@@ -152,22 +153,26 @@ def _setup(asked: Asked, stage: "Stage") -> str:
     return " · ".join(said)
 
 
-def _report(
-    paths: Sequence[Path], make: "partial[Stage]", setup: str
-) -> "tuple[Report, list[tuple[str, tuple[Series, ...]]], list[str]]":
+def _report(paths: Sequence[Path], make: "partial[Stage]", setup: str) -> "tuple[Report, Courses, list[str]]":
     """Return the figures and courses of the sessions with a request, and the notices."""
-    from prunecli.replay.stage import Stage
+    from prunecli.replay.series import Courses
+    from prunecli.replay.stage import Replayed, Stage
     from prunecli.replay.table import Report
     from prunecli.replay.validation import together
 
-    found, problems = _each(paths, make, Stage.replay)
+    courses = Courses()
+
+    def take(one: Replayed) -> Replayed:
+        courses.add(one.rows[0].session, one.series)
+        return replace(one, series=())
+
+    found, problems = _each(paths, make, Stage.replay, take)
     found.sort(key=lambda one: one.rows[0].session)
     done = [one for one in found if one.rows[0].requests]
     if silent := [one.rows[0].session for one in found if not one.rows[0].requests]:
         such = f", such as {silent[0]}" if len(silent) > 1 else f": {silent[0]}"
         problems.append(f"left out {counted(len(silent), 'session')} without an answer{such}")
     notices = dict.fromkeys(notice for one in done for notice in one.notices)
-    courses = [(one.rows[0].session, one.series) for one in done]
     report = Report([one.rows for one in done], together(one.validation for one in done), setup=setup)
     return report, courses, [*problems, *notices]
 
@@ -200,10 +205,15 @@ def _complain(problems: Sequence[str]) -> None:
 
 
 def _each(
-    paths: Sequence[Path], make: "partial[Stage]", job: "Callable[[Stage, Path], Result]"
+    paths: Sequence[Path],
+    make: "partial[Stage]",
+    job: "Callable[[Stage, Path], Result]",
+    take: "Callable[[Result], Result]" = lambda one: one,
 ) -> tuple[list[Result], list[str]]:
-    """Run a job for each session and show the progress. An interrupt stops the work at once and reports the
-    progress."""
+    """Run a job for each session and show the progress. `take` gets each result first.
+
+    An interrupt stops the work at once and reports the progress.
+    """
     from prunecli.replay.working import each_session
 
     done: list[Result] = []
@@ -219,7 +229,7 @@ def _each(
                 if outcome.result is None:
                     failed.append(outcome)
                 else:
-                    done.append(outcome.result)
+                    done.append(take(outcome.result))
     except KeyboardInterrupt as stop:
         typer.echo(f"prunecli: stopped after {so_far()}", err=True)
         raise typer.Exit(128 + (stop.args[0] if stop.args else signal.SIGINT)) from None

@@ -13,12 +13,10 @@ from pathlib import Path
 
 from prunecli.figures import money
 from prunecli.replay.rows import Row
-from prunecli.replay.series import CONTENTS, Series
+from prunecli.replay.series import CONTENTS, MOST_SESSIONS, Courses
 from prunecli.replay.table import HEAD, Report, answer, cells_of, checked
 from prunecli.sanitize import one_line
 
-MOST_SESSIONS = 40
-"""Maximum sessions with plots; the most expensive ones are chosen."""
 _NAMES = {
     "fixed": "system and tools",
     "user": "your words",
@@ -31,8 +29,8 @@ _NAMES = {
 _HERE = Path(__file__).parent
 
 
-def page(report: Report, courses: Sequence[tuple[str, Sequence[Series]]]) -> str:
-    """Return the page. `courses` has the plays of each session, in the order of the report's rows."""
+def page(report: Report, courses: Courses) -> str:
+    """Return the page."""
     return "\n".join(_page(report, courses)) + "\n"
 
 
@@ -52,7 +50,7 @@ def head(title: str, script: str = "", style: str = "") -> Iterator[str]:
     yield f"<title>{_text(title)}</title>\n<style>{style}</style></head><body>"
 
 
-def _page(report: Report, courses: Sequence[tuple[str, Sequence[Series]]]) -> Iterator[str]:
+def _page(report: Report, courses: Courses) -> Iterator[str]:
     script = (_HERE / "page.js").read_text("utf-8")
     yield from head("prunecli replay", script)
     yield "<h1>What each strategy would have sent</h1>"
@@ -81,14 +79,13 @@ def _table(rows: Sequence[Row]) -> Iterator[str]:
     yield "</tbody></table></div>"
 
 
-def _data(courses: Sequence[tuple[str, Sequence[Series]]]) -> str:
+def _data(courses: Courses) -> str:
     """Return the plays as JSON, escaped so that no text of a session can end the script element."""
-    dearest = sorted(courses, key=lambda one: -(one[1][0].cost[-1] if one[1] and one[1][0].cost else 0))
     data = {
         "kinds": [_NAMES[kind] for kind in CONTENTS],
         "sessions": [
             {"name": one_line(name), "plays": [series.to_json() for series in plays]}
-            for name, plays in dearest[:MOST_SESSIONS]
+            for name, plays in courses
         ],
     }
     text = json.dumps(data, separators=(",", ":"))
