@@ -19,7 +19,7 @@ from prunecli.cli.progress import columns_of, working
 from prunecli.cli.replay_sources import files_of
 from prunecli.cli.shared import asked_before, configured_by, single, with_options
 from prunecli.errors import ConfigError, SessionNotFound, UsageError
-from prunecli.figures import counted
+from prunecli.figures import counted, short
 from prunecli.frozen import frozen
 from prunecli.launch_options import Launch
 from prunecli.model.requests import TTL_MS
@@ -143,12 +143,14 @@ def _check_outputs(html: Path | None, fit: str) -> None:
 
 def _setup(asked: Asked, stage: "Stage") -> str:
     """Return what is assumed for all sessions, in words."""
-    prices = {"read": asked.read, "write": asked.write}
+    given = {"read price": asked.read, "write price": asked.write}
+    sizes = {"window": asked.window, "system prompt and tools": asked.fixed}
     said = [
         f"gate {asked.gate or stage.config.pruning.gate}",
         f"{stage.ttl} cache",
         f"model {stage.table.name('')}" if asked.model else "models and prices as recorded",
-        *(f"{name} price {price:g}" for name, price in prices.items() if price is not None),
+        *(f"{name} {price:g}" for name, price in given.items() if price is not None),
+        *(f"{name} {short(tokens)}" for name, tokens in sizes.items() if tokens is not None),
     ]
     return " · ".join(said)
 

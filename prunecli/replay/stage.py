@@ -88,7 +88,8 @@ class Stage:
         """Read a session and play it without pruning, then under each setting. Raises SessionError and OSError."""
         source = read_source(path, compactions=self.compactions)
         origin = source.imported.origin
-        script = script_of(source.records, self.counter, name=_name(path), agent=origin.agent or origin.kind)
+        agent = "prunecli" if source.native else origin.agent or origin.kind
+        script = script_of(source.records, self.counter, name=_name(path), agent=agent)
         series = [Series() for _ in range(len(self.settings) + 1)] if self.plots else []
         rows = self.play(script, *(one.watch for one in series))
         for row, one in zip(rows, series, strict=False):

@@ -299,6 +299,23 @@ def test_a_damaged_session_costs_only_itself(runner: CliRunner, tmp_path: Path) 
     assert len(json.loads(done.stdout)["sessions"]) == 4
 
 
+def test_own_sessions_are_those_of_prunecli_and_the_table_says_what_it_assumes(
+    runner: CliRunner, tmp_path: Path
+) -> None:
+    events = (
+        SessionStarted("s", "/w", "m"),
+        UserMessage((Text("hi"),)),
+        AssistantMessage((Text("hello"),), "m"),
+    )
+    own = tmp_path / "own.jsonl"
+    own.write_bytes(b"".join(encode_record(Record(seq, seq + 1, one)) for seq, one in enumerate(events)))
+    words = (str(own), "--strategy", "auto", "--model", "opus", "--window", "100000", "--read-price", "0.05")
+    assert {row["agent"] for row in shown(runner, *words)["sessions"]} == {"prunecli"}
+    said = runner.invoke(app, ["replay", *words, "--fixed-tokens", "5000"]).stdout
+    assert "gate cache_aware · 5m cache · model claude-opus-5-5 · read price 0.05 · window 100K" in said
+    assert "· system prompt and tools 5.0K" in said
+
+
 def test_foreign_files_of_a_folder_share_a_line(runner: CliRunner, tmp_path: Path) -> None:
     shutil.copy(SMALL[0], tmp_path)
     for number in range(6):
