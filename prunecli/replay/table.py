@@ -74,14 +74,17 @@ def answer(report: Report) -> Iterator[str]:
 
 def _risks(report: Report, best: Row) -> Iterator[str]:
     """Yield the risks of a setting."""
-    removed = f"{best.pruned_results:,} pruned and {best.spilled_results:,} shortened results"
+    counts = {"pruned": best.pruned_results, "shortened": best.spilled_results}
+    parts = [f"{count:,} {name}" for name, count in counts.items() if count] or ["0 pruned"]
+    removed = f"{' and '.join(parts)} {'result' if sum(counts.values()) == 1 else 'results'}"
     if best.regret:
         quoted = (
             f"{counted(best.regret, 'removed text')} {'was' if best.regret == 1 else 'were'} quoted later"
         )
         yield f"{quoted}, {best.edit_regret:,} by edits, with {removed}"
     else:
-        yield f"no text of {removed} was quoted later"
+        one = sum(counts.values()) == 1
+        yield f"the {removed} was not quoted later" if one else f"none of {removed} was quoted later"
     if len(report.sessions) > 1:
         worst = max(report.sessions, key=lambda rows: _part(rows, best.setting))
         yield f"worst session: {_part(worst, best.setting):.2f} times the cost of no pruning"

@@ -28,8 +28,13 @@ def test_the_first_three_lines_answer_what_it_would_have_saved_and_risks() -> No
 def test_of_a_single_session_no_worst_one_is_named() -> None:
     base, auto = rows("a", "codex", 10, 3.0, 1.0)
     auto.regret = auto.edit_regret = 0
-    assert list(lines(Report([[base, auto]], Validation())))[2] == (
-        "Risk: no text of 5 pruned and 3 shortened results was quoted later"
+    report = Report([[base, auto]], Validation())
+    assert list(lines(report))[2] == "Risk: none of 5 pruned and 3 shortened results was quoted later"
+    auto.pruned_results, auto.spilled_results = 0, 1
+    assert list(lines(report))[2] == "Risk: the 1 shortened result was not quoted later"
+    auto.regret = 1
+    assert list(lines(report))[2] == (
+        "Risk: 1 removed text was quoted later, 0 by edits, with 1 shortened result"
     )
 
 
