@@ -130,7 +130,7 @@ def _each_database(
 def files_below(folder: Path, most: int = MOST_FILES, problems: list[str] | None = None) -> Iterator[Path]:
     """Yield at most `most` files below a folder, sorted by path. Links to folders are not followed.
 
-    `problems` gets a line for each folder that cannot be read, and one if there are more files.
+    `problems` gets the name of each folder that cannot be read, with the reason, and one if there are more files.
     """
     found, problems = 0, [] if problems is None else problems
 
@@ -144,7 +144,7 @@ def files_below(folder: Path, most: int = MOST_FILES, problems: list[str] | None
             folders.clear()
         for name in sorted(files):
             if found == most:
-                problems.append(f"{folder}: more than {most:,} files, the rest is left out")
+                problems.append(f"all of {folder}: more than {most:,} files")
                 return
             found += 1
             yield Path(where) / name

@@ -68,7 +68,7 @@ def test_a_search_is_bounded_and_follows_no_links(tmp_path: Path) -> None:
     put(tmp_path.joinpath(*"abcdefghij") / "deep.jsonl")
     problems: list[str] = []
     assert len(list(files_below(tmp_path, 3, problems))) == 3
-    assert problems == [f"{tmp_path}: more than 3 files, the rest is left out"]
+    assert problems == [f"all of {tmp_path}: more than 3 files"]
     assert [path.name for path in session_files(tmp_path)] == [f"{number}.jsonl" for number in range(5)]
 
 
