@@ -85,6 +85,9 @@ def _risks(report: Report, best: Row) -> Iterator[str]:
     else:
         one = sum(counts.values()) == 1
         yield f"the {removed} was not quoted later" if one else f"none of {removed} was quoted later"
+    if best.thinking_breaks:
+        edited = f"{counted(best.thinking_breaks, 'request')} changed content already sent"
+        yield f"{edited}, which loses thinking on models that bind it"
     if len(report.sessions) > 1:
         worst = max(report.sessions, key=lambda rows: _part(rows, best.setting))
         yield f"worst session: {_part(worst, best.setting):.2f} times the cost of no pruning"

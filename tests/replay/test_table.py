@@ -30,7 +30,11 @@ def test_of_a_single_session_no_worst_one_is_named() -> None:
     auto.regret = auto.edit_regret = 0
     report = Report([[base, auto]], Validation())
     assert list(lines(report))[2] == "Risk: none of 5 pruned and 3 shortened results was quoted later"
-    auto.pruned_results, auto.spilled_results = 0, 1
+    auto.thinking_breaks = 4
+    assert list(lines(report))[2].endswith(
+        "quoted later; 4 requests changed content already sent, which loses thinking on models that bind it"
+    )
+    auto.pruned_results, auto.spilled_results, auto.thinking_breaks = 0, 1, 0
     assert list(lines(report))[2] == "Risk: the 1 shortened result was not quoted later"
     auto.regret = 1
     assert list(lines(report))[2] == (
