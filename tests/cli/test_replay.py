@@ -207,8 +207,13 @@ def test_the_users_own_numbers_win(runner: CliRunner, tmp_path: Path) -> None:
     said = refused(runner, SMALL[0], "--strategy", "auto")
     assert f"{own}: not a table of expectations: no 'quoted'" in said
     assert "prunecli replay --fit" in said
-    own.write_text("null")
-    assert "a value has the wrong type" in refused(runner, SMALL[0], "--strategy", "auto")
+    for text, why in (
+        ("null", "a value has the wrong type"),
+        ("[" * 100_000, "nested more than"),
+        ('{"quoted": {}, "least_held": 1e400}', "1e400 is too large"),
+    ):
+        own.write_text(text)
+        assert why in refused(runner, SMALL[0], "--strategy", "auto")
 
 
 def test_a_damaged_file_of_numbers_can_be_fitted_again(runner: CliRunner, tmp_path: Path) -> None:
