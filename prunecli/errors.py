@@ -59,6 +59,10 @@ class SessionCorrupt(SessionError):
         self.line = line
 
 
+class UnknownFormat(SessionCorrupt):
+    """The file is in no known session format, so it is probably something else."""
+
+
 class SessionReadOnly(SessionError):
     """The session is open for viewing; nothing can be added to it."""
 

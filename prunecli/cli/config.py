@@ -38,11 +38,13 @@ def init_() -> None:
 @app.command("check")
 def check(ctx: typer.Context) -> None:
     """Check all configuration files and report errors."""
+    from prunecli.providers.models import expectations_of
     from prunecli.tui.themes import load_theme
 
-    config = configured(ctx)
+    config, places = configured(ctx), Places.of(os.environ)
+    expectations_of(places)
     try:
-        load_theme(Places.of(os.environ), config.ui.theme)
+        load_theme(places, config.ui.theme)
     except ConfigError as error:
         raise ConfigError(f"{config.origin('ui.theme')}: ui.theme: {error.message}", error.hint) from error
     for notice in config.notices:

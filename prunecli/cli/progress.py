@@ -1,5 +1,6 @@
 """A progress line for slow subcommands: the current work, its duration, and how to stop it."""
 
+import os
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -12,14 +13,25 @@ FIRST_SECONDS = 1.0
 STEP_SECONDS = 0.5
 
 
+def columns_of(out: TextIO) -> int | None:
+    """Return the width of a terminal; None for anything else."""
+    try:
+        return os.get_terminal_size(out.fileno()).columns or None
+    except (OSError, ValueError):
+        return None
+
+
 @contextmanager
 def working(
-    words: str | Callable[[], str], out: TextIO | None = None, first: float = FIRST_SECONDS
+    words: str | Callable[[], str],
+    out: TextIO | None = None,
+    first: float = FIRST_SECONDS,
+    columns: Callable[[TextIO], int | None] = columns_of,
 ) -> Iterator[None]:
     """Show a progress line on standard error (or `out`) after `first` seconds if it is a terminal.
 
-    The line is cleared at the end. It uses no escape sequences, so it works on a dumb terminal. `words` may change
-    while it is shown.
+    The line is cleared at the end. It uses no escape sequences, so it works on a dumb terminal. It is cut to the
+    width of the terminal, because a line that wraps can't be overwritten. `words` may change while it is shown.
     """
     out = out or sys.stderr
     if not out.isatty():
@@ -31,7 +43,9 @@ def working(
         line, wait = "", first
         while not over.wait(wait):
             now = words if isinstance(words, str) else words()
+            room = (columns(out) or 0) - 1
             line = f"{now} ... {monotonic() - begun:.0f} s, Ctrl+C to stop".ljust(len(line))
+            line = line[:room] if room > 0 else line
             wait = STEP_SECONDS
             out.write(f"\r{line}")
             out.flush()

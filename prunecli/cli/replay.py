@@ -1,10 +1,13 @@
 """`prunecli replay SOURCE...`: show what each strategy would have sent. Only the figures go to standard output."""
 
 import json
+import math
 import os
 import signal
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -12,24 +15,29 @@ from typing import TYPE_CHECKING, TypeVar
 import typer
 
 from prunecli.cli import replay_flags as flags
-from prunecli.cli.progress import working
-from prunecli.cli.shared import asked_before, configured_by, own_sessions, single, with_options
-from prunecli.errors import SessionNotFound, UsageError
-from prunecli.figures import counted
+from prunecli.cli.progress import columns_of, working
+from prunecli.cli.replay_sources import files_of
+from prunecli.cli.shared import asked_before, configured_by, single, with_options
+from prunecli.errors import ConfigError, SessionNotFound, UsageError
+from prunecli.figures import counted, short
 from prunecli.frozen import frozen
 from prunecli.launch_options import Launch
 from prunecli.model.requests import TTL_MS
 from prunecli.paths import Places
 from prunecli.sanitize import visible
-from prunecli.session.exporters.formats import write_new
+from prunecli.session.exporters.formats import check_writable, write_new
 
 if TYPE_CHECKING:
     from prunecli.config.effective import Config
-    from prunecli.replay.series import Series
+    from prunecli.context.expectations import Expectations
+    from prunecli.replay.series import Courses
     from prunecli.replay.stage import Setting, Stage
     from prunecli.replay.table import Report
+    from prunecli.replay.working import Outcome
 
 Result = TypeVar("Result")
+_MOST_FOREIGN = 5
+"""Files that are no sessions and are named one by one."""
 
 
 @frozen
@@ -50,6 +58,7 @@ class Asked:
     compactions: bool = False
     plots: bool = False
     expectations: Path | None = None
+    fit: bool = False
 
 
 def replay(
@@ -74,31 +83,33 @@ def replay(
     """Show what each strategy would have sent and cost on recorded sessions, compared with no pruning."""
     asked = Asked(
         asked_before(ctx),
-        tuple(filter(None, ",".join(strategy or ()).split(","))),
+        tuple(dict.fromkeys(filter(None, map(str.strip, ",".join(strategy or ()).split(","))))),
         _one_of("--gate", gate, ("always", "cache_aware")),
         tuple(options or ()),
         _one_of("--cache-ttl", cache_ttl, tuple(TTL_MS)),
         model,
-        read_price,
-        write_price,
+        _finite("--read-price", read_price),
+        _finite("--write-price", write_price),
         fixed_tokens,
         window,
         spill,
         compactions,
         html is not None,
         expectations,
+        bool(fit),
     )
+    _check_outputs(html, fit)
     make = partial(stage_of, asked)
-    make()  # report an invalid command line here, not in another process
-    paths = list(dict.fromkeys(path for source in sources for path in _files(source)))
+    stage = make()  # report an invalid command line here, not in another process
+    paths, missing = files_of(sources)
+    _complain(missing)
     if fit:
         _fit(fit, paths, make)
         return
-    report, courses, problems = _report(paths, make)
-    for problem in problems:
-        typer.echo(f"prunecli: {visible(problem)}", err=True)
+    report, courses, problems = _report(paths, make, _setup(asked, stage))
+    _complain(problems)
     if not report.sessions:
-        raise SessionNotFound("no session could be replayed", "see the reasons above, or name another SOURCE")
+        raise _nothing()
     from prunecli.replay.table import lines
 
     if html is not None:
@@ -106,26 +117,65 @@ def replay(
 
         write_new(html, page(report, courses), force=True)
         typer.echo(f"prunecli: wrote {html}", err=True)
-    typer.echo(_json(report) if as_json else visible("\n".join(lines(report))))
+    typer.echo(_json(report) if as_json else visible("\n".join(lines(report, columns_of(sys.stdout)))))
 
 
-def _report(
-    paths: Sequence[Path], make: "partial[Stage]"
-) -> "tuple[Report, list[tuple[str, tuple[Series, ...]]], list[str]]":
+def _check_outputs(html: Path | None, fit: str) -> None:
+    """Raise UsageError if the output cannot be written, or `--fit` would overwrite a file of another kind."""
+    if fit and html is not None:
+        raise UsageError("--fit: cannot be used with --html", "run the two separately")
+    if html is not None:
+        check_writable(html)
+    if fit in ("", flags.STDOUT):
+        return
+    check_writable(to := Path(fit))
+    if to.exists() and to.stat().st_size:
+        from prunecli.providers.models import load_expectations
+
+        try:
+            load_expectations(to.parent, to)
+        except ConfigError:
+            raise UsageError(
+                f"--fit {fit}: this file exists and was not made by --fit",
+                "choose another name; a SOURCE goes before --fit",
+            ) from None
+
+
+def _setup(asked: Asked, stage: "Stage") -> str:
+    """Return what is assumed for all sessions, in words."""
+    given = {"read price": asked.read, "write price": asked.write}
+    sizes = {"window": asked.window, "system prompt and tools": asked.fixed}
+    said = [
+        f"gate {asked.gate or stage.config.pruning.gate}",
+        f"{stage.ttl} cache",
+        f"model {stage.table.name('')}" if asked.model else "models and prices as recorded",
+        *(f"{name} {price:g}" for name, price in given.items() if price is not None),
+        *(f"{name} {short(tokens)}" for name, tokens in sizes.items() if tokens is not None),
+    ]
+    return " · ".join(said)
+
+
+def _report(paths: Sequence[Path], make: "partial[Stage]", setup: str) -> "tuple[Report, Courses, list[str]]":
     """Return the figures and courses of the sessions with a request, and the notices."""
-    from prunecli.replay.stage import Stage
+    from prunecli.replay.series import Courses
+    from prunecli.replay.stage import Replayed, Stage
     from prunecli.replay.table import Report
     from prunecli.replay.validation import together
 
-    found, problems = _each(paths, make, Stage.replay)
+    courses = Courses()
+
+    def take(one: Replayed) -> Replayed:
+        courses.add(one.rows[0].session, one.series)
+        return replace(one, series=())
+
+    found, problems = _each(paths, make, Stage.replay, take)
     found.sort(key=lambda one: one.rows[0].session)
     done = [one for one in found if one.rows[0].requests]
     if silent := [one.rows[0].session for one in found if not one.rows[0].requests]:
         such = f", such as {silent[0]}" if len(silent) > 1 else f": {silent[0]}"
         problems.append(f"left out {counted(len(silent), 'session')} without an answer{such}")
     notices = dict.fromkeys(notice for one in done for notice in one.notices)
-    courses = [(one.rows[0].session, one.series) for one in done]
-    report = Report([one.rows for one in done], together(one.validation for one in done))
+    report = Report([one.rows for one in done], together(one.validation for one in done), setup=setup)
     return report, courses, [*problems, *notices]
 
 
@@ -135,8 +185,9 @@ def _fit(to: str, paths: Sequence[Path], make: "partial[Stage]") -> None:
     from prunecli.replay.stage import Stage
 
     done, problems = _each(paths, make, Stage.evidence)
-    for problem in problems:
-        typer.echo(f"prunecli: {visible(problem)}", err=True)
+    _complain(problems)
+    if not done:
+        raise _nothing()
     text = json.dumps(fitted(done, make().expectations), indent=2)
     if to == flags.STDOUT:
         typer.echo(text)
@@ -146,30 +197,55 @@ def _fit(to: str, paths: Sequence[Path], make: "partial[Stage]") -> None:
     typer.echo(f"prunecli: wrote {to}. Save it as {place} to use it in every session", err=True)
 
 
+def _nothing() -> SessionNotFound:
+    return SessionNotFound("no session could be replayed", "see the reasons above, or name another SOURCE")
+
+
+def _complain(problems: Sequence[str]) -> None:
+    for problem in problems:
+        typer.echo(f"prunecli: {visible(problem)}", err=True)
+
+
 def _each(
-    paths: Sequence[Path], make: "partial[Stage]", job: "Callable[[Stage, Path], Result]"
+    paths: Sequence[Path],
+    make: "partial[Stage]",
+    job: "Callable[[Stage, Path], Result]",
+    take: "Callable[[Result], Result]" = lambda one: one,
 ) -> tuple[list[Result], list[str]]:
-    """Run a job for each session and show the progress. An interrupt stops the work at once and reports the
-    progress."""
+    """Run a job for each session and show the progress. `take` gets each result first.
+
+    An interrupt stops the work at once and reports the progress.
+    """
     from prunecli.replay.working import each_session
 
-    done, problems = list[Result](), list[str]()
+    done: list[Result] = []
+    failed: list[Outcome[Result]] = []
     outcomes = each_session(paths, make, job)
 
     def so_far() -> str:
-        return f"{len(done) + len(problems)} of {len(paths)} sessions"
+        return f"{len(done) + len(failed)} of {len(paths)} sessions"
 
     try:
         with _interrupts(), working(lambda: f"replayed {so_far()}"), closing(outcomes):
             for outcome in outcomes:
                 if outcome.result is None:
-                    problems.append(outcome.problem)
+                    failed.append(outcome)
                 else:
-                    done.append(outcome.result)
+                    done.append(take(outcome.result))
     except KeyboardInterrupt as stop:
         typer.echo(f"prunecli: stopped after {so_far()}", err=True)
         raise typer.Exit(128 + (stop.args[0] if stop.args else signal.SIGINT)) from None
-    return done, problems
+    return done, _problems(failed)
+
+
+def _problems(failed: "Sequence[Outcome[Result]]") -> list[str]:
+    """Return a line for each file that could not be replayed, by path. Many foreign files share one line."""
+    ordered = sorted(failed, key=lambda one: one.path)
+    foreign = [one for one in ordered if one.foreign]
+    if len(foreign) <= _MOST_FOREIGN:
+        return [one.problem for one in ordered]
+    left_out = f"left out {counted(len(foreign), 'file')} in an unknown format, such as {foreign[0].path}"
+    return [*(one.problem for one in ordered if not one.foreign), left_out]
 
 
 @contextmanager
@@ -192,7 +268,7 @@ def _interrupts() -> Iterator[None]:
 
 def stage_of(asked: Asked) -> "Stage":
     """Return the settings of a replay from its command line. Raises UsageError and ConfigError."""
-    from prunecli.providers.models import ModelTable, load_expectations
+    from prunecli.providers.models import ModelTable
     from prunecli.replay.rates import Table
     from prunecli.replay.stage import Stage
 
@@ -219,11 +295,23 @@ def stage_of(asked: Asked) -> "Stage":
         table,
         settings,
         "1h" if ttl == "1h" else "5m",
-        load_expectations(data, asked.expectations or places.expectations_file),
+        _expectations(asked, places),
         asked.fixed,
         asked.compactions,
         asked.plots,
     )
+
+
+def _expectations(asked: Asked, places: Places) -> "Expectations":
+    """Return the numbers to use. A damaged file of the user does not prevent a new fit."""
+    from prunecli.providers.models import load_expectations
+
+    try:
+        return load_expectations(places.shipped_data, asked.expectations or places.expectations_file)
+    except ConfigError:
+        if asked.expectations or not asked.fit:
+            raise
+        return load_expectations(places.shipped_data)
 
 
 def _setting(asked: Asked, config: "Config", name: str) -> "Setting | None":
@@ -245,35 +333,16 @@ def _all(config: "Config") -> list[str]:
     return ["auto", *(name for name in names if not hasattr(config.strategies.module(name), "context_edit"))]
 
 
+def _finite(flag: str, given: float | None) -> float | None:
+    if given is not None and not math.isfinite(given):
+        raise UsageError(f"{flag}: expected a number, got {given}")
+    return given
+
+
 def _one_of(flag: str, given: str, known: Sequence[str]) -> str:
     if given and given not in known:
         raise UsageError(f"{flag}: expected {' or '.join(known)}, got {given!r}")
     return given
-
-
-def _files(source: str) -> list[Path]:
-    """Return the sessions that a SOURCE names. Raises SessionNotFound, UsageError."""
-    from prunecli.session.importers.finding import session_files, sessions_of
-    from prunecli.session.importers.opencode_store import in_store
-
-    path = Path(source)
-    if source.startswith("@") and not path.exists():
-        found = sessions_of(source, os.environ)
-        if not found:
-            raise SessionNotFound(f"{source}: no sessions of this agent on this machine")
-        return found
-    if path.is_dir():
-        found = session_files(path)
-        if not found:
-            raise SessionNotFound(
-                f"no session files in {source}", "session files end with .jsonl, .json or .gz"
-            )
-        return found
-    if path.is_file() or in_store(path):
-        return [path]
-    if "/" in source or path.suffix:
-        raise SessionNotFound(f"no such file: {source}", "SOURCE is a file, a folder, a session or @AGENT")
-    return [own_sessions().find(source)]
 
 
 def _json(report: "Report") -> str:

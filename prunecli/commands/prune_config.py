@@ -126,6 +126,7 @@ def _try(runtime: Runtime, given: Sequence[str]) -> Sequence[Effect]:
         if wanted != "+".join(config.pruning.strategies):
             value = json.dumps(wanted.split("+")) if "+" in wanted else wanted
             note += f". /prune-config strategy {value} selects it"
+        note = ". ".join((*trial.assumptions, note))
         return [Table(f"This session with {wanted}", _TRIED, _rows(runtime, rows), tuple(range(1, 10)), note)]
 
     return [InThread(f"Trying {wanted}", work, trial.stop)]

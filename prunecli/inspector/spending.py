@@ -142,10 +142,12 @@ def paid(
         if not isinstance(event, AttemptBilled):
             cleared = clearing_of(getattr(event, "applied_edits", None)).tokens
         asked = asked._replace(edits=(asked.edits[0], cleared))
-        held, fresh, again, again_fresh = (told(raw, record.seq) for raw in sums)
+        told_now = _at(told, record.seq)
+        held, again, again_fresh = map(told_now, (sums.held, sums.again, sums.again_fresh))
+        fresh = held - told_now(sums.held - sums.fresh)
         out = max(0, withheld(record.seq)) + cleared + held
         start = asked.cached(one.model, ttl_ms)
-        known = read_without_prunes(start, asked, usage.cache_read_input_tokens or 0, ttl_ms)
+        known = read_without_prunes(start, asked, usage.cache_read_input_tokens or 0, ttl_ms, told_now)
         if start is None and out:
             known = min(known, preamble)  # a prefix that prunes changed may be cached, but not the original
         one = replace(
@@ -160,11 +162,16 @@ def paid(
             again_fresh=again_fresh,
         )
         found.append(one)
-        asked = live.branch.answered(asked, one.model, usage, out, record.timestamp, start)
+        parts = sums.held, held
+        asked = live.branch.answered(asked, one.model, usage, out, parts, record.timestamp, start)
         again_sent = _Sent(sums._replace(fresh=0, again_fresh=0), asked, ())
         sent = again_sent if one.kind == "cut" else None
         live.take(record)
     return found
+
+
+def _at(told: Callable[[int, int], int], response: int) -> Callable[[int], int]:
+    return lambda raw: told(raw, response)
 
 
 class _Sent(NamedTuple):

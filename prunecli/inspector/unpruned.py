@@ -5,7 +5,7 @@ starts with, on whichever branch that was sent, if the same model has used it wi
 """
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -37,7 +37,8 @@ class Prefix:
     """A request that later ones may start with.
 
     `end`: where it ends. `tokens` and `prompt`: its cached size without prunes and as reported. `edits` identifies
-    the edits in effect, and how much the endpoint cleared. `used`: the last response to a request that would have
+    the edits in effect, and how much the endpoint cleared. `held`: raw tokens of the held-back parts of its results,
+    and the tokens that they count for in `tokens`. `used`: the last response to a request that would have
     read or stored it without prunes; `seen`: to one that did. `before` is the newest earlier prefix of the same
     model; `would_read` and `did_read` tell whether this request read it, without prunes and as it was.
     """
@@ -46,11 +47,18 @@ class Prefix:
     tokens: int
     prompt: int
     edits: tuple[int, int]
+    held: tuple[int, int]
     used: int
     seen: int
     before: "Prefix | None"
     would_read: bool
     did_read: bool
+
+    def size(self, told: Callable[[int], int]) -> int:
+        """Return its cached size without prunes, by the current count of held-back parts instead of the earlier one:
+        the two may differ although the content is the same."""
+        raw, counted = self.held
+        return self.tokens + told(raw) - counted
 
     def refresh(self) -> None:
         """Extend the lifetime of the prefixes that were read with this one.
@@ -94,21 +102,25 @@ class Asked(NamedTuple):
         return one
 
 
-def read_without_prunes(start: Prefix | None, asked: Asked, read: int, ttl_ms: int) -> int:
+def read_without_prunes(
+    start: Prefix | None, asked: Asked, read: int, ttl_ms: int, told: Callable[[int], int]
+) -> int:
     """Return the tokens that a request would have read from the cache without prunes, when it read this many.
 
-    `start` is the prefix that should be cached. If the same edits were in effect when it was sent, the report shows
-    what is left of it: if less was read, the endpoint lost the rest, with or without prunes. This request looks for
-    it from its end, and from the end of the last request if that had the same edits.
+    `start` is the prefix that should be cached. `told` converts raw tokens of results. If the same edits were in
+    effect when it was sent, the report shows what is left of it: if less was read, the endpoint lost the rest, with
+    or without prunes. This request looks for it from its end, and from the end of the last request if that had the
+    same edits.
     """
     if start is None:
         return read
+    tokens = start.size(told)
     looks = asked.edits == asked.before or asked.end.blocks <= start.end.blocks + LOOK_BACK
     if start.edits != asked.edits or asked.at - start.seen > ttl_ms or not looks:
-        return start.tokens
+        return tokens
     if read >= SAME_PREFIX * start.prompt:
-        return start.tokens + max(0, read - start.prompt)
-    return min(start.tokens, read + start.tokens - start.prompt) if read else 0
+        return tokens + max(0, read - start.prompt)
+    return min(tokens, read + tokens - start.prompt) if read else 0
 
 
 class Branch:
@@ -185,17 +197,25 @@ class Branch:
         return Asked(self._end(), self._starts[-1], at, edits, self._asked)
 
     def answered(
-        self, asked: Asked, model: str, usage: Usage, withheld: int, at: int, start: Prefix | None
+        self,
+        asked: Asked,
+        model: str,
+        usage: Usage,
+        withheld: int,
+        held: tuple[int, int],
+        at: int,
+        start: Prefix | None,
     ) -> Asked:
         """Record a response: its content is cached from now on. Return the same request, to be sent again.
 
-        `withheld`: the tokens kept out of the request. `start`: the prefix that would have been cached.
+        `withheld`: the tokens kept out of the request; `held`: of these the held-back parts, raw and as counted.
+        `start`: the prefix that would have been cached.
         """
         stored, read = usage.prompt_tokens - usage.input_tokens, usage.cache_read_input_tokens or 0
         before = self._before(asked, model, at, start)
         did_read = before is not None and read >= SAME_PREFIX * before.prompt
         prefix = Prefix(
-            asked.end, stored + withheld, stored, asked.edits, at, at, before, before is start, did_read
+            asked.end, stored + withheld, stored, asked.edits, held, at, at, before, before is start, did_read
         )
         self._ends.setdefault(asked.end, {})[model] = prefix
         starts = _newest_last(asked.starts, {model: prefix})
@@ -213,7 +233,16 @@ class Branch:
             return own
         seen = at if last.edits == asked.edits else _NEVER
         stored = Prefix(
-            last.end, last.tokens, last.prompt, last.edits, at, seen, own, own is start, did_read=False
+            last.end,
+            last.tokens,
+            last.prompt,
+            last.edits,
+            last.held,
+            at,
+            seen,
+            own,
+            own is start,
+            did_read=False,
         )
         self._ends[last.end][model] = stored
         return stored

@@ -11,12 +11,13 @@ from collections.abc import Mapping
 from dataclasses import fields, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import Literal, NamedTuple, Protocol, TypeAlias
+from typing import Any, Literal, NamedTuple, Protocol, TypeAlias, cast
 
 from prunecli.context.expectations import Expectations
 from prunecli.errors import ConfigError
 from prunecli.frozen import frozen
 from prunecli.model.claude import SHORT_NAMES, claude_version, is_bound
+from prunecli.model.codec import strict_loads
 from prunecli.model.messages import Json, Usage
 from prunecli.model.requests import CacheTtl
 from prunecli.paths import Places
@@ -194,9 +195,26 @@ def load_expectations(folder: Path, own: Path | None = None) -> Expectations:
     path = own if own and users else folder / "expectations.json"
     way = "fit it again with `prunecli replay --fit`, or delete it" if users else "reinstall prunecli"
     try:
-        return Expectations.of(json.loads(path.read_bytes()))
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise ConfigError(f"{path}: not a table of expectations: {error}", way) from error
+        data = path.read_bytes()
+    except OSError as error:
+        why = error.strerror or str(error)
+        raise ConfigError(
+            f"cannot read {path}: {why}", "check its permissions" if users else "reinstall prunecli"
+        ) from error
+    try:
+        return Expectations.of(cast("Mapping[str, Any]", strict_loads(data)))
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise ConfigError(f"{path}: not a table of expectations: {_why(error)}", way) from error
+
+
+def _why(error: Exception) -> str:
+    match error:
+        case KeyError():
+            return f"no {error.args[0]!r}"
+        case TypeError() | AttributeError():
+            return "a value has the wrong type"
+        case _:
+            return str(error)
 
 
 def expectations_of(places: Places) -> Expectations:

@@ -69,8 +69,8 @@ const markers = {
   regrets: (at) => make("circle", { cx: at, cy: 5, r: 3.5, fill: "none", stroke: "var(--regret)", "stroke-width": 1.5 }),
 };
 const named = {
-  breaks: "edit that broke the cache",
-  edits: "edit of content already sent (later thinking is lost)",
+  breaks: "edit that broke the cache (and bound thinking)",
+  edits: "edit while nothing was cached (breaks only bound thinking)",
   regrets: "answer that quotes removed content",
 };
 const stacked = (play, most) => {
@@ -103,8 +103,8 @@ const stacked = (play, most) => {
   figure.append(caption, svg);
   return figure;
 };
-const costs = (plays) => {
-  const width = 900, height = 260, count = plays[0].cost.length, step = plays[0].step;
+const costs = (plays, width) => {
+  const height = 260, count = plays[0].cost.length, step = plays[0].step;
   const parts = frame(width, height, count, Math.max(...plays.map((play) => play.last)), money, step);
   const order = plays.map((play, index) => ({ play, index })).sort((a, b) => b.play.last - a.play.last);
   const shown = new Set([0, 1, order[order.length - 1].index]);
@@ -141,11 +141,12 @@ for (const [kind, mark] of Object.entries(markers)) {
   legend.append(entry);
 }
 const show = () => {
+  const place = document.querySelector("#cost");
   const { plays } = data.sessions[picker.value];
   const most = Math.max(...plays[0].cost.keys(), 0) >= 0 ? Math.max(...plays.map((play) =>
     Math.max(...play.cost.map((_, at) => play.layers.reduce((sum, layer) => sum + layer[at], 0))))) : 1;
   document.querySelector("#plots").replaceChildren(...plays.map((play) => stacked(play, most)));
-  document.querySelector("#cost").replaceChildren(...costs(plays));
+  place.replaceChildren(...costs(plays, Math.max(240, place.clientWidth)));
 };
 data.sessions.forEach((session, index) => {
   const option = html("option", `${session.name} (${money(session.plays[0].last)})`);
@@ -154,5 +155,6 @@ data.sessions.forEach((session, index) => {
 });
 if (data.sessions.length) {
   picker.addEventListener("change", show);
+  window.addEventListener("resize", show);
   show();
 }

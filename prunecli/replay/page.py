@@ -11,14 +11,12 @@ from hashlib import sha256
 from html import escape
 from pathlib import Path
 
-from prunecli.figures import money, short
-from prunecli.replay.rows import Row, ratio
-from prunecli.replay.series import CONTENTS, Series
-from prunecli.replay.table import Report, answer, checked
+from prunecli.figures import money
+from prunecli.replay.rows import Row
+from prunecli.replay.series import CONTENTS, MOST_SESSIONS, Courses
+from prunecli.replay.table import HEAD, Report, answer, cells_of, checked
 from prunecli.sanitize import one_line
 
-MOST_SESSIONS = 40
-"""Maximum sessions with plots; the most expensive ones are chosen."""
 _NAMES = {
     "fixed": "system and tools",
     "user": "your words",
@@ -29,11 +27,10 @@ _NAMES = {
     "other": "other results",
 }
 _HERE = Path(__file__).parent
-_HEAD = ("strategy", "cost", "+ edits", "+ any", "tokens", "peak", "breaks", "pruned", "spilled", "regret")
 
 
-def page(report: Report, courses: Sequence[tuple[str, Sequence[Series]]]) -> str:
-    """Return the page. `courses` has the plays of each session, in the order of the report's rows."""
+def page(report: Report, courses: Courses) -> str:
+    """Return the page."""
     return "\n".join(_page(report, courses)) + "\n"
 
 
@@ -53,7 +50,7 @@ def head(title: str, script: str = "", style: str = "") -> Iterator[str]:
     yield f"<title>{_text(title)}</title>\n<style>{style}</style></head><body>"
 
 
-def _page(report: Report, courses: Sequence[tuple[str, Sequence[Series]]]) -> Iterator[str]:
+def _page(report: Report, courses: Courses) -> Iterator[str]:
     script = (_HERE / "page.js").read_text("utf-8")
     yield from head("prunecli replay", script)
     yield "<h1>What each strategy would have sent</h1>"
@@ -61,46 +58,34 @@ def _page(report: Report, courses: Sequence[tuple[str, Sequence[Series]]]) -> It
     yield from _table(report.totals)
     yield "<p class=dim>Costs are relative to no pruning. “+ edits” and “+ any” add fetching what an edit, or any "
     yield "answer, quotes later."
-    yield from (f"<br>{_text(line)}" for line in checked(report.validation))
+    yield from (f"<br>{_text(line)}" for line in (report.setup, *checked(report.validation)) if line)
     yield "</p><h2>One session</h2>"
     yield '<nav><label>Session <select id="session"></select></label></nav>'
-    yield '<h3>Cost so far</h3><div id="cost"></div>'
-    yield '<h3>Context by kind of content</h3><div id="legend" class="legend"></div><div id="plots"></div>'
     if len(report.sessions) > MOST_SESSIONS:
         yield f"<p class=dim>The {MOST_SESSIONS} most expensive of {len(report.sessions)} sessions.</p>"
+    yield '<h3>Cost so far</h3><p class=dim>Without fetching removed content again.</p><div id="cost"></div>'
+    yield '<h3>Context by kind of content</h3><div id="legend" class="legend"></div><div id="plots"></div>'
     yield f'<script type="application/json" id="data">{_data(courses)}</script>'
     yield f"<script>{script}</script></body></html>"
 
 
 def _table(rows: Sequence[Row]) -> Iterator[str]:
-    base = rows[0]
     yield "<div class=wide><table><thead><tr>"
-    yield "".join(f"<th>{name}</th>" for name in _HEAD) + "</tr></thead><tbody>"
+    yield "".join(f"<th>{name}</th>" for name in HEAD) + "</tr></thead><tbody>"
     for row in rows:
-        costs = (row.cost, row.cost_with_rereads, row.cost_with_any_rereads)
-        parts = [f"{ratio(cost, base.cost):.3f}" for cost in costs]
-        counts = (row.cache_breaks, row.pruned_results, row.spilled_results)
-        cells = (
-            *parts,
-            short(row.tokens),
-            short(row.peak),
-            *(f"{count:,}" for count in counts),
-            f"{row.regret:,}/{row.edit_regret:,}",
-        )
-        title = f"{money(row.cost)} of prompts"
-        name = f'<td title="{title}">{_text(row.name)}</td>'
-        yield f"<tr>{name}" + "".join(f"<td>{_text(cell)}</td>" for cell in cells) + "</tr>"
+        name, *cells = map(_text, cells_of(row, rows[0]))
+        first = f'<td title="{money(row.cost)} of prompts">{name}</td>'
+        yield f"<tr>{first}" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>"
     yield "</tbody></table></div>"
 
 
-def _data(courses: Sequence[tuple[str, Sequence[Series]]]) -> str:
+def _data(courses: Courses) -> str:
     """Return the plays as JSON, escaped so that no text of a session can end the script element."""
-    dearest = sorted(courses, key=lambda one: -(one[1][0].cost[-1] if one[1] and one[1][0].cost else 0))
     data = {
         "kinds": [_NAMES[kind] for kind in CONTENTS],
         "sessions": [
             {"name": one_line(name), "plays": [series.to_json() for series in plays]}
-            for name, plays in dearest[:MOST_SESSIONS]
+            for name, plays in courses
         ],
     }
     text = json.dumps(data, separators=(",", ":"))

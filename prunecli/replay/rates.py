@@ -8,6 +8,8 @@ from prunecli.model.messages import Usage
 from prunecli.model.requests import CacheTtl
 from prunecli.providers.models import ModelInfo, Prices
 
+UNIT = Prices(1.0, 5.0, 0.1, 1.25, 2.0)
+"""The prices if none are known: a dollar for a million tokens of input, and the usual ratios."""
 RELATIVE_OUTPUT = 5.0
 """The price of output relative to input if it is unknown: five times, as for most models."""
 
@@ -63,6 +65,15 @@ class Table:
         """Return whether the table has prices for the model."""
         return self.info_of(self.name(recorded)).prices.input is not None
 
+    def assumed(self, recorded: str) -> str:
+        """Return in words which prices replace those of a model without any; "" if its own are known."""
+        if self.has_price(recorded):
+            return ""
+        other = self.info_of(self.stand_in)
+        if other.prices.input is None:
+            return f"{recorded}: no known price, counting ${UNIT.input:.0f} for a million tokens of input"
+        return f"{recorded}: no known price, using that of {other.name}"
+
     def info(self, recorded: str, window: int = 0) -> ModelInfo:
         """Return a model with its prices, and with at least this window unless one is given."""
         own = self.info_of(self.name(recorded))
@@ -70,7 +81,7 @@ class Table:
             other = self.info_of(self.stand_in)
             own = replace(own, prices=other.prices, bands=other.bands)
         if own.prices.input is None:
-            own = replace(own, prices=Prices(1.0, RELATIVE_OUTPUT, 0.1, 1.25, 2.0), bands=())
+            own = replace(own, prices=UNIT, bands=())
         own = replace(
             own,
             prices=self._given(own.prices),

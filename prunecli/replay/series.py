@@ -1,6 +1,8 @@
 """The course of a play, request by request, for plots: the context by kind of content, the cost and the events."""
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from heapq import heappop, heappush
 from typing import Literal, TypeAlias
 
 from prunecli.context.exchange import Entry
@@ -14,6 +16,8 @@ CONTENTS: tuple[Content, ...] = ("fixed", "user", "model", "read", "command", "s
 results."""
 _OF_RESULTS: dict[str, Content] = {"bash": "command", "print": "read", "read": "read", "search": "search"}
 MOST_POINTS = 400
+MOST_SESSIONS = 40
+"""Maximum sessions with plots; the most expensive ones are chosen."""
 
 
 @dataclass(slots=True)
@@ -85,3 +89,25 @@ class Series:
             "edits": [at / step for at in self.edits],
             "regrets": [at / step for at in self.regrets],
         }
+
+
+class Courses:
+    """The plays of the most expensive sessions. Those of other sessions are dropped, so they take no memory."""
+
+    def __init__(self, most: int = MOST_SESSIONS) -> None:
+        self._most = most
+        self._count = 0
+        self._kept: list[tuple[float, int, str, Sequence[Series]]] = []
+
+    def add(self, name: str, plays: Sequence[Series]) -> None:
+        """Add a session, whose first play is without pruning."""
+        if not plays or not plays[0].cost:
+            return
+        self._count += 1
+        heappush(self._kept, (plays[0].cost[-1], -self._count, name, plays))
+        if len(self._kept) > self._most:
+            heappop(self._kept)
+
+    def __iter__(self) -> Iterator[tuple[str, Sequence[Series]]]:
+        """Yield the names and plays, the most expensive session first."""
+        return ((name, plays) for *_, name, plays in sorted(self._kept, reverse=True))

@@ -88,12 +88,13 @@ class Stage:
         """Read a session and play it without pruning, then under each setting. Raises SessionError and OSError."""
         source = read_source(path, compactions=self.compactions)
         origin = source.imported.origin
-        script = script_of(source.records, self.counter, name=_name(path), agent=origin.agent or origin.kind)
+        agent = "prunecli" if source.native else origin.agent or origin.kind
+        script = script_of(source.records, self.counter, name=_name(path), agent=agent)
         series = [Series() for _ in range(len(self.settings) + 1)] if self.plots else []
         rows = self.play(script, *(one.watch for one in series))
         for row, one in zip(rows, series, strict=False):
             one.name = row.name
-        notices = (*_damaged(path, source.notices), *self._notices(script))
+        notices = (*_damaged(path, source.notices), *self.assumptions(script))
         real = source if self.compactions else read_source(path, compactions=True)
         return Replayed(
             rows,
@@ -132,10 +133,9 @@ class Stage:
             rows.append(Player(script, part, watch).play())
         return tuple(rows)
 
-    def _notices(self, script: Script) -> list[str]:
-        unknown = [name for name in script.models if not self.table.has_price(name)]
-        stand_in = self.table.info_of(self.table.stand_in).name
-        return [f"{name}: no known price, using that of {stand_in}" for name in unknown]
+    def assumptions(self, script: Script) -> list[str]:
+        """Return a line for each model of a script whose prices are unknown."""
+        return [text for name in script.models if (text := self.table.assumed(name))]
 
     def part(self, script: Script, setting: Setting, peak: int = 0) -> Part:
         """Return the inputs for playing a script under a setting. `peak` is the largest prompt without pruning, in

@@ -1,6 +1,8 @@
 """The table for the terminal: the cheapest setting with its savings and risk, followed by the figures."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from textwrap import wrap
 
 from prunecli.figures import counted, money, share, short
 from prunecli.frozen import frozen
@@ -8,16 +10,18 @@ from prunecli.replay.rows import Row, ratio, totals
 from prunecli.replay.validation import Validation
 
 _LENGTHS = ((20, "to 20"), (80, "21 to 80"), (1 << 62, "over 80"))
-_HEAD = ("strategy", "cost", "+ edits", "+ any", "tokens", "peak", "breaks", "pruned", "spilled", "regret")
+HEAD = ("strategy", "cost", "+ edits", "+ any", "tokens", "peak", "breaks", "pruned", "spilled", "regret")
 
 
 @frozen
 class Report:
-    """All rows of a replay, session by session. The first row of each session is without pruning."""
+    """All rows of a replay, session by session. The first row of each session is without pruning. `setup` says what
+    was assumed for all of them: the gate, the cache and the prices."""
 
     sessions: Sequence[Sequence[Row]]
     validation: Validation
     money: Callable[[float], str] = money
+    setup: str = ""
 
     @property
     def totals(self) -> list[Row]:
@@ -25,20 +29,22 @@ class Report:
         return totals(row for rows in self.sessions for row in rows)
 
 
-def lines(report: Report) -> Iterator[str]:
-    """Yield the lines of the table."""
+def lines(report: Report, width: int | None = None) -> Iterator[str]:
+    """Yield the lines of the table, for a terminal of this width."""
     whole = report.totals
-    yield from answer(report)
+    yield from _wrapped(answer(report), width)
     yield ""
-    yield from _table(whole)
+    yield from _aligned([HEAD, *map(partial(cells_of, base=whole[0]), whole)], width)
+    legend = "cost: relative to no pruning · + edits, + any: plus fetching what an edit, or any answer, quotes later"
+    yield from _wrapped(filter(None, (legend, report.setup)), width)
     agents = sorted({rows[0].agent for rows in report.sessions})
     if len(agents) > 1:
         groups = [(name, [rows for rows in report.sessions if rows[0].agent == name]) for name in agents]
-        yield from ("", *_ratios("by agent", groups, whole))
+        yield from ("", *_ratios("+ any, by agent", groups, whole, width))
     groups = [(name, _of_length(report.sessions, above, most)) for above, most, name in _lengths()]
     if sum(bool(found) for _, found in groups) > 1:
-        yield from ("", *_ratios("by requests", groups, whole))
-    yield from ("", *checked(report.validation))
+        yield from ("", *_ratios("+ any, by requests", groups, whole, width))
+    yield from ("", *_wrapped(checked(report.validation), width))
 
 
 def answer(report: Report) -> Iterator[str]:
@@ -49,7 +55,12 @@ def answer(report: Report) -> Iterator[str]:
     what = f"{counted(len(report.sessions), 'session')}, {counted(base.requests, 'request')}"
     if best is base:
         yield f"Cheapest: no pruning ({what})"
-        yield f"No strategy would have cost less than {report.money(base.cost)}"
+        if len(whole) == 1:
+            yield f"No strategy was replayed; without pruning the prompts cost {report.money(base.cost)}"
+        elif not base.cost:
+            yield "These prompts are free, so no strategy would have saved money"
+        else:
+            yield f"No strategy would have cost less than {report.money(base.cost)}"
         yield "Risk: none"
         return
     saved = base.cost - best.cost_with_any_rereads
@@ -58,12 +69,28 @@ def answer(report: Report) -> Iterator[str]:
         f"Would have saved {report.money(saved)} of {report.money(base.cost)} "
         f"({share(saved / base.cost)}), with removed content fetched again whenever it is quoted"
     )
-    worst = max(report.sessions, key=lambda rows: _part(rows, best.setting))
-    yield (
-        f"Risk: {best.regret:,} of {best.pruned_results + best.spilled_results:,} shortened or cleared results were "
-        f"quoted later, {best.edit_regret:,} by edits; "
-        f"worst session: {_part(worst, best.setting):.2f} times the cost of no pruning"
-    )
+    yield f"Risk: {'; '.join(_risks(report, best))}"
+
+
+def _risks(report: Report, best: Row) -> Iterator[str]:
+    """Yield the risks of a setting."""
+    counts = {"pruned": best.pruned_results, "shortened": best.spilled_results}
+    parts = [f"{count:,} {name}" for name, count in counts.items() if count] or ["0 pruned"]
+    removed = f"{' and '.join(parts)} {'result' if sum(counts.values()) == 1 else 'results'}"
+    if best.regret:
+        quoted = (
+            f"{counted(best.regret, 'removed text')} {'was' if best.regret == 1 else 'were'} quoted later"
+        )
+        yield f"{quoted}, {best.edit_regret:,} by edits, with {removed}"
+    else:
+        one = sum(counts.values()) == 1
+        yield f"the {removed} was not quoted later" if one else f"none of {removed} was quoted later"
+    if best.thinking_breaks:
+        edited = f"{counted(best.thinking_breaks, 'request')} changed content already sent"
+        yield f"{edited}, which loses thinking on models that bind it"
+    if len(report.sessions) > 1:
+        worst = max(report.sessions, key=lambda rows: _part(rows, best.setting))
+        yield f"worst session: {_part(worst, best.setting):.2f} times the cost of no pruning"
 
 
 def _part(rows: Sequence[Row], setting: object) -> float:
@@ -71,29 +98,24 @@ def _part(rows: Sequence[Row], setting: object) -> float:
     return ratio(found.cost_with_any_rereads, rows[0].cost)
 
 
-def _table(rows: Sequence[Row]) -> Iterator[str]:
-    base = rows[0]
-    cells: list[tuple[str, ...]] = [_HEAD]
-    for row in rows:
-        costs = (row.cost, row.cost_with_rereads, row.cost_with_any_rereads)
-        cells.append(
-            (
-                row.name if row is base or row.strategy == "no_pruning" else f"{row.name} ({row.gate})",
-                *(f"{ratio(cost, base.cost):.3f}" for cost in costs),
-                short(row.tokens),
-                short(row.peak),
-                f"{row.cache_breaks:,}",
-                f"{row.pruned_results:,}",
-                f"{row.spilled_results:,}",
-                f"{row.regret:,}/{row.edit_regret:,}",
-            )
-        )
-    yield from _aligned(cells)
-    yield "cost: relative to no pruning · + edits, + any: plus fetching what an edit, or any answer, quotes later"
+def cells_of(row: Row, base: Row) -> tuple[str, ...]:
+    """Return the cells of a row, below `HEAD`."""
+    costs = (row.cost, row.cost_with_rereads, row.cost_with_any_rereads)
+    return (
+        row.name,
+        *(f"{ratio(cost, base.cost):.3f}" for cost in costs),
+        short(row.tokens),
+        short(row.peak),
+        *(f"{count:,}" for count in (row.cache_breaks, row.pruned_results, row.spilled_results)),
+        f"{row.regret:,}/{row.edit_regret:,}",
+    )
 
 
 def _ratios(
-    title: str, groups: Iterable[tuple[str, Sequence[Sequence[Row]]]], whole: Sequence[Row]
+    title: str,
+    groups: Iterable[tuple[str, Sequence[Sequence[Row]]]],
+    whole: Sequence[Row],
+    width: int | None,
 ) -> Iterator[str]:
     """Yield a table of costs for each setting and group of sessions, relative to no pruning and including repeated
     fetches."""
@@ -104,7 +126,7 @@ def _ratios(
             base = found[whole[0].setting].cost
             parts = (ratio(found[row.setting].cost_with_any_rereads, base) for row in whole[1:])
             columns.append([f"{name} ({len(sessions)})", *(f"{part:.3f}" for part in parts)])
-    yield from _aligned(list(zip(*columns, strict=True)))
+    yield from _aligned(list(zip(*columns, strict=True)), width)
 
 
 def _lengths() -> Iterator[tuple[int, int, str]]:
@@ -135,11 +157,29 @@ def checked(found: Validation) -> Iterator[str]:
         )
 
 
-def _aligned(cells: Sequence[Sequence[str]]) -> Iterator[str]:
+def _aligned(cells: Sequence[Sequence[str]], width: int | None) -> Iterator[str]:
+    """Yield the rows of a table. One that is too wide is split into several, each with the first column."""
     widths = [max(len(row[at]) for row in cells) for at in range(len(cells[0]))]
-    for row in cells:
-        first, *rest = (
-            cell.ljust(width) if not at else cell.rjust(width)
-            for at, (cell, width) in enumerate(zip(row, widths, strict=True))
-        )
-        yield "  ".join((first, *rest)).rstrip()
+    for number, part in enumerate(_split(widths, width)):
+        if number:
+            yield ""
+        for row in cells:
+            rest = (row[at].rjust(widths[at]) for at in part)
+            yield "  ".join((row[0].ljust(widths[0]), *rest)).rstrip()
+
+
+def _split(widths: Sequence[int], width: int | None) -> list[range]:
+    """Return the columns after the first in parts of equal number that fit the width, as few as possible."""
+    last = len(widths)
+    for parts in range(1, last):
+        size = -(-(last - 1) // parts)
+        found = [range(at, min(at + size, last)) for at in range(1, last, size)]
+        needed = max(widths[0] + sum(widths[at] + 2 for at in part) for part in found)
+        if width is None or needed <= width or size == 1:
+            return found
+    return []
+
+
+def _wrapped(texts: Iterable[str], width: int | None) -> Iterator[str]:
+    for text in texts:
+        yield from [text] if width is None else wrap(text, width, subsequent_indent="  ")

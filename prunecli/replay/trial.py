@@ -23,12 +23,13 @@ class TrialStopped(UsageError):
 class Trial:
     """A trial that plays a session without pruning, with its current setting, and with another setting.
 
-    `stop` ends the trial from another thread.
+    `stop` ends the trial from another thread. `assumptions` are the lines of `Stage.assumptions`, once it is played.
     """
 
     def __init__(self, stage: Stage, records: Sequence[Record], settings: Sequence[Setting]) -> None:
         self._stage = replace(stage, settings=tuple(dict.fromkeys(settings)))
         self._records, self.whole = _bounded(records)
+        self.assumptions: list[str] = []
         self._stopped = False
         self._until = 0.0
 
@@ -40,6 +41,7 @@ class Trial:
         """Return one row for each setting, the first without pruning. Raises TrialStopped."""
         self._until = monotonic() + MOST_SECONDS
         script = script_of(self._records, self._stage.counter)
+        self.assumptions = self._stage.assumptions(script)
         return self._stage.play(script, self._watch)
 
     def _watch(self, player: Player, sent: Sent) -> None:  # noqa: ARG002  # the signature of `Watch`

@@ -12,7 +12,7 @@ from multiprocessing.resource_tracker import ensure_running
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
-from prunecli.errors import PrunecliError
+from prunecli.errors import PrunecliError, UnknownFormat
 from prunecli.replay.stage import Stage
 
 if TYPE_CHECKING:
@@ -24,11 +24,12 @@ FEWEST = 4
 
 
 class Outcome(NamedTuple, Generic[Result]):
-    """The result of a session, or the problem that prevented it."""
+    """The result of a session, or the problem that prevented it. `foreign`: the file is in no known format."""
 
     path: Path
     result: Result | None
     problem: str = ""
+    foreign: bool = False
 
 
 def each_session(
@@ -95,6 +96,6 @@ def _done(job: Callable[[Stage, Path], Result], stage: Stage, path: Path) -> Out
     try:
         return Outcome(path, job(stage, path))
     except PrunecliError as error:
-        return Outcome(path, None, str(error))
+        return Outcome(path, None, str(error), isinstance(error, UnknownFormat))
     except OSError as error:
         return Outcome(path, None, f"{path}: {error.strerror or error}")

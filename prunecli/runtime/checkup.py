@@ -16,11 +16,11 @@ from pathlib import Path
 from prunecli import __version__
 from prunecli.config.credentials import credentials, keys_of, lacks_key, provider_for
 from prunecli.config.effective import Config
-from prunecli.errors import PrunecliError
+from prunecli.errors import ConfigError, PrunecliError
 from prunecli.figures import short
 from prunecli.frozen import frozen
 from prunecli.paths import Places
-from prunecli.providers.models import ModelInfo, ModelTable, Offer
+from prunecli.providers.models import ModelInfo, ModelTable, Offer, expectations_of
 from prunecli.providers.provider import Provider
 from prunecli.providers.registry import (
     DEFAULT,
@@ -142,6 +142,10 @@ def _colors(environ: Mapping[str, str]) -> str:
 def _configuration(patient: Patient, config: Config) -> Finding:
     file = patient.places.config_file
     said = patient.places.shown(file) if file.exists() else "defaults; `prunecli config init` creates a file"
+    try:
+        expectations_of(patient.places)
+    except ConfigError as error:
+        return Finding("configuration", "problem", error.message, error.hint)
     if config.notices:
         return Finding("configuration", "warning", said, "; ".join(config.notices))
     return Finding("configuration", "ok", said)

@@ -46,6 +46,13 @@ def test_a_check_names_what_is_wrong_with_its_file_and_line(
     assert "line 3" in done.output or "config.toml:3" in done.output
 
 
+def test_a_check_finds_damaged_numbers_behind_pruning(runner: CliRunner, environ: dict[str, str]) -> None:
+    written(environ, "").with_name("expectations.json").write_text("{}")
+    done = runner.invoke(app, ["config", "check"])
+    assert done.exit_code == 2
+    assert "expectations.json: not a table of expectations: no 'quoted'" in done.output
+
+
 def test_flags_before_it_count(runner: CliRunner, tmp_path: Path) -> None:
     other = tmp_path / "other.toml"
     other.write_text("[tools]\nbash_timeout = 7\n")

@@ -35,6 +35,13 @@ def test_on_a_terminal_it_says_what_is_done_and_how_to_stop_it_and_leaves_nothin
     assert "\x1b" not in err.getvalue()
 
 
+def test_the_line_fits_the_terminal_so_that_it_can_be_overwritten() -> None:
+    err = Told(terminal=True)
+    with working("verifying", err, 0.0, lambda _: 20):
+        assert err.said.wait(10)
+    assert [len(line) for line in err.getvalue().split("\r") if line.strip()] == [19]
+
+
 def test_a_file_gets_nothing_and_neither_does_a_terminal_for_what_is_done_at_once() -> None:
     for err in (Told(terminal=False), Told(terminal=True)):
         with working("verifying", err, 600.0):

@@ -71,6 +71,13 @@ def test_a_row_has_the_documented_figures(runner: CliRunner) -> None:
     assert found["validation"]["prompt_error_median"] < 0.01
 
 
+def test_a_strategy_that_is_given_twice_is_played_once(runner: CliRunner) -> None:
+    found = shown(runner, SMALL[0], "--strategy", "pi, no_pruning,pi", "--strategy", "pi", "--spill")
+    rows = [(row["strategy"], row["spill"]) for row in found["totals"]]
+    assert rows == [("no_pruning", False), ("pi", True), ("no_pruning", True)]
+    assert len({row["requests"] for row in found["totals"]}) == 1
+
+
 def test_all_strategies_that_edit_are_played_by_default(runner: CliRunner) -> None:
     names = [row["strategy"] for row in shown(runner, SMALL[0])["totals"]]
     assert names[:2] == ["no_pruning", "auto"]
@@ -86,6 +93,38 @@ def test_folders_are_searched_and_the_same_file_counts_once(runner: CliRunner, t
     (folder / "plain.jsonl").write_bytes(gzip.decompress(SMALL[0].read_bytes()))
     found = shown(runner, tmp_path / "some", folder, "--strategy", "no_pruning")
     assert len(found["sessions"]) == 3
+
+
+def test_a_file_counts_once_however_it_is_named(
+    runner: CliRunner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    file = Path(shutil.copy(SMALL[0], tmp_path / "one.jsonl.gz"))
+    (tmp_path / "link.jsonl.gz").symlink_to(file)
+    found = shown(runner, "one.jsonl.gz", "./one.jsonl.gz", file, tmp_path, "--strategy", "no_pruning")
+    assert [row["session"] for row in found["sessions"]] == ["one"]
+
+
+def test_agents_without_sessions_are_named_while_others_are_replayed(
+    runner: CliRunner, tmp_path: Path
+) -> None:
+    folder = tmp_path / ".claude" / "projects" / "-work"
+    folder.mkdir(parents=True)
+    (folder / "a.jsonl").write_bytes(gzip.decompress(SMALL[0].read_bytes()))
+    (tmp_path / "empty").mkdir()
+    database = tmp_path / ".local" / "share" / "opencode" / "opencode.db"
+    database.parent.mkdir(parents=True)
+    database.write_text("damaged")
+    sources = ("@claude", "@codex", "@opencode", str(tmp_path / "empty"))
+    done = runner.invoke(app, ["replay", *sources, "--strategy", "no_pruning", "--json"])
+    assert [row["session"] for row in json.loads(done.stdout)["sessions"]] == ["a"]
+    assert done.stderr.startswith(
+        f"prunecli: cannot read {database}: not an OpenCode database: file is not a database\n"
+        "prunecli: @codex: no sessions of this agent on this machine\n"
+        "prunecli: @opencode: no sessions of this agent on this machine\n"
+        f"prunecli: no session files in {tmp_path}/empty\n"
+    )
+    assert "cannot read" in refused(runner, "@codex", "@opencode")
 
 
 def test_several_processes_give_what_one_gives(runner: CliRunner) -> None:
@@ -145,6 +184,8 @@ def test_the_page_holds_the_plots_and_escapes_what_a_session_says(runner: CliRun
     plays = json.loads(data)["sessions"][0]["plays"]
     assert [play["name"] for play in plays] == ["no_pruning", "auto"]
     assert all(len(layer) == len(play["cost"]) for play in plays for layer in play["layers"])
+    assert "Cost so far</h3><p class=dim>Without fetching removed content again." in text
+    assert "5m cache · models and prices as recorded" in text
     assert "http" not in text.replace("http-equiv", "").replace("http://www.w3.org/2000/svg", "")
 
 
@@ -164,8 +205,46 @@ def test_the_users_own_numbers_win(runner: CliRunner, tmp_path: Path) -> None:
     own.parent.mkdir(parents=True)
     own.write_text("{}")
     said = refused(runner, SMALL[0], "--strategy", "auto")
-    assert f"{own}: not a table of expectations" in said
+    assert f"{own}: not a table of expectations: no 'quoted'" in said
     assert "prunecli replay --fit" in said
+    for text, why in (
+        ("null", "a value has the wrong type"),
+        ("[" * 100_000, "nested more than"),
+        ('{"quoted": {}, "least_held": 1e400}', "1e400 is too large"),
+    ):
+        own.write_text(text)
+        assert why in refused(runner, SMALL[0], "--strategy", "auto")
+
+
+def test_a_damaged_file_of_numbers_can_be_fitted_again(runner: CliRunner, tmp_path: Path) -> None:
+    own = tmp_path / ".config" / "prunecli" / "expectations.json"
+    own.parent.mkdir(parents=True)
+    own.write_text("{")
+    done = runner.invoke(app, ["replay", str(SMALL[0]), "--fit"])
+    assert done.exit_code == 0, done.output
+    Expectations.of(json.loads(done.stdout))
+
+
+def test_a_fit_never_overwrites_a_session(runner: CliRunner, tmp_path: Path) -> None:
+    session = tmp_path / "session.json"
+    shutil.copy(SMALL[0], session)
+    said = refused(runner, "--fit", str(session), SMALL[0])
+    assert "this file exists and was not made by --fit" in said
+    assert session.read_bytes() == SMALL[0].read_bytes()
+    session.write_text("")
+    for _ in range(2):
+        done = runner.invoke(app, ["replay", str(SMALL[0]), "--fit", str(session)])
+        assert done.exit_code == 0, done.output
+
+
+def test_outputs_are_checked_before_anything_is_replayed(runner: CliRunner, tmp_path: Path) -> None:
+    for name in (tmp_path, tmp_path / "none" / "page.html"):
+        said = refused(runner, "nothing.jsonl", "--html", str(name))
+        assert str(name) in said
+        assert "no such file: nothing" not in said
+    said = refused(runner, "nothing.jsonl", "--fit", str(tmp_path / "none" / "fit.json"))
+    assert "none/fit.json: No such file" in said
+    assert "--fit: cannot be used with --html" in refused(runner, "x", "--fit", "--html", "page.html")
 
 
 @pytest.mark.parametrize(
@@ -180,11 +259,14 @@ def test_the_users_own_numbers_win(runner: CliRunner, tmp_path: Path) -> None:
         (["SMALL", "--cache-ttl", "1d"], "--cache-ttl: expected 5m or 1h, got '1d'"),
         (["SMALL", "--model", "gpt-unknown"], "--model gpt-unknown: no known prices"),
         (["SMALL", "--read-price", "-1"], "--read-price"),
+        (["SMALL", "--read-price", "inf"], "--read-price: expected a number, got inf"),
+        (["SMALL", "--write-price", "1e400"], "--write-price: expected a number, got inf"),
         (["SMALL", "-o", "n=1"], "-o: no strategy given"),
         (["SMALL", "--strategy", "pi", "-o", "pi.nothing=1"], "nothing"),
         (["SMALL", "--expectations", "no.json"], "--expectations: no such file: no.json"),
         (["EMPTY"], "no session files in"),
         (["DAMAGED"], "no session could be replayed"),
+        (["/dev/null"], "/dev/null: not a regular file"),
     ],
 )
 def test_what_cannot_be_replayed_is_said(
@@ -220,6 +302,46 @@ def test_a_damaged_session_costs_only_itself(runner: CliRunner, tmp_path: Path) 
     assert "left out 1 session without an answer: silent" in done.stderr
     assert re.search(r"worn\.jsonl: line 4.*, and 1 more", done.stderr)
     assert len(json.loads(done.stdout)["sessions"]) == 4
+
+
+def test_own_sessions_are_those_of_prunecli_and_the_table_says_what_it_assumes(
+    runner: CliRunner, tmp_path: Path
+) -> None:
+    events = (
+        SessionStarted("s", "/w", "m"),
+        UserMessage((Text("hi"),)),
+        AssistantMessage((Text("hello"),), "m"),
+    )
+    own = tmp_path / "own.jsonl"
+    own.write_bytes(b"".join(encode_record(Record(seq, seq + 1, one)) for seq, one in enumerate(events)))
+    words = (str(own), "--strategy", "auto", "--model", "opus", "--window", "100000", "--read-price", "0.05")
+    assert {row["agent"] for row in shown(runner, *words)["sessions"]} == {"prunecli"}
+    said = runner.invoke(app, ["replay", *words, "--fixed-tokens", "5000"]).stdout
+    assert "gate cache_aware · 5m cache · model claude-opus-5-5 · read price 0.05 · window 100K" in said
+    assert "· system prompt and tools 5.0K" in said
+
+
+def test_foreign_files_of_a_folder_share_a_line(runner: CliRunner, tmp_path: Path) -> None:
+    shutil.copy(SMALL[0], tmp_path)
+    for number in range(6):
+        (tmp_path / f"{number}.json").write_text('{\n  "name": "not a session"\n}\n')
+    (tmp_path / "a.jsonl").write_text('{"type":"user","sessionId":"s","uuid":"u","message":{"role": "us\n')
+    done = runner.invoke(app, ["replay", str(tmp_path), "--strategy", "no_pruning"])
+    assert done.stderr.splitlines()[-1] == (
+        f"prunecli: left out 7 files in an unknown format, such as {tmp_path}/0.json"
+    )
+    (tmp_path / "5.json").unlink()
+    (tmp_path / "4.json").unlink()
+    done = runner.invoke(app, ["replay", str(tmp_path), "--strategy", "no_pruning"])
+    assert f"prunecli: {tmp_path}/0.json: line 1: unknown session format\n" in done.stderr
+    assert (
+        "a.jsonl: line 1: unknown session format (Unterminated string starting at column 62)" in done.stderr
+    )
+
+
+def test_a_fit_without_any_session_is_an_error(runner: CliRunner, tmp_path: Path) -> None:
+    (tmp_path / "damaged.jsonl").write_text("not json\n")
+    assert "no session could be replayed" in refused(runner, str(tmp_path), "--fit")
 
 
 def kept(number: int, stage: Path, path: Path) -> None:

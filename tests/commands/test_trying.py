@@ -121,13 +121,18 @@ async def test_a_long_session_is_tried_up_to_a_limit(tmp_path: Path) -> None:
     assert table.note.startswith("The first 2,000 requests.")
 
 
-async def test_a_session_without_a_request_or_a_price_shows_zeros(tmp_path: Path) -> None:
+async def test_a_session_without_a_request_shows_zeros_and_one_without_a_price_what_it_assumes(
+    tmp_path: Path,
+) -> None:
     empty = tried(start(tmp_path / "one", sets=SETS), "pi")
     assert [row[1] for row in empty.rows] == ["0"] * 3
     assert empty.rows[0][5] == "-"
     runtime = await worked(tmp_path / "two", "model.name=local-model")
     table = tried(runtime, "pi")
     assert "as reported" not in [row[0] for row in table.rows]
+    assert table.note.startswith(
+        "local-model: no known price, counting $1 for a million tokens of input. The recorded answers"
+    )
 
 
 async def test_the_strategies_that_can_be_tried_are_completed(tmp_path: Path) -> None:

@@ -141,6 +141,16 @@ def test_what_was_never_sent_is_saved_at_the_price_it_would_have_had() -> None:
     assert (books.saved, books.cost, books.regret) == (400.0 + 40.0, 0.0, 0.0)
 
 
+def test_what_was_never_sent_is_not_written_again_when_its_size_is_estimated_anew() -> None:
+    """40 tokens at first, then 30, then 50: the content that was read is the same."""
+    events = (answer(0, 100), held_back(40), answer(100, 5), answer(105, 5), answer(110, 5))
+    sizes = {0: 1.0, 2: 1.0, 3: 0.75, 4: 1.25}
+    rows = paid(log(*events), price, told=lambda raw, response: round(raw * sizes[response]))
+    assert [(one.withheld, one.rewritten) for one in rows] == [(0, 0), (40, 0), (30, 0), (50, 0)]
+    books = pruning(rows, price)
+    assert (books.saved, books.cost) == (400.0 + 30.0 + 50.0, 0.0)
+
+
 def test_on_a_cold_cache_it_would_have_been_written_again() -> None:
     books = pruning(paid(log(held_back(40), answer(0, 60), answer(0, 65), step=TTL + 1), price), price)
     assert books.saved == 800.0

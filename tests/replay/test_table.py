@@ -20,9 +20,46 @@ def test_the_first_three_lines_answer_what_it_would_have_saved_and_risks() -> No
     assert list(lines(report))[:3] == [
         "Cheapest: auto, gate cache_aware (2 sessions, 40 requests)",
         "Would have saved $0.75 of $4.00 (19%), with removed content fetched again whenever it is quoted",
-        "Risk: 4 of 16 shortened or cleared results were quoted later, 2 by edits; "
+        "Risk: 4 removed texts were quoted later, 2 by edits, with 10 pruned and 6 shortened results; "
         "worst session: 1.25 times the cost of no pruning",
     ]
+
+
+def test_of_a_single_session_no_worst_one_is_named() -> None:
+    base, auto = rows("a", "codex", 10, 3.0, 1.0)
+    auto.regret = auto.edit_regret = 0
+    report = Report([[base, auto]], Validation())
+    assert list(lines(report))[2] == "Risk: none of 5 pruned and 3 shortened results was quoted later"
+    auto.thinking_breaks = 4
+    assert list(lines(report))[2].endswith(
+        "quoted later; 4 requests changed content already sent, which loses thinking on models that bind it"
+    )
+    auto.pruned_results, auto.spilled_results, auto.thinking_breaks = 0, 1, 0
+    assert list(lines(report))[2] == "Risk: the 1 shortened result was not quoted later"
+    auto.regret = 1
+    assert list(lines(report))[2] == (
+        "Risk: 1 removed text was quoted later, 0 by edits, with 1 shortened result"
+    )
+
+
+def test_free_prompts_and_a_replay_without_strategies_are_said() -> None:
+    free = Report([rows("a", "codex", 10, 0.0, 0.0)], Validation())
+    assert list(lines(free))[1] == "These prompts are free, so no strategy would have saved money"
+    alone = Report([rows("a", "codex", 10, 3.0, 1.0)[:1]], Validation())
+    assert list(lines(alone))[1] == "No strategy was replayed; without pruning the prompts cost $3.00"
+
+
+def test_a_narrow_terminal_gets_the_table_in_parts_and_whole_words() -> None:
+    report = Report(
+        [rows("a", "codex", 10, 3.0, 1.0), rows("b", "pi", 90, 1.0, 0.5)], Validation(), setup="5m cache"
+    )
+    said = list(lines(report, 60))
+    assert max(map(len, said)) <= 60
+    at = said.index("strategy     cost  + edits  + any  tokens  peak")
+    assert said[at + 2 : at + 5] == ["auto        0.625    0.625  0.625     120    40", "", said[at + 4]]
+    assert said[at + 4].split() == ["strategy", "breaks", "pruned", "spilled", "regret"]
+    assert said[at + 6].split() == ["auto", "0", "10", "6", "4/2"]
+    assert "5m cache" in said
 
 
 def test_no_pruning_is_named_where_nothing_is_cheaper() -> None:
@@ -37,8 +74,8 @@ def test_no_pruning_is_named_where_nothing_is_cheaper() -> None:
 def test_there_are_ratios_by_agent_and_by_length() -> None:
     report = Report([rows("a", "codex", 10, 3.0, 1.5), rows("b", "pi", 90, 1.0, 0.1)], Validation())
     said = "\n".join(lines(report))
-    assert "by agent  codex (1)  pi (1)\nauto          0.500   0.900" in said
-    assert "by requests  to 20 (1)  over 80 (1)\nauto             0.500        0.900" in said
+    assert "+ any, by agent  codex (1)  pi (1)\nauto                 0.500   0.900" in said
+    assert "+ any, by requests  to 20 (1)  over 80 (1)\nauto                    0.500        0.900" in said
     assert "Not checked: the recordings report no usage" in said
 
 

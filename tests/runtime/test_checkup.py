@@ -137,6 +137,16 @@ def test_a_configuration_that_is_wrong_is_named_and_the_rest_is_looked_at(tmp_pa
     assert {"credentials", "rg", "sessions"} <= found.keys()
 
 
+def test_damaged_numbers_behind_pruning_are_a_problem_of_the_configuration(tmp_path: Path) -> None:
+    own = Places.of({"HOME": str(tmp_path)}).expectations_file
+    own.parent.mkdir(parents=True)
+    own.write_text("{}")
+    found = examined(tmp_path)["configuration"]
+    assert found.state == "problem"
+    assert found.said.startswith(f"{own}: not a table of expectations")
+    assert "--fit" in found.hint
+
+
 def test_a_key_file_that_others_can_read_is_a_problem(tmp_path: Path) -> None:
     key = tmp_path / ".config" / "prunecli" / "key"
     key.parent.mkdir(parents=True)

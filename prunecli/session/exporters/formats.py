@@ -68,16 +68,32 @@ def _whole(record: Record) -> Record:
             return record
 
 
+def check_writable(path: Path) -> None:
+    """Raise UsageError if `write_new` could not write this file, so that no long work is lost."""
+    try:
+        _refuse(path)
+        if not path.parent.is_dir():
+            raise UsageError(f"cannot write {path}: No such file or directory")
+    except (OSError, ValueError) as error:
+        raise UsageError(f"cannot write {path}: {getattr(error, 'strerror', None) or error}") from error
+    if not os.access(path.parent, os.W_OK):
+        raise UsageError(f"cannot write {path}: Permission denied")
+
+
+def _refuse(path: Path) -> None:
+    if path.is_symlink():
+        raise UsageError(f"{path} is a symbolic link", "give the path of the file itself")
+    if path.is_dir():
+        raise UsageError(f"{path} is a directory", "give the path of a file in it")
+
+
 def write_new(path: Path, text: str, *, force: bool = False) -> None:
     """Write a new file of mode 0600. `force` replaces an existing file, but never a link.
 
     Raises UsageError if that fails; no partial file is left.
     """
     try:
-        if path.is_symlink():
-            raise UsageError(f"{path} is a symbolic link", "give the path of the file itself")
-        if path.is_dir():
-            raise UsageError(f"{path} is a directory", "give the path of a file in it")
+        _refuse(path)
         target = path.with_name(f".{path.name}.{os.getpid()}.part") if force else path
         fd = os.open(target, _NEW, 0o600)
     except FileExistsError:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from itertools import islice
 from pathlib import Path
+from typing import TypeVar
 
 from prunecli.errors import SessionCorrupt
 from prunecli.regular import open_regular
@@ -21,23 +22,26 @@ from prunecli.session.importers.source import read_source
 from prunecli.session.session_search import MOST_IN_ONE, Hit, Query
 from prunecli.session.store import Listed
 
+Found = TypeVar("Found")
 MOST_FILES = 20_000
 """The search of a folder stops after this many files."""
 _DEEPEST = 8
 _LONGEST_NAME = 4_096
 
 
-def sessions_of(agent: str, environ: Mapping[str, str]) -> list[Path]:
+def sessions_of(agent: str, environ: Mapping[str, str], problems: list[str] | None = None) -> list[Path]:
     """Return the sessions of an agent such as `@claude`, newest first, of all directories.
 
-    `read_source` can read each of them. Raises UsageError for an unknown agent.
+    `read_source` can read each of them. `problems` gets a line for each folder and database that cannot be read.
+    Raises UsageError for an unknown agent.
     """
     name, known = agent_of(agent)
+    problems = [] if problems is None else problems
     if name == "opencode":
-        found = [one for path in _databases(environ) for one in sessions_in_store(path)]
+        found = _each_database(environ, sessions_in_store, problems)
         return [path for _, path in sorted(found, reverse=True)]
-    files = [path for path in files_below(root_of(known, environ)) if known.is_session(path)]
-    return sorted(files, key=_changed, reverse=True)
+    files = files_below(root_of(known, environ), problems=problems)
+    return sorted((path for path in files if known.is_session(path)), key=_changed, reverse=True)
 
 
 def listed(
@@ -45,8 +49,8 @@ def listed(
 ) -> Iterator[Listed]:
     """Yield an agent's sessions with the facts for a list, newest first: those of a directory, or all.
 
-    Sessions without a prompt and those of subagents are left out. `problems` gets a line for each file that cannot be
-    read. `named` is a part of the file's name. Raises UsageError for an unknown agent.
+    Sessions without a prompt and those of subagents are left out. `problems` gets a line for each file or folder that
+    cannot be read. `named` is a part of the file's name. Raises UsageError for an unknown agent.
     """
     name, _ = agent_of(agent)
     folders = same_folders(cwd, environ.get("PWD", "")) if cwd else ()
@@ -59,7 +63,7 @@ def listed(
         yield from (one for one in found_there if named in one.id)
         return
     hashes = {sha256(os.fsencode(folder)).hexdigest() for folder in folders}
-    for path in sessions_of(agent, environ):
+    for path in sessions_of(agent, environ, problems):
         found: Digest | str | None
         if named not in path.name:
             continue
@@ -106,32 +110,49 @@ def _listed(path: Path, found: Digest) -> Listed:
 def _in_databases(
     environ: Mapping[str, str], is_here: Callable[[str], bool], problems: list[str]
 ) -> Iterator[Listed]:
-    found: list[Listed] = []
-    for path in _databases(environ):
-        try:
-            found += digests_in_store(path, is_here)
-        except OSError as error:
-            problems.append(f"{path}: {error}")
+    found = _each_database(environ, lambda path: digests_in_store(path, is_here), problems)
     yield from sorted(found, key=lambda one: one.changed, reverse=True)
 
 
-def files_below(folder: Path, most: int = MOST_FILES) -> Iterator[Path]:
-    """Yield at most `most` files below a folder, sorted by path. Links to folders are not followed."""
-    found = 0
-    for where, folders, files in os.walk(folder):
+def _each_database(
+    environ: Mapping[str, str], read: Callable[[Path], list[Found]], problems: list[str]
+) -> list[Found]:
+    """Return what `read` finds in all of OpenCode's databases."""
+    found: list[Found] = []
+    for path in _databases(environ):
+        try:
+            found += read(path)
+        except OSError as error:
+            problems.append(f"{path}: {error}")
+    return found
+
+
+def files_below(folder: Path, most: int = MOST_FILES, problems: list[str] | None = None) -> Iterator[Path]:
+    """Yield at most `most` files below a folder, sorted by path. Links to folders are not followed.
+
+    `problems` gets the name of each folder that cannot be read, with the reason, and one if there are more files.
+    """
+    found, problems = 0, [] if problems is None else problems
+
+    def failed(error: OSError) -> None:
+        if not isinstance(error, FileNotFoundError | NotADirectoryError):
+            problems.append(f"{error.filename}: {error.strerror}")
+
+    for where, folders, files in os.walk(folder, onerror=failed):
         folders.sort()
         if len(Path(where).relative_to(folder).parts) >= _DEEPEST:
             folders.clear()
         for name in sorted(files):
             if found == most:
+                problems.append(f"all of {folder}: more than {most:,} files")
                 return
             found += 1
             yield Path(where) / name
 
 
-def session_files(folder: Path) -> list[Path]:
-    """Return the files below a folder whose names look like those of sessions."""
-    return [path for path in files_below(folder) if path.name.endswith(ENDS)]
+def session_files(folder: Path, problems: list[str] | None = None) -> list[Path]:
+    """Return the files below a folder whose names look like those of sessions; see `files_below`."""
+    return [path for path in files_below(folder, problems=problems) if path.name.endswith(ENDS)]
 
 
 def _databases(environ: Mapping[str, str]) -> list[Path]:

@@ -5,6 +5,7 @@ Files may be hostile: size, nesting and types are checked here, before any other
 
 import zlib
 from collections.abc import Mapping
+from json import JSONDecodeError
 from pathlib import Path
 
 from prunecli.errors import SessionCorrupt
@@ -99,4 +100,10 @@ def rows_of(data: bytes) -> Rows:
 
 
 def _why(error: ValueError) -> str:
-    return "not UTF-8" if isinstance(error, UnicodeDecodeError) else str(error)
+    match error:
+        case UnicodeDecodeError():
+            return "not UTF-8"
+        case JSONDecodeError(msg=message, colno=column):
+            return f"{message.removesuffix(' at')} at column {column}"
+        case _:
+            return str(error)

@@ -39,16 +39,16 @@ def in_store(path: Path) -> bool:
 
 
 def sessions_in_store(store: Path) -> list[tuple[int, Path]]:
-    """Return the sessions of a database with the times of their last changes; () if the file is not a database.
+    """Return the sessions of a database with the times of their last changes, without those of subagents.
 
-    Sessions of subagents are left out.
+    Raises OSError if the file is not an OpenCode database or cannot be read.
     """
     query = "SELECT id, time_updated FROM session WHERE parent_id IS NULL"
     try:
         with closing(_opened(store)) as database:
             return [(int(changed), store / str(name)) for name, changed in database.execute(query)]
-    except (sqlite3.Error, ValueError, TypeError):
-        return []
+    except (sqlite3.Error, ValueError, TypeError) as error:
+        raise OSError(f"not an OpenCode database: {error}") from error
 
 
 def digests_in_store(store: Path, is_here: Callable[[str], bool]) -> list[Listed]:

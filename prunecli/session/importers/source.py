@@ -10,7 +10,7 @@ from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
 
-from prunecli.errors import SessionCorrupt
+from prunecli.errors import SessionCorrupt, UnknownFormat
 from prunecli.frozen import frozen
 from prunecli.model.events import AssistantMessage, Record, SessionStarted, UserMessage
 from prunecli.model.messages import Json
@@ -89,7 +89,7 @@ def read_source(path: Path, *, compactions: bool = False) -> Source:
         imported = _of_lines(found, compactions)
         if imported is None:
             if data.strip() and not any("seq" in row.value for row in found.rows):
-                raise SessionCorrupt(path, *_first_problem(found))
+                raise UnknownFormat(path, *_first_problem(found, value))
             return _native(path, data)
     return _with_messages(path, _with_subagents(path, imported))
 
@@ -142,10 +142,11 @@ def _of_lines(found: Rows, compactions: bool) -> Imported | None:
     return None
 
 
-def _first_problem(found: Rows) -> tuple[int, str]:
-    """Return the line and reason that best explain an unknown format."""
-    if found.rows:
-        return found.rows[0].line, _UNKNOWN
+def _first_problem(found: Rows, value: Json) -> tuple[int, str]:
+    """Return the line and reason that best explain an unknown format. `value` is the file as one JSON value, or
+    None."""
+    if found.rows or value is not None:
+        return found.rows[0].line if found.rows else 1, _UNKNOWN
     line, _, why = (found.damaged or ("line 1: empty file",))[0].partition(": ")
     return int(line.removeprefix("line ")), f"{_UNKNOWN} ({why})"
 

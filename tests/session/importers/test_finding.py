@@ -44,6 +44,17 @@ def test_a_variable_moves_the_folder(tmp_path: Path) -> None:
     assert sessions_of("codex", environ) == [moved]
 
 
+def test_folders_that_cannot_be_read_are_named(tmp_path: Path) -> None:
+    looped = tmp_path / "loop"
+    looped.symlink_to(looped)
+    problems: list[str] = []
+    environ = {"HOME": str(tmp_path), "CODEX_HOME": str(looped)}
+    assert sessions_of("@codex", environ, problems) == []
+    assert problems == [f"{looped}/sessions: Too many levels of symbolic links"]
+    assert sessions_of("@claude", environ, problems) == []
+    assert len(problems) == 1, "a folder that does not exist is no problem"
+
+
 def test_an_unknown_agent_is_refused_with_those_that_are_known() -> None:
     with pytest.raises(UsageError) as refused:
         sessions_of("@nobody", {"HOME": "/"})
@@ -55,7 +66,9 @@ def test_a_search_is_bounded_and_follows_no_links(tmp_path: Path) -> None:
         put(tmp_path / f"{number}.jsonl")
     (tmp_path / "loop").symlink_to(tmp_path)
     put(tmp_path.joinpath(*"abcdefghij") / "deep.jsonl")
-    assert len(list(files_below(tmp_path, 3))) == 3
+    problems: list[str] = []
+    assert len(list(files_below(tmp_path, 3, problems))) == 3
+    assert problems == [f"all of {tmp_path}: more than 3 files"]
     assert [path.name for path in session_files(tmp_path)] == [f"{number}.jsonl" for number in range(5)]
 
 
@@ -118,5 +131,7 @@ def test_what_is_no_database_or_no_session_in_it_is_said(tmp_path: Path) -> None
         read_source(broken / "ses_1")
     with pytest.raises(SessionCorrupt, match="no messages"):
         read_source(store / "ses_2")
-    put(tmp_path / ".local/share/opencode/opencode.db", "broken")
-    assert sessions_of("@opencode", {"HOME": str(tmp_path)}) == []
+    damaged = put(tmp_path / ".local/share/opencode/opencode.db", "broken")
+    problems: list[str] = []
+    assert sessions_of("@opencode", {"HOME": str(tmp_path)}, problems) == []
+    assert problems == [f"{damaged}: not an OpenCode database: file is not a database"]

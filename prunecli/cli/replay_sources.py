@@ -1,0 +1,55 @@
+"""Finds the sessions that the SOURCEs of `prunecli replay` name."""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from prunecli.cli.shared import own_sessions
+from prunecli.errors import SessionNotFound
+
+
+class _Empty(SessionNotFound):
+    """An agent or a folder has no sessions, which matters only if all other SOURCEs have none either."""
+
+
+def files_of(sources: Sequence[str]) -> tuple[list[Path], list[str]]:
+    """Return the files of all SOURCEs, each once, and a line for each SOURCE and folder without any.
+
+    Raises SessionNotFound if there are none at all or a SOURCE does not exist, and UsageError.
+    """
+    found: dict[str, Path] = {}
+    problems: list[str] = []
+    empty: list[_Empty] = []
+    for source in sources:
+        try:
+            for path in _files(source, problems):
+                found.setdefault(os.path.realpath(path), path)
+        except _Empty as error:
+            empty.append(error)
+    if empty and not found:
+        raise SessionNotFound(empty[0].message, f"cannot read {problems[0]}" if problems else empty[0].hint)
+    return list(found.values()), [*(f"cannot read {one}" for one in problems), *map(str, empty)]
+
+
+def _files(source: str, problems: list[str]) -> list[Path]:
+    from prunecli.session.importers.finding import session_files, sessions_of
+    from prunecli.session.importers.opencode_store import in_store
+
+    path = Path(source)
+    if source.startswith("@") and not path.exists():
+        found = sessions_of(source, os.environ, problems)
+        if not found:
+            raise _Empty(f"{source}: no sessions of this agent on this machine")
+        return found
+    if path.is_dir():
+        found = session_files(path, problems)
+        if not found:
+            raise _Empty(f"no session files in {source}", "session files end with .jsonl, .json or .gz")
+        return found
+    if path.is_file() or in_store(path):
+        return [path]
+    if path.exists():
+        raise SessionNotFound(f"{source}: not a regular file", "save the session to a file and name that")
+    if "/" in source or path.suffix:
+        raise SessionNotFound(f"no such file: {source}", "SOURCE is a file, a folder, a session or @AGENT")
+    return [own_sessions().find(source)]
