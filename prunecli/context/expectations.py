@@ -5,6 +5,7 @@ The numbers are in `data/expectations.json`, fitted on recorded sessions. No oth
 
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
+from math import inf
 from typing import Any, Literal, TypeAlias, get_args
 
 from prunecli.frozen import frozen
@@ -79,29 +80,42 @@ class Expectations:
     @staticmethod
     def of(value: Mapping[str, Any]) -> "Expectations":
         """Return the expectations of a JSON object. Raises KeyError, TypeError or ValueError for a malformed one."""
-        quoted, least = value["quoted"], int(value["least_held"])
-        ages = tuple(map(int, quoted["ages"]))
+        quoted, least = value["quoted"], _count("least_held", value["least_held"])
+        ages = tuple(_count("ages", age) for age in quoted["ages"])
         groups: tuple[Group, ...] = ("read", "bash", "other")
-        table = {group: tuple(map(float, quoted[group])) for group in groups}
+        table = {group: tuple(_number(group, one, most=1) for one in quoted[group]) for group in groups}
         if list(ages) != sorted(set(ages)) or any(len(row) != len(ages) for row in table.values()):
             raise ValueError("quoted: expected increasing ages, each with a probability")
-        if any(not 0 <= one <= 1 for row in table.values() for one in row):
-            raise ValueError("quoted: expected probabilities from 0 to 1")
-        low, high = map(int, value["further_requests"])
+        low, high = (_count("further_requests", one) for one in value["further_requests"])
+        sizes = tuple((_count("sizes", above), _number("sizes", by)) for above, by in value["sizes"])
+        if not ages or low > high or list(sizes) != sorted(sizes, reverse=True):
+            raise ValueError(
+                "expected ages, further_requests from low to high, and sizes from large to small"
+            )
         levels: tuple[Level, ...] = ("normal", "strong")
         return Expectations(
             {level: _caps(value["caps"][level], least) for level in levels},
-            int(value["page"]),
+            _count("page", value["page"], least=1),
             ages,
             table,
-            tuple((int(above), float(factor)) for above, factor in value["sizes"]),
-            float(value["superseded"]),
+            sizes,
+            _number("superseded", value["superseded"], most=1),
             (low, high),
-            int(value["reply_tokens"]),
-            int(value["min_tokens"]),
-            int(value["min_age"]),
+            *(_count(name, value[name]) for name in ("reply_tokens", "min_tokens", "min_age")),
         )
 
 
 def _caps(row: Mapping[str, Any], least: int) -> Caps:
-    return Caps(**{kind: int(row[kind]) for kind in KINDS}, least=least)
+    return Caps(**{kind: _count(f"caps: {kind}", row[kind]) for kind in KINDS}, least=least)
+
+
+def _count(name: str, value: object, least: int = 0) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise ValueError(f"{name}: expected a whole number of at least {least}")
+    return value
+
+
+def _number(name: str, value: object, most: float = inf) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= most:
+        raise ValueError(f"{name}: expected a number from 0{f' to {most:g}' if most < inf else ' on'}")
+    return float(value)

@@ -215,6 +215,7 @@ class Player:
         for edit in event.edits:
             entry = entries[edit.seq]
             parts = entry.exchange.entries if edit.kind == "drop" and entry.exchange else [entry]
+            self.row.dropped_answers += edit.kind == "drop"
             if edit.kind in ("drop", "clear", "trim"):
                 self._pruned_results.update(part.seq for part in parts if part.kind == "result")
                 self.regrets.hidden.update(self.sources[part.seq] for part in parts)

@@ -19,7 +19,7 @@ class Row:
     `cost_with_any_rereads` adds those that any text quotes. `edit_regret` counts the former, `regret` the latter.
     `cache_breaks` are requests in which edits caused cached content to be written again. `thinking_breaks` are
     requests with edits in a part that had been sent, cached or not; `edits_in_round` are those inside an open tool
-    round.
+    round. `dropped_answers` are the model's own messages that were dropped with their results.
     """
 
     session: str
@@ -42,6 +42,7 @@ class Row:
     edit_regret: int = 0
     thinking_breaks: int = 0
     edits_in_round: int = 0
+    dropped_answers: int = 0
 
     def sent(self, usage: Usage, cost: float) -> None:
         """Count a request."""

@@ -85,6 +85,8 @@ def _risks(report: Report, best: Row) -> Iterator[str]:
     else:
         one = sum(counts.values()) == 1
         yield f"the {removed} was not quoted later" if one else f"none of {removed} was quoted later"
+    if best.dropped_answers:
+        yield f"drops {best.dropped_answers:,} of the model's own answers"
     if best.thinking_breaks:
         edited = f"{counted(best.thinking_breaks, 'request')} changed content already sent"
         yield f"{edited}, which loses thinking on models that bind it"

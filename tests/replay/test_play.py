@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from prunecli.agent.policy import Policy
+from prunecli.context.strategies import keep_last_n_steps
 from prunecli.context.strategy import Chosen, Proposal
 from prunecli.context.tokens import Chars4
 from prunecli.context.view import View
@@ -153,6 +154,20 @@ def test_a_quote_of_what_was_cleared_is_fetched_again_at_the_documented_price() 
     once = context * RATES.read + 2_500 * RATES.write + 150 * RATES.output
     assert row.cost_with_any_rereads - row.cost == pytest.approx((once + 2_500 * RATES.read) / 1e6)
     assert row.cost_with_rereads == row.cost
+
+
+def test_the_models_own_words_count_apart_from_results_and_are_regretted_like_them() -> None:
+    session = Session()
+    session.user("write it")
+    session.calls_("ok", "write", path="a", content=LINE)
+    for _ in range(3):
+        session.calls_("fine", "bash", command="true")
+    session.calls_("ok", "edit", path="a", old_string=LINE, new_string="b")
+    session.says("done")
+    options = keep_last_n_steps.Options(n=2)
+    row = played(session, part(Policy((Chosen("keep_last_n_steps", keep_last_n_steps, options),))))
+    assert (row.dropped_answers, row.pruned_results) == (3, 3)
+    assert (row.regret, row.edit_regret) == (1, 1)
 
 
 def test_an_edit_that_has_to_match_it_counts_in_both() -> None:

@@ -34,7 +34,9 @@ def test_of_a_single_session_no_worst_one_is_named() -> None:
     assert list(lines(report))[2].endswith(
         "quoted later; 4 requests changed content already sent, which loses thinking on models that bind it"
     )
-    auto.pruned_results, auto.spilled_results, auto.thinking_breaks = 0, 1, 0
+    auto.thinking_breaks, auto.dropped_answers = 0, 7
+    assert list(lines(report))[2].endswith("quoted later; drops 7 of the model's own answers")
+    auto.pruned_results, auto.spilled_results, auto.dropped_answers = 0, 1, 0
     assert list(lines(report))[2] == "Risk: the 1 shortened result was not quoted later"
     auto.regret = 1
     assert list(lines(report))[2] == (

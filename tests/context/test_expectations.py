@@ -1,0 +1,53 @@
+"""The numbers behind caps and prunes are checked before they are used."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from prunecli.context.expectations import Expectations
+
+SHIPPED = Path(__file__).parents[2] / "prunecli" / "data" / "expectations.json"
+
+
+def changed(where: str, value: Any) -> dict[str, Any]:
+    """The shipped numbers with one changed."""
+    numbers: dict[str, Any] = json.loads(SHIPPED.read_text())
+    *path, last = where.split(".")
+    inside: Any = numbers
+    for key in path:
+        inside = inside[key]
+    inside[last] = value
+    return numbers
+
+
+@pytest.mark.parametrize(
+    ("where", "value", "why"),
+    [
+        ("page", 0, "page: expected a whole number of at least 1"),
+        ("page", True, "page: expected a whole number"),
+        ("page", 4000.5, "page: expected a whole number"),
+        ("least_held", -1, "least_held: expected a whole number of at least 0"),
+        ("min_age", -3, "min_age: expected"),
+        ("reply_tokens", "150", "reply_tokens: expected"),
+        ("superseded", 1.5, "superseded: expected a number from 0 to 1"),
+        ("further_requests", [60, 5], "from low to high"),
+        ("sizes", [[0, 0.85], [4000, 1.6]], "from large to small"),
+        ("sizes", [[0, -1]], "sizes: expected a number from 0 on"),
+        ("caps.normal.bash", -1, "caps: bash: expected"),
+        ("caps.strong.read", "1000", "caps: read: expected"),
+        ("quoted.ages", [], "quoted: expected increasing ages"),
+        ("quoted.ages", [2, 3, 5, 10, 20, 20], "quoted: expected increasing ages"),
+        ("quoted.read", [2, 0, 0, 0, 0, 0], "read: expected a number from 0 to 1"),
+        ("quoted.bash", [float("nan")] * 6, "bash: expected a number"),
+    ],
+)
+def test_a_number_outside_of_its_range_is_named(where: str, value: Any, why: str) -> None:
+    with pytest.raises(ValueError, match=why):
+        Expectations.of(changed(where, value))
+
+
+def test_no_cap_and_no_sizes_are_valid() -> None:
+    assert Expectations.of(changed("caps.normal.bash", 0)).caps["normal"].of("bash") == 0
+    assert Expectations.of(changed("sizes", [])).probability("read", 2, 9_000) == 0.41
