@@ -152,7 +152,7 @@ class Requests:
             if self._history is None:
                 self._history = History(self._context, _within(self._pruning, spans))
             return self._history
-        context = Context(Chars4())
+        context = Context(Chars4(), billed=False)
         for record in self._records[: bisect_left(self._records, at, key=_seq)]:
             context.apply(record)
             yield

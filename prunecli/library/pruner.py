@@ -36,7 +36,7 @@ class Pruner:
         self._strategy = chosen(config, strategy)
         self._window = window
         self._expectations = load_expectations(PACKAGE / "data")
-        self._context = Context(counter or SHIPPED)
+        self._context = Context(counter or SHIPPED, billed=False)
         self._said = self._seq = 0
 
     def request(self, messages: Sequence[Mapping[str, Json]]) -> list[dict[str, Json]]:

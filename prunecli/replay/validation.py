@@ -69,7 +69,7 @@ def _requests(
     records: Sequence[Record], counter: TokenCounter
 ) -> Iterator[tuple[float | None, tuple[int, ...], int | None]]:
     """Yield for each reported prompt its error, the reads predicted with each lifetime, and the reported reads."""
-    context = Context(counter, token_factor)
+    context = Context(counter, token_factor, billed=False)
     caches = [PrefixCache(0, lifetime, minimum=0) for lifetime in TTL_MS.values()]
     recorded = False
     sizes: dict[int, int] = {}

@@ -30,7 +30,7 @@ class EarlierRequests:
 
     def __init__(self, records: Sequence[Record]) -> None:
         lost = any(map(_is_lost, records))
-        self._context = Context(Chars4()) if lost else None
+        self._context = Context(Chars4(), billed=False) if lost else None
 
     def apply(self, record: Record) -> None:
         """Fold in one record."""
@@ -52,7 +52,7 @@ def _is_lost(record: Record) -> bool:
 def verify_session(path: Path, loaded: Loaded) -> Report:
     """Fold the log again and compare every RequestSent. Names the first request that differs."""
     lines = list(map(str, loaded.bad))
-    context, earlier = Context(Chars4()), EarlierRequests(loaded.records)
+    context, earlier = Context(Chars4(), billed=False), EarlierRequests(loaded.records)
     blobs = Blobs(path.parent / "blobs")
     requests = 0
     wrong: str | None = None

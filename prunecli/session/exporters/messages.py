@@ -10,7 +10,7 @@ from prunecli.model.events import Record
 
 def write(records: Sequence[Record]) -> str:
     """Write `{"messages": [...]}`, with `system` and `tools` if the log has them, as ASCII with a final newline."""
-    context = Context(Chars4())
+    context = Context(Chars4(), billed=False)
     for record in records:
         context.apply(record)
     preamble = context.preamble
