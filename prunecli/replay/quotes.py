@@ -42,13 +42,13 @@ class Said:
 class Repeated(NamedTuple):
     """A text of a response that repeats something: the repeated parts, newest source first.
 
-    `copies` has the sources. For each of a source's parts, it has the newest sources that also have all of that part;
-    these are newer, and at most `_MOST_COPIES`.
+    Each of `copies` has the newest sources of all of a part, at most `_MOST_COPIES`, and the older sources of it.
     """
 
     said: Said
     matches: tuple[Match, ...]
-    copies: Mapping[int, tuple[frozenset[int], ...]]
+    sources: frozenset[int]
+    copies: tuple[tuple[frozenset[int], frozenset[int]], ...]
 
 
 @frozen
@@ -113,12 +113,12 @@ class _Index:
         found = tuple(one for one in each if one.matches)
         if not found:
             return None
-        sources = frozenset().union(*(one.copies for one in found))
+        sources = frozenset().union(*(one.sources for one in found))
         return Quoting(found, sources, any(one.said.edits for one in found))
 
     def _repeated(self, said: Said) -> Repeated:
         matches = _largest(set(self._matches(said.text)))
-        return Repeated(said, tuple(matches), _copies(matches))
+        return Repeated(said, tuple(matches), frozenset(one.source for one in matches), _copies(matches))
 
     def _matches(self, text: str) -> Iterator[Match]:
         reached: dict[tuple[int, int], int] = {}
@@ -144,13 +144,13 @@ def _largest(matches: Iterable[Match]) -> list[Match]:
     return found
 
 
-def _copies(matches: Sequence[Match]) -> dict[int, tuple[frozenset[int], ...]]:
+def _copies(matches: Sequence[Match]) -> tuple[tuple[frozenset[int], frozenset[int]], ...]:
     """Return the `copies` of these matches, newest source first."""
-    found: dict[int, tuple[frozenset[int], ...]] = {}
+    older: dict[frozenset[int], set[int]] = {}
     for at, (source, start, end) in enumerate(matches):
         newer = (other for other, first, last in matches[:at] if first <= start and last >= end)
-        found[source] = (*found.get(source, ()), frozenset(islice(newer, _MOST_COPIES)))
-    return found
+        older.setdefault(frozenset(islice(newer, _MOST_COPIES)), set()).add(source)
+    return tuple((newest, frozenset(sources)) for newest, sources in older.items())
 
 
 def _extended(text: str, its: str, at: int, place: int) -> tuple[int, int]:

@@ -113,11 +113,11 @@ class Regrets:
         """Return the sources of quotes whose text is neither in the context from a newer source nor already
         fetched."""
         found, hidden = set[int](), self.hidden
-        for said, matches, copies in quoting.said:
-            if (edits_only and not said.edits) or hidden.isdisjoint(copies):
+        for said, matches, sources, copies in quoting.said:
+            if (edits_only and not said.edits) or hidden.isdisjoint(sources):
                 continue
-            gone = (one for one in copies.keys() & hidden if any(map(hidden.issuperset, copies[one])))
-            wanted = {one for one in gone if one not in fetched}
+            gone = [older for newest, older in copies if newest <= hidden]
+            wanted = hidden.intersection(frozenset().union(*gone)).difference(fetched) if gone else ()
             if not wanted:
                 continue
             oldest = min(wanted)
