@@ -1,9 +1,10 @@
 """Parts of a long text that fit a number of tokens, and their names: `200-260`, or `7:4001-7` inside a line.
 
-A line is cut only if it alone is too long, but never inside a character sequence, an escape sequence, or an element
-of JSON. Positions are code points.
+A line is cut only if it alone is too long, but never inside a character sequence or an escape sequence, nor inside an
+element of JSON if one ends near. Positions are code points.
 """
 
+import json
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
@@ -11,25 +12,46 @@ from functools import cached_property
 from itertools import takewhile
 
 from prunecli.context import cut
-from prunecli.model.codec import strict_loads
 
 Count = Callable[[str], int]
 
 _ESCAPE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[^\[\]])")
 _LONGEST_ESCAPE = 256
 _STRUCTURE = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{},]')
+_BREAK = re.compile(r"[ \t]*\r?\n")
+_SPACE = re.compile(r"\s*")
+_DECODER = json.JSONDecoder()
+"""Lenient: it takes NaN, which many programs print."""
 _RANGE = re.compile(r"(?:lines? )?(\d+)(?::(\d+))?-(?:(\d+)(?::(\d+))?)?|(\d+)(?:[:,](\d+))?")
 
 
 def is_json(text: str) -> bool:
     """Return whether the text is one JSON array or object."""
-    if text.lstrip()[:1] not in ("{", "["):
-        return False
+    _, end = _value(text, 0)
+    return end > 0 and not text[end:].strip()
+
+
+def json_reach(text: str) -> int:
+    """Return how far the text is JSON: the end of its arrays and objects, or the place of the first error in one."""
+    at, complete = 0, True
+    while complete and at < len(text):
+        complete, end = _value(text, at)
+        at = max(at, end)
+    return at
+
+
+def _value(text: str, at: int) -> tuple[bool, int]:
+    """Return whether an array or object is complete, and its end or the place of its error; 0 if none starts here."""
+    space = _SPACE.match(text, at)
+    start = space.end() if space else at
+    if text[start : start + 1] not in ("{", "["):
+        return False, 0
     try:
-        strict_loads(text.strip())
-    except ValueError:
-        return False
-    return True
+        return True, _DECODER.raw_decode(text, start)[1]
+    except json.JSONDecodeError as error:
+        return False, error.pos
+    except (ValueError, RecursionError):  # a huge number, or deep nesting
+        return False, 0
 
 
 class Lines:
@@ -96,15 +118,16 @@ class Lines:
         return min(self.starts[line - 1] + max(1, column or 1) - 1, len(self.text))
 
 
-def head_end(text: str, budget: int, count: Count, *, json: bool = False) -> int:
-    """Return the end of the longest head with at most `budget` tokens. `json`: the whole text is JSON."""
+def head_end(text: str, budget: int, count: Count, *, anywhere: bool = False) -> int:
+    """Return the end of the longest head with at most `budget` tokens. `anywhere`: it may end inside a line of
+    JSON."""
     at, used = 0, 0
     while at < len(text):
         end = text.find("\n", at) + 1 or len(text)
         tokens = count(text[at:end])
         if used + tokens > budget:
             if tokens > budget:
-                at = _end_inside(text, at, end, budget - used, count, json=json)
+                at = _end_inside(text, at, end, budget - used, count, anywhere=anywhere)
             break
         at, used = end, used + tokens
     return at
@@ -124,11 +147,11 @@ def tail_start(text: str, budget: int, count: Count) -> int:
     return at
 
 
-def _end_inside(text: str, start: int, stop: int, budget: int, count: Count, *, json: bool) -> int:
+def _end_inside(text: str, start: int, stop: int, budget: int, count: Count, *, anywhere: bool) -> int:
     """Return the end of the longest head of this line that fits."""
     line = text[start:stop]
     length = _fitting(len(line), budget, lambda size: count(line[:size]))
-    if json or is_json(line):
+    if not anywhere and is_json(line):
         return start + element_end(line, length)
     end = len(cut.head(line, length))
     if line[end:] == "\n":  # a line break is added after the head and would be mistaken for this one
@@ -144,7 +167,7 @@ def _start_inside(text: str, start: int, stop: int, budget: int, count: Count) -
     length = _fitting(len(line), budget, lambda size: count(line[len(line) - size :]))
     at = len(line) - length
     if is_json(line):
-        return start + next((place for place, _ in boundaries(line) if place >= at), len(line))
+        return start + next((place for place, depth in boundaries(line) if place >= at and depth), len(line))
     at = len(line) - len(cut.tail(line, length))
     escape = line.rfind("\x1b", max(0, at - _LONGEST_ESCAPE), at)
     match = _ESCAPE.match(line, escape) if escape >= 0 else None
@@ -163,7 +186,7 @@ def _fitting(most: int, budget: int, tokens: Callable[[int], int]) -> int:
 
 
 def boundaries(text: str) -> Iterator[tuple[int, int]]:
-    """Yield the end of each JSON element (after its comma), with its depth."""
+    """Yield the end of each JSON element (after its comma, if it has one), with the depth of what contains it."""
     depth = 0
     for match in _STRUCTURE.finditer(text):
         mark = match.group()
@@ -171,12 +194,37 @@ def boundaries(text: str) -> Iterator[tuple[int, int]]:
             yield match.end(), depth
         elif len(mark) == 1:
             depth += 1 if mark in "[{" else -1
+            if depth == 0:
+                yield match.end(), 0
+
+
+def _ends_until(text: str, most: int) -> Iterator[tuple[int, int]]:
+    return takewhile(lambda pair: pair[0] <= most, boundaries(text))
 
 
 def element_end(text: str, most: int) -> int:
     """Return the end of a JSON element near this place: the outermost one in the second half, else the last one
     before it, else 0. A line break after it belongs to it."""
-    found = list(takewhile(lambda pair: pair[0] <= most, boundaries(text)))
+    found = list(_ends_until(text, most))
     late = [(depth, -at) for at, depth in found if at > most // 2]
     end = -min(late)[1] if late else found[-1][0] if found else 0
-    return end + text.startswith("\n", end) if end else 0
+    return behind_break(text, end) if end else 0
+
+
+def nearest_end(text: str, start: int, end: int) -> int:
+    """Return the end of a JSON element in the second half of this part, the outermost one; `end` if there is none.
+
+    The JSON begins where the text or the line begins.
+    """
+    for first in (0, text.rfind("\n", 0, end) + 1):
+        if first < end <= first + json_reach(text[first:]):
+            middle = max(start, (start + end) // 2) - first
+            late = [(depth, -at) for at, depth in _ends_until(text[first:], end - first) if at > middle]
+            return behind_break(text, first - min(late)[1]) if late else end
+    return end
+
+
+def behind_break(text: str, at: int) -> int:
+    """Return the start of the next line if only blanks are left of this one, else `at`."""
+    found = _BREAK.match(text, at)
+    return found.end() if found else at

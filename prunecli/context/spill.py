@@ -12,7 +12,15 @@ from functools import lru_cache
 from prunecli.context.counted import SHIPPED
 from prunecli.context.expectations import Caps, Kind
 from prunecli.context.failure_lines import OPENING, Quoted, failures, quoted_end
-from prunecli.context.pages import Lines, boundaries, element_end, head_end, is_json, tail_start
+from prunecli.context.pages import (
+    Lines,
+    behind_break,
+    boundaries,
+    element_end,
+    head_end,
+    is_json,
+    tail_start,
+)
 from prunecli.context.tokens import TokenCounter, image_tokens
 from prunecli.frozen import frozen
 from prunecli.model.events import Spilled, ToolResult
@@ -239,14 +247,11 @@ def _quoting(
 def _json_end(text: str, cap: int, counter: TokenCounter) -> int:
     """Return the end of an element between half the cap and the cap, else the first end up to twice the cap, else
     0."""
-    end = head_end(text, cap, counter.count, json=True)
-    if text[end - 1 : end] == "\n":  # between two lines, which need not be between two elements
-        end = element_end(text, end)
+    end = element_end(text, head_end(text, cap, counter.count, anywhere=True))
     if 2 * counter.count(text[:end]) >= cap:
         return end
     ends = (at for at, _ in boundaries(text) if at > end)
-    later = next(ends, len(text))
-    later = text.find("\n", later) + 1 if text[later : later + 1] == "\n" else later
+    later = behind_break(text, next(ends, len(text)))
     return later if later < len(text) and counter.count(text[:later]) <= 2 * cap else 0
 
 

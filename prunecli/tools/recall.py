@@ -9,7 +9,7 @@ from math import ceil
 from typing import Annotated, ClassVar
 
 from prunecli.context.again import readable
-from prunecli.context.pages import Count, Lines, head_end
+from prunecli.context.pages import Count, Lines, head_end, nearest_end
 from prunecli.errors import ToolError
 from prunecli.frozen import frozen
 from prunecli.model.messages import Block, Json, Text
@@ -74,7 +74,9 @@ def _page(content: tuple[Block, ...], given: RecallInput, pages: Pages, limit: i
         raise ToolError(f"{error}. Entry {given.entry} has {lines.count:,} lines.") from error
     others = () if given.lines else tuple(block for block in content if not isinstance(block, Text))
     part = text[start:stop]
-    size = head_end(part, pages.tokens, _weight(pages, limit)) or len(part)
+    size = head_end(part, pages.tokens, _weight(pages, limit), anywhere=True) or len(part)
+    if size < len(part):
+        size = min(nearest_end(text, start, start + size) - start, len(part))
     if size == len(text):
         return content
     if size < len(part):
