@@ -18,6 +18,7 @@ Count = Callable[[str], int]
 _ESCAPE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[^\[\]])")
 _LONGEST_ESCAPE = 256
 _STRUCTURE = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{},]')
+_QUOTE = re.compile(r'\\.|"')
 _BREAK = re.compile(r"[ \t]*\r?\n")
 _SPACE = re.compile(r"\s*")
 _DECODER = json.JSONDecoder()
@@ -27,8 +28,8 @@ _RANGE = re.compile(r"(?:lines? )?(\d+)(?::(\d+))?-(?:(\d+)(?::(\d+))?)?|(\d+)(?
 
 def is_json(text: str) -> bool:
     """Return whether the text is one JSON array or object."""
-    _, end = _value(text, 0)
-    return end > 0 and not text[end:].strip()
+    complete, end = _value(text, 0)
+    return complete and not text[end:].strip()
 
 
 def json_reach(text: str) -> int:
@@ -165,9 +166,9 @@ def _start_inside(text: str, start: int, stop: int, budget: int, count: Count) -
     """Return the start of the longest tail of this line that fits."""
     line = text[start:stop]
     length = _fitting(len(line), budget, lambda size: count(line[len(line) - size :]))
-    at = len(line) - length
-    if is_json(line):
-        return start + next((place for place, depth in boundaries(line) if place >= at and depth), len(line))
+    at = element_start(line, len(line) - length)
+    if at > len(line) - length or is_json(line):
+        return start + at
     at = len(line) - len(cut.tail(line, length))
     escape = line.rfind("\x1b", max(0, at - _LONGEST_ESCAPE), at)
     match = _ESCAPE.match(line, escape) if escape >= 0 else None
@@ -209,6 +210,29 @@ def element_end(text: str, most: int) -> int:
     late = [(depth, -at) for at, depth in found if at > most // 2]
     end = -min(late)[1] if late else found[-1][0] if found else 0
     return behind_break(text, end) if end else 0
+
+
+def element_start(line: str, least: int) -> int:
+    """Return the start of a JSON element after this place in a line: the next one if the line is JSON.
+
+    If it is a part of JSON, the outermost one in the first half of the rest, or else `least`.
+    """
+    if is_json(line):
+        return next((at for at, _ in _commas(line, 0) if at >= least), len(line))
+    begin = 0
+    if json_reach(line) <= least:
+        if line.rstrip()[-1:] not in ("}", "]"):
+            return least
+        quotes = [match.end() for match in _QUOTE.finditer(line, least) if match.group() == '"']
+        begin = quotes[0] if len(quotes) % 2 else least  # the line's end is outside of strings
+    found = [(depth, at) for at, depth in _commas(line, begin) if least < at <= (least + len(line)) // 2]
+    return min(found)[1] if found else least
+
+
+def _commas(text: str, begin: int) -> Iterator[tuple[int, int]]:
+    """Yield the places after the commas between JSON elements, with their depth."""
+    ends = ((begin + at, depth) for at, depth in boundaries(text[begin:]))
+    return ((at, depth) for at, depth in ends if text[at - 1] == ",")
 
 
 def nearest_end(text: str, start: int, end: int) -> int:

@@ -19,6 +19,7 @@ from prunecli.context.pages import (
     element_end,
     head_end,
     is_json,
+    nearest_end,
     tail_start,
 )
 from prunecli.context.tokens import TokenCounter, image_tokens
@@ -222,7 +223,11 @@ def _ends(text: str, kind: Kind, cap: int, counter: TokenCounter, *, failed: boo
         start = (
             summary[0] if counter.count(text[summary[0] :]) <= most else tail_start(text, most, counter.count)
         )
-    return head_end(text, cap - counter.count(text[start:]), counter.count), start
+    return _head_end(text, cap - counter.count(text[start:]), counter), start
+
+
+def _head_end(text: str, budget: int, counter: TokenCounter) -> int:
+    return nearest_end(text, 0, head_end(text, budget, counter.count))
 
 
 def _quoting(
@@ -240,7 +245,7 @@ def _quoting(
     if not found.behind(start).lines and not found.left:
         return ends, Quoted([])
     spent = sum(counter.count(f"{line}\n") for _, line in found.lines)
-    start = max(least, head_end(text, room - spent, counter.count))
+    start = max(least, _head_end(text, room - spent, counter))
     return (start, stop), found.behind(start)
 
 

@@ -185,6 +185,38 @@ def test_json_lines_stay_whole() -> None:
         assert line.startswith("[") or json.loads(line)
 
 
+ROWS = [{"id": number, "name": 'a, {b} and "c"'} for number in range(1000)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        json.dumps(ROWS)[:20_000] + "\n[OUTPUT TRUNCATED]",
+        json.dumps(ROWS)[:20_000] + "\n[… 2,345 bytes left out …]\n" + json.dumps(ROWS)[-20_000:],
+        json.dumps(ROWS)[:20_000]
+        + "\n[… 2,345 bytes left out …]\n"
+        + json.dumps(ROWS)[-20_010:]
+        + "\n[exit 1]",
+        json.dumps([*ROWS, float("nan")]),
+    ],
+)
+def test_json_that_was_cut_off_or_is_not_strict_is_cut_at_elements(text: str) -> None:
+    found = shown(text) or ""
+    head, _, tail = found.partition("\n[")
+    assert head.endswith("},")
+    assert json.loads(f"{head[:-1]}]")
+    rest = tail.split("\n", 1)[1] if "\n" in tail else ""
+    assert not rest or rest.startswith(' {"id": ')
+
+
+@pytest.mark.parametrize("between", ["\n", "", "\n\n"])
+def test_several_values_of_json_are_cut_between_two_of_them(between: str) -> None:
+    found = shown(between.join(json.dumps(row, indent=2) for row in ROWS), Touches(searches=(".",))) or ""
+    head = found.partition("\n[")[0]
+    assert head.endswith("\n}")
+    assert head.count("{\n") == head.count("\n}") > 3
+
+
 def test_images_are_never_cut() -> None:
     picture = Image("image/png", "AAAA", 100, 100)
     whole = ToolResult("t1", "x", (picture, Text(lines(500)), Text("end")), False)
