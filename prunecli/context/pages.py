@@ -212,21 +212,22 @@ def element_end(text: str, most: int) -> int:
     return behind_break(text, end) if end else 0
 
 
-def element_start(line: str, least: int) -> int:
-    """Return the start of a JSON element after this place in a line: the next one if the line is JSON.
+def element_start(text: str, least: int) -> int:
+    """Return the start of a JSON element near this place: the outermost one in the first half of the rest.
 
-    If it is a part of JSON, the outermost one in the first half of the rest, or else `least`.
+    If there is none, return the next one if the text is JSON, else `least`: the text may be a part of JSON.
     """
-    if is_json(line):
-        return next((at for at, _ in _commas(line, 0) if at >= least), len(line))
-    begin = 0
-    if json_reach(line) <= least:
-        if line.rstrip()[-1:] not in ("}", "]"):
+    begin, whole = 0, is_json(text)
+    if not whole and json_reach(text) <= least:
+        if text.rstrip()[-1:] not in ("}", "]"):
             return least
-        quotes = [match.end() for match in _QUOTE.finditer(line, least) if match.group() == '"']
-        begin = quotes[0] if len(quotes) % 2 else least  # the line's end is outside of strings
-    found = [(depth, at) for at, depth in _commas(line, begin) if least < at <= (least + len(line)) // 2]
-    return min(found)[1] if found else least
+        quotes = [match.end() for match in _QUOTE.finditer(text, least) if match.group() == '"']
+        begin = quotes[0] if len(quotes) % 2 else least  # the end is outside of strings
+    found = [(depth, at) for at, depth in _commas(text, begin) if at >= least]
+    near = [pair for pair in found if pair[1] <= (least + len(text)) // 2]
+    if near or (whole and found):
+        return behind_break(text, min(near)[1] if near else found[0][1])
+    return len(text) if whole else least
 
 
 def _commas(text: str, begin: int) -> Iterator[tuple[int, int]]:

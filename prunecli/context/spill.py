@@ -17,6 +17,7 @@ from prunecli.context.pages import (
     behind_break,
     boundaries,
     element_end,
+    element_start,
     head_end,
     is_json,
     nearest_end,
@@ -213,8 +214,7 @@ def cut_of(
 def _ends(text: str, kind: Kind, cap: int, counter: TokenCounter, *, failed: bool) -> tuple[int, int] | None:
     """Return the end of the head and the start of the tail; None if the text can't be cut."""
     if is_json(text):
-        end = _json_end(text, cap, counter)
-        return (end, len(text)) if end else None
+        return _json_ends(text, cap, counter, failed=failed)
     share = max(_TAIL_SHARES.get(kind, 0.0), _FAILED_SHARE if failed else 0.0)
     start = tail_start(text, round(cap * share), counter.count) if share else len(text)
     summary = [match.start() for match in _SUMMARY.finditer(text)][-1:] if share else []
@@ -247,6 +247,15 @@ def _quoting(
     spent = sum(counter.count(f"{line}\n") for _, line in found.lines)
     start = max(least, _head_end(text, room - spent, counter))
     return (start, stop), found.behind(start)
+
+
+def _json_ends(text: str, cap: int, counter: TokenCounter, *, failed: bool) -> tuple[int, int] | None:
+    """Return the ends of elements between which JSON is cut. A failure keeps its last elements, if they are short."""
+    start = len(text)
+    if failed:
+        start = element_start(text, tail_start(text, round(cap * _FAILED_SHARE), counter.count))
+    end = _json_end(text, cap - counter.count(text[start:]), counter)
+    return (end, start) if end else None
 
 
 def _json_end(text: str, cap: int, counter: TokenCounter) -> int:

@@ -209,6 +209,16 @@ def test_json_that_was_cut_off_or_is_not_strict_is_cut_at_elements(text: str) ->
     assert not rest or rest.startswith(' {"id": ')
 
 
+@pytest.mark.parametrize("indent", [None, 2])
+def test_a_failure_in_json_keeps_its_last_elements(indent: int | None) -> None:
+    error = {"error": "the database is locked", "code": 5}
+    found = shown(json.dumps({"frames": ROWS, **error}, indent=indent), None, failed=True) or ""
+    head, _, rest = found.partition("\n[")
+    tail = rest.partition("\n")[2]
+    assert head.endswith("},")
+    assert json.loads(f'{{"frames": [{tail}') == {"frames": ROWS[-tail.count("id") :], **error}
+
+
 @pytest.mark.parametrize("between", ["\n", "", "\n\n"])
 def test_several_values_of_json_are_cut_between_two_of_them(between: str) -> None:
     found = shown(between.join(json.dumps(row, indent=2) for row in ROWS), Touches(searches=(".",))) or ""
