@@ -94,7 +94,7 @@ def _is_printing(words: tuple[str, ...]) -> bool:
     return words[0] in _PRINTING and quiet
 
 
-_NOTE = re.compile(r"\[([\d,]+ of [\d,]+ (?:lines|characters of line [\d,]+)) held back \| [^\]]*\]")
+_NOTE = re.compile(r"\[([\d,]+ of [\d,]+ (?:lines|characters(?: of line [\d,]+)?)) held back \| [^\]]*\]")
 
 
 def held_part(whole: str, shown: str) -> tuple[int, int]:
@@ -278,10 +278,12 @@ def _note(lines: Lines, start: int, stop: int, kind: Kind, result: ToolResult, h
         count = known[0] if known else lines.count
         return f"[{count - first + 1:,} of {count:,} lines held back | continue with offset={first}]"
     first, last_line = lines.line_at(start), lines.line_at(stop - 1)
-    if first == last_line and not (lines.is_start(start) and lines.is_start(stop)):
+    if lines.is_start(start) and lines.is_start(stop):
+        what = f"{last_line - first + 1:,} of {lines.count:,} lines held back"
+    elif first == last_line:
         place = lines.starts[first - 1]
         end = lines.starts[first] if first < lines.count else len(lines.text)
         what = f"{stop - start:,} of {end - place:,} characters of line {first:,} held back"
     else:
-        what = f"{last_line - first + 1:,} of {lines.count:,} lines held back"
+        what = f"{stop - start:,} of {len(lines.text):,} characters held back"
     return f"[{what} | {how or _OTHERWISE.get(kind, 'ask for less')}]"

@@ -7,7 +7,7 @@ import pytest
 
 from prunecli.context.expectations import Caps
 from prunecli.context.pages import Lines
-from prunecli.context.spill import kind_of, spill
+from prunecli.context.spill import held_part, held_words, kind_of, spill
 from prunecli.context.tokens import Chars4
 from prunecli.errors import ConfigError
 from prunecli.model.events import Record, Spilled, ToolResult
@@ -143,6 +143,18 @@ def test_a_line_is_cut_only_if_it_alone_is_too_long() -> None:
         + (f"recall 17 lines 2:{len(head) + 1}-2:{4000 - tail.index(chr(10))}]")
     )
     assert tail.endswith("x\nend\n")
+
+
+def test_parts_of_several_lines_are_counted_in_characters() -> None:
+    whole = "x" * 4000 + "\n[OUTPUT TRUNCATED]\n"
+    found = shown(whole, Touches(searches=(".",)), call=use("grep")) or ""
+    head, _, note = found.partition("\n")
+    assert (
+        note
+        == f"[{len(whole) - len(head):,} of 4,020 characters held back | recall 17 lines 1:{len(head) + 1}-2]"
+    )
+    assert held_words(found) == f"{len(whole) - len(head):,} of 4,020 characters"
+    assert held_part(whole, found) == (len(head), len(whole))
 
 
 def test_no_character_and_no_escape_sequence_is_split() -> None:
