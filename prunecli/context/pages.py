@@ -157,9 +157,8 @@ def _end_inside(text: str, start: int, stop: int, budget: int, count: Count, *, 
     end = len(cut.head(line, length))
     if line[end:] == "\n":  # a line break is added after the head and would be mistaken for this one
         end = len(cut.head(line, end - 1))
-    escape = line.rfind("\x1b", max(0, end - _LONGEST_ESCAPE), end)
-    match = _ESCAPE.match(line, escape) if escape >= 0 else None
-    return start + (escape if match and match.end() > end else end)
+    match = _escape_over(line, end)
+    return start + (match.start() if match else end)
 
 
 def _start_inside(text: str, start: int, stop: int, budget: int, count: Count) -> int:
@@ -170,9 +169,15 @@ def _start_inside(text: str, start: int, stop: int, budget: int, count: Count) -
     if at > len(line) - length or is_json(line):
         return start + at
     at = len(line) - len(cut.tail(line, length))
-    escape = line.rfind("\x1b", max(0, at - _LONGEST_ESCAPE), at)
-    match = _ESCAPE.match(line, escape) if escape >= 0 else None
-    return start + (match.end() if match and match.end() > at else at)
+    match = _escape_over(line, at)
+    return start + (match.end() if match else at)
+
+
+def _escape_over(line: str, at: int) -> re.Match[str] | None:
+    """Return the escape sequence that a cut at this place would split."""
+    begin = line.find("\x1b", max(0, at - _LONGEST_ESCAPE))
+    found = _ESCAPE.finditer(line, begin) if begin >= 0 else iter(())
+    return next((match for match in takewhile(lambda one: one.start() < at, found) if match.end() > at), None)
 
 
 def _fitting(most: int, budget: int, tokens: Callable[[int], int]) -> int:

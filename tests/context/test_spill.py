@@ -157,13 +157,26 @@ def test_parts_of_several_lines_are_counted_in_characters() -> None:
     assert held_part(whole, found) == (len(head), len(whole))
 
 
-def test_no_character_and_no_escape_sequence_is_split() -> None:
-    for unit in ("e\u0301", "\U0001f468\u200d\U0001f469", "\x1b[38;5;196mx"):
-        found = shown(unit * 3000)
+@pytest.mark.parametrize(
+    "unit",
+    [
+        "e\u0301",
+        "\U0001f468\u200d\U0001f469",
+        "\U0001f1e9\U0001f1ea",
+        "1\ufe0f\u20e3",
+        "\u0915\u093e",
+        "\x1b[38;5;196mx",
+        "\x1b]8;;https://example.org\x1b\\x",
+    ],
+)
+def test_no_character_and_no_escape_sequence_is_split(unit: str) -> None:
+    for moved in range(len(unit)):
+        margin = "y" * moved
+        found = shown(f"{margin}{unit * 3000}{margin}")
         assert found is not None
         head, _, tail = found.split("\n")
-        assert head == unit * (len(head) // len(unit))
-        assert tail.removeprefix("x") == unit * (len(tail) // len(unit))
+        assert head.removeprefix(margin + unit * head.count(unit)) in ("", unit.removesuffix("x"))
+        assert tail.removeprefix("x") == unit * tail.count(unit) + margin
 
 
 def test_json_ends_behind_an_element() -> None:
