@@ -27,12 +27,15 @@ from prunecli.context.tokens import TokenCounter, image_tokens
 from prunecli.frozen import frozen
 from prunecli.model.events import Spilled, ToolResult
 from prunecli.model.messages import Text, ToolUse
-from prunecli.model.requests import JOBS
+from prunecli.model.requests import ASK, JOBS
 from prunecli.model.shell import Doubt, parse
+from prunecli.model.todos import TOOL as TODO
 from prunecli.model.touches import Touches
 
 _WINDOW = ("offset", "limit", "line", "start_line", "end_line", "lines", "range", "view_range", "pages")
 """Arguments with which a call selects a part of a file."""
+_WHOLE = frozenset(("recall", "prun", "prun_with_memo", "mcp_search", TODO, ASK))
+"""Tools that touch nothing, with results that are never cut: about the context, schemas, and the user's words."""
 _PRINTING = frozenset(("cat", "tac", "nl", "head", "tail", "bat", "batcat", "sed"))
 _BESIDE = frozenset(("cd", "echo", "printf", "pwd", "true", "wc"))
 """Commands that may be combined with one that prints a file."""
@@ -58,12 +61,12 @@ _OTHERWISE: dict[Kind, str] = {
 def kind_of(call: ToolUse, touches: Touches | None) -> Kind | None:
     """Return the kind of a call's result; None for a result that is never cut.
 
-    These are answers about the context itself (recall, prun), and parts of a file that the call selected.
+    These are the results of `_WHOLE`, and parts of a file that the call selected.
     """
     if touches is None or touches.calls or touches.fetches:
         return "other"
     if touches.is_nothing:
-        return "bash" if call.name == JOBS else None
+        return None if call.name in _WHOLE else "bash" if call.name == JOBS else "other"
     if touches.runs:
         return "print" if all(map(_prints, touches.runs)) else "bash"
     if touches.searches:

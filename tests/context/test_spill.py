@@ -76,6 +76,17 @@ def test_each_call_has_a_kind(name: str, given: dict[str, Json], kind: str | Non
     assert kind_of(use(name, **given), named(name, given)) == kind
 
 
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [("task", "other"), ("lookup", "other"), ("jobs", "bash")]
+    + [(name, None) for name in ("recall", "prun", "prun_with_memo", "mcp_search", "todo", "ask")],
+)
+def test_a_tool_that_touches_nothing_is_cut_unless_its_result_is_about_the_context(
+    name: str, kind: str | None
+) -> None:
+    assert kind_of(use(name), Touches()) == kind
+
+
 def test_a_result_within_its_cap_is_sent_whole() -> None:
     assert shown(lines(20)) is None  # 100 tokens
     assert shown(lines(21)) is None  # so little is not worth a line
