@@ -11,7 +11,7 @@ from functools import lru_cache
 
 from prunecli.context.counted import SHIPPED
 from prunecli.context.expectations import Caps, Kind
-from prunecli.context.failure_lines import OPENING, Quoted, failures, quoted_end
+from prunecli.context.failure_lines import OPENING, Quoted, failures, quoted_end, uncolored
 from prunecli.context.pages import (
     Lines,
     behind_break,
@@ -45,10 +45,9 @@ _SUMMARY_SHARE = 0.8
 _QUOTED_SHARE = 0.6
 """Maximum share of the room before the tail for quoted lines."""
 _SUMMARY = re.compile(
-    r"^(?:=+ short test summary info =+|Summary of all failing tests|failures:|The following tests FAILED:"
+    r"(?:=+ short test summary info =+|Summary of all failing tests|failures:|The following tests FAILED:"
     r"|Failed examples:|\[ERROR\] (?:Failures|Errors):| *\d+ failing|[⎯ ]*Failed Tests \d+[⎯ ]*"
-    r"|✖ failing tests:)[ \r]*$",
-    re.MULTILINE,
+    r"|✖ failing tests:) *"
 )
 """The line at which pytest, jest, cargo, RSpec, ctest, maven, mocha, node and vitest begin to list failures."""
 _OTHERWISE: dict[Kind, str] = {
@@ -220,12 +219,11 @@ def _ends(text: str, kind: Kind, cap: int, counter: TokenCounter, *, failed: boo
         return _json_ends(text, cap, counter, failed=failed)
     share = max(_TAIL_SHARES.get(kind, 0.0), _FAILED_SHARE if failed else 0.0)
     start = tail_start(text, round(cap * share), counter.count) if share else len(text)
-    summary = [match.start() for match in _SUMMARY.finditer(text)][-1:] if share else []
-    if summary and summary[0] < start:
+    summary = _summary_start(text) if share else start
+    if summary < start:
         most = round(cap * _SUMMARY_SHARE)
-        start = (
-            summary[0] if counter.count(text[summary[0] :]) <= most else tail_start(text, most, counter.count)
-        )
+        fits = counter.count(text[summary:]) <= most
+        start = summary if fits else tail_start(text, most, counter.count)
     return _head_end(text, cap - counter.count(text[start:]), counter), start
 
 
@@ -250,6 +248,16 @@ def _quoting(
     spent = sum(counter.count(f"{line}\n") for _, line in found.lines)
     start = max(least, _head_end(text, room - spent, counter))
     return (start, stop), found.behind(start)
+
+
+def _summary_start(text: str) -> int:
+    """Return the start of the last list of failures, the text's end if there is none."""
+    found, at = len(text), 0
+    for line in text.split("\n"):
+        if _SUMMARY.fullmatch(uncolored(line)):
+            found = at
+        at += len(line) + 1
+    return found
 
 
 def _json_ends(text: str, cap: int, counter: TokenCounter, *, failed: bool) -> tuple[int, int] | None:

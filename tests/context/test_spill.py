@@ -134,7 +134,13 @@ def test_a_failure_keeps_its_end_whatever_its_kind() -> None:
 
 @pytest.mark.parametrize(
     "start",
-    ["=========== short test summary info ============", "Summary of all failing tests", "failures:"],
+    [
+        "=========== short test summary info ============",
+        "\x1b[36m\x1b[1m=========== short test summary info ============\x1b[0m",
+        "\x1b[2m⎯⎯⎯\x1b[22m\x1b[41m\x1b[30m Failed Tests 11 \x1b[39m\x1b[49m⎯⎯⎯",
+        "Summary of all failing tests",
+        "failures:\r",
+    ],
 )
 def test_the_list_of_failing_tests_stays_in_the_tail(start: str) -> None:
     summary = f"{start}\n{lines(11)}=== 11 failed ===\n[exit code 1]"  # longer than half of the cap
