@@ -104,7 +104,7 @@ class Lines:
             first, last = only, only if to is None else to
         assert first is not None  # noqa: S101  # one of the two forms has matched
         if not 1 <= first <= self.count:
-            raise ValueError(f"lines starts at {first:,}, but there are lines 1 to {self.count:,}")
+            raise ValueError(f"lines starts at {first:,}, but there is no such line")
         start = self._place(first, column)
         stop = len(self.text)
         if last is not None and last <= self.count:

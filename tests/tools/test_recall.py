@@ -113,6 +113,13 @@ async def test_lines_that_are_not_there_are_refused_with_the_number_of_lines(lin
         await recalled(lines=lines)
 
 
+async def test_an_entry_of_one_line_has_one_line() -> None:
+    with pytest.raises(
+        ToolError, match=r"^lines starts at 2, but there is no such line\. Entry 17 has 1 line\.$"
+    ):
+        await recalled(Text("alone"), lines="2-3")
+
+
 async def test_an_older_session_gets_the_whole_text() -> None:
     assert await recalled(context=replace(CONTEXT, pages=None)) == (Text(TEXT),)
 
