@@ -120,11 +120,11 @@ def outcome_of(result: ToolResult) -> str:
     held = held_words(result.spilled.shown) if result.spilled else ""
     if held:
         count, _, rest = held.partition(" of ")
-        unit = "lines" if held.endswith("lines") else "characters"
-        if unit == "lines" and isinstance(result.details.get("last_line"), int):
+        unit = "line" if held.endswith("lines") else "character"
+        if unit == "line" and isinstance(result.details.get("last_line"), int):
             whole = rest.partition(" ")[0]  # of the file, of which the tool itself may have read a part
             return f"{_number(whole) - _number(count):,} of {whole} lines sent"
-        held = f"{count} {unit} held back"
+        held = f"{counted(_number(count), unit)} held back"
     return " · ".join(filter(None, (_outcome(result), held)))
 
 
