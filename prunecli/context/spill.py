@@ -42,6 +42,8 @@ _BESIDE = frozenset(("cd", "echo", "printf", "pwd", "true", "wc"))
 _TAIL_SHARES: dict[Kind, float] = {"bash": 0.5, "other": 0.25}
 _FAILED_SHARE = 0.5
 _SUMMARY_SHARE = 0.8
+_MARKER_TOKENS = 20
+"""Maximum tokens of the last line that says that an output was cut off by the limit on its size."""
 _QUOTED_SHARE = 0.6
 """Maximum share of the room before the tail for quoted lines."""
 _SUMMARY = re.compile(
@@ -195,7 +197,8 @@ def cut_of(
     if whole < cap + caps.least:
         return None
     text = "\n".join(texts)
-    ends = _ends(text, kind, cap, counter, failed=result.is_error)
+    cut_off = kind == "print" and bool(result.details.get("truncated"))
+    ends = _ends(text, kind, cap, counter, failed=result.is_error, cut_off=cut_off)
     if ends is None or ends[0] >= ends[1]:
         return None
     ends, quoted = _quoting(text, ends, kind, cap, counter, failed=result.is_error)
@@ -213,12 +216,18 @@ def cut_of(
     return replace(found, shown=shown) if whole - shown >= max(1, caps.least) else None
 
 
-def _ends(text: str, kind: Kind, cap: int, counter: TokenCounter, *, failed: bool) -> tuple[int, int] | None:
-    """Return the end of the head and the start of the tail; None if the text can't be cut."""
+def _ends(
+    text: str, kind: Kind, cap: int, counter: TokenCounter, *, failed: bool, cut_off: bool
+) -> tuple[int, int] | None:
+    """Return the end of the head and the start of the tail; None if the text can't be cut. `cut_off`: the last line
+    says that the tool left something out."""
     if is_json(text):
         return _json_ends(text, cap, counter, failed=failed)
     share = max(_TAIL_SHARES.get(kind, 0.0), _FAILED_SHARE if failed else 0.0)
     start = tail_start(text, round(cap * share), counter.count) if share else len(text)
+    if cut_off and not share:
+        last = text.rstrip("\n").rfind("\n") + 1
+        start = last if counter.count(text[last:]) <= _MARKER_TOKENS else start
     summary = _summary_start(text) if share else start
     if summary < start:
         most = round(cap * _SUMMARY_SHARE)

@@ -103,6 +103,15 @@ def test_a_command_keeps_its_head_and_its_tail_in_whole_lines() -> None:
     )
 
 
+def test_a_printed_file_that_the_tool_cut_off_keeps_the_line_that_says_so() -> None:
+    text = lines(500) + "[OUTPUT TRUNCATED]"
+    cat = Touches(runs=("cat a.py",))
+    found = shown(text, cat, details={"truncated": True}) or ""
+    note = "[421 of 501 lines held back | recall 17 lines 80-500]"
+    assert found == f"{lines(79)}{note}\n[OUTPUT TRUNCATED]"
+    assert "TRUNCATED" not in (shown(text, cat) or "")
+
+
 def test_a_read_keeps_a_page_from_its_head_and_says_where_to_continue() -> None:
     found = shown(lines(500), READ)
     assert found == lines(160) + "[340 of 500 lines held back | continue with offset=161]"
