@@ -55,6 +55,7 @@ _SUMMARY = re.compile(
 _OTHERWISE: dict[Kind, str] = {
     "bash": "narrow the command to see them",
     "print": "print fewer lines at once",
+    "read": "print them with a command",
     "search": "narrow the search to see them",
 }
 

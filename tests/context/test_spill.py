@@ -133,6 +133,7 @@ def test_without_recall_no_tool_is_named_that_is_not_there() -> None:
     assert "| narrow the command to see them]" in (shown(lines(500), recall=False) or "")
     assert "| ask for less]" in (shown(lines(500), None, recall=False) or "")
     assert "| continue with offset=161]" in (shown(lines(500), READ, recall=False) or "")
+    assert "| print them with a command]" in (shown("x" * 8_000, READ, recall=False) or "")
 
 
 def test_a_failure_keeps_its_end_whatever_its_kind() -> None:
