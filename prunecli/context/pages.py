@@ -20,6 +20,8 @@ _LONGEST_ESCAPE = 256
 _STRUCTURE = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{},]')
 _QUOTE = re.compile(r'\\.|"')
 _BREAK = re.compile(r"[ \t]*\r?\n")
+_INDENT = re.compile(r"[ \t]*(?=[^\s])")
+_NEAR_LINES = 8
 _SPACE = re.compile(r"\s*")
 _DECODER = json.JSONDecoder()
 """Lenient: it takes NaN, which many programs print."""
@@ -242,16 +244,35 @@ def _commas(text: str, begin: int) -> Iterator[tuple[int, int]]:
 
 
 def nearest_end(text: str, start: int, end: int) -> int:
-    """Return the end of a JSON element in the second half of this part, the outermost one; `end` if there is none.
+    """Return the best end in the second half of this part: of the outermost JSON element, or before an item that is
+    indented less than its parts, such as one of YAML or a function. Return `end` if there is none.
 
-    The JSON begins where the text or the line begins.
+    JSON begins where the text or the line begins.
     """
     for first in (0, text.rfind("\n", 0, end) + 1):
         if first < end <= first + json_reach(text[first:]):
             middle = max(start, (start + end) // 2) - first
             late = [(depth, -at) for at, depth in _ends_until(text[first:], end - first) if at > middle]
             return behind_break(text, first - min(late)[1]) if late else end
-    return end
+    return _before_item(text, (start + end) // 2, end) if text[end - 1 : end] == "\n" else end
+
+
+def _before_item(text: str, least: int, end: int) -> int:
+    """Return the start of the least indented line among the last ones, if the line at `end` is indented more."""
+    best, at, indent = end, end, _indent(text, end)
+    for _ in range(_NEAR_LINES):
+        at = text.rfind("\n", 0, at - 1) + 1
+        if at <= least:
+            break
+        if 0 <= _indent(text, at) < indent:
+            best, indent = at, _indent(text, at)
+    return best
+
+
+def _indent(text: str, at: int) -> int:
+    """Return the width of the blanks before a line's first character, -1 for an empty line."""
+    found = _INDENT.match(text, at)
+    return -1 if found is None else found.end() - at
 
 
 def behind_break(text: str, at: int) -> int:

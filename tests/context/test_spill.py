@@ -279,6 +279,22 @@ def test_several_values_of_json_are_cut_between_two_of_them(between: str) -> Non
     assert head.count("{\n") == head.count("\n}") > 3
 
 
+@pytest.mark.parametrize(
+    "item",
+    [
+        "- id: 12\n  name: a name\n  note: |\n    some words\n",
+        "def function(a):\n    if a:\n        return 1\n    return a + 1\n\n\n",
+        "a header\n\tits first line\n\tand a second\n",
+    ],
+)
+def test_a_head_ends_before_an_item_that_begins_near(item: str) -> None:
+    for cap in range(100, 115):
+        found = shown(item * 200, Touches(searches=(".",)), caps=Caps(search=cap, least=10)) or ""
+        head = found.partition("[")[0]
+        assert head.rstrip() == (item * head.count(item.rstrip())).rstrip()
+        assert len(head) / 4 > cap * 0.6
+
+
 def test_images_are_never_cut() -> None:
     picture = Image("image/png", "AAAA", 100, 100)
     whole = ToolResult("t1", "x", (picture, Text(lines(500)), Text("end")), False)
