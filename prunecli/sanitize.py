@@ -91,6 +91,13 @@ def uncolored(text: str) -> str:
     return _COLORS.sub("", text) if "\x1b" in text else text
 
 
+def uncolored_around(text: str, part: tuple[int, int]) -> tuple[str, tuple[int, int]]:
+    """Remove the colors and return where the part of the text is then. Its ends are in no sequence."""
+    start, stop = part
+    before, inner, after = (uncolored(one) for one in (text[:start], text[start:stop], text[stop:]))
+    return before + inner + after, (len(before), len(before) + len(inner))
+
+
 def one_line(text: str) -> str:
     """Apply `visible` to a title, name or argument on one row: a line feed also becomes ␊."""
     text = visible(text)

@@ -192,7 +192,14 @@ class Config:
         full = schema.resolve(key) if key else ()
         item = schema.find(full)
         if item is None or is_table(item.type) or is_mapping(item.type):
-            near = nearest(text, [entry.key for entry in self.items()])
+            known = [entry.key for entry in self.items()]
+            inside = [
+                name.removeprefix(f"{shown(full)}.") for name in known if name.startswith(f"{shown(full)}.")
+            ]
+            if item is not None and inside:
+                keys = ", ".join(dict.fromkeys(name.partition(".")[0] for name in inside))
+                raise ConfigError(f"{shown(key or (text,))}: a table with the keys {keys}")
+            near = nearest(text, known)
             raise ConfigError(f"{shown(key or (text,))}: unknown key (did you mean {near}?)")
         return full
 

@@ -3,7 +3,7 @@
 A cut moves inward to the nearest boundary. Lengths are code points.
 """
 
-from unicodedata import combining
+from unicodedata import category
 
 _JOINER = "\u200d"
 _SELECTORS = (
@@ -12,6 +12,8 @@ _SELECTORS = (
     range(0x1F3FB, 0x1F400),
     range(0xE0020, 0xE0080),
 )
+_FLAGS = range(0x1F1E6, 0x1F200)
+"""Regional indicators: two of them are a flag."""
 
 
 def _joined(text: str, at: int) -> bool:
@@ -20,7 +22,12 @@ def _joined(text: str, at: int) -> bool:
     if char.isascii():
         return False
     code = ord(char)
-    marks = combining(char) != 0 or char == _JOINER or any(code in selectors for selectors in _SELECTORS)
+    if code in _FLAGS:
+        before = at
+        while before > 0 and ord(text[before - 1]) in _FLAGS:
+            before -= 1
+        return (at - before) % 2 == 1
+    marks = category(char)[0] == "M" or char == _JOINER or any(code in selectors for selectors in _SELECTORS)
     return marks or text[at - 1] == _JOINER
 
 

@@ -71,7 +71,7 @@ def failures(
     for line in lines:
         places.append(places[-1] + len(line))
     for at in _about(lines, failed=failed):
-        words = _ESCAPE.sub("", lines[at]).rstrip("\r\n").replace("\0", "")
+        words = uncolored(lines[at]).replace("\0", "")
         line = f"{number + at + 1}: {cut.head(words, _LONGEST)}"
         used += count(f"{line}\n")
         if used > budget:
@@ -81,11 +81,16 @@ def failures(
     return Quoted(found, left)
 
 
+def uncolored(line: str) -> str:
+    """Return a line without colors and line end."""
+    return _ESCAPE.sub("", line).rstrip("\r\n") if line else line
+
+
 def _about(lines: Sequence[str], *, failed: bool) -> Iterator[int]:
     """Yield the places of lines about failures, and of lines that explain them."""
     last = -1
     for at, raw in enumerate(lines):
-        line = _ESCAPE.sub("", raw).rstrip("\r\n") if raw else raw
+        line = uncolored(raw)
         if not (_TESTS.match(line) or (failed and _ERRORS.match(line))):
             continue
         first = at

@@ -11,36 +11,51 @@ from functools import lru_cache
 
 from prunecli.context.counted import SHIPPED
 from prunecli.context.expectations import Caps, Kind
-from prunecli.context.failure_lines import OPENING, Quoted, failures, quoted_end
-from prunecli.context.pages import Lines, boundaries, element_end, head_end, is_json, tail_start
+from prunecli.context.failure_lines import OPENING, Quoted, failures, quoted_end, uncolored
+from prunecli.context.pages import (
+    Lines,
+    behind_break,
+    boundaries,
+    element_end,
+    element_start,
+    head_end,
+    is_json,
+    nearest_end,
+    tail_start,
+)
 from prunecli.context.tokens import TokenCounter, image_tokens
 from prunecli.frozen import frozen
 from prunecli.model.events import Spilled, ToolResult
 from prunecli.model.messages import Text, ToolUse
-from prunecli.model.requests import JOBS
+from prunecli.model.requests import ASK, JOBS
 from prunecli.model.shell import Doubt, parse
+from prunecli.model.todos import TOOL as TODO
 from prunecli.model.touches import Touches
 
 _WINDOW = ("offset", "limit", "line", "start_line", "end_line", "lines", "range", "view_range", "pages")
 """Arguments with which a call selects a part of a file."""
+_WHOLE = frozenset(("recall", "prun", "prun_with_memo", "mcp_search", TODO, ASK))
+"""Tools that touch nothing, with results that are never cut: about the context, schemas, and the user's words."""
 _PRINTING = frozenset(("cat", "tac", "nl", "head", "tail", "bat", "batcat", "sed"))
 _BESIDE = frozenset(("cd", "echo", "printf", "pwd", "true", "wc"))
 """Commands that may be combined with one that prints a file."""
 _TAIL_SHARES: dict[Kind, float] = {"bash": 0.5, "other": 0.25}
 _FAILED_SHARE = 0.5
 _SUMMARY_SHARE = 0.8
+_MARKER_TOKENS = 20
+"""Maximum tokens of the last line that says that an output was cut off by the limit on its size."""
 _QUOTED_SHARE = 0.6
 """Maximum share of the room before the tail for quoted lines."""
 _SUMMARY = re.compile(
-    r"^(?:=+ short test summary info =+|Summary of all failing tests|failures:|The following tests FAILED:"
+    r"(?:=+ short test summary info =+|Summary of all failing tests|failures:|The following tests FAILED:"
     r"|Failed examples:|\[ERROR\] (?:Failures|Errors):| *\d+ failing|[⎯ ]*Failed Tests \d+[⎯ ]*"
-    r"|✖ failing tests:)[ \r]*$",
-    re.MULTILINE,
+    r"|✖ failing tests:) *"
 )
 """The line at which pytest, jest, cargo, RSpec, ctest, maven, mocha, node and vitest begin to list failures."""
 _OTHERWISE: dict[Kind, str] = {
     "bash": "narrow the command to see them",
     "print": "print fewer lines at once",
+    "read": "print them with a command",
     "search": "narrow the search to see them",
 }
 
@@ -48,12 +63,12 @@ _OTHERWISE: dict[Kind, str] = {
 def kind_of(call: ToolUse, touches: Touches | None) -> Kind | None:
     """Return the kind of a call's result; None for a result that is never cut.
 
-    These are answers about the context itself (recall, prun), and parts of a file that the call selected.
+    These are the results of `_WHOLE`, and parts of a file that the call selected.
     """
     if touches is None or touches.calls or touches.fetches:
         return "other"
     if touches.is_nothing:
-        return "bash" if call.name == JOBS else None
+        return None if call.name in _WHOLE else "bash" if call.name == JOBS else "other"
     if touches.runs:
         return "print" if all(map(_prints, touches.runs)) else "bash"
     if touches.searches:
@@ -84,7 +99,7 @@ def _is_printing(words: tuple[str, ...]) -> bool:
     return words[0] in _PRINTING and quiet
 
 
-_NOTE = re.compile(r"\[([\d,]+ of [\d,]+ (?:lines|characters of line [\d,]+)) held back \| [^\]]*\]")
+_NOTE = re.compile(r"\[([\d,]+ of [\d,]+ (?:lines|characters(?: of line [\d,]+)?)) held back \| [^\]]*\]")
 
 
 def held_part(whole: str, shown: str) -> tuple[int, int]:
@@ -183,7 +198,8 @@ def cut_of(
     if whole < cap + caps.least:
         return None
     text = "\n".join(texts)
-    ends = _ends(text, kind, cap, counter, failed=result.is_error)
+    cut_off = kind == "print" and bool(result.details.get("truncated"))
+    ends = _ends(text, kind, cap, counter, failed=result.is_error, cut_off=cut_off)
     if ends is None or ends[0] >= ends[1]:
         return None
     ends, quoted = _quoting(text, ends, kind, cap, counter, failed=result.is_error)
@@ -201,20 +217,28 @@ def cut_of(
     return replace(found, shown=shown) if whole - shown >= max(1, caps.least) else None
 
 
-def _ends(text: str, kind: Kind, cap: int, counter: TokenCounter, *, failed: bool) -> tuple[int, int] | None:
-    """Return the end of the head and the start of the tail; None if the text can't be cut."""
+def _ends(
+    text: str, kind: Kind, cap: int, counter: TokenCounter, *, failed: bool, cut_off: bool
+) -> tuple[int, int] | None:
+    """Return the end of the head and the start of the tail; None if the text can't be cut. `cut_off`: the last line
+    says that the tool left something out."""
     if is_json(text):
-        end = _json_end(text, cap, counter)
-        return (end, len(text)) if end else None
+        return _json_ends(text, cap, counter, failed=failed)
     share = max(_TAIL_SHARES.get(kind, 0.0), _FAILED_SHARE if failed else 0.0)
     start = tail_start(text, round(cap * share), counter.count) if share else len(text)
-    summary = [match.start() for match in _SUMMARY.finditer(text)][-1:] if share else []
-    if summary and summary[0] < start:
+    if cut_off and not share:
+        last = text.rstrip("\n").rfind("\n") + 1
+        start = last if counter.count(text[last:]) <= _MARKER_TOKENS else start
+    summary = _summary_start(text) if share else start
+    if summary < start:
         most = round(cap * _SUMMARY_SHARE)
-        start = (
-            summary[0] if counter.count(text[summary[0] :]) <= most else tail_start(text, most, counter.count)
-        )
-    return head_end(text, cap - counter.count(text[start:]), counter.count), start
+        fits = counter.count(text[summary:]) <= most
+        start = summary if fits else tail_start(text, most, counter.count)
+    return _head_end(text, cap - counter.count(text[start:]), counter), start
+
+
+def _head_end(text: str, budget: int, counter: TokenCounter) -> int:
+    return nearest_end(text, 0, head_end(text, budget, counter.count))
 
 
 def _quoting(
@@ -232,21 +256,37 @@ def _quoting(
     if not found.behind(start).lines and not found.left:
         return ends, Quoted([])
     spent = sum(counter.count(f"{line}\n") for _, line in found.lines)
-    start = max(least, head_end(text, room - spent, counter.count))
+    start = max(least, _head_end(text, room - spent, counter))
     return (start, stop), found.behind(start)
+
+
+def _summary_start(text: str) -> int:
+    """Return the start of the last list of failures, the text's end if there is none."""
+    found, at = len(text), 0
+    for line in text.split("\n"):
+        if _SUMMARY.fullmatch(uncolored(line)):
+            found = at
+        at += len(line) + 1
+    return found
+
+
+def _json_ends(text: str, cap: int, counter: TokenCounter, *, failed: bool) -> tuple[int, int] | None:
+    """Return the ends of elements between which JSON is cut. A failure keeps its last elements, if they are short."""
+    start = len(text)
+    if failed:
+        start = element_start(text, tail_start(text, round(cap * _FAILED_SHARE), counter.count))
+    end = _json_end(text, cap - counter.count(text[start:]), counter)
+    return (end, start) if end else None
 
 
 def _json_end(text: str, cap: int, counter: TokenCounter) -> int:
     """Return the end of an element between half the cap and the cap, else the first end up to twice the cap, else
     0."""
-    end = head_end(text, cap, counter.count, json=True)
-    if text[end - 1 : end] == "\n":  # between two lines, which need not be between two elements
-        end = element_end(text, end)
+    end = element_end(text, head_end(text, cap, counter.count, anywhere=True))
     if 2 * counter.count(text[:end]) >= cap:
         return end
     ends = (at for at, _ in boundaries(text) if at > end)
-    later = next(ends, len(text))
-    later = text.find("\n", later) + 1 if text[later : later + 1] == "\n" else later
+    later = behind_break(text, next(ends, len(text)))
     return later if later < len(text) and counter.count(text[:later]) <= 2 * cap else 0
 
 
@@ -259,10 +299,12 @@ def _note(lines: Lines, start: int, stop: int, kind: Kind, result: ToolResult, h
         count = known[0] if known else lines.count
         return f"[{count - first + 1:,} of {count:,} lines held back | continue with offset={first}]"
     first, last_line = lines.line_at(start), lines.line_at(stop - 1)
-    if first == last_line and not (lines.is_start(start) and lines.is_start(stop)):
+    if lines.is_start(start) and lines.is_start(stop):
+        what = f"{last_line - first + 1:,} of {lines.count:,} lines held back"
+    elif first == last_line:
         place = lines.starts[first - 1]
         end = lines.starts[first] if first < lines.count else len(lines.text)
         what = f"{stop - start:,} of {end - place:,} characters of line {first:,} held back"
     else:
-        what = f"{last_line - first + 1:,} of {lines.count:,} lines held back"
+        what = f"{stop - start:,} of {len(lines.text):,} characters held back"
     return f"[{what} | {how or _OTHERWISE.get(kind, 'ask for less')}]"

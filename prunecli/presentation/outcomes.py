@@ -26,7 +26,7 @@ from prunecli.presentation.entries import (
     ToolCall,
     ToolState,
 )
-from prunecli.sanitize import uncolored
+from prunecli.sanitize import uncolored, uncolored_around
 
 Summarize: TypeAlias = Callable[[str, Mapping[str, Json]], str]
 """(tool name, raw input) -> the call's main argument in one line; "" for an unknown tool."""
@@ -120,11 +120,11 @@ def outcome_of(result: ToolResult) -> str:
     held = held_words(result.spilled.shown) if result.spilled else ""
     if held:
         count, _, rest = held.partition(" of ")
-        unit = "lines" if held.endswith("lines") else "characters"
-        if unit == "lines" and isinstance(result.details.get("last_line"), int):
+        unit = "line" if held.endswith("lines") else "character"
+        if unit == "line" and isinstance(result.details.get("last_line"), int):
             whole = rest.partition(" ")[0]  # of the file, of which the tool itself may have read a part
             return f"{_number(whole) - _number(count):,} of {whole} lines sent"
-        held = f"{count} {unit} held back"
+        held = f"{counted(_number(count), unit)} held back"
     return " · ".join(filter(None, (_outcome(result), held)))
 
 
@@ -133,9 +133,21 @@ def _number(text: str) -> int:
 
 
 def _printed(result: ToolResult) -> str:
-    """Return the text of a result, without the colors of a command. Parts held back are found by their place."""
+    """Return the text of a result, without the colors of a command."""
     text = text_of(result.content)
-    return uncolored(text) if "exit_code" in result.details and not result.spilled else text
+    return uncolored(text) if "exit_code" in result.details else text
+
+
+def _printed_in_part(result: ToolResult, shown: str) -> tuple[str, tuple[int, int]]:
+    """Return the text of a result of which only a part was sent, and the range of the rest. As in the request, its
+    texts come before its images."""
+    texts = tuple(block for block in result.content if isinstance(block, Text))
+    others = tuple(block for block in result.content if not isinstance(block, Text))
+    text = text_of(texts)
+    held = held_part(text, shown)
+    if "exit_code" in result.details:
+        text, held = uncolored_around(text, held)
+    return "\n".join(filter(None, (text, text_of(others)))), held
 
 
 def _outcome(result: ToolResult) -> str:
@@ -245,10 +257,11 @@ def body_of(result: ToolResult) -> Output | Diff | None:
     diff = details.get("diff")
     if isinstance(diff, str) and diff:
         return Diff(diff, path if isinstance(path, str) else "")
-    text = _printed(result)
+    text, held = _printed(result), (0, 0)
+    if result.spilled:
+        text, held = _printed_in_part(result, result.spilled.shown)
     if not text.strip() or text.strip() == "(no output)":
         return None
-    held = held_part(text, result.spilled.shown) if result.spilled else (0, 0)
     language = _language(path) if isinstance(path, str) and not result.is_error else ""
     return Output(text, language, held if held[1] > held[0] else None)
 

@@ -152,7 +152,7 @@ class Presenter:
         entry = self.board.entries[slot] if slot >= 0 else None
         if now and isinstance(entry, shown.ToolCall):
             return [self.board.put(slot, outcomes.doing(entry, text, now))]
-        return [Tail(slot, tuple(uncolored(text).rstrip("\n").split("\n")[-TAIL_LINES:]))] if entry else []
+        return [Tail(slot, tuple(uncolored(text).rstrip("\r\n").split("\n")[-TAIL_LINES:]))] if entry else []
 
     def _summary(self, event: TextDelta | ThinkingDelta | ToolCallDelta | StreamDiscarded) -> list[Change]:
         """Return the changes while a summary streams: its text is not an answer."""

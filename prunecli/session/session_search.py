@@ -1,22 +1,28 @@
 """Searches all sessions: scans the files' bytes and decodes only lines that may match.
 
+Texts that are stored beside a log are loaded and searched too.
+
 Runs in steps, so that results appear early and the search can be stopped.
 """
 
 import json
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from prunecli.frozen import frozen
 from prunecli.model.events import AssistantMessage, Record, ToolResult, ToolStarted, UserMessage
 from prunecli.model.messages import Text, plain_text
 from prunecli.regular import open_regular
+from prunecli.session.blobs import Blobs
 from prunecli.session.digest import whole_record
 
 STEP_BYTES = 1 << 18
 AROUND = 60
 MOST_IN_ONE = 20
 """Maximum hits per session."""
+_STORED = b'"media_type":"text/plain"'
+"""A reference to a text in a blob. Inside another text it would be escaped."""
 
 
 @frozen
@@ -103,11 +109,16 @@ def _needle(word: str) -> bytes:
 
 
 def _hits(path: Path, lines: list[bytes], wanted: Query) -> Iterator[Hit]:
-    if not wanted.may_be_in(b"".join(lines)):
+    joined = b"".join(lines)
+    if not (_STORED in joined or wanted.may_be_in(joined)):
         return
+    blobs = Blobs(path.parent / "blobs")
     for line in lines:
-        if wanted.may_be_in(line):
+        stored = _STORED in line
+        if stored or wanted.may_be_in(line):
             record = whole_record(line)
+            if record and stored:
+                record = replace(record, event=blobs.resolved(record.event)[0])
             if record and (hit := wanted.hit(path, record)):
                 yield hit
 

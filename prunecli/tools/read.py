@@ -73,7 +73,7 @@ class Read:
             try:
                 with open_file(path) as file:
                     if (output := _media(file, path, context, whole=whole)) is not None:
-                        return output if whole else _lines_of(output, path, first, lines, context, stop)
+                        return _lines_of(output, path, first, lines, context, stop)
                     return _shown(file, path, first, lines, context, stop)
             except IsFolder as error:
                 raise ToolError(f"{error} {_holding(path)}") from error
@@ -144,7 +144,7 @@ def _media(file: io.FileIO, path: str, context: ToolContext, *, whole: bool) -> 
 def _lines_of(
     output: ToolOutput, path: str, first: int, lines: int, context: ToolContext, stop: threading.Event
 ) -> ToolOutput:
-    """Return the requested lines of a PDF's text; an image has none."""
+    """Return the requested lines of a PDF's text; images and documents have none."""
     if not (text := plain_text(output.content)):
         return output
     source, limit = text.encode("utf-8", "replace"), context.limits.max_output_bytes

@@ -9,8 +9,9 @@ from math import ceil
 from typing import Annotated, ClassVar
 
 from prunecli.context.again import readable
-from prunecli.context.pages import Count, Lines, head_end
+from prunecli.context.pages import Count, Lines, head_end, nearest_end
 from prunecli.errors import ToolError
+from prunecli.figures import counted
 from prunecli.frozen import frozen
 from prunecli.model.messages import Block, Json, Text
 from prunecli.model.touches import Touches
@@ -71,10 +72,12 @@ def _page(content: tuple[Block, ...], given: RecallInput, pages: Pages, limit: i
     try:
         start, stop = lines.part(given.lines) if given.lines else (0, len(text))
     except ValueError as error:
-        raise ToolError(f"{error}. Entry {given.entry} has {lines.count:,} lines.") from error
+        raise ToolError(f"{error}. Entry {given.entry} has {counted(lines.count, 'line')}.") from error
     others = () if given.lines else tuple(block for block in content if not isinstance(block, Text))
     part = text[start:stop]
-    size = head_end(part, pages.tokens, _weight(pages, limit)) or len(part)
+    size = head_end(part, pages.tokens, _weight(pages, limit), anywhere=True) or len(part)
+    if size < len(part):
+        size = min(nearest_end(text, start, start + size) - start, len(part))
     if size == len(text):
         return content
     if size < len(part):

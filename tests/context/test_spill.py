@@ -7,7 +7,7 @@ import pytest
 
 from prunecli.context.expectations import Caps
 from prunecli.context.pages import Lines
-from prunecli.context.spill import kind_of, spill
+from prunecli.context.spill import held_part, held_words, kind_of, spill
 from prunecli.context.tokens import Chars4
 from prunecli.errors import ConfigError
 from prunecli.model.events import Record, Spilled, ToolResult
@@ -76,6 +76,17 @@ def test_each_call_has_a_kind(name: str, given: dict[str, Json], kind: str | Non
     assert kind_of(use(name, **given), named(name, given)) == kind
 
 
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [("task", "other"), ("lookup", "other"), ("jobs", "bash")]
+    + [(name, None) for name in ("recall", "prun", "prun_with_memo", "mcp_search", "todo", "ask")],
+)
+def test_a_tool_that_touches_nothing_is_cut_unless_its_result_is_about_the_context(
+    name: str, kind: str | None
+) -> None:
+    assert kind_of(use(name), Touches()) == kind
+
+
 def test_a_result_within_its_cap_is_sent_whole() -> None:
     assert shown(lines(20)) is None  # 100 tokens
     assert shown(lines(21)) is None  # so little is not worth a line
@@ -90,6 +101,15 @@ def test_a_command_keeps_its_head_and_its_tail_in_whole_lines() -> None:
     assert found == lines(10) + "[480 of 500 lines held back | recall 17 lines 11-490]\n" + "".join(
         lines(500).splitlines(keepends=True)[-10:]
     )
+
+
+def test_a_printed_file_that_the_tool_cut_off_keeps_the_line_that_says_so() -> None:
+    text = lines(500) + "[OUTPUT TRUNCATED]"
+    cat = Touches(runs=("cat a.py",))
+    found = shown(text, cat, details={"truncated": True}) or ""
+    note = "[421 of 501 lines held back | recall 17 lines 80-500]"
+    assert found == f"{lines(79)}{note}\n[OUTPUT TRUNCATED]"
+    assert "TRUNCATED" not in (shown(text, cat) or "")
 
 
 def test_a_read_keeps_a_page_from_its_head_and_says_where_to_continue() -> None:
@@ -113,6 +133,7 @@ def test_without_recall_no_tool_is_named_that_is_not_there() -> None:
     assert "| narrow the command to see them]" in (shown(lines(500), recall=False) or "")
     assert "| ask for less]" in (shown(lines(500), None, recall=False) or "")
     assert "| continue with offset=161]" in (shown(lines(500), READ, recall=False) or "")
+    assert "| print them with a command]" in (shown("x" * 8_000, READ, recall=False) or "")
 
 
 def test_a_failure_keeps_its_end_whatever_its_kind() -> None:
@@ -123,7 +144,13 @@ def test_a_failure_keeps_its_end_whatever_its_kind() -> None:
 
 @pytest.mark.parametrize(
     "start",
-    ["=========== short test summary info ============", "Summary of all failing tests", "failures:"],
+    [
+        "=========== short test summary info ============",
+        "\x1b[36m\x1b[1m=========== short test summary info ============\x1b[0m",
+        "\x1b[2m⎯⎯⎯\x1b[22m\x1b[41m\x1b[30m Failed Tests 11 \x1b[39m\x1b[49m⎯⎯⎯",
+        "Summary of all failing tests",
+        "failures:\r",
+    ],
 )
 def test_the_list_of_failing_tests_stays_in_the_tail(start: str) -> None:
     summary = f"{start}\n{lines(11)}=== 11 failed ===\n[exit code 1]"  # longer than half of the cap
@@ -145,13 +172,38 @@ def test_a_line_is_cut_only_if_it_alone_is_too_long() -> None:
     assert tail.endswith("x\nend\n")
 
 
-def test_no_character_and_no_escape_sequence_is_split() -> None:
-    for unit in ("e\u0301", "\U0001f468\u200d\U0001f469", "\x1b[38;5;196mx"):
-        found = shown(unit * 3000)
+def test_parts_of_several_lines_are_counted_in_characters() -> None:
+    whole = "x" * 4000 + "\n[OUTPUT TRUNCATED]\n"
+    found = shown(whole, Touches(searches=(".",)), call=use("grep")) or ""
+    head, _, note = found.partition("\n")
+    assert (
+        note
+        == f"[{len(whole) - len(head):,} of 4,020 characters held back | recall 17 lines 1:{len(head) + 1}-2]"
+    )
+    assert held_words(found) == f"{len(whole) - len(head):,} of 4,020 characters"
+    assert held_part(whole, found) == (len(head), len(whole))
+
+
+@pytest.mark.parametrize(
+    "unit",
+    [
+        "e\u0301",
+        "\U0001f468\u200d\U0001f469",
+        "\U0001f1e9\U0001f1ea",
+        "1\ufe0f\u20e3",
+        "\u0915\u093e",
+        "\x1b[38;5;196mx",
+        "\x1b]8;;https://example.org\x1b\\x",
+    ],
+)
+def test_no_character_and_no_escape_sequence_is_split(unit: str) -> None:
+    for moved in range(len(unit)):
+        margin = "y" * moved
+        found = shown(f"{margin}{unit * 3000}{margin}")
         assert found is not None
         head, _, tail = found.split("\n")
-        assert head == unit * (len(head) // len(unit))
-        assert tail.removeprefix("x") == unit * (len(tail) // len(unit))
+        assert head.removeprefix(margin + unit * head.count(unit)) in ("", unit.removesuffix("x"))
+        assert tail.removeprefix("x") == unit * tail.count(unit) + margin
 
 
 def test_json_ends_behind_an_element() -> None:
@@ -183,6 +235,64 @@ def test_json_lines_stay_whole() -> None:
     assert found is not None
     for line in found.splitlines():
         assert line.startswith("[") or json.loads(line)
+
+
+ROWS = [{"id": number, "name": 'a, {b} and "c"'} for number in range(1000)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        json.dumps(ROWS)[:20_000] + "\n[OUTPUT TRUNCATED]",
+        json.dumps(ROWS)[:20_000] + "\n[… 2,345 bytes left out …]\n" + json.dumps(ROWS)[-20_000:],
+        json.dumps(ROWS)[:20_000]
+        + "\n[… 2,345 bytes left out …]\n"
+        + json.dumps(ROWS)[-20_010:]
+        + "\n[exit 1]",
+        json.dumps([*ROWS, float("nan")]),
+    ],
+)
+def test_json_that_was_cut_off_or_is_not_strict_is_cut_at_elements(text: str) -> None:
+    found = shown(text) or ""
+    head, _, tail = found.partition("\n[")
+    assert head.endswith("},")
+    assert json.loads(f"{head[:-1]}]")
+    rest = tail.split("\n", 1)[1] if "\n" in tail else ""
+    assert not rest or rest.startswith(' {"id": ')
+
+
+@pytest.mark.parametrize("indent", [None, 2])
+def test_a_failure_in_json_keeps_its_last_elements(indent: int | None) -> None:
+    error = {"error": "the database is locked", "code": 5}
+    found = shown(json.dumps({"frames": ROWS, **error}, indent=indent), None, failed=True) or ""
+    head, _, rest = found.partition("\n[")
+    tail = rest.partition("\n")[2]
+    assert head.endswith("},")
+    assert json.loads(f'{{"frames": [{tail}') == {"frames": ROWS[-tail.count("id") :], **error}
+
+
+@pytest.mark.parametrize("between", ["\n", "", "\n\n"])
+def test_several_values_of_json_are_cut_between_two_of_them(between: str) -> None:
+    found = shown(between.join(json.dumps(row, indent=2) for row in ROWS), Touches(searches=(".",))) or ""
+    head = found.partition("\n[")[0]
+    assert head.endswith("\n}")
+    assert head.count("{\n") == head.count("\n}") > 3
+
+
+@pytest.mark.parametrize(
+    "item",
+    [
+        "- id: 12\n  name: a name\n  note: |\n    some words\n",
+        "def function(a):\n    if a:\n        return 1\n    return a + 1\n\n\n",
+        "a header\n\tits first line\n\tand a second\n",
+    ],
+)
+def test_a_head_ends_before_an_item_that_begins_near(item: str) -> None:
+    for cap in range(100, 115):
+        found = shown(item * 200, Touches(searches=(".",)), caps=Caps(search=cap, least=10)) or ""
+        head = found.partition("[")[0]
+        assert head.rstrip() == (item * head.count(item.rstrip())).rstrip()
+        assert len(head) / 4 > cap * 0.6
 
 
 def test_images_are_never_cut() -> None:

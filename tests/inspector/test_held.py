@@ -1,5 +1,7 @@
 """What was held back of a long result, wherever it is shown: transcript, exports, inspector, ledger, statistics."""
 
+from dataclasses import replace
+
 from prunecli.context.again import withheld
 from prunecli.context.expectations import Caps
 from prunecli.context.ledger import ledger
@@ -10,7 +12,7 @@ from prunecli.inspector.manual_edits import at_the_end, in_place, plan
 from prunecli.inspector.nodes import Row
 from prunecli.inspector.outline import Outline
 from prunecli.model.events import AssistantMessage, Record, ToolResult, ToolStarted, UserMessage
-from prunecli.model.messages import Text, ToolUse
+from prunecli.model.messages import Image, Text, ToolUse
 from prunecli.model.touches import Touches
 from prunecli.presentation.entries import Output
 from prunecli.presentation.outcomes import body_of, outcome_of
@@ -21,7 +23,7 @@ from prunecli.tui.transcript.pieces import output_parts
 from tests.context.talk import Talk
 
 WHOLE = "".join(f"line {number:04}..........\n" for number in range(1, 201))
-CAPS = Caps(bash=100, read=100, least=10)
+CAPS = Caps(bash=100, read=100, other=100, least=10)
 
 
 def long(talk: Talk, text: str = WHOLE, tool: str = "bash", touches: Touches | None = None) -> int:
@@ -59,6 +61,36 @@ def test_the_transcript_shows_all_of_it_with_the_rest_marked() -> None:
     parts = list(output_parts(body))
     assert [getattr(part, "held", False) for part in parts] == [False, True, False]
     assert "\n".join(part.source for part in parts) == WHOLE.rstrip("\n")
+
+
+def test_colors_of_a_command_are_left_out_of_a_result_sent_in_part() -> None:
+    talk = Talk()
+    talk.user()
+    seq = long(talk, WHOLE.replace("line", "\x1b[31mline\x1b[0m"))
+    event = replace(event_of(talk, seq), details={"exit_code": 0})
+    assert outcome_of(event) == "line 0200.......... · 187 lines held back"
+    body = body_of(event)
+    assert isinstance(body, Output)
+    assert body.text == WHOLE
+    assert body.held == (140, 140 + 187 * 20)
+    entries = talk.context.entries.values()
+    records = [Record(one.seq, one.timestamp, event if one.seq == seq else one.event) for one in entries]
+    assert "[31m" not in exported(records, "html").text
+
+
+def test_the_rest_is_marked_too_if_an_image_is_between_the_texts() -> None:
+    talk = Talk()
+    talk.user()
+    use = ToolUse("shot", "mcp_call", {})
+    talk.add(AssistantMessage((use,), "m", "tool_use"))
+    content = (Text("before"), Image("image/png", "AAAA", 10, 10), Text(WHOLE), Text("after"))
+    event = spill(ToolResult(use.id, "mcp_call", content), use, None, 4, CAPS, Chars4(), recall=True)
+    body = body_of(event)
+    assert isinstance(body, Output)
+    assert body.held is not None
+    assert body.text.endswith("\nafter\n[image/png 10×10]")
+    assert event.spilled is not None
+    assert body.text[: body.held[0]] == event.spilled.shown.partition("[")[0]
 
 
 def test_the_part_is_found_wherever_the_cut_is() -> None:

@@ -47,7 +47,7 @@ CALLS = st.sampled_from(
     ]
 )
 NOTE = re.compile(
-    r"\[[\d,]+ of [\d,]+ (?:lines|characters of line [\d,]+) held back \| "
+    r"\[[\d,]+ of [\d,]+ (?:lines|characters(?: of line [\d,]+)?) held back \| "
     r"(?:recall 17 lines (\S+)|(continue) with offset=(\d+)|[^\]]*)\]"
 )
 

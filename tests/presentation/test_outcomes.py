@@ -1,5 +1,7 @@
 """What the line of a tool call says of its result."""
 
+from dataclasses import replace
+
 import pytest
 
 from prunecli.context.render import INTERRUPTED
@@ -123,6 +125,9 @@ def test_a_result_that_was_sent_in_part_says_how_much() -> None:
         "t1", "grep", (Text("text"),), details={"matches": 1_500}, spilled=Spilled(9_000, note)
     )
     assert outcome_of(found) == "1,500 matches · 1,240 lines held back"
+    for what, said in (("1 of 9 lines", "1 line"), ("1,240 of 1,500 characters", "1,240 characters")):
+        note = f"[{what} held back | recall 17 lines 5]"
+        assert outcome_of(replace(found, spilled=Spilled(9_000, note))) == f"1,500 matches · {said} held back"
 
 
 def test_an_image_is_shown_as_words() -> None:

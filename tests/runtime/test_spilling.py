@@ -5,10 +5,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from prunecli.commands import prune_config, prune_stats
 from prunecli.commands.command import Say, Table
 from prunecli.commands.context import table as context_table
 from prunecli.context.project import project
+from prunecli.errors import ConfigError
 from prunecli.inspector.manual_edits import at_the_end, in_place
 from prunecli.model.codec import canonical
 from prunecli.model.events import AssistantMessage, SettingChanged, ToolResult
@@ -165,6 +168,15 @@ async def test_a_cap_raised_in_the_session_applies_to_what_comes(tmp_path: Path)
     await runtime.submit("again")
     first, second = (result.tokens or 0 for _, result in results(runtime))
     assert first < 1_030 < 2_900 < second < 3_030
+    await runtime.close()
+
+
+async def test_a_table_of_options_names_its_keys(tmp_path: Path) -> None:
+    runtime, _ = begun(tmp_path, [])
+    keys = "enabled, level, bash, print, read, search, other"
+    for given in ("spill off", "spill", "pruning.spill strong"):
+        with pytest.raises(ConfigError, match=rf"^\S+: a table with the keys {keys}$"):
+            prune_config.run(runtime, given)
     await runtime.close()
 
 

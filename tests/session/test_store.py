@@ -11,9 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from prunecli.errors import SessionNotFound
-from prunecli.model.events import CompactionApplied, UserMessage
-from prunecli.model.messages import Blob, Usage
+from prunecli.model.events import CompactionApplied, Spilled, ToolResult, UserMessage
+from prunecli.model.messages import Blob, Text, Usage
 from prunecli.session import index as index_module
+from prunecli.session.blobs import Blobs
 from prunecli.session.digest import Digest
 from prunecli.session.importers.source import read_source
 from prunecli.session.index import File, Index, read
@@ -137,6 +138,17 @@ def test_what_is_no_regular_file_is_no_session_and_holds_nobody_up(
     assert list(search([irregular], "hello")) == []
     with pytest.raises(OSError, match="not a regular file"):
         read_source(irregular)
+
+
+def test_a_search_finds_words_of_a_result_too_long_for_the_log(store: Store, cwd: Path) -> None:
+    text = "".join(f"number {number} of the output\n" for number in range(5_000))
+    result = ToolResult("t1", "bash", (Text(text),), spilled=Spilled(30_000, "number 0 of the output"))
+    kept = Blobs(store.new_path(cwd, "long").parent / "blobs").stored(result)
+    path = session(store, cwd, "long", [prompt("count"), kept])
+    assert b"number 4321 of" not in path.read_bytes()
+    (hit,) = [one for one in search([path], "4321") if not isinstance(one, int)]
+    assert (hit.who, hit.excerpt[hit.at : hit.end]) == ("bash", "4321")
+    assert not [one for one in search([path], "5001") if not isinstance(one, int)]
 
 
 def test_damaged_lines_do_not_keep_a_session_out_of_the_list(store: Store, cwd: Path) -> None:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from prunecli.model.messages import Image
 from prunecli.tools.files import reading
 from tests.tools.calling import Caller
+from tests.tools.files.pdfs import pdf
 from tests.tools.files.test_image import gif, jpeg, png, webp
 
 
@@ -48,6 +49,15 @@ async def test_the_default_page_has_two_thousand_lines(tools: Caller, workspace:
     (workspace / "f").write_text("".join(f"{n}\n" for n in range(1, 5_322)))
     text = await tools.text("read", path="f")
     assert text.endswith("2000\n[lines 1-2000 of 5321; continue with offset=2001]")
+
+
+async def test_the_text_of_a_long_pdf_comes_in_pages_too(tools: Caller, workspace: Path) -> None:
+    (workspace / "f.pdf").write_bytes(pdf(*(f"words of {number}" for number in range(1, 801))))
+    text = await tools.text("read", path="f.pdf")
+    assert text.startswith("[page 1]\nwords of 1\n")
+    assert text.endswith("\n[lines 1-2000 of 2399; continue with offset=2001]")
+    rest = await tools.text("read", path="f.pdf", offset=2001)
+    assert rest.endswith("\nwords of 800\n[lines 2001-2399 of 2399]")
 
 
 @pytest.mark.parametrize("given", [{"offset": 0}, {"offset": -3}, {"limit": 0}, {"limit": -1}])

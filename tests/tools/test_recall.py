@@ -1,5 +1,6 @@
 """recall: the original in pages that name the next one."""
 
+import json
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -54,21 +55,53 @@ async def test_the_asked_lines_come_and_nothing_else() -> None:
     assert await recalled(Text("a\nb"), PICTURE, lines="2") == (Text("b"),)
 
 
-@pytest.mark.parametrize("text", [TEXT, "x" * 5000, "é\r\n" * 900, "a\n" + "👩‍👩‍👧" * 600 + "\nz"])
-@pytest.mark.parametrize("limit", [100_000, 1_000])
-async def test_all_pages_together_are_the_whole_text(text: str, limit: int) -> None:
-    context = replace(CONTEXT, limits=ToolLimits(limit))
-    found, lines, pages = "", None, 0
-    while pages == 0 or lines is not None:
+async def all_pages(text: str, context: ToolContext = CONTEXT) -> list[str]:
+    """The parts of the text on each page, as each page names the next one."""
+    found, lines = list[str](), None
+    while not found or lines is not None:
         page = words(await recalled(Text(text), lines=lines, context=context))
         match = re.fullmatch(
             r"(.*\n)\[lines (\S+) of [\d,]+ \| next: recall 17 lines (\S+)\]", page, re.DOTALL
         )
         part, shown, lines = (match[1], match[2], match[3]) if match else (page, "", None)
-        found += part.removesuffix("\n") if ":" in shown.partition("-")[2] else part
-        pages += 1
-    assert found == text
-    assert pages > 1
+        found.append(part.removesuffix("\n") if ":" in shown.partition("-")[2] else part)
+    return found
+
+
+ROWS = [{"id": number, "name": "a, {b} and [c]", "tags": ["x", "y"]} for number in range(200)]
+LONG_ROWS = [json.dumps({"text": "word " * 600, "id": number}) for number in range(3)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        TEXT,
+        "x" * 5000,
+        "é\r\n" * 900,
+        "a\n" + "👩‍👩‍👧" * 600 + "\nz",
+        json.dumps(ROWS),
+        json.dumps(ROWS, indent=2),
+        "\n".join(LONG_ROWS),
+        LONG_ROWS[0],
+    ],
+)
+@pytest.mark.parametrize("limit", [100_000, 1_000])
+async def test_all_pages_together_are_the_whole_text(text: str, limit: int) -> None:
+    found = await all_pages(text, replace(CONTEXT, limits=ToolLimits(limit)))
+    assert "".join(found) == text
+    assert len(found) > 1
+    assert max(map(PAGES.count, found)) <= PAGES.tokens + 1
+
+
+@pytest.mark.parametrize("indent", [None, 2])
+async def test_each_page_of_json_ends_behind_an_element(indent: int | None) -> None:
+    found = await all_pages(json.dumps(ROWS, indent=indent))
+    assert all(page.rstrip().endswith("},") for page in found[:-1])
+
+
+async def test_a_page_of_json_that_was_cut_off_ends_behind_an_element_too() -> None:
+    found = await all_pages("Found:\n" + json.dumps(ROWS)[:-2_005] + "\n[OUTPUT TRUNCATED]")
+    assert all(page.endswith("},") for page in found[:-1])
 
 
 @pytest.mark.parametrize("lines", ["0-3", "201", "7-3", "all", ""])
@@ -78,6 +111,13 @@ async def test_lines_that_are_not_there_are_refused_with_the_number_of_lines(lin
         return
     with pytest.raises(ToolError, match="Entry 17 has 200 lines"):
         await recalled(lines=lines)
+
+
+async def test_an_entry_of_one_line_has_one_line() -> None:
+    with pytest.raises(
+        ToolError, match=r"^lines starts at 2, but there is no such line\. Entry 17 has 1 line\.$"
+    ):
+        await recalled(Text("alone"), lines="2-3")
 
 
 async def test_an_older_session_gets_the_whole_text() -> None:

@@ -95,6 +95,13 @@ def result(s: Shown, tool: str, number: int = 0) -> int:
     return [seq for seq in found if s.runtime.session.context.entries[seq].tool_name == tool][number]
 
 
+def exchange(s: Shown, seq: int) -> int:
+    """The seq of the exchange that a result belongs to."""
+    found = s.runtime.session.context.entries[seq].exchange
+    assert found is not None
+    return found.seq
+
+
 async def test_it_opens_with_map_legend_and_tree_on_the_largest_result_that_can_be_pruned(
     tmp_path: Path,
 ) -> None:
@@ -410,6 +417,23 @@ async def test_enter_shows_the_original_and_what_the_model_sees(tmp_path: Path) 
         assert s.screen_text().count("[read lexer.py was pruned]") == 1
         await s.pilot.press("escape")
         await s.until(lambda: isinstance(s.app.screen, ContextScreen))
+        await mark(s, "exchange", exchange(s, result(s, "read")))
+        await s.pilot.press("enter")
+        await s.until_shown("the model sees a part of this", "cleared", "def rule_0")
+
+
+async def test_enter_on_an_exchange_marks_results_that_the_model_sees_in_part(tmp_path: Path) -> None:
+    events = work()
+    part = ToolResult(
+        "t0",
+        "read",
+        (Text("shown\nrest\n"),),
+        spilled=Spilled(40, "shown\n[1 of 2 lines held back | recall 3 lines 2]"),
+    )
+    async with inspected(tmp_path, [*events[:2], part, *events[3:]]) as s:
+        await mark(s, "exchange", exchange(s, result(s, "read")))
+        await s.pilot.press("enter")
+        await s.until_shown("the model sees a part of this", "sent in part", "│ shown", "┊ rest")
 
 
 async def test_d_shows_what_two_requests_differ_in(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from pathlib import Path
 from prunecli.context.spill import held_part, held_words
 from prunecli.model.events import AssistantMessage, Record, ToolResult
 from prunecli.model.messages import Block, Image, Text, Thinking, ToolUse
-from prunecli.sanitize import one_line, uncolored
+from prunecli.sanitize import one_line, uncolored, uncolored_around
 from prunecli.session.exporters.html_calls import asked, heading, printed
 from prunecli.session.exporters.html_code import Colors, plain
 from prunecli.session.exporters.html_prose import prose
@@ -134,9 +134,9 @@ class _Entries:
         if result:
             entry = result.entry
             inner += f'<section id="e{entry.seq}" class="{_classes(result, "result")}">'
-            held = held_part(entry.whole, entry.text) if entry.spilled else (0, 0)
-            ran = isinstance(entry.event, ToolResult) and "exit_code" in entry.event.details
-            text = uncolored(entry.whole) if ran and not entry.spilled else entry.whole
+            text, held = entry.whole, held_part(entry.whole, entry.text) if entry.spilled else (0, 0)
+            if isinstance(entry.event, ToolResult) and "exit_code" in entry.event.details:
+                text, held = uncolored_around(text, held)
             inner += "".join(_fate(result)) + printed(text, held)
             for block in result.content:
                 if not isinstance(block, Text):

@@ -46,6 +46,12 @@ def entries_of(outline: Outline, key: Key) -> Iterator[shown.Entry]:
     elif entry.spilled is not None:
         yield shown.Divider("the model sees this part")
         yield _output(entry.text, outline.label(key))
+    elif (
+        key.kind == "exchange"
+        and entry.exchange
+        and any(_state(outline, one) for one in entry.exchange.results)
+    ):
+        yield shown.Divider("the model sees a part of this")
     else:
         yield shown.Divider("the model sees the original")
     if dropped or edit is not None or entry.spilled:
@@ -75,20 +81,33 @@ def _original(outline: Outline, entry: Entry, key: Key) -> Iterator[shown.Entry]
                     yield shown.Notice(f"{type(block).__name__} block")
         if key.kind == "exchange" and entry.exchange:
             for result in entry.exchange.results:
-                yield _output(result.whole, "result of " + outline.label(Key("result", result.seq)))
+                name = "result of " + outline.label(Key("result", result.seq))
+                yield _output(result.whole, name, held=_held(result), state=_state(outline, result))
     elif entry.kind == "result":
-        held = held_part(entry.whole, entry.text) if entry.spilled else None
-        yield _output(entry.whole, outline.label(key), held=held)
+        yield _output(entry.whole, outline.label(key), held=_held(entry))
     else:
         yield from (shown.Prompt(block.text) for block in event.content if isinstance(block, Text))
     if images := sum(isinstance(block, Image) for block in getattr(event, "content", ())):
         yield shown.Notice(f"{images} image{'s' * (images > 1)}")
 
 
-def _output(text: str, name: str, language: str = "", held: tuple[int, int] | None = None) -> shown.ToolCall:
+def _held(entry: Entry) -> tuple[int, int] | None:
+    return held_part(entry.whole, entry.text) if entry.spilled else None
+
+
+def _state(outline: Outline, result: Entry) -> str:
+    """Return the state of a result that the model does not see in full, "" for any other."""
+    if outline.context.text_edit(result.seq) is not None:
+        return labels.state(outline.context, Key("result", result.seq))
+    return "sent in part" if result.spilled else ""
+
+
+def _output(
+    text: str, name: str, language: str = "", held: tuple[int, int] | None = None, state: str = ""
+) -> shown.ToolCall:
     head, _, rest = name.partition(" ")
     body = shown.Output(text or "(no output)", language, held)
-    return shown.ToolCall(head, rest, shown.ToolState.OK, body=body, folded=False)
+    return shown.ToolCall(head, rest, shown.ToolState.OK, state, body=body, folded=False)
 
 
 def _json(given: Json) -> str:

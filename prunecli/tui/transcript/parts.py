@@ -9,7 +9,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from prunecli.presentation.entries import Diff, Notice, Origin
-from prunecli.sanitize import one_line
 from prunecli.sanitize import source as clean
 from prunecli.tui.transcript.chunks import Chunk, Kind
 from prunecli.tui.transcript.diff_rows import DiffLine, diff_rows, parse
@@ -235,7 +234,7 @@ class ExcerptPart(Part):
         gutter = NO_GUTTER.then("  │ ", sheet.inks.faint)
         out: list[Row] = []
         for line in self.lines:
-            text = one_line(line)
+            text = clean(f"{line}\n").removesuffix("\n")  # the line may end with CRLF
             text = text if self.whole else clip(text, max(1, sheet.width - gutter.cells))
             flow([(text, sheet.inks.muted)], sheet.width, out, gutter, gutter, hard=not self.whole)
         return out

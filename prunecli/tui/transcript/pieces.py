@@ -41,9 +41,9 @@ def pieces(text: str) -> Iterator[tuple[str, bool]]:
         if end < len(text):
             feed = text.rfind("\n", start, end)
             end = feed if feed >= start else end
-        lines = text.count("\n", start, end)
-        if lines > PIECE_LINES:  # an estimate, without checking each character
-            end = text.index("\n", start + (end - start) * PIECE_LINES // (lines + 1))
+        lines = text[start:end].split("\n", PIECE_LINES)
+        if len(lines) > PIECE_LINES:
+            end -= len(lines[-1]) + 1
         yield text[start:end], glued
         if end >= len(text):
             return

@@ -153,6 +153,13 @@ def test_a_failing_call_shows_its_last_three_lines_without_being_unfolded() -> N
     assert sum("two" in text for text in texts(made)) == 1
 
 
+def test_the_last_lines_of_a_failing_call_are_shown_like_the_rest_of_its_output() -> None:
+    made = document(
+        call(ToolState.ERROR, outcome="exit 1", body=Output("one\r\n\ttwo\r\nthree\r\n[exit code 1]"))
+    )
+    assert [text.rstrip() for text in texts(made)[1:]] == ["  │ one", "  │     two", "  │ three"]
+
+
 def test_the_reason_of_a_denial_is_shown_to_its_end() -> None:
     reason = "Plan mode is read-only: `rm` can change files; Shift+Tab to change the mode"
     shown = texts(document(call(ToolState.DENIED, body=Output(reason)), width=40))
