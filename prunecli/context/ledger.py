@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field, fields, replace
 
+from prunecli.context.again import shown_in
 from prunecli.context.clearing import Clearing
 from prunecli.context.exchange import Entry
 from prunecli.context.overlay import Overlay
@@ -81,7 +82,8 @@ def ledger(view: View, chosen: Sequence[Chosen]) -> Ledger:
     proposals = [proposal for _, proposal in propose_all(replace(view, forced=True), chosen)]
     touched = _touched(view, proposals)
     protected = [amounts[entry] for entry in view.results if entry.seq not in touched]
-    held = [entry.held_tokens for entry in view.results if entry.spilled]
+    is_held = (entry for entry in view.results if entry.spilled and shown_in(view.context, entry.seq) < 0)
+    held = [entry.held_tokens for entry in is_held]
     kept = [counts.amount(entry) for entry in _kept(view.context)] if view.context.boundary >= 0 else []
     scale = counts.scale
     return Ledger(

@@ -171,6 +171,7 @@ def test_the_inspector_shows_it_and_restores_it_at_the_end() -> None:
     assert any(isinstance(block, Text) and block.text == WHOLE for block in event.content)
     assert at_the_end(talk.context, [seq]).refusal == f"already shown again in entry {shown}"
     assert Outline(talk.context, []).node(key).again == shown
+    assert ledger(talk.view(), ()).held_results == 0, "all of it was sent now"
 
 
 def test_a_turn_brings_back_its_pruned_results_and_not_every_rest() -> None:

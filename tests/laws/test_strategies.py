@@ -283,7 +283,7 @@ def recount(context: Context, one: Chosen) -> Any:
         memos = context.memos_at(exchange) if exchange and entry.kind == "assistant" else []
         of_memos = Amount(sum(view.count(memo.text or "") for memo in memos))
         withheld = withheld.plus(amount).minus(shown).minus(of_memos)
-    held = [entry.held_tokens for entry in view.results if entry.spilled]
+    held = [entry.held_tokens for entry in view.results if entry.spilled and entry.seq not in context.again]
     told = ledger(view_of(context), [])
     return type(told)(
         counts.scale.tokens(*scanned),
