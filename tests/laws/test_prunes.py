@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from prunecli.context.compaction import Options, plan_compaction
 from prunecli.context.ledger import prun_applied
+from prunecli.context.overlay import Overlay
 from prunecli.context.project import project
 from prunecli.context.prun import plan_edits, plan_prun
 from prunecli.context.redo import redo
@@ -17,6 +18,7 @@ from prunecli.context.state import Context
 from prunecli.context.strategies import pi
 from prunecli.context.tokens import Chars4
 from prunecli.context.view import View
+from prunecli.model.edits import Edit
 from prunecli.model.events import (
     CompactionApplied,
     PrunApplied,
@@ -28,7 +30,7 @@ from prunecli.model.events import (
 from prunecli.model.messages import Text
 from prunecli.model.requests import WireMessage
 from tests.laws import checks
-from tests.laws.logs import sessions
+from tests.laws.logs import logs, sessions
 
 QUICK = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 NOTICED = settings(QUICK, max_examples=200, database=None, phases=[Phase.generate])
@@ -196,6 +198,31 @@ def test_a_prune_changes_nothing_before_its_first_edit(records: list[Record], wh
         event = story.records[-1].event
         assert isinstance(event, PrunApplied)
         checks.sticky(before, story.context.messages(), min(edit.seq for edit in event.edits))
+
+
+@given(logs(), st.data())
+@QUICK
+def test_an_item_under_plain_edits_is_as_the_overlay_of_a_prune_shows_it(
+    records: list[Record], data: st.DataObject
+) -> None:
+    context = Context(Chars4())
+    for record in records:
+        context.apply(record)
+    counts = context.counts
+    for head in context.items:
+        parts = head.exchange.entries if head.exchange else [head]
+        possible = [
+            Edit(kind, part.seq, None, None if kind == "drop" else "[gone]")
+            for part in parts
+            for kind in ("clear", "trim", "drop")
+            if part.takes(kind)
+        ]
+        edits = data.draw(st.lists(st.sampled_from(possible), max_size=3)) if possible else []
+        overlay = Overlay(context, [PrunApplied("strategy", tuple(edits))])
+        shown, planned = overlay.item(head), counts.items[head.seq].under(edits)
+        assert planned.is_same(shown)
+        assert counts.item_amount(planned) == counts.item_amount(shown)
+        assert planned is counts.items[head.seq].under(list(edits)), "the last one is kept"
 
 
 @given(sessions())
