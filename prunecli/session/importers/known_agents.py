@@ -22,13 +22,18 @@ class Agent(NamedTuple):
     is_session: Callable[[Path], bool]
 
 
+def _is_of_subagent(path: Path) -> bool:
+    """Return whether a file of Claude Code belongs to a subagent; earlier versions keep it beside the session's."""
+    return path.parent.name == "subagents" or path.name.startswith("agent-")
+
+
 KNOWN: Mapping[str, Agent] = {
     "claude": Agent(
         "Claude Code",
         "CLAUDE_CONFIG_DIR",
         ".claude/projects",
         "projects",
-        lambda path: path.suffix == ".jsonl" and path.parent.name != "subagents",
+        lambda path: path.suffix == ".jsonl" and not _is_of_subagent(path),
     ),
     "codex": Agent(
         "Codex", "CODEX_HOME", ".codex/sessions", "sessions", lambda path: path.suffix == ".jsonl"

@@ -26,6 +26,7 @@ def test_each_agent_is_looked_for_where_it_keeps_its_sessions_newest_first(tmp_p
     old = put(tmp_path / ".claude/projects/-work/a.jsonl", at=1)
     new = put(tmp_path / ".claude/projects/-work/b.jsonl", at=2)
     put(tmp_path / ".claude/projects/-work/b/subagents/c.jsonl")
+    put(tmp_path / ".claude/projects/-work/agent-a1b2.jsonl")  # where earlier versions keep those
     put(tmp_path / ".claude/projects/-work/notes.txt")
     codex = put(tmp_path / ".codex/sessions/2026/11/22/rollout-1.jsonl")
     pi = put(tmp_path / ".pi/agent/sessions/--work--/1.jsonl")
