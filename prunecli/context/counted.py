@@ -202,6 +202,7 @@ class EntryTokens:
         self._documents: dict[int, int] = {}
         """Tokens of entries' documents, as the endpoint counted them."""
         self._factor_of = factor_of
+        self._has_media = False
 
     def thinking(self, entry: Entry) -> Amount:
         """Return the tokens of an answer's thinking, if the model sees it."""
@@ -221,6 +222,7 @@ class EntryTokens:
         if isinstance(entry.event, AssistantMessage) and (output := output_tokens(entry)):
             found = Amount(0, output)
         elif media := entry.image_tokens:
+            self._has_media = True
             tokens, exact = max(0, self.tokens(entry) - media), self.media_tokens(entry)
             return Amount(0, exact, tokens) if entry.kind in WORDS else Amount(tokens, exact)
         else:

@@ -183,7 +183,7 @@ class TokenCounts(EntryTokens):
         grown = prompt - self._prompt if self._prompt and not report.again else None
         altered = [(then, now) for then, now in changes if now is None or (then and not now.grew_from(then))]
         moved = added_by(changes, self.item_amount)
-        new = fresh(changes) if grown is not None else []
+        new = fresh(changes) if grown is not None and (self._billed or self._has_media) else []
         if grown is not None and self.measure_documents(changes, new, grown, moved, self._scale):
             for item in filter(None, (self.items.get(now.head.seq) for _, now in changes if now)):
                 item.forget()

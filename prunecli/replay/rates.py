@@ -42,6 +42,22 @@ def rates_of(prices: Prices, ttl: CacheTtl) -> Rates:
     )
 
 
+def rates_by_size(info: ModelInfo, ttl: CacheTtl) -> Callable[[int], Rates]:
+    """Return a function from the tokens of a prompt to the rates of a model."""
+    base, *longer = [(0, rates_of(info.prices, ttl))] + [
+        (above, rates_of(one, ttl)) for above, one in info.bands
+    ]
+    longer.reverse()
+
+    def rates(tokens: int) -> Rates:
+        for above, found in longer:
+            if tokens > above:
+                return found
+        return base[1]
+
+    return rates
+
+
 @frozen
 class Table:
     """The models of a replay, with values from the command line that override the table.

@@ -22,7 +22,7 @@ from prunecli.providers.models import token_factor
 from prunecli.providers.tokenizer import counter
 from prunecli.replay.fit import CAPS, Evidence, Witness, cuts_by
 from prunecli.replay.play import Part, Player, Spill, Terms, Watch
-from prunecli.replay.rates import Table, rates_of
+from prunecli.replay.rates import Table, rates_by_size
 from prunecli.replay.rows import Row
 from prunecli.replay.script import Script, Step, script_of
 from prunecli.replay.series import Series
@@ -175,7 +175,7 @@ class Stage:
             )
             self._terms[key] = Terms(
                 self._here(choices.policy_at(None), setting),
-                lambda tokens: rates_of(info.prices_for(tokens), ttl),
+                rates_by_size(info, ttl),
             )
         return self._terms[key]
 
