@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Sequence
 
+from prunecli.context.exchange import Entry
 from prunecli.context.impact import Impact, impact
 from prunecli.errors import UsageError
 from prunecli.inspector.manual_edits import Plan, at_the_end, in_place
@@ -36,13 +37,20 @@ def bring_back(
 ) -> tuple[Plan, Impact]:
     """Restore pruned entries at the end of the context, or in place. Return the plan and its cost.
 
-    A plan without events did nothing. Raises StorageFailed, SessionReadOnly.
+    An answer stands for its results as well. A plan without events did nothing. Raises StorageFailed,
+    SessionReadOnly.
     """
     context = runtime.session.context
+    seqs = list(dict.fromkeys(part for seq in seqs for part in _with_results(context.entries[seq])))
     plan = in_place(context, seqs) if where_they_were else at_the_end(context, seqs)
     effect = impact(context, plan.events, runtime.policy.market)
     carry_out(runtime, plan.events)
     return plan, effect
+
+
+def _with_results(entry: Entry) -> list[int]:
+    whole = entry.exchange.entries if entry.exchange and entry.kind == "assistant" else [entry]
+    return [part.seq for part in whole]
 
 
 def carry_out(runtime: Runtime, events: Iterable[Event]) -> None:

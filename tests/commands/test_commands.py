@@ -419,6 +419,17 @@ async def test_restore_in_place_brings_one_entry_back_where_it_was_and_says_the_
     assert "Nothing to restore" in say(list(run_line(runtime, f"/restore {pruned[0]}")))
 
 
+@pytest.mark.parametrize("where", ["", " in-place"])
+async def test_restore_of_an_answer_restores_its_results(tmp_path: Path, where: str) -> None:
+    runtime = await with_results(tmp_path)
+    context = runtime.session.context
+    run_line(runtime, "/prune")
+    pruned = next(entry for entry in context.entries.values() if context.text_edit(entry.seq))
+    assert pruned.exchange is not None
+    said = say(list(run_line(runtime, f"/restore {pruned.exchange.seq}{where}")))
+    assert f"pinned: {pruned.seq} " in said
+
+
 @pytest.mark.parametrize("line", ["/restore", "/restore x", "/pin 9999", "/restore -1"])
 def test_what_is_no_entry_is_said(tmp_path: Path, line: str) -> None:
     assert "/context lists the entries" in say(list(run_line(start(tmp_path), line)))
