@@ -2,9 +2,11 @@
 
 The fixes: A large paste is read at once instead of character by character (5 MB took 8 s). Invalid UTF-8 does not end
 the program, but a lost terminal does. Nothing waits for a writer thread that has died. After kill -STOP, a resumed
-process does not read its keys with two threads. Esc and a letter pressed right after it are two keys.
+process does not read its keys with two threads. A stop or a resume that interrupts a write waits for its end. Esc and
+a letter pressed right after it are two keys.
 """
 
+import asyncio
 import io
 import os
 import select
@@ -214,12 +216,32 @@ class TerminalDriver(CarefulDriver, LinuxDriver):
         if self._writer_thread is not None and self._writer_thread.is_alive():
             super().write(data)
 
+    def _sigtstp_application(self, *_: Any) -> None:
+        _after_signal(super()._sigtstp_application)
+
     def _sigcont_application(self, *_: Any) -> None:
+        _after_signal(self._resumed)
+
+    def _resumed(self) -> None:
         """Resume after a stop. If the stop came without notice, the driver is still running, so end it first."""
         if self._auto_restart and not self._must_signal_resume:
             self.suspend_application_mode()
             self._must_signal_resume = True
         super()._sigcont_application()
+
+
+def _after_signal(act: Callable[[], None]) -> None:
+    """Act from the event loop, not from the signal's handler.
+
+    The signal may have interrupted a write to the terminal, which holds the lock of the writer's queue. Another write
+    would then wait forever. The kernel sends SIGCONT also when the terminal is closed.
+    """
+    try:
+        loop = asyncio.get_running_loop()
+    except RuntimeError:
+        act()
+    else:
+        loop.call_soon_threadsafe(act)
 
 
 def title(text: str) -> str:

@@ -1,6 +1,9 @@
 """What a terminal sends and is told."""
 
+import asyncio
+import signal
 from itertools import pairwise
+from threading import Lock
 
 import pytest
 from hypothesis import given
@@ -9,7 +12,7 @@ from textual import events
 from textual._xterm_parser import XTermParser
 
 from prunecli.tui import terminal
-from prunecli.tui.terminal import PASTE_END, PASTE_START, KeyParser, PasteReader
+from prunecli.tui.terminal import PASTE_END, PASTE_START, KeyParser, PasteReader, TerminalDriver
 
 
 def read(*chunks: str) -> list[tuple[str, bool]]:
@@ -22,6 +25,31 @@ def read(*chunks: str) -> list[tuple[str, bool]]:
         elif text or pasted:
             found.append((text, pasted))
     return found
+
+
+class Writing(TerminalDriver):
+    """A driver without a terminal. Stopping and resuming need the lock that a write holds."""
+
+    def __init__(self) -> None:
+        self._auto_restart = self._must_signal_resume = True
+        self.lock = Lock()
+        self.done: list[str] = []
+
+    def resume_application_mode(self) -> None:
+        self.done.append("resumed" if self.lock.acquire(blocking=False) else "stuck")
+
+
+async def test_a_resume_that_interrupts_a_write_waits_until_it_is_done() -> None:
+    driver = Writing()
+    before = signal.signal(signal.SIGCONT, lambda *_: driver._sigcont_application())
+    try:
+        with driver.lock:
+            signal.raise_signal(signal.SIGCONT)
+            assert driver.done == []
+        await asyncio.sleep(0)
+    finally:
+        signal.signal(signal.SIGCONT, before)
+    assert driver.done == ["resumed"]
 
 
 def test_a_paste_is_told_from_what_is_typed_around_it() -> None:
