@@ -21,6 +21,7 @@ _PATCH, _PATCH_END = "*** Begin Patch", "*** End Patch"
 _MOST_SOURCES = 64
 """Maximum places stored for one block, newest first. More common text is not a quote."""
 _MOST_COPIES = 4
+"""Maximum newest sources to store for each part."""
 
 
 class Match(NamedTuple):
@@ -42,7 +43,7 @@ class Said:
 class Repeated(NamedTuple):
     """A text of a response that repeats something: the repeated parts, newest source first.
 
-    Each of `copies` has the newest sources of all of a part, at most `_MOST_COPIES`, and the older sources of it.
+    Each pair of `copies` has the newest sources that contain a part, and the older sources of that part.
     """
 
     said: Said
