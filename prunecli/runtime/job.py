@@ -154,9 +154,8 @@ class Job:
 
     def detach(self) -> str:
         """Let the job outlive the program. Returns instructions for ending it. Raises ToolError if it has ended."""
-        self.look()
-        pid = self.output.supervisor()
-        if self.over or not pid:
+        pid = self.child.pid if self.child is not None else self.output.supervisor()
+        if self.has_exited or not pid:
             raise ToolError(f"Job {self.number} has ended.")
         if self.child is not None:
             self.child.detach()

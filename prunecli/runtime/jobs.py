@@ -238,9 +238,18 @@ class Jobs:
     # The end -------------------------------------------------------------------------------------------------
 
     async def close(self) -> list[str]:
-        """End the jobs of this runtime that are not detached, and delete their output. Return a line for each."""
+        """End the jobs of this runtime that are not detached, and delete their output. Return a line for each.
+
+        Waits until the others are noted as detached.
+        """
         mine = [job for job in self.all if job.who == self._host.who and not job.is_left]
         running = [job for job in mine if not job.over]
+        left = [job for job in self.all if job.is_left and job.child and not job.over]
+        if left:
+            from prunecli.tools.processes.background import wait_for_detached
+
+            for job in left:
+                await asyncio.to_thread(wait_for_detached, job.output, END_SECONDS)
         await asyncio.gather(*(job.stop(END_SECONDS) for job in running))
         for job in mine:
             await asyncio.to_thread(shutil.rmtree, job.output.folder, ignore_errors=True)

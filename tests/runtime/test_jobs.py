@@ -285,6 +285,32 @@ async def test_a_detached_job_outlives_the_program_and_is_found_again(tmp_path: 
     await again.close()
 
 
+async def test_a_job_can_be_detached_before_its_supervisor_has_taken_over(tmp_path: Path) -> None:
+    word = mark()
+    script = [begin(f"kill -STOP $PPID; echo one; sleep 1000; : {word}"), says("Ok.")]
+    runtime = soon(start(tmp_path, script, sets=(*AUTO, "sandbox.mode=off")))
+    await runtime.submit("go")
+    path = runtime.session.path
+    assert path
+    try:
+        (said,) = run_line(runtime, "/jobs detach 1")
+        assert isinstance(said, Say)
+        pid = int(said.text.partition("To stop it then: kill ")[2].partition(".")[0])
+        closing = asyncio.create_task(runtime.jobs.close())
+        assert await asyncio.wait({closing}, timeout=0.1) == (set(), {closing}), "nobody would find it yet"
+    finally:
+        for stopped in processes_with(word):
+            os.kill(stopped, signal.SIGCONT)
+    assert await closing == []
+    await runtime.close()
+    again = start(tmp_path, [], sets=AUTO)
+    again.open_session(path)
+    assert [job.state.partition(" ")[0] for job in again.jobs.shown()] == ["detached"]
+    os.kill(pid, signal.SIGTERM)
+    await until(lambda: not processes_with(word))
+    await again.close()
+
+
 async def test_a_job_that_ended_well_did_so_in_a_resumed_session_too(tmp_path: Path) -> None:
     """Its folder alone does not tell: a server that is ended with the program may exit with 0 as well."""
     command = "echo one\nuntil [ -e go ]; do sleep 0.01; done"

@@ -185,6 +185,11 @@ class Child:
             self.stopped = True
             self._order(b"K" if now else b"T")
 
+    @property
+    def pid(self) -> int:
+        """The process id of its supervisor."""
+        return self._supervisor.pid
+
     def detach(self) -> None:
         """Let the command outlive the program."""
         self._order(b"D")
@@ -203,3 +208,11 @@ def stop_detached(output: KeptOutput, seconds: float) -> bool:
     while output.supervisor() and time.monotonic() < deadline:
         time.sleep(_STEP)
     return not output.supervisor()
+
+
+def wait_for_detached(output: KeptOutput, seconds: float) -> None:
+    """Wait until the supervisor of a detached command has recorded that: until then, a later program would consider
+    the command ended."""
+    deadline = time.monotonic() + seconds
+    while not (output.was_detached or output.noted_end()) and time.monotonic() < deadline:
+        time.sleep(_STEP)
