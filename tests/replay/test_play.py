@@ -1,5 +1,6 @@
 """A session played under strategies: what is sent, what it costs, and what it regrets."""
 
+import gc
 from dataclasses import replace
 
 import pytest
@@ -103,6 +104,18 @@ def test_each_request_reads_what_the_one_before_sent_and_writes_the_rest() -> No
     assert (row.requests, row.tokens, row.peak) == (3, first + second + third, third)
     assert (row.cache_read, row.cache_write) == (first + second, third)
     assert row.cost == pytest.approx(((first + second) * 1.0 + third * 12.5) / 1e6)
+
+
+def test_a_play_that_is_stopped_leaves_the_garbage_collection_as_it_was() -> None:
+    before = gc.get_threshold()
+
+    def stop(*_: object) -> None:
+        assert gc.get_threshold() != before
+        raise InterruptedError
+
+    with pytest.raises(InterruptedError):
+        Player(reading().script(), NONE, stop).play()
+    assert gc.get_threshold() == before
 
 
 def test_after_the_lifetime_everything_is_written_again() -> None:
