@@ -1,8 +1,10 @@
 """`python -m prunecli` and the executable. Starts the screen and headless runs without importing typer."""
 
+import atexit
 import os
 import sys
 from collections.abc import Mapping, Sequence
+from typing import NoReturn
 
 from prunecli import __version__
 
@@ -10,12 +12,28 @@ COMPLETING = "_PRUNECLI_COMPLETE"
 """The environment variable that asks for shell completions."""
 
 
-def main() -> None:
+def main() -> NoReturn:
     """Run the command line and exit with its code."""
     from prunecli.streams import hold_standard_streams
 
     hold_standard_streams()
-    raise SystemExit(run(sys.argv[1:], os.environ))
+    end(run(sys.argv[1:], os.environ))
+
+
+def end(code: int) -> NoReturn:
+    """End the process with this code, even if a thread is still working.
+
+    A normal exit deletes the modules that a thread may still be importing or using, which can crash the interpreter.
+    """
+    from prunecli.errors import OutputFailed
+
+    atexit._run_exitfuncs()
+    try:
+        sys.stdout.flush()
+    except OutputFailed:
+        pass  # a more important error has been reported
+    sys.stderr.flush()
+    os._exit(code)
 
 
 def run(words: Sequence[str], environ: Mapping[str, str]) -> int:

@@ -299,7 +299,7 @@ HEAVY = {"anthropic", "textual", "tiktoken", "httpx2", "pydantic", "markdown_it"
 
 @pytest.mark.parametrize("flag", ["--version", "--help"])
 def test_version_and_help_import_nothing_heavy(flag: str) -> None:
-    modules = loaded(f"sys.argv = ['prunecli', '{flag}']; from prunecli.__main__ import main; main()")
+    modules = loaded(f"from prunecli.__main__ import run; run(['{flag}'], {{}})")
     assert modules & HEAVY == set()
 
 

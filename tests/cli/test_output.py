@@ -150,6 +150,16 @@ def test_a_run_whose_reader_has_gone_leaves_a_valid_session(environ: dict[str, s
         assert prunecli(environ, "sessions", "verify", one["id"]).returncode == 0
 
 
+def test_the_process_ends_with_its_code_while_a_thread_still_works() -> None:
+    script = (
+        "import atexit, threading; from prunecli.__main__ import end\n"
+        "threading.Thread(target=threading.Event().wait).start()\n"
+        "atexit.register(print, 'bye'); print('done'); end(3)"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (3, "done\nbye\n", "")
+
+
 @needs_full
 def test_a_run_whose_output_is_full_says_so_and_keeps_the_answer(environ: dict[str, str]) -> None:
     with serve([Reply("One.")]) as endpoint:
