@@ -36,7 +36,6 @@ class Item:
     hidden: bool
     countable: bool
     silent: bool = False
-    chars: int = -1
     amount: Amount | None = None
     scanned: Amount = NOTHING
     withheld: Amount = NOTHING
@@ -336,13 +335,6 @@ class EntryTokens:
                 amounts.append(Amount(sum(map(self.memo_tokens, item.memos))))
             item.amount = amounts[0] if len(amounts) == 1 else total(amounts)
         return item.amount
-
-    def item_chars(self, item: Item) -> int:
-        """Return the characters shown of an item, counted once."""
-        if item.chars < 0:
-            shown = () if item.hidden else item.parts
-            item.chars = sum([self.shown_chars(part, item.edits.get(part.seq)) for part in shown])
-        return item.chars
 
     def withheld_by(self, item: Item) -> Amount:
         """Return the tokens that the edits on an item keep out of the context."""

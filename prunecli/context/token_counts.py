@@ -11,6 +11,7 @@ from prunecli.context.clearing import NO_CLEARING, Clearing, shares, sum_of
 from prunecli.context.counted import Changes, EntryTokens, FactorOf, Item, Report, added_by, fresh, parts_of
 from prunecli.context.exchange import Entry
 from prunecli.context.kept_out import KeptOut
+from prunecli.context.lengths import Length, Lengths
 from prunecli.context.tokens import NOTHING, Amount, Scale, TokenCounter, from_bytes, total
 from prunecli.model.edits import Edit
 from prunecli.model.requests import Preamble
@@ -46,6 +47,7 @@ class TokenCounts(EntryTokens):
         self._began = self._began or bool(sent)
         self._left = {seq: item for seq, item in sent.items() if item is not None} if self._began else None
         self.items = {}
+        self._lengths = Lengths(self.shown_chars)
         self.moved = set[int]()
         """The items that may have changed. `Prefixes` clears it."""
         self._uncounted: dict[int, None] = {}
@@ -95,6 +97,7 @@ class TokenCounts(EntryTokens):
         old = self.items.get(seq)
         self._shares = self._shown = None
         self.moved.add(seq)
+        self._lengths.changed.add(seq)
         self._since.setdefault(seq, old)
         self.since_sent.setdefault(seq, old)
         if old is not None:
@@ -284,14 +287,9 @@ class TokenCounts(EntryTokens):
         return round(scale.weight(*self._kept_out.at(response).plus(thinking)))
 
     @property
-    def chars(self) -> int:
-        """The characters of all messages, without images."""
-        return sum(map(self.item_chars, self.items.values()))
-
-    @property
-    def images(self) -> int:
-        """The images and documents in all messages."""
-        return sum(part.images for item in self.items.values() for part in item.whole if part.image_tokens)
+    def length(self) -> Length:
+        """The characters and images of all messages."""
+        return self._lengths.of(self.items)
 
     @property
     def scanned(self) -> Amount:

@@ -228,7 +228,8 @@ class View:
         """Return the characters of all messages, without system prompt and tools. Each image counts as
         `image_chars`."""
         counts, context = self.context.counts, self.context
-        total = counts.chars + image_chars * counts.images
+        length = counts.length
+        total = length.chars + image_chars * length.images
         for seq, edit in self.pending.items():
             entry = context.entries[seq]
             dropping = self._dropping(entry.exchange)

@@ -77,7 +77,7 @@ class Session:
         )
         use = f"toolu_{self.calls}"
         said = (Text(self.words(100)), ToolUse(use, tool, given))
-        self.add(AssistantMessage(said, "m", "tool_use", Usage(self.context.counts.chars // 4, 50)))
+        self.add(AssistantMessage(said, "m", "tool_use", Usage(self.context.counts.length.chars // 4, 50)))
         failed = self.chance.random() < self.errors
         self.add(ToolResult(use, tool, (Text(self.words(self.length(self.chance))),), failed))
 

@@ -44,8 +44,7 @@ def state(context: Context) -> tuple[object, ...]:
         [record.seq for record in context.live_pruns()],
         {seq: context.edits_of(seq) for seq in context.entries},
         (
-            counts.chars,
-            counts.images,
+            counts.length,
             counts.scale,
             counts.scanned.raw,
             counts.pruned.raw,
