@@ -6,7 +6,7 @@ one with the same input. Both results must have succeeded. Reads, listings and s
 their original; edits and writes count while their exchange is there, because the call shows what was written.
 """
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from operator import attrgetter
 from typing import Literal, TypeAlias
 
@@ -115,32 +115,36 @@ class _Group:
 def superseded(view: View) -> list[tuple[Entry, Entry]]:
     """Return the superseded results, each with the result that supersedes it."""
     known: Mapping[Exchange, list[_Fact]] = view.measured(
-        "superseded: facts", lambda exchange: _facts(view, exchange)
+        "superseded: facts", lambda exchange: _facts(view, exchange.results)
     )
     facts = [fact for exchange in view.exchanges for fact in known[exchange]]
-    attached = (one for one in view.results if one.exchange is None and one.is_attached)
-    facts += [fact for one in attached if (fact := _fact(view, one))]
+    facts += _facts(view, (one for one in view.results if one.exchange is None and one.is_attached))
     facts.sort(key=_SEQ)
     return view.kept("superseded: groups", _Groups).superseded(facts)
 
 
-def _facts(view: View, exchange: Exchange) -> list[_Fact]:
-    return [fact for result in exchange.results if (fact := _fact(view, result))]
+class _Known(dict[Entry, _Fact | None]):
+    """The facts about results while they show their original, computed on first lookup."""
+
+    def __missing__(self, entry: Entry) -> _Fact | None:
+        fact = self[entry] = _fact(entry)
+        return fact
 
 
-def _fact(view: View, entry: Entry) -> _Fact | None:
+def _facts(view: View, results: Iterable[Entry]) -> list[_Fact]:
+    known = view.kept("superseded: known", _Known)
+    facts = [fact for result in results if (fact := known[result])]
+    return [fact for fact in facts if fact.kind != "shows" or view.text_edit(fact.entry) is None]
+
+
+def _fact(entry: Entry) -> _Fact | None:
     call, touches = entry.call, entry.touches
     if call is None or touches is None or touches.runs or entry.is_error:
         return None
     path = file_of(entry)
     if changes_files(entry):
-        return (
-            _Fact(entry.seq, entry, path, "changes part" if touches.reads else "changes all")
-            if path
-            else None
-        )
-    if view.text_edit(entry) is not None:
-        return None
+        kind: Kind = "changes part" if touches.reads else "changes all"
+        return _Fact(entry.seq, entry, path, kind) if path else None
     if shows_file(entry):
         return _Fact(entry.seq, entry, path, "shows", lines_shown(entry)) if path else None
     if touches.is_nothing:
