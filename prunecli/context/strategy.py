@@ -8,6 +8,7 @@ between requests (`View.measured`) do not change any answer. README.md shows an 
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
+from functools import cache
 from typing import Annotated, Any, Protocol, TypeAlias
 
 from prunecli.context.exchange import Entry
@@ -127,6 +128,7 @@ def older_than(protect: int) -> str:
     )
 
 
+@cache
 def always_kept(protect: int) -> str:
     """Return the note if nothing is older than the protected tokens."""
     return f"the newest {budget(protect)} of tool output is always kept"

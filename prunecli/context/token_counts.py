@@ -326,7 +326,8 @@ class TokenCounts(EntryTokens):
             if item.countable:
                 scanned = [part for part in item.parts if part.prunable or item.hides(part)]
                 item.scanned = total(map(self.amount, scanned))
-                item.withheld = self.withheld_by(item)
+                if item.hidden or item.edits or item.memos:
+                    item.withheld = self.withheld_by(item)
             self._add(item, 1)
         self._uncounted.clear()
 

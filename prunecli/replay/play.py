@@ -136,8 +136,8 @@ class Player:
                 self._record(step, replace(event, model=self._model))
                 self._add(SettingChanged(PREAMBLE, self.part.preamble))
             case AssistantMessage() as event:
-                self._answered(step, event)
                 self._calls = {call.id: call for call in tool_uses(event.content)}
+                self._answered(step, event)
             case ToolResult() as event:
                 self._result(step, event)
             case UserMessage() as event:
@@ -204,7 +204,7 @@ class Player:
         if self._watch:
             self._watch(self, Sent(at, step, usage, rates, cost, broke, tuple(pruned)))
         self._record(step, replace(event, usage=usage, model=name))
-        if not tool_uses(event.content):
+        if not self._calls:
             self._seq += 1  # replaces the record of the run's end
 
     def _terms_of(self, recorded: str) -> Terms:

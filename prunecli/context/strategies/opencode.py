@@ -88,7 +88,7 @@ def _ours(view: View) -> int:
     """Return the seq of the newest result that this strategy cleared; -1 if there is none."""
     context, newest = view.context, -1
     clears_of = view.kept("opencode: clears of each prune", dict[int, list[Edit]])
-    for record in reversed(context.live_pruns()):
+    for record in reversed(context.pruns.values()):
         event = record.event
         if not isinstance(event, PrunApplied) or event.strategy != "opencode":
             continue
