@@ -44,7 +44,7 @@ def _files(source: str, problems: list[str]) -> list[Path]:
     if path.is_dir():
         found = session_files(path, problems)
         if not found:
-            raise _Empty(f"no session files in {source}", "session files end with .jsonl, .json or .gz")
+            raise _Empty(f"no session files in {source}", "session files end with .jsonl, .json, .gz or .zst")
         return found
     if path.is_file() or in_store(path):
         return [path]

@@ -4,7 +4,7 @@ Writes nothing and follows no link out of those folders. Respects environment va
 """
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from itertools import islice
 from pathlib import Path
@@ -15,7 +15,7 @@ from prunecli.regular import open_regular
 from prunecli.session.digest import Digest
 from prunecli.session.importers.heads import head_of, head_of_whole
 from prunecli.session.importers.json_rows import content_of
-from prunecli.session.importers.known_agents import ENDS, KNOWN, agent_of, root_of
+from prunecli.session.importers.known_agents import ENDS, KNOWN, PACKED, agent_of, root_of, roots_of
 from prunecli.session.importers.opencode_store import digests_in_store, in_store, sessions_in_store
 from prunecli.session.importers.same_folder import is_one_of, same_folders
 from prunecli.session.importers.source import read_source
@@ -40,8 +40,8 @@ def sessions_of(agent: str, environ: Mapping[str, str], problems: list[str] | No
     if name == "opencode":
         found = _each_database(environ, sessions_in_store, problems)
         return [path for _, path in sorted(found, reverse=True)]
-    files = files_below(root_of(known, environ), problems=problems)
-    return sorted((path for path in files if known.is_session(path)), key=_changed, reverse=True)
+    files = (path for root in roots_of(known, environ) for path in files_below(root, problems=problems))
+    return sorted(_without_copies(filter(known.is_session, files)), key=_changed, reverse=True)
 
 
 def listed(
@@ -152,7 +152,15 @@ def files_below(folder: Path, most: int = MOST_FILES, problems: list[str] | None
 
 def session_files(folder: Path, problems: list[str] | None = None) -> list[Path]:
     """Return the files below a folder whose names look like those of sessions; see `files_below`."""
-    return [path for path in files_below(folder, problems=problems) if path.name.endswith(ENDS)]
+    files = files_below(folder, problems=problems)
+    return _without_copies(path for path in files if path.name.endswith(ENDS))
+
+
+def _without_copies(files: Iterable[Path]) -> list[Path]:
+    """Return files without the packed ones whose original is still there, because an agent is about to remove it."""
+    found = list(files)
+    names = set(found)
+    return [path for path in found if path.suffix != PACKED or path.with_suffix("") not in names]
 
 
 def _databases(environ: Mapping[str, str]) -> list[Path]:

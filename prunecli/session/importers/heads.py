@@ -14,10 +14,9 @@ from prunecli.frozen import frozen
 from prunecli.model.codec import strict_loads
 from prunecli.model.events import AssistantMessage, Record, UserMessage
 from prunecli.model.messages import Json, plain_text
-from prunecli.regular import open_regular
 from prunecli.session.digest import PROMPT_CHARS, Digest
 from prunecli.session.importers import claude_code, codex, pi
-from prunecli.session.importers.json_rows import Row
+from prunecli.session.importers.json_rows import Row, open_session
 from prunecli.session.importers.origin import Origin
 from prunecli.session.importers.source import read_source
 from prunecli.session.importers.transcript import MALFORMED, Transcript, count, milliseconds, part, words
@@ -95,7 +94,8 @@ def head_of(path: Path, agent: str, is_here: Callable[[str], bool]) -> Digest | 
     reader = lines.reader(transcript)
     last, decodable = b"", False
     try:
-        with open_regular(path) as file:
+        with open_session(path) as file:
+            number = 0
             for number, line in enumerate(file, 1):
                 if not facts.digest.cwd or not facts.digest.id:
                     row = _row(line)
@@ -111,8 +111,10 @@ def head_of(path: Path, agent: str, is_here: Callable[[str], bool]) -> Digest | 
                     _take(reader, number, line, transcript)
                 elif lines.is_named(line):
                     facts.named(_row(line))
-            if not decodable and file.tell():
+            if not decodable and number:
                 return _NO_ROWS
+    except SessionCorrupt as error:
+        return error.message
     except OSError as error:
         return error.strerror or str(error)
     facts.conversation(transcript.records())

@@ -4,18 +4,24 @@ Files may be hostile: size, nesting and types are checked here, before any other
 """
 
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from json import JSONDecodeError
 from pathlib import Path
+from typing import BinaryIO
 
 from prunecli.errors import SessionCorrupt
 from prunecli.frozen import frozen
 from prunecli.model.codec import strict_loads
 from prunecli.model.messages import Json
 from prunecli.regular import open_regular
+from prunecli.session.importers.zstd_file import is_zstd, unpacking
 
 MAX_BYTES = 1 << 30
 """Maximum size of an unpacked file; larger files are rejected, since a file is held in memory as a whole."""
+_GZIP = b"\x1f\x8b"
+_MAGIC_BYTES = 4
+_PACKED = {".gz": "gzip", ".zst": "zstd"}
 
 
 @frozen
@@ -35,14 +41,34 @@ class Rows:
 
 
 def content_of(path: Path, limit: int = MAX_BYTES) -> bytes:
-    """Read a file, unpacking gzip. Raises SessionCorrupt if it is damaged or too large, and OSError."""
-    with open_regular(path) as file:
+    """Read a file, unpacking gzip and zstd. Raises SessionCorrupt if it is damaged or too large, and OSError."""
+    with open_session(path, limit) as file:
         data = file.read(limit + 1)
-    if data.startswith(b"\x1f\x8b"):
+    if data.startswith(_GZIP):
         data = _unpacked(path, data, limit)
     if len(data) > limit:
         raise SessionCorrupt(path, 0, f"file is larger than {limit:,} bytes")
     return data
+
+
+@contextmanager
+def open_session(path: Path, limit: int = MAX_BYTES) -> Iterator[BinaryIO]:
+    """Open a file to read it from its beginning, unpacking zstd meanwhile.
+
+    Raises OSError, and SessionCorrupt if the file is not packed as its name says; reading raises them if it is
+    damaged or too large.
+    """
+    with open_regular(path) as file:
+        head = file.read(_MAGIC_BYTES)
+        file.seek(0)
+        if path.suffix in _PACKED and not (_is_plain(head) or head.startswith(_GZIP) or is_zstd(head)):
+            raise SessionCorrupt(path, 0, f"not a {_PACKED[path.suffix]} file")
+        yield unpacking(path, file, limit) if is_zstd(head) else file
+
+
+def _is_plain(head: bytes) -> bool:
+    """Return whether a file begins like JSON, or is empty."""
+    return head.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"", b"{", b"[")
 
 
 def _unpacked(path: Path, data: bytes, limit: int) -> bytes:
@@ -50,7 +76,7 @@ def _unpacked(path: Path, data: bytes, limit: int) -> bytes:
     pieces: list[bytes] = []
     room = limit + 1
     try:
-        while data.startswith(b"\x1f\x8b") and room > 0:
+        while data.startswith(_GZIP) and room > 0:
             member = zlib.decompressobj(wbits=31)
             pieces.append(member.decompress(data, room))
             room -= len(pieces[-1])

@@ -1,8 +1,8 @@
 """Detects the format of a SOURCE file and reads its conversation.
 
 Formats: prunecli's own sessions, Claude Code, pi, Codex, OpenCode (export), Gemini CLI, agent-session/1 and Anthropic
-messages as JSON, each also gzipped; and sessions in OpenCode's database. The format is detected from the content,
-never from the name.
+messages as JSON, each also packed with gzip or zstd; and sessions in OpenCode's database. The format is detected from
+the content, never from the name.
 """
 
 from collections.abc import Callable

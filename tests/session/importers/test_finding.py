@@ -12,6 +12,14 @@ from prunecli.errors import SessionCorrupt, UsageError
 from prunecli.model.events import AssistantMessage, ToolResult
 from prunecli.session.importers.finding import files_below, listed, session_files, sessions_of
 from prunecli.session.importers.source import read_source
+from tests.session.importers.packing import compress
+
+META = {"id": "one", "cwd": "/work", "timestamp": "2026-11-01T10:00:00Z"}
+SAID = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "hello"}]}
+ROLLOUT = "".join(
+    json.dumps({"timestamp": "2026-11-01T10:00:00Z", "type": kind, "payload": payload}) + "\n"
+    for kind, payload in (("session_meta", META), ("response_item", SAID))
+)
 
 
 def put(path: Path, text: str = "{}\n", at: int = 1) -> Path:
@@ -45,15 +53,44 @@ def test_a_variable_moves_the_folder(tmp_path: Path) -> None:
     assert sessions_of("codex", environ) == [moved]
 
 
+def test_archived_and_packed_sessions_of_codex_are_found_and_a_plain_one_stands_for_its_copy(
+    tmp_path: Path,
+) -> None:
+    environ = {"HOME": str(tmp_path)}
+    archived = put(tmp_path / ".codex/archived_sessions/rollout-1.jsonl", at=4)
+    packed = put(tmp_path / ".codex/archived_sessions/rollout-2.jsonl.zst", at=3)
+    plain = put(tmp_path / ".codex/sessions/2026/11/22/rollout-3.jsonl", at=2)
+    put(plain.with_name("rollout-3.jsonl.zst"), at=2)
+    old = put(tmp_path / ".codex/sessions/2026/11/01/rollout-4.jsonl.zst", at=1)
+    put(old.with_name("rollout-4.jsonl.zst.compress.1.0.tmp"))
+    assert sessions_of("@codex", environ) == [archived, packed, plain, old]
+    assert session_files(plain.parent) == [plain]
+
+
+def test_a_packed_session_is_listed_with_its_facts_and_a_damaged_one_is_named(tmp_path: Path) -> None:
+    codex = tmp_path / ".codex/sessions"
+    put(codex / "rollout-1.jsonl", ROLLOUT)
+    (codex / "rollout-2.jsonl.zst").write_bytes(compress(ROLLOUT.encode()))
+    (codex / "rollout-3.jsonl.zst").write_bytes(compress(ROLLOUT.encode())[:-9])
+    problems: list[str] = []
+    plain, packed = listed("@codex", {"HOME": str(tmp_path)}, Path("/work"), problems)
+    assert {plain.path.name, packed.path.name} == {"rollout-1.jsonl", "rollout-2.jsonl.zst"}
+    assert packed.digest == plain.digest
+    assert (packed.id, packed.digest.first) == ("one", "hello")
+    [problem] = problems
+    assert "rollout-3.jsonl.zst: damaged zstd file: truncated" in problem
+
+
 def test_folders_that_cannot_be_read_are_named(tmp_path: Path) -> None:
     looped = tmp_path / "loop"
     looped.symlink_to(looped)
     problems: list[str] = []
     environ = {"HOME": str(tmp_path), "CODEX_HOME": str(looped)}
     assert sessions_of("@codex", environ, problems) == []
-    assert problems == [f"{looped}/sessions: Too many levels of symbolic links"]
+    folders = "sessions", "archived_sessions"
+    assert problems == [f"{looped}/{name}: Too many levels of symbolic links" for name in folders]
     assert sessions_of("@claude", environ, problems) == []
-    assert len(problems) == 1, "a folder that does not exist is no problem"
+    assert len(problems) == 2, "a folder that does not exist is no problem"
 
 
 def test_an_unknown_agent_is_refused_with_those_that_are_known() -> None:
