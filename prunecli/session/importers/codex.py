@@ -35,6 +35,7 @@ _EXIT = re.compile(
     r"(?:Chunk ID: \w+\nWall time: [\d.]+ seconds\nProcess exited with code|Exit code:) (-?\d+)\n"
 )
 """The lines that Codex puts above the output of a command."""
+_UNSUPPORTED = re.compile(r"unsupported (?:custom tool )?call: \S+")
 _SHELL = re.compile(
     r"\s*<user_shell_command>\s*<command>\n?(.*?)\n?</command>\s*<result>\n?(.*?)\n?</result>", re.DOTALL
 )
@@ -57,7 +58,7 @@ def read(found: Rows) -> Imported:
         try:
             reader.take(row)
         except MALFORMED as error:
-            reader.to.damaged.append(f"line {row.line}: {why(error)}")
+            reader.to.damaged.append(f"{row.place}: {why(error)}")
     reader.flush()
     to = reader.to
     return Imported(to.origin, to.records(), to.left_out, tuple(to.damaged))
@@ -71,6 +72,9 @@ def _origin(rows: Iterable[Row]) -> Origin:
         if row.value.get("type") == "session_meta" and not session:
             session, cwd = words(payload.get("id")), words(payload.get("cwd"))
             started = milliseconds(payload.get("timestamp") or row.value.get("timestamp")) or 0
+        elif row.value.get("type") == "session_meta" and payload.get("id") == session:  # before a revert
+            began = milliseconds(payload.get("timestamp")) or started
+            started = min(started, began)
         elif row.value.get("type") == "turn_context":
             model = words(payload.get("model")) or model
     return Origin("codex", session, "", cwd, model, started)
@@ -87,6 +91,7 @@ class Reader:
         self._response: int | None = None
         self._turns: list[int] = []
         self._failed = set[Json]()
+        self._total: Mapping[str, Json] = {}
 
     def take(self, row: Row) -> None:
         """Add a record. Raises one of MALFORMED if the record is malformed."""
@@ -126,7 +131,9 @@ class Reader:
                 given = item.get("arguments")
                 self._grow([self.to.call(item.get("call_id"), item["name"], _arguments(given))], when)
             case "custom_tool_call":
-                self._grow([self.to.call(item.get("call_id"), item["name"], item.get("input"))], when)
+                name, given = item["name"], item.get("input")
+                # In code mode, `exec` runs JavaScript. Elsewhere, a tool of this name runs shell commands.
+                self._grow([self.to.call(item.get("call_id"), name, given, rename=name != "exec")], when)
             case "local_shell_call":
                 call = item.get("call_id") or item.get("id")
                 command = {"command": part(item.get("action")).get("command")}
@@ -193,9 +200,13 @@ class Reader:
     def _event(self, payload: Json) -> None:
         match payload.get("type"):
             case "token_count":
-                last = part(part(payload.get("info")).get("last_token_usage"))
+                info = part(payload.get("info"))
+                last, total = part(info.get("last_token_usage")), part(info.get("total_token_usage"))
                 self.flush()
-                if last and self._response is not None:
+                # After an interrupted response, Codex repeats what it reported before.
+                is_new = not total or total != self._total
+                self._total = total
+                if last and is_new and self._response is not None:
                     self.to.replace_usage(self._response, _usage(last))
                     self._response = None
             case "thread_rolled_back":
@@ -221,7 +232,8 @@ class Reader:
         history = payload.get("replacement_history")
         for item in history if isinstance(history, list) else ():
             if part(item).get("type") == "message" and item.get("role") in ("user", "assistant"):
-                said += [one.text for one in self._said(item.get("content") or "") if isinstance(one, Text)]
+                texts = [one.text for one in self._said(item.get("content") or "") if isinstance(one, Text)]
+                said += [text for text in texts if not _OF_THE_PROGRAM.match(text)]
             elif part(item).get("type") == "compaction":
                 self.to.skip("encrypted summaries")
         summary = "\n\n".join(dict.fromkeys(text for text in said if text.strip()))
@@ -275,6 +287,10 @@ def _ended_badly(ended: Mapping[str, Json]) -> bool:
 def _failed(output: Json) -> bool:
     if isinstance(output, dict):
         return output.get("success") is False
+    if isinstance(output, list):  # of code mode
+        return words(part(output[0] if output else None).get("text")).startswith("Script failed\n")
+    if isinstance(output, str) and _UNSUPPORTED.fullmatch(output):
+        return True
     if isinstance(output, str) and output.startswith('{"output"'):
         told = part(_arguments(output))
         return part(told.get("metadata")).get("exit_code") not in (0, None)

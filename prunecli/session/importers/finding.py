@@ -4,7 +4,7 @@ Writes nothing and follows no link out of those folders. Respects environment va
 """
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from itertools import islice
 from pathlib import Path
@@ -13,9 +13,9 @@ from typing import TypeVar
 from prunecli.errors import SessionCorrupt
 from prunecli.regular import open_regular
 from prunecli.session.digest import Digest
+from prunecli.session.importers.codex_home import content_with_beginning, current, names
 from prunecli.session.importers.heads import head_of, head_of_whole
-from prunecli.session.importers.json_rows import content_of
-from prunecli.session.importers.known_agents import ENDS, KNOWN, PACKED, agent_of, root_of, roots_of
+from prunecli.session.importers.known_agents import ENDS, KNOWN, agent_of, root_of, roots_of
 from prunecli.session.importers.opencode_store import digests_in_store, in_store, sessions_in_store
 from prunecli.session.importers.same_folder import is_one_of, same_folders
 from prunecli.session.importers.source import read_source
@@ -41,7 +41,7 @@ def sessions_of(agent: str, environ: Mapping[str, str], problems: list[str] | No
         found = _each_database(environ, sessions_in_store, problems)
         return [path for _, path in sorted(found, reverse=True)]
     files = (path for root in roots_of(known, environ) for path in files_below(root, problems=problems))
-    return sorted(_without_copies(filter(known.is_session, files)), key=_changed, reverse=True)
+    return sorted(current(filter(known.is_session, files)), key=_changed, reverse=True)
 
 
 def listed(
@@ -52,7 +52,7 @@ def listed(
     Sessions without a prompt and those of subagents are left out. `problems` gets a line for each file or folder that
     cannot be read. `named` is a part of the file's name. Raises UsageError for an unknown agent.
     """
-    name, _ = agent_of(agent)
+    name, known = agent_of(agent)
     folders = same_folders(cwd, environ.get("PWD", "")) if cwd else ()
 
     def is_here(folder: str) -> bool:
@@ -63,6 +63,7 @@ def listed(
         yield from (one for one in found_there if named in one.id)
         return
     hashes = {sha256(os.fsencode(folder)).hexdigest() for folder in folders}
+    given = names(root_of(known, environ).parent) if name == "codex" else {}
     for path in sessions_of(agent, environ, problems):
         found: Digest | str | None
         if named not in path.name:
@@ -78,6 +79,7 @@ def listed(
         elif found is not None and not found.task:
             if name == "gemini":
                 found.cwd = found.cwd or (folder if folder.startswith("/") else str(cwd or ""))
+            found.name = given.get(found.id) or found.name
             yield _listed(path, found)
 
 
@@ -90,7 +92,7 @@ def search(sessions: Sequence[Listed], query: str) -> Iterator[Hit | int]:
     done = 0
     for one in sessions if wanted.words else ():
         try:
-            if in_store(one.path) or wanted.may_be_in(content_of(one.path)):
+            if in_store(one.path) or wanted.may_be_in(content_with_beginning(one.path)):
                 hits = (wanted.hit(one.path, record) for record in read_source(one.path).records)
                 yield from islice(filter(None, hits), MOST_IN_ONE)
         except (OSError, SessionCorrupt):
@@ -153,14 +155,7 @@ def files_below(folder: Path, most: int = MOST_FILES, problems: list[str] | None
 def session_files(folder: Path, problems: list[str] | None = None) -> list[Path]:
     """Return the files below a folder whose names look like those of sessions; see `files_below`."""
     files = files_below(folder, problems=problems)
-    return _without_copies(path for path in files if path.name.endswith(ENDS))
-
-
-def _without_copies(files: Iterable[Path]) -> list[Path]:
-    """Return files without the packed ones whose original is still there, because an agent is about to remove it."""
-    found = list(files)
-    names = set(found)
-    return [path for path in found if path.suffix != PACKED or path.with_suffix("") not in names]
+    return current(path for path in files if path.name.endswith(ENDS))
 
 
 def _databases(environ: Mapping[str, str]) -> list[Path]:

@@ -4,7 +4,7 @@ Decodes only the lines that matter: the first ones, the prompts, and the last an
 directory, only the first lines are read. A line that another process is still writing is skipped.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Protocol
@@ -16,6 +16,7 @@ from prunecli.model.events import AssistantMessage, Record, UserMessage
 from prunecli.model.messages import Json, plain_text
 from prunecli.session.digest import PROMPT_CHARS, Digest
 from prunecli.session.importers import claude_code, codex, pi
+from prunecli.session.importers.codex_home import with_earlier_lines
 from prunecli.session.importers.json_rows import Row, open_session
 from prunecli.session.importers.origin import Origin
 from prunecli.session.importers.source import read_source
@@ -39,6 +40,7 @@ class _Format:
     is_answer: Callable[[bytes], bool]
     is_named: Callable[[bytes], bool]
     usage: Callable[[Mapping[str, Json]], tuple[str, int]]
+    whole: Callable[[Path, Iterable[bytes]], Iterable[bytes]] = lambda _, lines: lines
 
 
 @dataclass(slots=True)
@@ -96,7 +98,7 @@ def head_of(path: Path, agent: str, is_here: Callable[[str], bool]) -> Digest | 
     try:
         with open_session(path) as file:
             number = 0
-            for number, line in enumerate(file, 1):
+            for number, line in enumerate(lines.whole(path, file), 1):
                 if not facts.digest.cwd or not facts.digest.id:
                     row = _row(line)
                     decodable = decodable or bool(row)
@@ -185,6 +187,7 @@ _FORMATS: Final[Mapping[str, _Format]] = {
         lambda line: b'"token_count"' in line,
         lambda line: b'"turn_context"' in line,
         _of_event,
+        with_earlier_lines,
     ),
     "pi": _Format(
         pi.Reader,

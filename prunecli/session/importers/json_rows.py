@@ -26,10 +26,16 @@ _PACKED = {".gz": "gzip", ".zst": "zstd"}
 
 @frozen
 class Row:
-    """The JSON object on a line; line numbers start at 1."""
+    """The JSON object on a line; line numbers start at 1. `file` is the file's name, "" for the source itself."""
 
     line: int
     value: Mapping[str, Json]
+    file: str = ""
+
+    @property
+    def place(self) -> str:
+        """Where the row is, for a message."""
+        return _place(self.line, self.file)
 
 
 @frozen
@@ -103,26 +109,30 @@ def whole(data: bytes) -> Json:
         return None
 
 
-def rows_of(data: bytes) -> Rows:
-    """Return the JSON objects of a file's lines."""
+def rows_of(data: bytes, file: str = "") -> Rows:
+    """Return the JSON objects of a file's lines. `file` is its name, if it is not the source itself."""
     rows: list[Row] = []
     damaged: list[str] = []
     for number, line in enumerate(data.split(b"\n"), 1):
         text = line.strip(b" \t\r\0")
         if not text:
             if b"\0" in line:
-                damaged.append(f"line {number}: zero bytes")
+                damaged.append(f"{_place(number, file)}: zero bytes")
             continue
         try:
             value = strict_loads(text)
         except ValueError as error:
-            damaged.append(f"line {number}: {_why(error)}")
+            damaged.append(f"{_place(number, file)}: {_why(error)}")
             continue
         if isinstance(value, dict):
-            rows.append(Row(number, value))
+            rows.append(Row(number, value, file))
         else:
-            damaged.append(f"line {number}: not an object")
+            damaged.append(f"{_place(number, file)}: not an object")
     return Rows(tuple(rows), tuple(damaged))
+
+
+def _place(line: int, file: str) -> str:
+    return f"{file} line {line}".strip()
 
 
 def _why(error: ValueError) -> str:

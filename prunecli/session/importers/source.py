@@ -25,6 +25,7 @@ from prunecli.session.importers import (
     opencode_store,
     pi,
 )
+from prunecli.session.importers.codex_home import name_of, with_beginning
 from prunecli.session.importers.json_rows import Row, Rows, content_of, rows_of, whole
 from prunecli.session.importers.origin import Branch, Imported, Kind, Origin
 from prunecli.session.log import read_lines
@@ -85,13 +86,13 @@ def read_source(path: Path, *, compactions: bool = False) -> Source:
         raise SessionCorrupt(path, 1, str(error)) from error
     imported = _of_one_value(path, value) if isinstance(value, dict | list) else None
     if imported is None:
-        found = rows_of(data)
+        found = with_beginning(path, rows_of(data))
         imported = _of_lines(found, compactions)
         if imported is None:
             if data.strip() and not any("seq" in row.value for row in found.rows):
                 raise UnknownFormat(path, *_first_problem(found, value))
             return _native(path, data)
-    return _with_messages(path, _with_subagents(path, imported))
+    return _with_messages(path, _with_subagents(path, _with_name(path, imported)))
 
 
 def _with_messages(path: Path, imported: Imported) -> Source:
@@ -103,6 +104,13 @@ def _with_messages(path: Path, imported: Imported) -> Source:
             path, int(number) if number.isdigit() else 1, f"{why} ({imported.origin.kind} file)"
         )
     return Source(imported, imported.damaged)
+
+
+def _with_name(path: Path, imported: Imported) -> Imported:
+    """Add the name that is not in the session's file."""
+    origin = imported.origin
+    name = name_of(path, origin.id) if origin.kind == "codex" else ""
+    return replace(imported, origin=replace(origin, name=name)) if name else imported
 
 
 def _with_subagents(path: Path, imported: Imported) -> Imported:
