@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import TypeVar
 
 from prunecli.errors import SessionCorrupt
-from prunecli.regular import open_regular
 from prunecli.session.digest import Digest
 from prunecli.session.importers.codex_home import content_with_beginning, current, names
+from prunecli.session.importers.gemini_home import folder_of
 from prunecli.session.importers.heads import head_of, head_of_whole
 from prunecli.session.importers.known_agents import ENDS, KNOWN, agent_of, root_of, roots_of
 from prunecli.session.importers.opencode_store import digests_in_store, in_store, sessions_in_store
@@ -26,7 +26,6 @@ Found = TypeVar("Found")
 MOST_FILES = 20_000
 """The search of a folder stops after this many files."""
 _DEEPEST = 8
-_LONGEST_NAME = 4_096
 
 
 def sessions_of(agent: str, environ: Mapping[str, str], problems: list[str] | None = None) -> list[Path]:
@@ -70,7 +69,7 @@ def listed(
             continue
         if name != "gemini":
             found = head_of(path, name, is_here)
-        elif (folder := _gemini_folder(path)) and (not cwd or folder in hashes or is_here(folder)):
+        elif (folder := folder_of(path)) and (not cwd or folder in hashes or is_here(folder)):
             found = head_of_whole(path)
         else:
             continue
@@ -171,13 +170,3 @@ def _changed(path: Path) -> float:
         return path.stat().st_mtime
     except OSError:
         return 0.0
-
-
-def _gemini_folder(path: Path) -> str:
-    """Return the directory of a Gemini CLI session, or the digest of its name, from the session's folder."""
-    project = path.parent.parent
-    try:
-        with open_regular(project / ".project_root") as file:
-            return file.read(_LONGEST_NAME).decode("utf-8", "surrogateescape").strip()
-    except OSError:
-        return project.name

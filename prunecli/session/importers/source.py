@@ -26,6 +26,7 @@ from prunecli.session.importers import (
     pi,
 )
 from prunecli.session.importers.codex_home import name_of, with_beginning
+from prunecli.session.importers.gemini_home import folder_of
 from prunecli.session.importers.json_rows import Row, Rows, content_of, rows_of, whole
 from prunecli.session.importers.origin import Branch, Imported, Kind, Origin
 from prunecli.session.log import read_lines
@@ -92,7 +93,7 @@ def read_source(path: Path, *, compactions: bool = False) -> Source:
             if data.strip() and not any("seq" in row.value for row in found.rows):
                 raise UnknownFormat(path, *_first_problem(found, value))
             return _native(path, data)
-    return _with_messages(path, _with_subagents(path, _with_name(path, imported)))
+    return _with_messages(path, _with_subagents(path, _placed(path, imported)))
 
 
 def _with_messages(path: Path, imported: Imported) -> Source:
@@ -106,11 +107,17 @@ def _with_messages(path: Path, imported: Imported) -> Source:
     return Source(imported, imported.damaged)
 
 
-def _with_name(path: Path, imported: Imported) -> Imported:
-    """Add the name that is not in the session's file."""
+def _placed(path: Path, imported: Imported) -> Imported:
+    """Add the name or the directory of a session, which some agents keep beside its file."""
     origin = imported.origin
-    name = name_of(path, origin.id) if origin.kind == "codex" else ""
-    return replace(imported, origin=replace(origin, name=name)) if name else imported
+    if origin.kind == "codex":
+        return replace(imported, origin=replace(origin, name=name_of(path, origin.id)))
+    if origin.kind == "gemini-cli" and not origin.cwd and (folder := folder_of(path)).startswith("/"):
+        first, *others = imported.records
+        if isinstance(first.event, SessionStarted):
+            first = Record(first.seq, first.timestamp, replace(first.event, cwd=folder))
+        return replace(imported, origin=replace(origin, cwd=folder), records=[first, *others])
+    return imported
 
 
 def _with_subagents(path: Path, imported: Imported) -> Imported:

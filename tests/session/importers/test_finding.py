@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from prunecli.errors import SessionCorrupt, UsageError
-from prunecli.model.events import AssistantMessage, ToolResult
+from prunecli.model.events import AssistantMessage, SessionStarted, ToolResult
 from prunecli.session.importers.finding import files_below, listed, session_files, sessions_of
 from prunecli.session.importers.source import read_source
 from tests.session.importers.packing import compress
@@ -158,6 +158,32 @@ def test_sessions_in_opencodes_database_are_found_and_read(tmp_path: Path) -> No
     events = [record.event for record in source.records]
     assert [event.usage.prompt_tokens for event in events if isinstance(event, AssistantMessage)][-1] == 15
     assert [event.tool_name for event in events if isinstance(event, ToolResult)] == ["bash"]
+
+
+def test_the_model_and_undone_messages_are_read_from_a_newer_database_of_opencode(tmp_path: Path) -> None:
+    store = database(tmp_path / "opencode.db")
+    with closing(sqlite3.connect(store)) as changed:
+        for column, value in (("model", {"id": "opus"}), ("revert", {"messageID": "m2"})):
+            changed.execute(f"ALTER TABLE session ADD {column} TEXT")
+            changed.execute(f"UPDATE session SET {column} = ?", (json.dumps(value),))
+        changed.commit()
+    source = read_source(store / "ses_1")
+    assert source.imported.origin.model == "opus"
+    assert not any(isinstance(record.event, AssistantMessage) for record in source.records)
+    assert source.imported.left_out == {"undone messages": 1}
+
+
+def test_a_session_of_gemini_belongs_to_the_directory_that_its_folder_names(tmp_path: Path) -> None:
+    head = {"sessionId": "g", "projectHash": "h", "startTime": "2026-11-01T10:00:00Z"}
+    said = {"id": "1", "type": "user", "content": [{"text": "go"}]}
+    path = put(tmp_path / "chats/session-1.jsonl", f"{json.dumps(head)}\n{json.dumps(said)}\n")
+    assert read_source(path).imported.origin.cwd == ""
+    put(tmp_path / ".project_root", "/work/here\n")
+    source = read_source(path)
+    assert source.imported.origin.cwd == "/work/here"
+    [started, _] = [record.event for record in source.records]
+    assert isinstance(started, SessionStarted)
+    assert started.cwd == "/work/here"
 
 
 def test_what_is_no_database_or_no_session_in_it_is_said(tmp_path: Path) -> None:
