@@ -6,7 +6,7 @@ Codex writes each response as separate items; all items up to the next result or
 import re
 from collections.abc import Iterable, Mapping
 
-from prunecli.model.codec import strict_loads, string
+from prunecli.model.codec import canonical, strict_loads, string, well_formed_json
 from prunecli.model.events import AssistantMessage, Rewound
 from prunecli.model.messages import Block, Json, Text, Thinking, ToolUse, Usage
 from prunecli.session.importers.anthropic_blocks import blocks
@@ -31,6 +31,8 @@ _OF_THE_PROGRAM = re.compile(
 _TOLD_TWICE = ("user_message", "agent_message", "agent_reasoning", "token_count")
 _ENDED = ("item_completed", "exec_command_end", "patch_apply_end", "mcp_tool_call_end")
 """Events that say how a call ended."""
+_BETWEEN_TURNS = ("task_started", "turn_aborted")
+"""Events after which another response begins, even if the last one has no usage: a subagent's copy of a call."""
 _EXIT = re.compile(
     r"(?:Chunk ID: \w+\nWall time: [\d.]+ seconds\nProcess exited with code|Exit code:) (-?\d+)\n"
 )
@@ -143,6 +145,17 @@ class Reader:
                 output = item.get("output")
                 failed = item.get("call_id") in self._failed or _failed(output)
                 self.to.result(item.get("call_id"), self._output(output), when, is_error=failed)
+            case "tool_search_call" if item.get("call_id"):
+                self._grow([self.to.call(item["call_id"], "tool_search", item.get("arguments"))], when)
+            case "tool_search_output" if item.get("call_id"):
+                self.flush()
+                tools = canonical(well_formed_json(item.get("tools"))).decode()
+                self.to.result(item["call_id"], (Text(tools),), when)
+            case "agent_message":  # of another agent, such as a subagent's answer
+                self.flush()
+                author = words(item.get("author"))[:80] or "an agent"
+                if content := self._said(item.get("content") or ""):
+                    self.to.notice(f"message from {author}", content, when)
             case kind:
                 self.to.skip(f"{words(kind)[:40] or 'unnamed'} items")
 
@@ -217,6 +230,8 @@ class Reader:
                 if isinstance(call, str) and _ended_badly(ended):
                     self._failed.add(call)
             case kind if kind not in _TOLD_TWICE:
+                if kind in _BETWEEN_TURNS:
+                    self.flush()
                 self.to.skip(f"event_msg ({words(kind)[:40]})")
 
     def _rolled_back(self, turns: int) -> None:

@@ -26,6 +26,7 @@ _NAME = re.compile(rf"rollout-[0-9T-]{{19}}-(?P<session>{_ID})(?:_(?P<file>{_ID}
 _LIVE, _ARCHIVED = Path(KNOWN["codex"].folder).name, KNOWN["codex"].archive
 _NAMES = "session_index.jsonl"
 _MOST_NAMES = 1 << 26
+_LONGEST_META = 1 << 24
 
 
 @frozen
@@ -113,6 +114,16 @@ def beginning_of(path: Path, first: Mapping[str, Json], room: int = MAX_BYTES) -
         seen.add(found)
         here, first = found, _value(data.partition(b"\n")[0])
     return Beginning(tuple(reversed(parts)), problem)
+
+
+def is_of_subagent(path: Path) -> bool:
+    """Return whether a file is that of a subagent. False if it cannot be read."""
+    try:
+        with open_session(path) as file:
+            meta = _meta(_value(file.readline(_LONGEST_META)))
+    except (OSError, SessionCorrupt):
+        return False
+    return "subagent" in part(meta.get("source"))
 
 
 def names(home: Path) -> dict[str, str]:

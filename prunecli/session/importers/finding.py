@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from prunecli.errors import SessionCorrupt
 from prunecli.session.digest import Digest
-from prunecli.session.importers.codex_home import content_with_beginning, current, names
+from prunecli.session.importers.codex_home import content_with_beginning, current, is_of_subagent, names
 from prunecli.session.importers.gemini_home import folder_of
 from prunecli.session.importers.heads import head_of, head_of_whole
 from prunecli.session.importers.known_agents import ENDS, KNOWN, agent_of, root_of, roots_of
@@ -31,8 +31,8 @@ _DEEPEST = 8
 def sessions_of(agent: str, environ: Mapping[str, str], problems: list[str] | None = None) -> list[Path]:
     """Return the sessions of an agent such as `@claude`, newest first, of all directories.
 
-    `read_source` can read each of them. `problems` gets a line for each folder and database that cannot be read.
-    Raises UsageError for an unknown agent.
+    Those of subagents are left out. `read_source` can read each of the others. `problems` gets a line for each folder
+    and database that cannot be read. Raises UsageError for an unknown agent.
     """
     name, known = agent_of(agent)
     problems = [] if problems is None else problems
@@ -40,7 +40,10 @@ def sessions_of(agent: str, environ: Mapping[str, str], problems: list[str] | No
         found = _each_database(environ, sessions_in_store, problems)
         return [path for _, path in sorted(found, reverse=True)]
     files = (path for root in roots_of(known, environ) for path in files_below(root, problems=problems))
-    return sorted(current(filter(known.is_session, files)), key=_changed, reverse=True)
+    sessions = current(filter(known.is_session, files))
+    if name == "codex":
+        sessions = [path for path in sessions if not is_of_subagent(path)]
+    return sorted(sessions, key=_changed, reverse=True)
 
 
 def listed(

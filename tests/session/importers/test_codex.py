@@ -127,6 +127,27 @@ def test_a_session_that_claims_to_continue_itself_or_no_session_is_read(tmp_path
     assert len(source.notices) == 1
 
 
+@pytest.mark.parametrize("ending", ["", ".zst"])
+def test_sessions_of_subagents_are_left_out(tmp_path: Path, ending: str) -> None:
+    main = put(tmp_path / DAY / (rollout(PARENT) + ending), KEPT)
+    spawned = meta(CHILD)
+    spawned["payload"]["source"] = {"subagent": {"thread_spawn": {"parent_thread_id": PARENT}}}
+    put(tmp_path / DAY / (rollout(CHILD) + ending), packed(spawned, *turn("sub", "1")))
+    assert sessions_of("@codex", {"HOME": str(tmp_path)}) == [main]
+
+
+def test_a_subagents_own_call_is_apart_from_the_one_that_it_inherited(tmp_path: Path) -> None:
+    def call(name: str) -> dict[str, Any]:
+        return row("response_item", type="function_call", call_id=name, name=name, arguments="{}")
+
+    rows = [meta(CHILD), said("user", "go"), call("spawn_agent")]
+    rows += [row("event_msg", type="turn_aborted"), row("event_msg", type="task_started"), call("view_image")]
+    source = read_source(put(tmp_path / "x", packed(*rows)))
+    answers = [one.event for one in source.records if isinstance(one.event, AssistantMessage)]
+    names = [[call.name for call in tool_uses(one.content)] for one in answers]
+    assert names == [["spawn_agent"], ["view_image"]]
+
+
 def test_a_session_has_the_name_that_its_user_gave_it_last(tmp_path: Path) -> None:
     path = put(tmp_path / DAY / rollout(PARENT), KEPT)
     names = [{"id": PARENT, "thread_name": name} for name in ("First name", "Last name")]
@@ -190,3 +211,25 @@ def test_a_summary_leaves_out_what_codex_tells_the_model_about_the_machine(tmp_p
     [summary] = [one.event.summary for one in source.records if isinstance(one.event, CompactionApplied)]
     assert "the task\n\nwhat was done" in summary
     assert "<cwd>" not in summary
+
+
+def test_messages_of_other_agents_are_notices_and_searches_for_tools_are_calls(tmp_path: Path) -> None:
+    done = {"type": "input_text", "text": "Message Type: FINAL_ANSWER\nPayload:\nall green"}
+    sealed = {"type": "encrypted_content", "encrypted_content": "x"}
+    rows = [
+        meta(PARENT),
+        said("user", "go"),
+        row("response_item", type="tool_search_call", call_id="a", arguments={"query": "mail"}),
+        row("response_item", type="tool_search_output", call_id="a", tools=[{"name": "send_mail"}]),
+        row("response_item", type="agent_message", author="/root/probe", content=[done, sealed]),
+        row("response_item", type="agent_message", content=[sealed]),
+        said("assistant", "Done."),
+    ]
+    source = read_source(put(tmp_path / "x", packed(*rows)))
+    events = [record.event for record in source.records]
+    [notice] = [one for one in events if isinstance(one, UserMessage) and one.origin == "command"]
+    assert plain_text(notice.content[:1]) == "[message from /root/probe]"
+    assert "all green" in plain_text(notice.content[1:])
+    [result] = [one for one in events if isinstance(one, ToolResult)]
+    assert (result.tool_name, plain_text(result.content)) == ("tool_search", '[{"name":"send_mail"}]')
+    assert source.imported.left_out == {"encrypted_content blocks": 2}
