@@ -170,7 +170,8 @@ def _of_message(*kinds: str) -> Callable[[Mapping[str, Json]], tuple[str, int]]:
 
 def _of_event(row: Mapping[str, Json]) -> tuple[str, int]:
     told = part(part(part(row.get("payload")).get("info")).get("last_token_usage"))
-    return "", count(told.get("input_tokens"))
+    # After a compaction, Codex estimates the tokens of the summary, and reports them as a total without input.
+    return "", count(told.get("input_tokens")) or count(told.get("total_tokens"))
 
 
 _FORMATS: Final[Mapping[str, _Format]] = {

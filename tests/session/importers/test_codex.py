@@ -203,6 +203,18 @@ def test_what_paginated_history_repeats_is_not_doubled(tmp_path: Path) -> None:
     assert [one.usage.input_tokens for one in answers] == [100, 0]
 
 
+def test_a_list_shows_the_tokens_that_are_left_after_a_compaction(tmp_path: Path) -> None:
+    used = {"input_tokens": 0, "total_tokens": 6_120}
+    rows = [
+        meta(PARENT),
+        said("user", "go"),
+        row("event_msg", type="token_count", info={"last_token_usage": used}),
+    ]
+    put(tmp_path / DAY / rollout(PARENT), packed(*rows))
+    [one] = listed("@codex", {"HOME": str(tmp_path)}, Path("/work"), [])
+    assert one.digest.context == 6_120
+
+
 def test_a_summary_leaves_out_what_codex_tells_the_model_about_the_machine(tmp_path: Path) -> None:
     texts = "<environment_context>\n  <cwd>/w</cwd>", "the task", "what was done"
     history = [said("user", text)["payload"] for text in texts]
