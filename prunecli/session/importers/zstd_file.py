@@ -60,7 +60,7 @@ def _bounded(path: Path, pieces: Iterator[bytes], limit: int) -> Iterator[bytes]
 
 def _pieces(path: Path, file: BinaryIO) -> Iterator[bytes]:
     """Yield the content of all frames. As with gzip, what follows the last frame is ignored."""
-    # Not at the top: only few of those who import sessions have such files, and the library takes 10 ms.
+    # Not at the top, so that only those who read such a file need the library and wait for it.
     try:
         if sys.version_info >= (3, 14):
             from compression.zstd import ZstdDecompressor, ZstdError
