@@ -21,11 +21,13 @@ from prunecli.context.tokens import TokenCounter
 from prunecli.errors import SessionCorrupt, SessionNotFound, UsageError
 from prunecli.figures import short
 from prunecli.inspector.inspect import Inspection, inspect
+from prunecli.launch import working_directory
 from prunecli.model.events import Record, SessionStarted, SettingChanged
 from prunecli.model.record_codec import edit_to_json
 from prunecli.paths import Places
 from prunecli.providers.models import ModelTable, expectations_of, token_factor
 from prunecli.sanitize import visible
+from prunecli.session.importers.known_agents import is_agent
 
 if TYPE_CHECKING:
     from prunecli.session.importers.source import Source
@@ -38,7 +40,7 @@ def context(
     source: Annotated[
         str,
         typer.Argument(
-            help="A session id or name, or a session, agent-session/1 or messages file.",
+            help="A session id or name, a session file in any supported format, or @AGENT:ID.",
             autocompletion=completions.sessions,
         ),
     ],
@@ -92,11 +94,14 @@ def context(
 
 
 def _source(text: str) -> "Source":
+    from prunecli.session.importers.handoff import find
     from prunecli.session.importers.source import read_source
 
     path = Path(text)
     try:
-        if not path.is_file():
+        if is_agent(text) and not path.exists():
+            path = find(text, os.environ, working_directory()).path
+        elif not path.is_file():
             if "/" in text or path.suffix:
                 raise SessionNotFound(
                     f"no such file: {text}", "SOURCE is a file, a session id or a session name"

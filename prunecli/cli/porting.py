@@ -28,8 +28,8 @@ def import_(
     files: Annotated[
         list[str] | None,
         typer.Argument(
-            help="Session files of other agents, possibly gzipped, or @AGENT:ID. Without one, or with @AGENT alone, "
-            "lists the sessions of this directory to choose from.",
+            help="Session files of other agents, also packed (.gz, .zst), or @AGENT:ID. Without one, or with @AGENT "
+            "alone, lists the sessions of this directory to choose from.",
             show_default=False,
         ),
     ] = None,

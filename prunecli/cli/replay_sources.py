@@ -6,6 +6,8 @@ from pathlib import Path
 
 from prunecli.cli.shared import own_sessions
 from prunecli.errors import SessionNotFound
+from prunecli.launch import working_directory
+from prunecli.session.importers.known_agents import is_agent
 
 
 class _Empty(SessionNotFound):
@@ -33,9 +35,12 @@ def files_of(sources: Sequence[str]) -> tuple[list[Path], list[str]]:
 
 def _files(source: str, problems: list[str]) -> list[Path]:
     from prunecli.session.importers.finding import session_files, sessions_of
+    from prunecli.session.importers.handoff import find
     from prunecli.session.importers.opencode_store import in_store
 
     path = Path(source)
+    if ":" in source and is_agent(source) and not path.exists():
+        return [find(source, os.environ, working_directory()).path]
     if source.startswith("@") and not path.exists():
         found = sessions_of(source, os.environ, problems)
         if not found:
@@ -44,12 +49,14 @@ def _files(source: str, problems: list[str]) -> list[Path]:
     if path.is_dir():
         found = session_files(path, problems)
         if not found:
-            raise _Empty(f"no session files in {source}", "session files end with .jsonl, .json or .gz")
+            raise _Empty(f"no session files in {source}", "session files end with .jsonl, .json, .gz or .zst")
         return found
     if path.is_file() or in_store(path):
         return [path]
     if path.exists():
         raise SessionNotFound(f"{source}: not a regular file", "save the session to a file and name that")
     if "/" in source or path.suffix:
-        raise SessionNotFound(f"no such file: {source}", "SOURCE is a file, a folder, a session or @AGENT")
+        raise SessionNotFound(
+            f"no such file: {source}", "SOURCE is a file, a folder, a session, @AGENT or @AGENT:ID"
+        )
     return [own_sessions().find(source)]

@@ -224,7 +224,8 @@ def _damaged(path: Path, notices: Sequence[str]) -> list[str]:
 
 def _name(path: Path) -> str:
     """Return the name of a session's file without the suffixes of its format."""
-    return path.name.removesuffix(".gz").removesuffix(".jsonl").removesuffix(".json")
+    name = path.name.removesuffix(".gz").removesuffix(".zst")
+    return name.removesuffix(".jsonl").removesuffix(".json")
 
 
 def _spill(caps: Caps, preamble: Mapping[str, Json], script: Script) -> Spill:

@@ -16,11 +16,29 @@ NAMES = ("codex.jsonl", "gemini.jsonl", "claude.jsonl", "pi.jsonl", "opencode.js
 
 def run(tmp_path: Path, *words: str, names: tuple[str, ...] = NAMES) -> Result:
     """The command in the directory of these sessions."""
+    return called(tmp_path, "sessions", "import", *words, names=names)
+
+
+def called(tmp_path: Path, *words: str, names: tuple[str, ...] = NAMES) -> Result:
     if not (tmp_path / "work").exists():
         stores.environment(tmp_path, *names, recorded=stores.HANDOFF)
     environ = {"HOME": str(tmp_path / "home"), "PRUNECLI_HOME": str(tmp_path / "data")}
     with chdir(tmp_path / "work" / "demo"):
-        return CliRunner(env=environ).invoke(app, ["sessions", "import", *words])
+        return CliRunner(env=environ).invoke(app, words)
+
+
+def test_one_session_of_an_agent_can_be_inspected_and_replayed(tmp_path: Path) -> None:
+    done = called(tmp_path, "context", "@codex:last", "--json")
+    assert done.exit_code == 0, done.stderr
+    assert "Read the notes." in done.stdout
+    done = called(tmp_path, "replay", "@pi:last", "@codex:last", "--json", "--strategy", "no_pruning")
+    assert done.exit_code == 0, done.stderr
+    assert {row["agent"] for row in json.loads(done.stdout)["sessions"]} == {"pi", "codex"}
+    for command in ("context", "replay"):
+        done = called(tmp_path, command, "@codex:nothing-like-it")
+        assert done.exit_code == 4
+        assert "no session of Codex with id or name 'nothing-like-it'" in done.stderr
+    assert not (tmp_path / "data").exists(), "nothing is imported"
 
 
 def test_without_a_file_and_a_terminal_the_sessions_of_all_agents_are_listed(tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ from prunecli.context.expectations import Expectations
 from prunecli.model.events import AssistantMessage, Record, SessionStarted, UserMessage
 from prunecli.model.messages import Text
 from prunecli.model.record_codec import encode_record
+from tests.session.importers.packing import compress
 from tests.sessions import SESSIONS
 
 SMALL = [path for path in SESSIONS if path.stat().st_size < 8_000]
@@ -103,6 +104,17 @@ def test_a_file_counts_once_however_it_is_named(
     (tmp_path / "link.jsonl.gz").symlink_to(file)
     found = shown(runner, "one.jsonl.gz", "./one.jsonl.gz", file, tmp_path, "--strategy", "no_pruning")
     assert [row["session"] for row in found["sessions"]] == ["one"]
+
+
+def test_a_file_that_is_packed_with_zstd_is_replayed_under_its_plain_name(
+    runner: CliRunner, tmp_path: Path
+) -> None:
+    (tmp_path / "one.jsonl.zst").write_bytes(compress(gzip.decompress(SMALL[0].read_bytes())))
+    [row] = shown(runner, tmp_path, "--strategy", "no_pruning")["sessions"]
+    [same] = shown(runner, SMALL[0], "--strategy", "no_pruning")["sessions"]
+    assert row == {**same, "session": "one"}
+    (tmp_path / "one.jsonl.zst").write_bytes(b"\x28\xb5\x2f\xfd")
+    assert "one.jsonl.zst: damaged zstd file: truncated" in refused(runner, tmp_path / "one.jsonl.zst")
 
 
 def test_agents_without_sessions_are_named_while_others_are_replayed(

@@ -19,6 +19,8 @@ TO = Path(__file__).parents[1] / "imports" / "handoff"
 CWD, HOME, PROGRAMS = "/home/me/demo", "/home/me", "/usr/lib"
 _LONGEST = 1_200
 _COPIES = ("api-request", "api-request-blob", "api-request-shape")
+_COPIED = ("prompt_snapshot", "skill_listing", "agent_listing_delta")
+"""Attachments that hold parts of the system prompt. Their rows link messages, so they stay, without the contents."""
 
 
 def _cut(value: Any) -> Any:
@@ -32,6 +34,9 @@ def _cut(value: Any) -> Any:
 
 def _rows(text: str) -> str:
     rows = [json.loads(line) for line in text.splitlines()]
+    for row in rows:
+        if (kind := row.get("attachment", {}).get("type")) in _COPIED:
+            row["attachment"] = {"type": kind}
     kept = [_cut(row) for row in rows if row.get("type") not in _COPIES]
     return "".join(json.dumps(row, ensure_ascii=False, separators=(",", ":")) + "\n" for row in kept)
 

@@ -6,7 +6,7 @@ Codex writes each response as separate items; all items up to the next result or
 import re
 from collections.abc import Iterable, Mapping
 
-from prunecli.model.codec import strict_loads, string
+from prunecli.model.codec import canonical, strict_loads, string, well_formed_json
 from prunecli.model.events import AssistantMessage, Rewound
 from prunecli.model.messages import Block, Json, Text, Thinking, ToolUse, Usage
 from prunecli.session.importers.anthropic_blocks import blocks
@@ -31,10 +31,13 @@ _OF_THE_PROGRAM = re.compile(
 _TOLD_TWICE = ("user_message", "agent_message", "agent_reasoning", "token_count")
 _ENDED = ("item_completed", "exec_command_end", "patch_apply_end", "mcp_tool_call_end")
 """Events that say how a call ended."""
+_BETWEEN_TURNS = ("task_started", "turn_aborted")
+"""Events after which another response begins, even if the last one has no usage: a subagent's copy of a call."""
 _EXIT = re.compile(
     r"(?:Chunk ID: \w+\nWall time: [\d.]+ seconds\nProcess exited with code|Exit code:) (-?\d+)\n"
 )
 """The lines that Codex puts above the output of a command."""
+_UNSUPPORTED = re.compile(r"unsupported (?:custom tool )?call: \S+")
 _SHELL = re.compile(
     r"\s*<user_shell_command>\s*<command>\n?(.*?)\n?</command>\s*<result>\n?(.*?)\n?</result>", re.DOTALL
 )
@@ -57,7 +60,7 @@ def read(found: Rows) -> Imported:
         try:
             reader.take(row)
         except MALFORMED as error:
-            reader.to.damaged.append(f"line {row.line}: {why(error)}")
+            reader.to.damaged.append(f"{row.place}: {why(error)}")
     reader.flush()
     to = reader.to
     return Imported(to.origin, to.records(), to.left_out, tuple(to.damaged))
@@ -71,6 +74,9 @@ def _origin(rows: Iterable[Row]) -> Origin:
         if row.value.get("type") == "session_meta" and not session:
             session, cwd = words(payload.get("id")), words(payload.get("cwd"))
             started = milliseconds(payload.get("timestamp") or row.value.get("timestamp")) or 0
+        elif row.value.get("type") == "session_meta" and payload.get("id") == session:  # before a revert
+            began = milliseconds(payload.get("timestamp")) or started
+            started = min(started, began)
         elif row.value.get("type") == "turn_context":
             model = words(payload.get("model")) or model
     return Origin("codex", session, "", cwd, model, started)
@@ -87,6 +93,7 @@ class Reader:
         self._response: int | None = None
         self._turns: list[int] = []
         self._failed = set[Json]()
+        self._total: Mapping[str, Json] = {}
 
     def take(self, row: Row) -> None:
         """Add a record. Raises one of MALFORMED if the record is malformed."""
@@ -126,7 +133,9 @@ class Reader:
                 given = item.get("arguments")
                 self._grow([self.to.call(item.get("call_id"), item["name"], _arguments(given))], when)
             case "custom_tool_call":
-                self._grow([self.to.call(item.get("call_id"), item["name"], item.get("input"))], when)
+                name, given = item["name"], item.get("input")
+                # In code mode, `exec` runs JavaScript. Elsewhere, a tool of this name runs shell commands.
+                self._grow([self.to.call(item.get("call_id"), name, given, rename=name != "exec")], when)
             case "local_shell_call":
                 call = item.get("call_id") or item.get("id")
                 command = {"command": part(item.get("action")).get("command")}
@@ -136,6 +145,17 @@ class Reader:
                 output = item.get("output")
                 failed = item.get("call_id") in self._failed or _failed(output)
                 self.to.result(item.get("call_id"), self._output(output), when, is_error=failed)
+            case "tool_search_call" if item.get("call_id"):
+                self._grow([self.to.call(item["call_id"], "tool_search", item.get("arguments"))], when)
+            case "tool_search_output" if item.get("call_id"):
+                self.flush()
+                tools = canonical(well_formed_json(item.get("tools"))).decode()
+                self.to.result(item["call_id"], (Text(tools),), when)
+            case "agent_message":  # of another agent, such as a subagent's answer
+                self.flush()
+                author = words(item.get("author"))[:80] or "an agent"
+                if content := self._said(item.get("content") or ""):
+                    self.to.notice(f"message from {author}", content, when)
             case kind:
                 self.to.skip(f"{words(kind)[:40] or 'unnamed'} items")
 
@@ -193,9 +213,13 @@ class Reader:
     def _event(self, payload: Json) -> None:
         match payload.get("type"):
             case "token_count":
-                last = part(part(payload.get("info")).get("last_token_usage"))
+                info = part(payload.get("info"))
+                last, total = part(info.get("last_token_usage")), part(info.get("total_token_usage"))
                 self.flush()
-                if last and self._response is not None:
+                # After an interrupted response, Codex repeats what it reported before.
+                is_new = not total or total != self._total
+                self._total = total
+                if last and is_new and self._response is not None:
                     self.to.replace_usage(self._response, _usage(last))
                     self._response = None
             case "thread_rolled_back":
@@ -206,6 +230,8 @@ class Reader:
                 if isinstance(call, str) and _ended_badly(ended):
                     self._failed.add(call)
             case kind if kind not in _TOLD_TWICE:
+                if kind in _BETWEEN_TURNS:
+                    self.flush()
                 self.to.skip(f"event_msg ({words(kind)[:40]})")
 
     def _rolled_back(self, turns: int) -> None:
@@ -221,7 +247,8 @@ class Reader:
         history = payload.get("replacement_history")
         for item in history if isinstance(history, list) else ():
             if part(item).get("type") == "message" and item.get("role") in ("user", "assistant"):
-                said += [one.text for one in self._said(item.get("content") or "") if isinstance(one, Text)]
+                texts = [one.text for one in self._said(item.get("content") or "") if isinstance(one, Text)]
+                said += [text for text in texts if not _OF_THE_PROGRAM.match(text)]
             elif part(item).get("type") == "compaction":
                 self.to.skip("encrypted summaries")
         summary = "\n\n".join(dict.fromkeys(text for text in said if text.strip()))
@@ -275,6 +302,10 @@ def _ended_badly(ended: Mapping[str, Json]) -> bool:
 def _failed(output: Json) -> bool:
     if isinstance(output, dict):
         return output.get("success") is False
+    if isinstance(output, list):  # of code mode
+        return words(part(output[0] if output else None).get("text")).startswith("Script failed\n")
+    if isinstance(output, str) and _UNSUPPORTED.fullmatch(output):
+        return True
     if isinstance(output, str) and output.startswith('{"output"'):
         told = part(_arguments(output))
         return part(told.get("metadata")).get("exit_code") not in (0, None)

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import TypeVar
 
 from prunecli.errors import SessionCorrupt
-from prunecli.regular import open_regular
 from prunecli.session.digest import Digest
+from prunecli.session.importers.codex_home import content_with_beginning, current, is_of_subagent, names
+from prunecli.session.importers.gemini_home import folder_of
 from prunecli.session.importers.heads import head_of, head_of_whole
-from prunecli.session.importers.json_rows import content_of
-from prunecli.session.importers.known_agents import ENDS, KNOWN, agent_of, root_of
+from prunecli.session.importers.known_agents import ENDS, KNOWN, agent_of, root_of, roots_of
 from prunecli.session.importers.opencode_store import digests_in_store, in_store, sessions_in_store
 from prunecli.session.importers.same_folder import is_one_of, same_folders
 from prunecli.session.importers.source import read_source
@@ -26,22 +26,24 @@ Found = TypeVar("Found")
 MOST_FILES = 20_000
 """The search of a folder stops after this many files."""
 _DEEPEST = 8
-_LONGEST_NAME = 4_096
 
 
 def sessions_of(agent: str, environ: Mapping[str, str], problems: list[str] | None = None) -> list[Path]:
     """Return the sessions of an agent such as `@claude`, newest first, of all directories.
 
-    `read_source` can read each of them. `problems` gets a line for each folder and database that cannot be read.
-    Raises UsageError for an unknown agent.
+    Those of subagents are left out. `read_source` can read each of the others. `problems` gets a line for each folder
+    and database that cannot be read. Raises UsageError for an unknown agent.
     """
     name, known = agent_of(agent)
     problems = [] if problems is None else problems
     if name == "opencode":
         found = _each_database(environ, sessions_in_store, problems)
         return [path for _, path in sorted(found, reverse=True)]
-    files = files_below(root_of(known, environ), problems=problems)
-    return sorted((path for path in files if known.is_session(path)), key=_changed, reverse=True)
+    files = (path for root in roots_of(known, environ) for path in files_below(root, problems=problems))
+    sessions = current(filter(known.is_session, files))
+    if name == "codex":
+        sessions = [path for path in sessions if not is_of_subagent(path)]
+    return sorted(sessions, key=_changed, reverse=True)
 
 
 def listed(
@@ -52,7 +54,7 @@ def listed(
     Sessions without a prompt and those of subagents are left out. `problems` gets a line for each file or folder that
     cannot be read. `named` is a part of the file's name. Raises UsageError for an unknown agent.
     """
-    name, _ = agent_of(agent)
+    name, known = agent_of(agent)
     folders = same_folders(cwd, environ.get("PWD", "")) if cwd else ()
 
     def is_here(folder: str) -> bool:
@@ -63,13 +65,14 @@ def listed(
         yield from (one for one in found_there if named in one.id)
         return
     hashes = {sha256(os.fsencode(folder)).hexdigest() for folder in folders}
+    given = names(root_of(known, environ).parent) if name == "codex" else {}
     for path in sessions_of(agent, environ, problems):
         found: Digest | str | None
         if named not in path.name:
             continue
         if name != "gemini":
             found = head_of(path, name, is_here)
-        elif (folder := _gemini_folder(path)) and (not cwd or folder in hashes or is_here(folder)):
+        elif (folder := folder_of(path)) and (not cwd or folder in hashes or is_here(folder)):
             found = head_of_whole(path)
         else:
             continue
@@ -78,6 +81,7 @@ def listed(
         elif found is not None and not found.task:
             if name == "gemini":
                 found.cwd = found.cwd or (folder if folder.startswith("/") else str(cwd or ""))
+            found.name = given.get(found.id) or found.name
             yield _listed(path, found)
 
 
@@ -90,7 +94,7 @@ def search(sessions: Sequence[Listed], query: str) -> Iterator[Hit | int]:
     done = 0
     for one in sessions if wanted.words else ():
         try:
-            if in_store(one.path) or wanted.may_be_in(content_of(one.path)):
+            if in_store(one.path) or wanted.may_be_in(content_with_beginning(one.path)):
                 hits = (wanted.hit(one.path, record) for record in read_source(one.path).records)
                 yield from islice(filter(None, hits), MOST_IN_ONE)
         except (OSError, SessionCorrupt):
@@ -152,7 +156,8 @@ def files_below(folder: Path, most: int = MOST_FILES, problems: list[str] | None
 
 def session_files(folder: Path, problems: list[str] | None = None) -> list[Path]:
     """Return the files below a folder whose names look like those of sessions; see `files_below`."""
-    return [path for path in files_below(folder, problems=problems) if path.name.endswith(ENDS)]
+    files = files_below(folder, problems=problems)
+    return current(path for path in files if path.name.endswith(ENDS))
 
 
 def _databases(environ: Mapping[str, str]) -> list[Path]:
@@ -168,13 +173,3 @@ def _changed(path: Path) -> float:
         return path.stat().st_mtime
     except OSError:
         return 0.0
-
-
-def _gemini_folder(path: Path) -> str:
-    """Return the directory of a Gemini CLI session, or the digest of its name, from the session's folder."""
-    project = path.parent.parent
-    try:
-        with open_regular(project / ".project_root") as file:
-            return file.read(_LONGEST_NAME).decode("utf-8", "surrogateescape").strip()
-    except OSError:
-        return project.name

@@ -2,7 +2,7 @@
 
 Older versions write one JSON object. Newer ones write one line per change: a message again whenever it grew, `$set`
 for other data, and `$rewindTo` with the first message that was undone. A resumed session is rewritten with calls and
-results as parts of the contents, as in the API.
+results as parts of the contents, as in the API, and without what else was known of the messages.
 """
 
 import re
@@ -37,6 +37,7 @@ _EXIT = re.compile(
     r"Process Group PGID: \d+(?:\n</untrusted_context>)?\Z"
 )
 """The end of a command's output, as Gemini CLI writes it."""
+_LOST_ON_RESUME = ("timestamp", "tokens", "thoughts", "model")
 _FILES = "--- Content from referenced files ---"
 _FILES_END = "--- End of content ---"
 
@@ -55,6 +56,7 @@ def read_rows(found: Rows) -> Imported:
     """Read the conversation from the newer line format."""
     known: dict[str, Json] = {}
     messages: dict[str, Json] = {}
+    first: dict[str, Json] = {}
     for row in found.rows:
         value = row.value
         back = value.get("$rewindTo")
@@ -63,14 +65,23 @@ def read_rows(found: Rows) -> Imported:
             for gone in ids[ids.index(back) :] if back in messages else ids:
                 del messages[gone]
         elif isinstance(value.get("id"), str):
-            messages[value["id"]] = value
+            messages[value["id"]] = first[value["id"]] = value
         else:
             change = part(value["$set"]) if "$set" in value else value
-            known.update(change)
+            began = {"startTime": known["startTime"]} if "startTime" in known else {}  # not of a later resume
+            known = {**known, **change, **began}
             if isinstance(change.get("messages"), list):
                 given = enumerate(change["messages"])
-                messages = {words(part(one).get("id")) or f"message {n}": one for n, one in given}
+                named = [(words(part(one).get("id")) or f"message {n}", one) for n, one in given]
+                messages = {one: _as_before(said, part(first.get(one))) for one, said in named}
     return read({**known, "messages": list(messages.values())}, found.damaged)
+
+
+def _as_before(message: Json, before: Mapping[str, Json]) -> Json:
+    """Return a message of a rewritten session with what was known of it."""
+    if not isinstance(message, dict):
+        return message
+    return {**message, **{key: before[key] for key in _LOST_ON_RESUME if key in before}}
 
 
 def read(value: Mapping[str, Json], damaged: Sequence[str] = ()) -> Imported:

@@ -4,7 +4,7 @@ Decodes only the lines that matter: the first ones, the prompts, and the last an
 directory, only the first lines are read. A line that another process is still writing is skipped.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Protocol
@@ -14,10 +14,10 @@ from prunecli.frozen import frozen
 from prunecli.model.codec import strict_loads
 from prunecli.model.events import AssistantMessage, Record, UserMessage
 from prunecli.model.messages import Json, plain_text
-from prunecli.regular import open_regular
 from prunecli.session.digest import PROMPT_CHARS, Digest
 from prunecli.session.importers import claude_code, codex, pi
-from prunecli.session.importers.json_rows import Row
+from prunecli.session.importers.codex_home import with_earlier_lines
+from prunecli.session.importers.json_rows import Row, open_session
 from prunecli.session.importers.origin import Origin
 from prunecli.session.importers.source import read_source
 from prunecli.session.importers.transcript import MALFORMED, Transcript, count, milliseconds, part, words
@@ -40,6 +40,7 @@ class _Format:
     is_answer: Callable[[bytes], bool]
     is_named: Callable[[bytes], bool]
     usage: Callable[[Mapping[str, Json]], tuple[str, int]]
+    whole: Callable[[Path, Iterable[bytes]], Iterable[bytes]] = lambda _, lines: lines
 
 
 @dataclass(slots=True)
@@ -95,8 +96,9 @@ def head_of(path: Path, agent: str, is_here: Callable[[str], bool]) -> Digest | 
     reader = lines.reader(transcript)
     last, decodable = b"", False
     try:
-        with open_regular(path) as file:
-            for number, line in enumerate(file, 1):
+        with open_session(path) as file:
+            number = 0
+            for number, line in enumerate(lines.whole(path, file), 1):
                 if not facts.digest.cwd or not facts.digest.id:
                     row = _row(line)
                     decodable = decodable or bool(row)
@@ -111,8 +113,10 @@ def head_of(path: Path, agent: str, is_here: Callable[[str], bool]) -> Digest | 
                     _take(reader, number, line, transcript)
                 elif lines.is_named(line):
                     facts.named(_row(line))
-            if not decodable and file.tell():
+            if not decodable and number:
                 return _NO_ROWS
+    except SessionCorrupt as error:
+        return error.message
     except OSError as error:
         return error.strerror or str(error)
     facts.conversation(transcript.records())
@@ -166,7 +170,8 @@ def _of_message(*kinds: str) -> Callable[[Mapping[str, Json]], tuple[str, int]]:
 
 def _of_event(row: Mapping[str, Json]) -> tuple[str, int]:
     told = part(part(part(row.get("payload")).get("info")).get("last_token_usage"))
-    return "", count(told.get("input_tokens"))
+    # After a compaction, Codex estimates the tokens of the summary, and reports them as a total without input.
+    return "", count(told.get("input_tokens")) or count(told.get("total_tokens"))
 
 
 _FORMATS: Final[Mapping[str, _Format]] = {
@@ -183,6 +188,7 @@ _FORMATS: Final[Mapping[str, _Format]] = {
         lambda line: b'"token_count"' in line,
         lambda line: b'"turn_context"' in line,
         _of_event,
+        with_earlier_lines,
     ),
     "pi": _Format(
         pi.Reader,

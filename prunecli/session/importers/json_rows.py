@@ -4,26 +4,38 @@ Files may be hostile: size, nesting and types are checked here, before any other
 """
 
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from json import JSONDecodeError
 from pathlib import Path
+from typing import BinaryIO
 
 from prunecli.errors import SessionCorrupt
 from prunecli.frozen import frozen
 from prunecli.model.codec import strict_loads
 from prunecli.model.messages import Json
 from prunecli.regular import open_regular
+from prunecli.session.importers.zstd_file import is_zstd, unpacking
 
 MAX_BYTES = 1 << 30
 """Maximum size of an unpacked file; larger files are rejected, since a file is held in memory as a whole."""
+_GZIP = b"\x1f\x8b"
+_MAGIC_BYTES = 4
+_PACKED = {".gz": "gzip", ".zst": "zstd"}
 
 
 @frozen
 class Row:
-    """The JSON object on a line; line numbers start at 1."""
+    """The JSON object on a line; line numbers start at 1. `file` is the file's name, "" for the source itself."""
 
     line: int
     value: Mapping[str, Json]
+    file: str = ""
+
+    @property
+    def place(self) -> str:
+        """Where the row is, for a message."""
+        return _place(self.line, self.file)
 
 
 @frozen
@@ -35,14 +47,34 @@ class Rows:
 
 
 def content_of(path: Path, limit: int = MAX_BYTES) -> bytes:
-    """Read a file, unpacking gzip. Raises SessionCorrupt if it is damaged or too large, and OSError."""
-    with open_regular(path) as file:
+    """Read a file, unpacking gzip and zstd. Raises SessionCorrupt if it is damaged or too large, and OSError."""
+    with open_session(path, limit) as file:
         data = file.read(limit + 1)
-    if data.startswith(b"\x1f\x8b"):
+    if data.startswith(_GZIP):
         data = _unpacked(path, data, limit)
     if len(data) > limit:
         raise SessionCorrupt(path, 0, f"file is larger than {limit:,} bytes")
     return data
+
+
+@contextmanager
+def open_session(path: Path, limit: int = MAX_BYTES) -> Iterator[BinaryIO]:
+    """Open a file to read it from its beginning, unpacking zstd meanwhile.
+
+    Raises OSError, and SessionCorrupt if the file is not packed as its name says; reading raises them if it is
+    damaged or too large.
+    """
+    with open_regular(path) as file:
+        head = file.read(_MAGIC_BYTES)
+        file.seek(0)
+        if path.suffix in _PACKED and not (_is_plain(head) or head.startswith(_GZIP) or is_zstd(head)):
+            raise SessionCorrupt(path, 0, f"not a {_PACKED[path.suffix]} file")
+        yield unpacking(path, file, limit) if is_zstd(head) else file
+
+
+def _is_plain(head: bytes) -> bool:
+    """Return whether a file begins like JSON, or is empty."""
+    return head.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"", b"{", b"[")
 
 
 def _unpacked(path: Path, data: bytes, limit: int) -> bytes:
@@ -50,7 +82,7 @@ def _unpacked(path: Path, data: bytes, limit: int) -> bytes:
     pieces: list[bytes] = []
     room = limit + 1
     try:
-        while data.startswith(b"\x1f\x8b") and room > 0:
+        while data.startswith(_GZIP) and room > 0:
             member = zlib.decompressobj(wbits=31)
             pieces.append(member.decompress(data, room))
             room -= len(pieces[-1])
@@ -77,26 +109,30 @@ def whole(data: bytes) -> Json:
         return None
 
 
-def rows_of(data: bytes) -> Rows:
-    """Return the JSON objects of a file's lines."""
+def rows_of(data: bytes, file: str = "") -> Rows:
+    """Return the JSON objects of a file's lines. `file` is its name, if it is not the source itself."""
     rows: list[Row] = []
     damaged: list[str] = []
     for number, line in enumerate(data.split(b"\n"), 1):
         text = line.strip(b" \t\r\0")
         if not text:
             if b"\0" in line:
-                damaged.append(f"line {number}: zero bytes")
+                damaged.append(f"{_place(number, file)}: zero bytes")
             continue
         try:
             value = strict_loads(text)
         except ValueError as error:
-            damaged.append(f"line {number}: {_why(error)}")
+            damaged.append(f"{_place(number, file)}: {_why(error)}")
             continue
         if isinstance(value, dict):
-            rows.append(Row(number, value))
+            rows.append(Row(number, value, file))
         else:
-            damaged.append(f"line {number}: not an object")
+            damaged.append(f"{_place(number, file)}: not an object")
     return Rows(tuple(rows), tuple(damaged))
+
+
+def _place(line: int, file: str) -> str:
+    return f"{file} line {line}".strip()
 
 
 def _why(error: ValueError) -> str:

@@ -7,19 +7,22 @@ from typing import NamedTuple
 from prunecli.errors import UsageError
 from prunecli.paths import Places, absolute
 
-ENDS = (".jsonl", ".json", ".jsonl.gz", ".json.gz")
+ENDS = (".jsonl", ".json", ".jsonl.gz", ".json.gz", ".jsonl.zst", ".json.zst")
 """The suffixes of session files."""
+PACKED = ".zst"
+"""The suffix of files that Codex packed. It keeps the original's name, and removes the original afterwards."""
 
 
 class Agent(NamedTuple):
     """Where an agent keeps its sessions: `folder` below the home folder, or `inner` below the folder that an
-    environment variable names."""
+    environment variable names. `archive` is another folder beside that one."""
 
     title: str
     variable: str
     folder: str
     inner: str
     is_session: Callable[[Path], bool]
+    archive: str = ""
 
 
 def _is_of_subagent(path: Path) -> bool:
@@ -36,7 +39,12 @@ KNOWN: Mapping[str, Agent] = {
         lambda path: path.suffix == ".jsonl" and not _is_of_subagent(path),
     ),
     "codex": Agent(
-        "Codex", "CODEX_HOME", ".codex/sessions", "sessions", lambda path: path.suffix == ".jsonl"
+        "Codex",
+        "CODEX_HOME",
+        ".codex/sessions",
+        "sessions",
+        lambda path: path.name.endswith((".jsonl", f".jsonl{PACKED}")),
+        "archived_sessions",
     ),
     "pi": Agent(
         "pi", "PI_CODING_AGENT_DIR", ".pi/agent/sessions", "sessions", lambda path: path.suffix == ".jsonl"
@@ -72,7 +80,13 @@ def title_of(agent: str) -> str:
     return agent_of(agent)[1].title
 
 
+def roots_of(agent: Agent, environ: Mapping[str, str]) -> tuple[Path, ...]:
+    """Return the folders that contain an agent's sessions."""
+    root = root_of(agent, environ)
+    return (root, root.parent / agent.archive) if agent.archive else (root,)
+
+
 def root_of(agent: Agent, environ: Mapping[str, str]) -> Path:
-    """Return the folder that contains an agent's sessions."""
+    """Return the folder that contains an agent's sessions, other than archived ones."""
     moved = absolute(environ.get(agent.variable))
     return moved / agent.inner if moved else Places.of(environ).home / agent.folder

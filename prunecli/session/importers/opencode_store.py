@@ -90,9 +90,9 @@ def export_of(path: Path) -> Json:
     store, name = path.parent, path.name
     try:
         with closing(_opened(store)) as database:
-            row = database.execute(
-                "SELECT title, directory, time_created FROM session WHERE id = ?", (name,)
-            ).fetchone()
+            found = database.execute("SELECT * FROM session WHERE id = ?", (name,))
+            columns = [column[0] for column in found.description]
+            row = found.fetchone()
             if row is None:
                 raise SessionCorrupt(path, 0, "no such session in this database")
             messages = database.execute(
@@ -106,8 +106,13 @@ def export_of(path: Path) -> Json:
     parts_of: dict[str, list[Json]] = {}
     for message, own, data in parts:
         parts_of.setdefault(message, []).append({"id": own, **_object(data)})
+    info = dict(zip(columns, row, strict=True))
+    kept = {key: info[key] for key in ("title", "directory") if key in info}
+    decoded = {
+        key: _object(info[key]) for key in ("model", "revert") if info.get(key)
+    }  # not in older databases
     return {
-        "info": {"id": name, "title": row[0], "directory": row[1], "time": {"created": row[2]}},
+        "info": {"id": name, **kept, **decoded, "time": {"created": info.get("time_created")}},
         "messages": [
             {"info": {"id": message, **_object(data)}, "parts": parts_of.get(message, [])}
             for message, data in messages

@@ -1,8 +1,8 @@
 """Detects the format of a SOURCE file and reads its conversation.
 
 Formats: prunecli's own sessions, Claude Code, pi, Codex, OpenCode (export), Gemini CLI, agent-session/1 and Anthropic
-messages as JSON, each also gzipped; and sessions in OpenCode's database. The format is detected from the content,
-never from the name.
+messages as JSON, each also packed with gzip or zstd; and sessions in OpenCode's database. The format is detected from
+the content, never from the name.
 """
 
 from collections.abc import Callable
@@ -25,6 +25,8 @@ from prunecli.session.importers import (
     opencode_store,
     pi,
 )
+from prunecli.session.importers.codex_home import name_of, with_beginning
+from prunecli.session.importers.gemini_home import folder_of
 from prunecli.session.importers.json_rows import Row, Rows, content_of, rows_of, whole
 from prunecli.session.importers.origin import Branch, Imported, Kind, Origin
 from prunecli.session.log import read_lines
@@ -85,13 +87,13 @@ def read_source(path: Path, *, compactions: bool = False) -> Source:
         raise SessionCorrupt(path, 1, str(error)) from error
     imported = _of_one_value(path, value) if isinstance(value, dict | list) else None
     if imported is None:
-        found = rows_of(data)
+        found = with_beginning(path, rows_of(data))
         imported = _of_lines(found, compactions)
         if imported is None:
             if data.strip() and not any("seq" in row.value for row in found.rows):
                 raise UnknownFormat(path, *_first_problem(found, value))
             return _native(path, data)
-    return _with_messages(path, _with_subagents(path, imported))
+    return _with_messages(path, _with_subagents(path, _placed(path, imported)))
 
 
 def _with_messages(path: Path, imported: Imported) -> Source:
@@ -103,6 +105,19 @@ def _with_messages(path: Path, imported: Imported) -> Source:
             path, int(number) if number.isdigit() else 1, f"{why} ({imported.origin.kind} file)"
         )
     return Source(imported, imported.damaged)
+
+
+def _placed(path: Path, imported: Imported) -> Imported:
+    """Add the name or the directory of a session, which some agents keep beside its file."""
+    origin = imported.origin
+    if origin.kind == "codex":
+        return replace(imported, origin=replace(origin, name=name_of(path, origin.id)))
+    if origin.kind == "gemini-cli" and not origin.cwd and (folder := folder_of(path)).startswith("/"):
+        first, *others = imported.records
+        if isinstance(first.event, SessionStarted):
+            first = Record(first.seq, first.timestamp, replace(first.event, cwd=folder))
+        return replace(imported, origin=replace(origin, cwd=folder), records=[first, *others])
+    return imported
 
 
 def _with_subagents(path: Path, imported: Imported) -> Imported:

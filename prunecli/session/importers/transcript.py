@@ -99,8 +99,8 @@ class Transcript:
         if isinstance(event, AssistantMessage):
             self._events[seq] = (when, replace(event, usage=usage))
 
-    def call(self, given_id: Json, name: Json, given: Json) -> ToolUse:
-        """Return a call under our tool name, with a valid and unique id."""
+    def call(self, given_id: Json, name: Json, given: Json, *, rename: bool = True) -> ToolUse:
+        """Return a call under our tool name, or its own if not `rename`, with a valid and unique id."""
         source_id = given_id if isinstance(given_id, str) and given_id else f"import_{len(self._ids)}"
         plain = _NOT_IN_ID.sub("_", source_id)[:120]
         unique, number = plain, 2
@@ -110,7 +110,7 @@ class Transcript:
         whole = given if isinstance(given, dict) else {"input": given}
         valid = _NOT_IN_ID.sub("_", string(name))[:128] or "tool"
         source = ToolUse(unique, valid, mapping(whole))
-        use = ours(source)
+        use = ours(source) if rename else source
         self._calls[source_id] = _Call(use, source)
         return use
 

@@ -9,9 +9,17 @@ from pathlib import Path
 import pytest
 
 from prunecli.errors import SessionCorrupt, UsageError
-from prunecli.model.events import AssistantMessage, ToolResult
+from prunecli.model.events import AssistantMessage, SessionStarted, ToolResult
 from prunecli.session.importers.finding import files_below, listed, session_files, sessions_of
 from prunecli.session.importers.source import read_source
+from tests.session.importers.packing import compress
+
+META = {"id": "one", "cwd": "/work", "timestamp": "2026-11-01T10:00:00Z"}
+SAID = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "hello"}]}
+ROLLOUT = "".join(
+    json.dumps({"timestamp": "2026-11-01T10:00:00Z", "type": kind, "payload": payload}) + "\n"
+    for kind, payload in (("session_meta", META), ("response_item", SAID))
+)
 
 
 def put(path: Path, text: str = "{}\n", at: int = 1) -> Path:
@@ -45,15 +53,44 @@ def test_a_variable_moves_the_folder(tmp_path: Path) -> None:
     assert sessions_of("codex", environ) == [moved]
 
 
+def test_archived_and_packed_sessions_of_codex_are_found_and_a_plain_one_stands_for_its_copy(
+    tmp_path: Path,
+) -> None:
+    environ = {"HOME": str(tmp_path)}
+    archived = put(tmp_path / ".codex/archived_sessions/rollout-1.jsonl", at=4)
+    packed = put(tmp_path / ".codex/archived_sessions/rollout-2.jsonl.zst", at=3)
+    plain = put(tmp_path / ".codex/sessions/2026/11/22/rollout-3.jsonl", at=2)
+    put(plain.with_name("rollout-3.jsonl.zst"), at=2)
+    old = put(tmp_path / ".codex/sessions/2026/11/01/rollout-4.jsonl.zst", at=1)
+    put(old.with_name("rollout-4.jsonl.zst.compress.1.0.tmp"))
+    assert sessions_of("@codex", environ) == [archived, packed, plain, old]
+    assert session_files(plain.parent) == [plain]
+
+
+def test_a_packed_session_is_listed_with_its_facts_and_a_damaged_one_is_named(tmp_path: Path) -> None:
+    codex = tmp_path / ".codex/sessions"
+    put(codex / "rollout-1.jsonl", ROLLOUT)
+    (codex / "rollout-2.jsonl.zst").write_bytes(compress(ROLLOUT.encode()))
+    (codex / "rollout-3.jsonl.zst").write_bytes(compress(ROLLOUT.encode())[:-9])
+    problems: list[str] = []
+    plain, packed = listed("@codex", {"HOME": str(tmp_path)}, Path("/work"), problems)
+    assert {plain.path.name, packed.path.name} == {"rollout-1.jsonl", "rollout-2.jsonl.zst"}
+    assert packed.digest == plain.digest
+    assert (packed.id, packed.digest.first) == ("one", "hello")
+    [problem] = problems
+    assert "rollout-3.jsonl.zst: damaged zstd file: truncated" in problem
+
+
 def test_folders_that_cannot_be_read_are_named(tmp_path: Path) -> None:
     looped = tmp_path / "loop"
     looped.symlink_to(looped)
     problems: list[str] = []
     environ = {"HOME": str(tmp_path), "CODEX_HOME": str(looped)}
     assert sessions_of("@codex", environ, problems) == []
-    assert problems == [f"{looped}/sessions: Too many levels of symbolic links"]
+    folders = "sessions", "archived_sessions"
+    assert problems == [f"{looped}/{name}: Too many levels of symbolic links" for name in folders]
     assert sessions_of("@claude", environ, problems) == []
-    assert len(problems) == 1, "a folder that does not exist is no problem"
+    assert len(problems) == 2, "a folder that does not exist is no problem"
 
 
 def test_an_unknown_agent_is_refused_with_those_that_are_known() -> None:
@@ -121,6 +158,32 @@ def test_sessions_in_opencodes_database_are_found_and_read(tmp_path: Path) -> No
     events = [record.event for record in source.records]
     assert [event.usage.prompt_tokens for event in events if isinstance(event, AssistantMessage)][-1] == 15
     assert [event.tool_name for event in events if isinstance(event, ToolResult)] == ["bash"]
+
+
+def test_the_model_and_undone_messages_are_read_from_a_newer_database_of_opencode(tmp_path: Path) -> None:
+    store = database(tmp_path / "opencode.db")
+    with closing(sqlite3.connect(store)) as changed:
+        for column, value in (("model", {"id": "opus"}), ("revert", {"messageID": "m2"})):
+            changed.execute(f"ALTER TABLE session ADD {column} TEXT")
+            changed.execute(f"UPDATE session SET {column} = ?", (json.dumps(value),))
+        changed.commit()
+    source = read_source(store / "ses_1")
+    assert source.imported.origin.model == "opus"
+    assert not any(isinstance(record.event, AssistantMessage) for record in source.records)
+    assert source.imported.left_out == {"undone messages": 1}
+
+
+def test_a_session_of_gemini_belongs_to_the_directory_that_its_folder_names(tmp_path: Path) -> None:
+    head = {"sessionId": "g", "projectHash": "h", "startTime": "2026-11-01T10:00:00Z"}
+    said = {"id": "1", "type": "user", "content": [{"text": "go"}]}
+    path = put(tmp_path / "chats/session-1.jsonl", f"{json.dumps(head)}\n{json.dumps(said)}\n")
+    assert read_source(path).imported.origin.cwd == ""
+    put(tmp_path / ".project_root", "/work/here\n")
+    source = read_source(path)
+    assert source.imported.origin.cwd == "/work/here"
+    [started, _] = [record.event for record in source.records]
+    assert isinstance(started, SessionStarted)
+    assert started.cwd == "/work/here"
 
 
 def test_what_is_no_database_or_no_session_in_it_is_said(tmp_path: Path) -> None:

@@ -2,7 +2,8 @@
 
 import gzip
 import json
-from collections.abc import Iterator
+import tracemalloc
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,9 @@ from prunecli.errors import SessionCorrupt
 from prunecli.model.codec import MAX_DEPTH
 from prunecli.model.events import Record
 from prunecli.session.exporters.formats import ENDINGS, exported
-from prunecli.session.importers.json_rows import content_of
+from prunecli.session.importers.json_rows import content_of, open_session
 from prunecli.session.importers.source import read_source
+from tests.session.importers.packing import compress
 from tests.session.points import folded, valid_points
 from tests.sessions import SESSIONS
 
@@ -198,6 +200,57 @@ def test_a_gzip_file_of_several_members_is_read_whole_and_a_cut_one_is_refused(t
     (tmp_path / "x").write_bytes(packed[:-12])
     with pytest.raises(SessionCorrupt, match="gzip"):
         content_of(tmp_path / "x")
+
+
+def test_a_zstd_file_is_read_whole_and_bounded(tmp_path: Path) -> None:
+    skipped = b"\x5a\x2a\x4d\x18\x03\0\0\0abc"
+    packed = skipped + compress(b"one\n") + skipped + compress(b"two\n") + b"no frame"
+    (tmp_path / "x").write_bytes(packed)
+    assert content_of(tmp_path / "x") == b"one\ntwo\n"
+    (tmp_path / "x").write_bytes(compress(b"[" * 1_000_000))
+    assert len(content_of(tmp_path / "x", 1_000_000)) == 1_000_000
+    with pytest.raises(SessionCorrupt, match="larger than 500,000 bytes"):
+        content_of(tmp_path / "x", 500_000)
+
+
+def test_a_zstd_bomb_takes_little_memory_although_it_has_no_line_end(tmp_path: Path) -> None:
+    bomb = compress(b"[" * 100_000_000)
+    (tmp_path / "bomb").write_bytes(bomb * 20)
+    tracemalloc.start()
+    try:
+        with (
+            pytest.raises(SessionCorrupt, match="larger"),
+            open_session(tmp_path / "bomb", 2_000_000) as file,
+        ):
+            list(file)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 10_000_000
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "why"),
+    [
+        ("x.jsonl.zst", lambda packed: packed[:-1], "damaged zstd file: truncated"),
+        ("x.jsonl.zst", lambda packed: packed[:20] + b"\xff" * 20 + packed[40:], "damaged zstd file: "),
+        ("x.jsonl.zst", lambda packed: b"\x7fELF" + packed, "not a zstd file"),
+        ("x.jsonl.gz", lambda packed: b"\x7fELF" + packed, "not a gzip file"),
+        ("x.jsonl.zst", lambda packed: b"", "the file is empty"),
+    ],
+)
+def test_a_damaged_zstd_file_is_one_clear_error(
+    tmp_path: Path, name: str, change: Callable[[bytes], bytes], why: str
+) -> None:
+    rows = "".join(json.dumps(row) + "\n" for row in ALL["codex-1.jsonl.gz"]).encode()
+    (tmp_path / name).write_bytes(compress(rows))
+    assert read_source(tmp_path / name).kind == "codex"
+    (tmp_path / name).write_bytes(change(compress(rows)))
+    with pytest.raises(SessionCorrupt) as refused:
+        read_source(tmp_path / name)
+    assert f"{name}: " in refused.value.message
+    assert why in refused.value.message
+    assert "\n" not in refused.value.message
 
 
 @pytest.mark.parametrize(

@@ -3,13 +3,14 @@
 What the program wrote into a user's place (a command's output, a notice) is no prompt, and can be pruned.
 """
 
+import json
 from pathlib import Path
 
 import pytest
 
 from prunecli.model.edits import Edit
-from prunecli.model.events import PrunApplied, Record, ToolResult, UserMessage
-from prunecli.model.messages import plain_text
+from prunecli.model.events import AssistantMessage, PrunApplied, Record, ToolResult, UserMessage
+from prunecli.model.messages import Text, Thinking, Usage, plain_text
 from prunecli.session.importers.source import Source, read_source
 from tests.session.points import content, folded, sent, valid_points
 
@@ -119,3 +120,33 @@ def test_the_same_conversation_comes_back_from_an_export_to_pi(path: Path, tmp_p
     back = read_source(tmp_path / "file")
     assert sent(back.records) == sent(found.records)
     assert (prompts(back), written(back)) == (prompts(found), written(found))
+
+
+def test_what_gemini_knew_of_a_message_before_it_was_resumed_is_kept(tmp_path: Path) -> None:
+    head = {"sessionId": "g", "projectHash": "h", "startTime": "2026-11-01T10:00:00Z"}
+    tokens = {"input": 100, "output": 9, "cached": 60}
+    thought = {"subject": "Plan", "description": "Look."}
+    answer = {"id": "2", "type": "gemini", "timestamp": "2026-11-01T10:00:05Z", "model": "gemini-x"}
+    resumed = {**head, "startTime": "2026-11-02T10:00:00Z"}
+    again = [
+        {"id": "1", "type": "user", "content": [{"text": "go"}], "timestamp": "2026-11-02T10:00:00Z"},
+        {"id": "2", "type": "gemini", "content": [{"text": "Done."}], "timestamp": "2026-11-02T10:00:00Z"},
+    ]
+    rows = [
+        head,
+        {"id": "1", "type": "user", "content": [{"text": "go"}], "timestamp": "2026-11-01T10:00:00Z"},
+        {**answer, "content": "Done.", "tokens": tokens, "thoughts": [thought]},
+        resumed,
+        {"$set": {"messages": []}},
+        {"$set": {"messages": again}},
+    ]
+    (tmp_path / "x").write_text("\n".join(map(json.dumps, rows)))
+    source = read_source(tmp_path / "x")
+    assert prompts(source) == ["go"]
+    [said] = [one for one in source.records if isinstance(one.event, AssistantMessage)]
+    assert isinstance(said.event, AssistantMessage)
+    assert said.event.content == (Thinking("Plan\nLook.", ""), Text("Done."))
+    assert said.event.usage == Usage(40, 9, 60, None)
+    assert said.event.model == "gemini-x"
+    assert said.timestamp - source.records[0].timestamp == 5_000
+    assert source.imported.origin.started == source.records[0].timestamp
