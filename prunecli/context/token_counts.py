@@ -187,7 +187,7 @@ class TokenCounts(EntryTokens):
         altered = [(then, now) for then, now in changes if now is None or (then and not now.grew_from(then))]
         moved = added_by(changes, self.item_amount)
         new = fresh(changes) if grown is not None and (self._billed or self._has_media) else []
-        if grown is not None and self.measure_documents(changes, new, grown, moved, self._scale):
+        if grown is not None and new and self.measure_documents(changes, new, grown, moved, self._scale):
             for item in filter(None, (self.items.get(now.head.seq) for _, now in changes if now)):
                 item.forget()
                 self._uncounted[item.head.seq] = None

@@ -8,6 +8,7 @@ price. README.md explains the policy on one page.
 
 from bisect import bisect_right
 from collections.abc import Callable
+from itertools import takewhile
 from operator import attrgetter
 from typing import NamedTuple
 
@@ -74,7 +75,8 @@ def propose(view: View, options: Options) -> Proposal:
 def _done(view: View) -> bool:
     """Return whether this strategy has already pruned since the last response."""
     last = view.context.exchanges[-1].seq if view.context.exchanges else -1
-    since = (record.event for seq, record in view.context.pruns.items() if seq > last)
+    newest_first = reversed(view.context.pruns.items())
+    since = (record.event for _, record in takewhile(lambda one: one[0] > last, newest_first))
     return any(isinstance(event, PrunApplied) and event.strategy == NAME for event in since)
 
 
