@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TypeAlias
 
+from prunecli.agent.assemble import cache_marks
 from prunecli.agent.policy import Policy
 from prunecli.context.pressure import in_tool_round
 from prunecli.context.state import Context
@@ -173,9 +174,11 @@ class Player:
         tokens = self.cache.tokens
         rates = terms.rates(tokens)
         broke = bool(pruned) and self.cache.breaks(at)
-        self._add(RequestSent(name, tokens, ""), at)
+        wire = self.context.wire
+        marks = cache_marks(wire, len(wire), terms.policy.cut(self.context))
+        self._add(RequestSent(name, tokens, "", marks), at)
         answered = max(step.at, self._now)
-        usage = self.cache.sent(at, answered, event.usage.output_tokens)
+        usage = self.cache.sent(at, answered, event.usage.output_tokens, wire.marks)
         cost = rates.cost(usage)
         self.row.sent(usage, cost)
         if pruned:
