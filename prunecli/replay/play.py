@@ -1,7 +1,8 @@
 """Plays a script under one policy, with the program's own fold, policy and spill, the session's clock, and an exact
 cache.
 
-The records and their numbers are those that the program would log, so the same texts are sent.
+The records and their numbers are those that the program would log, so the same texts are sent. A log of prunecli
+keeps its numbers, but for the edits. In other recordings, each call runs alone.
 """
 
 from collections.abc import Callable, Mapping
@@ -10,6 +11,7 @@ from typing import TypeAlias
 
 from prunecli.agent.assemble import cache_marks
 from prunecli.agent.policy import Policy
+from prunecli.context.again import withheld
 from prunecli.context.pressure import in_tool_round
 from prunecli.context.state import Context
 from prunecli.frozen import frozen
@@ -28,7 +30,7 @@ from prunecli.model.events import (
     ToolStarted,
     UserMessage,
 )
-from prunecli.model.messages import Json, ToolUse, Usage, tool_uses
+from prunecli.model.messages import Block, Json, ToolUse, Usage, tool_uses
 from prunecli.model.requests import PREAMBLE
 from prunecli.providers.models import token_factor
 from prunecli.replay.prefix import PrefixCache
@@ -100,7 +102,7 @@ class Player:
         self._seq = self._now = 0
         self._watch = watch
         self._calls: dict[str, ToolUse] = {}
-        self._model = ""
+        self._model = self._requested = ""
         self._terms: dict[str, Terms] = {}
         self._pruned_results: set[int] = set()
 
@@ -115,17 +117,23 @@ class Player:
     def _take(self, step: Step) -> None:
         match step.event:
             case SessionStarted(model=model) as event:
-                self._model = self.part.name_of(next(iter(self.script.models), model))
+                numbered = self.script.numbered
+                self._model = self.part.name_of(model if numbered else next(iter(self.script.models), model))
                 self._record(step, replace(event, model=self._model))
-                self._add(SettingChanged(PREAMBLE, self.part.preamble))
+                if not numbered:
+                    self._add(SettingChanged(PREAMBLE, self.part.preamble))
             case AssistantMessage() as event:
+                event = self._renumbered(event) if self.script.numbered else event
                 self._answered(step, event)
                 self._calls = {call.id: call for call in tool_uses(event.content)}
             case ToolResult() as event:
                 self._result(step, event)
+            case UserMessage(restores=restores) as event if restores:
+                places = tuple(self.places[seq] for seq in restores if seq in self.places)
+                if withheld(self.context, places):  # else there is nothing to restore in this play
+                    self._record(step, replace(event, restores=places))
             case UserMessage() as event:
-                restores = tuple(self.places[seq] for seq in event.restores if seq in self.places)
-                self._record(step, replace(event, restores=restores) if restores else event)
+                self._record(step, event)
             case CompactionApplied() as event:
                 head, tail = self._place(event.head_end), self._place(event.tail_start)
                 self._record(step, replace(event, head_end=head, tail_start=tail))
@@ -134,8 +142,46 @@ class Player:
                 self._record(step, Rewound(kept))
             case Pinned(seqs, pinned):
                 self._record(step, Pinned(tuple(map(self._place, seqs)), pinned))
+            case event:
+                self._beside(step, event)
+
+    def _beside(self, step: Step, event: Event) -> None:
+        """Play a record of prunecli that is not part of the conversation. Most only take a number and time."""
+        match event:
+            case ToolStarted():
+                self._add(event, step.at)
+                return
+            case RequestSent(model=model):
+                first, self._requested = not self._requested, model
+                if first:  # the play has its own
+                    self._now = max(self._now, step.at)
+                    return
+            case SettingChanged(key) if key == PREAMBLE and key not in self.context.settings:
+                self._add(SettingChanged(PREAMBLE, self.part.preamble), step.at)
+                return
+            case SettingChanged("model.name", name) if self.part.name_of(str(name)) != self._model:
+                self._model = self.part.name_of(str(name))
+                self._add(SettingChanged("model.name", self._model), step.at)
+                return
             case _:
                 pass
+        self._now = next_timestamp(step.at, self._now)
+        self._seq += 1
+
+    def _renumbered(self, event: AssistantMessage) -> AssistantMessage:
+        """Return an answer whose calls of `recall` name the entries as this play numbers them."""
+
+        def renumbered(block: Block) -> Block:
+            entry = (
+                block.input.get("entry") if isinstance(block, ToolUse) and block.name == "recall" else None
+            )
+            place = self.places.get(entry) if isinstance(entry, int) else None
+            if not isinstance(block, ToolUse) or place in (None, entry):
+                return block
+            return replace(block, input={**block.input, "entry": place})
+
+        content = tuple(map(renumbered, event.content))
+        return event if content == event.content else replace(event, content=content)
 
     def _place(self, source: int) -> int:
         """Return the number in this play of a source record, or of the next record that was played."""
@@ -148,7 +194,9 @@ class Player:
         if call is None:
             self._record(step, event)
             return
-        if step.touches is not None:
+        if self.script.numbered:
+            pass  # the call's start was a step
+        elif step.touches is not None:
             self._add(ToolStarted(call.id, call.name, call.input, step.touches), step.at)
         else:
             self._seq += 1  # replaces the record of the call's start, which has no effect here
@@ -163,16 +211,20 @@ class Player:
         if not is_answer(event):
             self._record(step, event)
             return
-        name = self.part.name_of(event.model)
+        asked, self._requested = self._requested or event.model, ""
+        name = self.part.name_of(asked)
         if name != self._model:
             self._model = name
             self._add(SettingChanged("model.name", name))
-        terms = self._terms.get(event.model) or self._terms_of(event.model)
+        terms = self._terms.get(asked) or self._terms_of(asked)
+        billed = (
+            terms if asked == event.model else self._terms.get(event.model) or self._terms_of(event.model)
+        )
         pruned = self._pruned(terms)
         at = self._now
         self.cache.lay_out(self.context, name)
         tokens = self.cache.tokens
-        rates = terms.rates(tokens)
+        rates = billed.rates(tokens)
         broke = bool(pruned) and self.cache.breaks(at)
         wire = self.context.wire
         marks = cache_marks(wire, len(wire), terms.policy.cut(self.context))
@@ -188,8 +240,8 @@ class Player:
         self.regrets.answered(step, usage, rates)
         if self._watch:
             self._watch(self, Sent(at, step, usage, rates, cost, broke, tuple(pruned)))
-        self._record(step, replace(event, usage=usage, model=name))
-        if not tool_uses(event.content):
+        self._record(step, replace(event, usage=usage, model=self.part.name_of(event.model)))
+        if not tool_uses(event.content) and not self.script.numbered:
             self._seq += 1  # replaces the record of the run's end
 
     def _terms_of(self, recorded: str) -> Terms:
