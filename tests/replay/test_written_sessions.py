@@ -15,7 +15,7 @@ from prunecli.replay.stage import Setting
 from prunecli.runtime import Runtime
 from tests.laws.exact import png
 from tests.replay.playable import MODEL
-from tests.replay.through import OTHER, lived, replayed, sets_of
+from tests.replay.through import OTHER, lived, replayed, saved, sets_of
 from tests.replay.written import HOUR, MINUTE, Written, lines
 
 AUTO = Setting("auto", "cache_aware", spill=True)
@@ -159,6 +159,27 @@ async def test_a_log_is_replayed_under_another_setting_as_the_program_would_have
     _, first = await made(session, EAGER, tmp_path / "first", parallel=True)
     program, other = await made(session, AUTO, tmp_path / "second", parallel=True)
     assert replayed(first.session.records, other, AUTO) == program
+
+
+@pytest.mark.parametrize("setting", [AUTO, EAGER], ids=lambda one: one.strategy)
+@pytest.mark.parametrize("write", [steered, models, rewound, pinned], ids=lambda one: one.__name__)
+async def test_the_program_shows_the_savings_and_tokens_that_a_replay_counts(
+    write: Callable[[], Written], setting: Setting, tmp_path: Path
+) -> None:
+    _, runtime = await made(write(), setting, tmp_path)
+    usd, ledger = saved(runtime.session.records, runtime, setting)
+    assert runtime.balance.now.net == pytest.approx(usd, abs=1e-9)
+    assert runtime.status().ledger == ledger
+    assert ledger.pruned_tokens or usd
+
+
+async def test_fetching_content_again_is_regretted_beside_the_savings(tmp_path: Path) -> None:
+    """A restore happens only with prunes, so a replay without prunes does not have it."""
+    _, runtime = await made(restored(), AUTO, tmp_path)
+    usd, ledger = saved(runtime.session.records, runtime, AUTO)
+    assert runtime.balance.now.regret
+    assert runtime.balance.now.balance == pytest.approx(usd, rel=0.01)
+    assert runtime.status().ledger == ledger
 
 
 async def test_a_call_keeps_its_own_file_when_a_later_turn_repeats_its_id(tmp_path: Path) -> None:

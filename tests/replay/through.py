@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from prunecli.context import render
+from prunecli.context.ledger import Ledger
 from prunecli.context.tokens import Chars4
 from prunecli.model.edits import Edit
 from prunecli.model.events import (
@@ -28,8 +29,8 @@ from prunecli.providers.models import ModelTable, load_expectations
 from prunecli.providers.provider import Provider
 from prunecli.replay.play import Player, Sent, Spill
 from prunecli.replay.rates import Table
-from prunecli.replay.script import Step, script_of
-from prunecli.replay.stage import Setting, Stage
+from prunecli.replay.script import Script, Step, script_of
+from prunecli.replay.stage import NO_PRUNING, Setting, Stage
 from prunecli.runtime import Runtime
 from prunecli.tools.tool import ToolContext, ToolOutput
 from tests.endpoint import Call, Endpoint, Reply, Rules
@@ -228,19 +229,31 @@ def replayed(records: Sequence[Record], runtime: Runtime, setting: Setting) -> M
         made.requests.append((player.context.sha256(), replace(sent.usage, output_tokens=0)))
         made.edits.extend(event.edits for event in sent.before)
 
-    data = runtime.setup.places.shipped_data
-    table = Table(ModelTable.load(data, runtime.config.models).info, MODEL)
-    preamble = runtime.session.context.settings[PREAMBLE]
-    count = Chars4().count
-    texts = (*preamble["system"], *map(render.compact, preamble["tools"]))
-    ttl, fixed = runtime.choices.cache_ttl, sum(map(count, texts))
-    stage = Stage(runtime.config, table, (setting,), ttl, load_expectations(data), fixed=fixed)
-    script = replace(script_of(records, stage.counter), preamble=preamble)
+    stage, script = staged(records, runtime, setting)
     part = stage.part(script, setting)
     if part.spill is not None:
         part = replace(part, spill=_noted(part.spill, made))
     row = Player(script, part, watch).play()
     return replace(made, cost=row.cost)
+
+
+def staged(records: Sequence[Record], runtime: Runtime, setting: Setting) -> tuple[Stage, Script]:
+    """A replay with the configuration, system prompt and tools of the program, and the session to play."""
+    data = runtime.setup.places.shipped_data
+    table = Table(ModelTable.load(data, runtime.config.models).info, MODEL)
+    preamble = runtime.session.context.settings[PREAMBLE]
+    texts = (*preamble["system"], *map(render.compact, preamble["tools"]))
+    ttl, fixed = runtime.choices.cache_ttl, sum(map(Chars4().count, texts))
+    stage = Stage(runtime.config, table, (setting,), ttl, load_expectations(data), fixed=fixed)
+    return stage, replace(script_of(records, stage.counter), preamble=preamble)
+
+
+def saved(records: Sequence[Record], runtime: Runtime, setting: Setting) -> tuple[float, Ledger]:
+    """What pruning saves in a replay, in USD, and the ledger after it."""
+    stage, script = staged(records, runtime, setting)
+    bare = Player(script, stage.part(script, Setting(NO_PRUNING, "always", spill=False))).play()
+    player = Player(script, stage.part(script, setting))
+    return bare.cost - player.play().cost, runtime.policy.ledger(player.context)
 
 
 def _noted(spill: Spill, made: Made) -> Spill:
