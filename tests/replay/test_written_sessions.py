@@ -253,6 +253,17 @@ async def test_other_options_are_replayed_as_lived(sets: tuple[str, ...], tmp_pa
     assert replayed(runtime.session.records, runtime, AUTO) == program
 
 
+async def test_a_session_without_recall_is_not_told_to_call_it(tmp_path: Path) -> None:
+    """Whatever tools are enabled when it is replayed."""
+    session = reading(Written().prompt("a").runs("make", lines(400)), "f").prompt(wait=10 * MINUTE).says()
+    program, runtime = await lived(session.records, tmp_path, sets_of(AUTO), recall=False)
+    assert program.edits
+    assert program.spilled
+    assert "recall" not in str(program)
+    assert "recall" in runtime.config.tools.enabled
+    assert replayed(runtime.session.records, runtime, AUTO) == program
+
+
 class Routed:
     """A provider whose endpoint now and then lets another model answer."""
 

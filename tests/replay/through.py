@@ -178,12 +178,13 @@ async def lived(
     acts: Mapping[int, Act] | None = None,
     *,
     parallel: bool = False,
+    recall: bool = True,
     around: Callable[[Provider], Provider] = lambda provider: provider,
 ) -> tuple[Made, Runtime]:
     """What the program makes of the session.
 
-    `acts` are by the number of the prompt that follows them. `parallel`: the calls of an answer run at once. `around`
-    may change what the provider says.
+    `acts` are by the number of the prompt that follows them. `parallel`: the calls of an answer run at once.
+    `recall`: the model has this tool. `around` may change what the provider says.
     """
     clock = Clock(records[0].timestamp)
     rules = Rules(any_model=True, cache_minimum=1024)
@@ -192,7 +193,9 @@ async def lived(
         runtime = start(folder, sets=(*SETS, *sets), provider=around(provider), clock=clock)
         live = Live(records, runtime, clock, acts or {})
         names = {call.name for record in records for call in tool_uses(getattr(record.event, "content", ()))}
-        runtime.tools = {name: Recorded(name, live, parallel=parallel) for name in sorted({*names, "recall"})}
+        runtime.tools = {
+            name: Recorded(name, live, parallel=parallel) for name in sorted({*names, *(["recall"] * recall)})
+        }
         try:
             await live.run()
         finally:
