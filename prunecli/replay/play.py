@@ -17,6 +17,7 @@ from prunecli.context.state import Context
 from prunecli.frozen import frozen
 from prunecli.model.events import (
     AssistantMessage,
+    Attached,
     CompactionApplied,
     Event,
     Pinned,
@@ -132,6 +133,8 @@ class Player:
                 places = tuple(self.places[seq] for seq in restores if seq in self.places)
                 if withheld(self.context, places):  # else there is nothing to restore in this play
                     self._record(step, replace(event, restores=places))
+            case UserMessage(attached=Attached() as attached) as event:
+                self._record(step, replace(event, attached=self._cut(step, attached, event.content[1:])))
             case UserMessage() as event:
                 self._record(step, event)
             case CompactionApplied() as event:
@@ -200,12 +203,22 @@ class Player:
             self._add(ToolStarted(call.id, call.name, call.input, step.touches), step.at)
         else:
             self._seq += 1  # replaces the record of the call's start, which has no effect here
+        self._record(step, self._spilled(step, event, call))
+
+    def _spilled(self, step: Step, event: ToolResult, call: ToolUse) -> ToolResult:
+        """Return a result as it is recorded now: whole, or with a part held back."""
         if self.part.spill is not None:
             event = self.part.spill(event, call, step, self._seq)
             if event.spilled is not None:
                 self.row.spilled_results += 1
                 self.regrets.hidden.add(step.source)
-        self._record(step, event)
+        return event
+
+    def _cut(self, step: Step, attached: Attached, content: tuple[Block, ...]) -> Attached:
+        """Return an attachment with the part held back that is held back of a result."""
+        result = ToolResult("", attached.tool_name, content, details=attached.details)
+        call = ToolUse("", attached.tool_name, dict(attached.input))
+        return replace(attached, spilled=self._spilled(step, result, call).spilled)
 
     def _answered(self, step: Step, event: AssistantMessage) -> None:
         if not is_answer(event):

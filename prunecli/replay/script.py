@@ -12,6 +12,7 @@ from prunecli.context.tokens import Sizes, TokenCounter, result_tokens
 from prunecli.frozen import frozen
 from prunecli.model.events import (
     AssistantMessage,
+    Attached,
     CompactionApplied,
     Event,
     Pinned,
@@ -92,7 +93,8 @@ class Script:
 
     def sizes_of(self, event: Said) -> Sizes:
         """Return the sizes of an event's content. Plays do not share those of summaries and shortened results."""
-        if isinstance(event, CompactionApplied) or (isinstance(event, ToolResult) and event.spilled):
+        cut = event.attached if isinstance(event, UserMessage) else event
+        if isinstance(event, CompactionApplied) or getattr(cut, "spilled", None):
             return Sizes()
         return self._sizes.get(id(event.content)) or Sizes()
 
@@ -168,8 +170,11 @@ def _steps(records: Sequence[Record], counter: TokenCounter, *, numbered: bool) 
                 details = {key: value for key, value in event.details.items() if key != _PLAN}
                 content = event.content if any(map(_says, event.content)) else (Text(NO_OUTPUT),)
                 tokens = result_tokens(content, counter.count)
-                whole = replace(event, content=content, details=details, tokens=tokens, spilled=None)
-                yield Step(record.timestamp, record.seq, whole, touches.get(event.tool_use_id))
+                result = replace(event, content=content, details=details, tokens=tokens, spilled=None)
+                yield Step(record.timestamp, record.seq, result, touches.get(event.tool_use_id))
+            case UserMessage(attached=Attached() as attached) as event:
+                whole = replace(event, attached=replace(attached, spilled=None))
+                yield Step(record.timestamp, record.seq, whole)
             case SessionStarted() | UserMessage() | CompactionApplied() | Rewound() | Pinned() as event:
                 yield Step(record.timestamp, record.seq, event)
             case PrunApplied() | PrunReverted():

@@ -7,12 +7,21 @@ from pathlib import Path
 import pytest
 
 from prunecli.commands import pin, prune, restore, undo
-from prunecli.model.events import PrunApplied, PrunReverted, Rewound, RunEnded, ToolResult, ToolStarted
+from prunecli.model.events import (
+    PrunApplied,
+    PrunReverted,
+    Rewound,
+    RunEnded,
+    ToolResult,
+    ToolStarted,
+    UserMessage,
+)
 from prunecli.model.messages import Text
 from prunecli.model.requests import Request
 from prunecli.providers.provider import Offer, Provider, Response, StreamEvent
 from prunecli.replay.stage import Setting
 from prunecli.runtime import Runtime
+from prunecli.runtime.running import mentioned, run_of
 from tests.laws.exact import png
 from tests.replay.playable import MODEL
 from tests.replay.through import OTHER, lived, replayed, saved, sets_of
@@ -227,6 +236,28 @@ async def test_a_restore_is_left_out_where_nothing_was_withheld(tmp_path: Path) 
     _, first = await made(session, AUTO, tmp_path / "first")
     program, other = await made(session, setting, tmp_path / "second")
     assert replayed(first.session.records, other, setting) == program
+
+
+async def attach(runtime: Runtime) -> None:
+    """A prompt with a long file, whose content is cut like a result."""
+    (runtime.setup.cwd / "long.txt").write_text(lines(1_200, "long"))
+    runtime.emit(UserMessage((Text("look at @long.txt"),), "prompt"))
+    for file in await mentioned(run_of(runtime), "@long.txt"):
+        runtime.emit(file.at(runtime.session.next_seq))
+
+
+@pytest.mark.parametrize("setting", [AUTO, EAGER], ids=lambda one: one.strategy)
+async def test_an_attachment_is_cut_as_the_setting_says(setting: Setting, tmp_path: Path) -> None:
+    """Not as it was when the session was recorded."""
+    session = reading(reading(Written().prompt("a"), "f").prompt("b", first=attach), "g")
+    session.prompt(wait=10 * MINUTE).says().prompt(wait=10 * MINUTE).says()
+    logs = []
+    for number, one in enumerate((AUTO, EAGER)):
+        program, runtime = await made(session, one, tmp_path / str(number))
+        logs.append(runtime.session.records)
+        if one == setting:
+            lived_through, same = program, runtime
+    assert [replayed(log, same, setting) == lived_through for log in logs] == [True, True]
 
 
 async def test_calls_that_run_at_once_keep_the_numbers_of_the_log(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ session, or of the log that the program wrote of it, is compared with it."""
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from inspect import isawaitable
 from pathlib import Path
 
 from prunecli.context import render
@@ -13,6 +14,7 @@ from prunecli.context.tokens import Chars4
 from prunecli.model.edits import Edit
 from prunecli.model.events import (
     AssistantMessage,
+    Attached,
     PrunApplied,
     Record,
     RequestSent,
@@ -115,8 +117,8 @@ class Live:
         self.runtime.prepare()
         while self._next() is not None:
             record = self._take()
-            if act := self._acts.get(record.seq):
-                act(self.runtime)
+            if (act := self._acts.get(record.seq)) and isawaitable(done := act(self.runtime)):
+                await done
             self.runtime.emit(record.event)
             if isinstance(getattr(self._next(), "event", None), AssistantMessage):
                 await self.runtime.go_on()
@@ -217,7 +219,7 @@ def _made_of(runtime: Runtime) -> Made:
                 cost += runtime.choices.price(model, replace(usage, output_tokens=0))
             case PrunApplied(edits=edits, source="strategy"):
                 made.edits.append(edits)
-            case ToolResult(spilled=spilled) if spilled:
+            case ToolResult(spilled=spilled) | UserMessage(attached=Attached(spilled=spilled)) if spilled:
                 made.spilled.append((spilled.tokens, spilled.shown))
             case _:
                 pass
