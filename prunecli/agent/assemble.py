@@ -48,7 +48,7 @@ def assemble(context: Context, model: ModelSettings, cut: int = 0) -> Request:
     """
     messages = context.messages()
     request = replace(
-        _request(context, model, messages, cache_marks(context.wire, messages, cut)),
+        _request(context, model, messages, cache_marks(context.wire, len(messages), cut)),
         tokens=context.counts.context_tokens,
         sha256=context.sha256(),
         context_management=model.context_management,
@@ -118,7 +118,7 @@ def summary_request(
     else:
         asked = WireMessage.of("user", (question,), (-1,))
     request = replace(
-        _request(context, model, (*messages, asked), cache_marks(context.wire, tuple(messages))),
+        _request(context, model, (*messages, asked), cache_marks(context.wire, len(messages))),
         context_management=model.context_management,
     )
     validate(request)
@@ -203,8 +203,8 @@ def _head(context: Context, seq: int) -> int:
     return exchange.seq if exchange else seq
 
 
-def cache_marks(wire: Wire, messages: tuple[WireMessage, ...], cut: int = 0) -> tuple[int, ...]:
-    """Return the messages that get a cache breakpoint.
+def cache_marks(wire: Wire, count: int, cut: int = 0) -> tuple[int, ...]:
+    """Return those of the first `count` messages that get a cache breakpoint.
 
     One is the last message, which caches the whole request. One is the last user message that is unchanged since the
     previous request, so that a later change after it leaves it cached. The endpoint stores prefixes at breakpoints
@@ -212,14 +212,14 @@ def cache_marks(wire: Wire, messages: tuple[WireMessage, ...], cut: int = 0) -> 
     has its own breakpoint. If one is left, it keeps the last user message before `cut` stored, which the request for
     the endpoint's next summary will read.
     """
-    last = len(messages) - 1
+    last = count - 1
     known = range(min(wire.unchanged, last) - 1, -1, -1)
-    stable = next((index for index in known if messages[index].role == "user"), None)
-    newest = last if messages and messages[last].role == "user" else None
+    stable = next((index for index in known if wire.role(index) == "user"), None)
+    newest = last if count and wire.role(last) == "user" else None
     stored = wire.group_at(wire.stored(wire.items_before(max(0, min(wire.unchanged, last))))) - 1
     marks = {at for at in (stored, stable, newest) if at is not None and at >= 0}
     if len(marks) < MAX_MARKS - 1 and cut:
-        marks |= {next(index for index in range(cut - 1, -1, -1) if messages[index].role == "user")}
+        marks |= {next(index for index in range(cut - 1, -1, -1) if wire.role(index) == "user")}
     return tuple(sorted(marks))
 
 

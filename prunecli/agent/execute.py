@@ -22,7 +22,7 @@ from prunecli.model.signals import ToolProgress
 from prunecli.model.touches import Touches
 from prunecli.tools.files.workspace import seen_in
 from prunecli.tools.inputs import not_read, parse
-from prunecli.tools.tool import NO_OUTPUT, Checks, Tool, ToolContext, ToolOutput, bounded_output, touches_of
+from prunecli.tools.tool import Checks, Tool, ToolContext, ToolOutput, bounded_output, shown, touches_of
 
 AnswerKind: TypeAlias = Literal["once", "always", "project", "deny"]
 
@@ -344,7 +344,7 @@ class Executor:
         output = bounded_output(output, context.limits.max_output_bytes)
         if self.hooks:
             output = await self.hooks.after_call(call, output, ready.note)
-        output = replace(output, content=tuple(map(_well_formed, output.content)) or (Text(NO_OUTPUT),))
+        output = replace(output, content=shown(tuple(map(_well_formed, output.content))))
         result = ToolResult(call.id, call.name, output.content, output.is_error, output.details)
         measured = await self.measure(result, call, ready.touches, self.session.next_seq)
         return _Ended(output, duration, measured)

@@ -250,7 +250,7 @@ class Prefixes:
         at, blocks = end, 0
         while at:
             seq = items[at - 1].seq
-            blocks += _blocks(planned.get(seq) or self._context.counts.items[seq])
+            blocks += blocks_of(planned.get(seq) or self._context.counts.items[seq])
             if blocks > LOOK_BACK:
                 break
             at -= 1
@@ -286,7 +286,7 @@ def _look(item: Item) -> int:
     return hash((memos, tuple(part.seq for part in item.parts), edits, item.silent))
 
 
-def _blocks(item: Item) -> int:
+def blocks_of(item: Item) -> int:
     """Return the number of blocks that the model sees of an item."""
     blocks = len(item.memos)
     if not item.hidden:

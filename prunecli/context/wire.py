@@ -199,6 +199,10 @@ class Wire:
             if group.role == "assistant":
                 self._touch(at)
 
+    def role(self, message: int) -> Role:
+        """Return the role of a message."""
+        return self._groups[message].role
+
     def digest(self, preamble: bytes) -> bytes:
         """Return the end of the hash chain that starts with the preamble's digest."""
         if not self._chain or self._chain[0] != preamble:

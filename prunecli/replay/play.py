@@ -1,7 +1,8 @@
 """Plays a script under one policy, with the program's own fold, policy and spill, the session's clock, and an exact
 cache.
 
-The records and their numbers are those that the program would log, so the same texts are sent.
+The records and their numbers are those that the program would log, so the same texts are sent. A log of prunecli
+keeps its numbers, but for the edits. In other recordings, each call runs alone.
 """
 
 import gc
@@ -10,12 +11,15 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TypeAlias
 
+from prunecli.agent.assemble import cache_marks
 from prunecli.agent.policy import Policy
+from prunecli.context.again import withheld
 from prunecli.context.pressure import in_tool_round
 from prunecli.context.state import Context
 from prunecli.frozen import frozen
 from prunecli.model.events import (
     AssistantMessage,
+    Attached,
     CompactionApplied,
     Event,
     Pinned,
@@ -29,7 +33,7 @@ from prunecli.model.events import (
     ToolStarted,
     UserMessage,
 )
-from prunecli.model.messages import Json, ToolUse, Usage, tool_uses
+from prunecli.model.messages import Block, Json, ToolUse, Usage, tool_uses
 from prunecli.model.requests import PREAMBLE
 from prunecli.providers.models import token_factor
 from prunecli.replay.prefix import PrefixCache
@@ -116,7 +120,7 @@ class Player:
         self._seq = self._now = 0
         self._watch = watch
         self._calls: dict[str, ToolUse] = {}
-        self._model = ""
+        self._model = self._requested = ""
         self._terms: dict[str, Terms] = {}
         self._pruned_results: set[int] = set()
 
@@ -132,17 +136,25 @@ class Player:
     def _take(self, step: Step) -> None:
         match step.event:
             case SessionStarted(model=model) as event:
-                self._model = self.part.name_of(next(iter(self.script.models), model))
+                numbered = self.script.numbered
+                self._model = self.part.name_of(model if numbered else next(iter(self.script.models), model))
                 self._record(step, replace(event, model=self._model))
-                self._add(SettingChanged(PREAMBLE, self.part.preamble))
+                if not numbered:
+                    self._add(SettingChanged(PREAMBLE, self.part.preamble))
             case AssistantMessage() as event:
+                event = self._renumbered(event) if self.script.numbered else event
                 self._calls = {call.id: call for call in tool_uses(event.content)}
                 self._answered(step, event)
             case ToolResult() as event:
                 self._result(step, event)
+            case UserMessage(restores=restores) as event if restores:
+                places = tuple(self.places[seq] for seq in restores if seq in self.places)
+                if withheld(self.context, places):  # else there is nothing to restore in this play
+                    self._record(step, replace(event, restores=places))
+            case UserMessage(attached=Attached() as attached) as event:
+                self._record(step, replace(event, attached=self._cut(step, attached, event.content[1:])))
             case UserMessage() as event:
-                restores = tuple(self.places[seq] for seq in event.restores if seq in self.places)
-                self._record(step, replace(event, restores=restores) if restores else event)
+                self._record(step, event)
             case CompactionApplied() as event:
                 head, tail = self._place(event.head_end), self._place(event.tail_start)
                 self._record(step, replace(event, head_end=head, tail_start=tail))
@@ -151,8 +163,46 @@ class Player:
                 self._record(step, Rewound(kept))
             case Pinned(seqs, pinned):
                 self._record(step, Pinned(tuple(map(self._place, seqs)), pinned))
+            case event:
+                self._beside(step, event)
+
+    def _beside(self, step: Step, event: Event) -> None:
+        """Play a record of prunecli that is not part of the conversation. Most only take a number and time."""
+        match event:
+            case ToolStarted():
+                self._add(event, step.at)
+                return
+            case RequestSent(model=model):
+                first, self._requested = not self._requested, model
+                if first:  # the play has its own
+                    self._now = max(self._now, step.at)
+                    return
+            case SettingChanged(key) if key == PREAMBLE and key not in self.context.settings:
+                self._add(SettingChanged(PREAMBLE, self.part.preamble), step.at)
+                return
+            case SettingChanged("model.name", name) if self.part.name_of(str(name)) != self._model:
+                self._model = self.part.name_of(str(name))
+                self._add(SettingChanged("model.name", self._model), step.at)
+                return
             case _:
                 pass
+        self._now = next_timestamp(step.at, self._now)
+        self._seq += 1
+
+    def _renumbered(self, event: AssistantMessage) -> AssistantMessage:
+        """Return an answer whose calls of `recall` name the entries as this play numbers them."""
+
+        def renumbered(block: Block) -> Block:
+            entry = (
+                block.input.get("entry") if isinstance(block, ToolUse) and block.name == "recall" else None
+            )
+            place = self.places.get(entry) if isinstance(entry, int) else None
+            if not isinstance(block, ToolUse) or place in (None, entry):
+                return block
+            return replace(block, input={**block.input, "entry": place})
+
+        content = tuple(map(renumbered, event.content))
+        return event if content == event.content else replace(event, content=content)
 
     def _place(self, source: int) -> int:
         """Return the number in this play of a source record, or of the next record that was played."""
@@ -165,35 +215,53 @@ class Player:
         if call is None:
             self._record(step, event)
             return
-        if step.touches is not None:
+        if self.script.numbered:
+            pass  # the call's start was a step
+        elif step.touches is not None:
             self._add(ToolStarted(call.id, call.name, call.input, step.touches), step.at)
         else:
             self._seq += 1  # replaces the record of the call's start, which has no effect here
+        self._record(step, self._spilled(step, event, call))
+
+    def _spilled(self, step: Step, event: ToolResult, call: ToolUse) -> ToolResult:
+        """Return a result as it is recorded now: whole, or with a part held back."""
         if self.part.spill is not None:
             event = self.part.spill(event, call, step, self._seq)
             if event.spilled is not None:
                 self.row.spilled_results += 1
                 self.regrets.hidden.add(step.source)
-        self._record(step, event)
+        return event
+
+    def _cut(self, step: Step, attached: Attached, content: tuple[Block, ...]) -> Attached:
+        """Return an attachment with the part held back that is held back of a result."""
+        result = ToolResult("", attached.tool_name, content, details=attached.details)
+        call = ToolUse("", attached.tool_name, dict(attached.input))
+        return replace(attached, spilled=self._spilled(step, result, call).spilled)
 
     def _answered(self, step: Step, event: AssistantMessage) -> None:
         if not is_answer(event):
             self._record(step, event)
             return
-        name = self.part.name_of(event.model)
+        asked, self._requested = self._requested or event.model, ""
+        name = self.part.name_of(asked)
         if name != self._model:
             self._model = name
             self._add(SettingChanged("model.name", name))
-        terms = self._terms.get(event.model) or self._terms_of(event.model)
+        terms = self._terms.get(asked) or self._terms_of(asked)
+        billed = (
+            terms if asked == event.model else self._terms.get(event.model) or self._terms_of(event.model)
+        )
         pruned = self._pruned(terms)
         at = self._now
         self.cache.lay_out(self.context, name)
         tokens = self.cache.tokens
-        rates = terms.rates(tokens)
+        rates = billed.rates(tokens)
         broke = bool(pruned) and self.cache.breaks(at)
-        self._add(RequestSent(name, tokens, ""), at)
+        wire = self.context.wire
+        marks = cache_marks(wire, len(wire), terms.policy.cut(self.context))
+        self._add(RequestSent(name, tokens, "", marks), at)
         answered = max(step.at, self._now)
-        usage = self.cache.sent(at, answered, event.usage.output_tokens)
+        usage = self.cache.sent(at, answered, event.usage.output_tokens, wire.marks)
         cost = rates.cost(usage)
         self.row.sent(usage, cost)
         if pruned:
@@ -203,8 +271,8 @@ class Player:
         self.regrets.answered(step, usage, rates)
         if self._watch:
             self._watch(self, Sent(at, step, usage, rates, cost, broke, tuple(pruned)))
-        self._record(step, replace(event, usage=usage, model=name))
-        if not self._calls:
+        self._record(step, replace(event, usage=usage, model=self.part.name_of(event.model)))
+        if not self._calls and not self.script.numbered:
             self._seq += 1  # replaces the record of the run's end
 
     def _terms_of(self, recorded: str) -> Terms:

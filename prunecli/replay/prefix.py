@@ -1,17 +1,20 @@
 """The prompt cache of an endpoint, exact to the block: computes what a request reads and writes.
 
-A request is its system prompt with the tools, then the items of the context. The longest stored prefix is read.
-Prefixes of at least 1,024 tokens are stored: up to the end of the system prompt, and up to the end of each request. A
-prefix expires a lifetime after the last response whose request began with it. An edit changes the items it touches,
-so no stored prefix that extends beyond them matches any more.
+A request is its system prompt with the tools, then the items of the context. Prefixes are stored up to its
+breakpoints, if they have at least 1,024 tokens. The longest stored prefix that ends at most 20 blocks before a
+breakpoint is read. A prefix expires a lifetime after the last response whose request stored it, or read it as a part
+of what it read. An edit changes the items it touches, so no stored prefix that extends beyond them matches any more.
 """
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from prunecli.context.counted import Item
 from prunecli.context.placing import known
+from prunecli.context.prefixes import blocks_of
 from prunecli.context.state import Context
+from prunecli.context.wire import LOOK_BACK
 from prunecli.model.messages import Usage
 
 MINIMUM = 1_024
@@ -25,9 +28,9 @@ class PrefixCache:
     `fixed` is the tokens of system prompt and tools. `totals` are the tokens up to the end of each item of the
     request laid out last, beginning with `fixed`. `changed`: that request does not begin with the previous one.
 
-    `_chain` identifies each of those prefixes. `_cuts` are the stored ones among them, as numbers of items; all were
-    part of the last request. `_others` are stored prefixes that the request no longer begins with, and the times of
-    their last responses. A rewind may bring them back.
+    `_chain` identifies each of those prefixes. `_cuts` are the stored ones among them that the last request read or
+    stored, as numbers of items. `_others` are all other stored prefixes, with the times of their last responses. A
+    rewind may bring them back.
     """
 
     fixed: int
@@ -35,17 +38,18 @@ class PrefixCache:
     minimum: int = MINIMUM
     totals: list[float] = field(default_factory=list)
     changed: bool = False
+    _context: Context | None = None
     _chain: list[int] = field(default_factory=list)
     _cuts: list[int] = field(default_factory=list)
     _others: dict[int, int] = field(default_factory=dict)
     _lost: bool = False
-    _answered: int | None = None
+    _answered: int = 0
     _factor: float = 0.0
 
     def lay_out(self, context: Context, model: str) -> None:
         """Lay out the request again after changes in the context since the last one."""
         chain, totals, counts, start = self._chain, self.totals, context.counts, hash(model)
-        keep = 0
+        keep, self._context = 0, context
         if chain and chain[0] == start and self._factor == counts.factor:
             keep = min(known(context) + 1, len(chain))
         before = chain[keep:]
@@ -66,7 +70,7 @@ class PrefixCache:
             same += 1
         self.changed, self._lost = same < len(before), False
         while self._cuts and self._cuts[-1] >= keep + same:
-            self._others[before[self._cuts.pop() - keep]] = self._answered or 0
+            self._others[before[self._cuts.pop() - keep]] = self._answered
             self._lost = True
 
     def prefix(self, items: int) -> int:
@@ -83,31 +87,76 @@ class PrefixCache:
         """The tokens of the request laid out last."""
         return round(self.totals[-1])
 
-    def read(self, now: int) -> tuple[int, int]:
-        """Return the cached part of the request: its number of items, and its tokens including the system prompt."""
-        place = self._cuts[-1] if self._cuts and self._is_warm(now, self._answered) else -1
-        if not self._others.keys().isdisjoint(self._chain):
-            backwards = range(len(self._chain) - 1, place, -1)
-            back = (at for at in backwards if self._is_warm(now, self._others.get(self._chain[at])))
-            place = next(back, place)
+    def read(self, now: int, marks: Sequence[int] = ()) -> tuple[int, int]:
+        """Return the cached part of the request: its number of items, and its tokens including the system prompt.
+
+        `marks` are the numbers of items before its breakpoints. Without any, it finds each stored prefix.
+        """
+        return self._read(self._alive(now), marks)
+
+    def _read(self, alive: Sequence[int], marks: Sequence[int]) -> tuple[int, int]:
+        place = next((at for at in reversed(alive) if self._is_found(at, marks)), -1)
         return (0, 0) if place < 0 else (place, round(self.totals[place]))
 
-    def _is_warm(self, now: int, answered: int | None) -> bool:
-        return answered is not None and now - answered <= self.ttl_ms
+    def _is_found(self, items: int, marks: Sequence[int]) -> bool:
+        """Return whether a breakpoint is near enough behind a stored prefix to find it."""
+        if not items or not marks:
+            return True
+        at = bisect_left(marks, items)
+        return at < len(marks) and self._blocks(items, marks[at]) <= LOOK_BACK
 
-    def sent(self, now: int, answered: int, output_tokens: int = 0) -> Usage:
-        """Return the usage of the request sent `now`, with a response of this many tokens. Its prefix is stored from
-        the response on."""
-        place, read = self.read(now)
+    def _blocks(self, start: int, end: int) -> int:
+        """Return the number of blocks in a range of items."""
+        context = self._context
+        if start == end or context is None:
+            return 0
+        return sum(blocks_of(context.counts.items[entry.seq]) for entry in context.items[start:end])
+
+    def _alive(self, now: int) -> list[int]:
+        """Return the stored prefixes of the request that have not expired, shortest first."""
+        if not self._is_warm(now, self._answered):
+            return []
+        chain, others = self._chain, self._others
+        if others.keys().isdisjoint(chain):
+            return self._cuts
+        back = (at for at, link in enumerate(chain) if link in others and self._is_warm(now, others[link]))
+        return sorted({*self._cuts, *back})
+
+    def _is_warm(self, now: int, answered: int) -> bool:
+        return now - answered <= self.ttl_ms
+
+    def sent(self, now: int, answered: int, output_tokens: int = 0, marks: Sequence[int] = ()) -> Usage:
+        """Return the usage of the request sent `now`, with a response of this many tokens. Its prefixes up to `marks`
+        are stored from the response on; without any, what it reads and the whole request."""
+        alive = self._alive(now)
+        place, read = self._read(alive, marks)
+        self._renew(alive, place, now)
         self._answered = answered
-        whole, cuts = self.tokens, self._cuts
-        for cut in (0, place, len(self._chain) - 1):
-            at = bisect_left(cuts, cut)
-            if self.totals[cut] >= self.minimum and (at == len(cuts) or cuts[at] != cut):
-                cuts.insert(at, cut)
-        if whole < self.minimum:
-            return Usage(whole, output_tokens, 0, 0)
-        return Usage(0, output_tokens, read, whole - read)
+        stored = 0
+        for cut in (0, *(marks or (max(place, 0), len(self._chain) - 1))):
+            if self.totals[cut] >= self.minimum:
+                self._store(cut)
+                stored = max(stored, round(self.totals[cut]))
+        return Usage(self.tokens - max(stored, read), output_tokens, read, max(0, stored - read))
+
+    def _renew(self, alive: list[int], place: int, now: int) -> None:
+        """Keep as `_cuts` the prefixes within the part that a request read; the others have their own times."""
+        chain, others = self._chain, self._others
+        if not alive and not self._is_warm(now, self._answered):
+            others.clear()
+        elif alive is not self._cuts or alive[-1:] != [place]:
+            read = alive[: bisect_right(alive, place)]
+            others.update((chain[at], self._answered) for at in self._cuts if at > place)
+            for at in read:
+                others.pop(chain[at], None)
+            alive = read
+        self._cuts = alive
+
+    def _store(self, cut: int) -> None:
+        self._others.pop(self._chain[cut], None)
+        at = bisect_left(self._cuts, cut)
+        if at == len(self._cuts) or self._cuts[at] != cut:
+            self._cuts.insert(at, cut)
 
 
 def _state(item: Item) -> tuple[object, ...]:

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Protocol
 
 from prunecli.context.exchange import Entry
 from prunecli.context.state import Context
-from prunecli.model.events import ToolResult
 from prunecli.model.messages import Usage
 from prunecli.replay.quotes import BLOCK, LENGTH, Match, Quoting, folded
 from prunecli.replay.rates import Rates
@@ -104,10 +103,8 @@ class Regrets:
         """Return the tokens that fetching brings back: the whole pruned content, or the part that was held back."""
         context = self.played.context
         entry = context.entries[self.played.places[source]]
-        spilled = entry.event.spilled if isinstance(entry.event, ToolResult) else None
-        held = spilled.tokens if spilled else 0
         gone = context.text_edit(entry.seq) is not None or _is_dropped(context, entry)
-        return context.counts.factor * (held + (context.counts.tokens(entry) if gone else 0))
+        return context.counts.factor * (entry.held_tokens + (context.counts.tokens(entry) if gone else 0))
 
     def _missing(self, quoting: Quoting, fetched: Mapping[int, float], *, edits_only: bool) -> set[int]:
         """Return the sources of quotes whose text is neither in the context from a newer source nor already
@@ -170,8 +167,8 @@ class Regrets:
         edit = context.text_edit(entry.seq)
         if edit is not None:
             shown = "" if edit.kind == "clear" else edit.text or ""
-        elif isinstance(entry.event, ToolResult) and entry.event.spilled:
-            shown = entry.event.spilled.shown
+        elif entry.spilled:
+            shown = entry.spilled.shown
         else:
             return None
         if shown not in self.script.folded:

@@ -12,9 +12,12 @@ from prunecli.context.tokens import Sizes, TokenCounter, result_tokens
 from prunecli.frozen import frozen
 from prunecli.model.events import (
     AssistantMessage,
+    Attached,
     CompactionApplied,
     Event,
     Pinned,
+    PrunApplied,
+    PrunReverted,
     Record,
     Rewound,
     SessionStarted,
@@ -66,7 +69,8 @@ class Script:
     """A session to play.
 
     `name` is for display, `agent` is the program that recorded the session, and `cwd` its directory. `preamble` is
-    the recorded system prompt with the tools, None if the recording has none. `cuts` has the cut of each result, by
+    the recorded system prompt with the tools, None if the recording has none. `numbered`: it is a log of prunecli, so
+    that a play keeps its numbers: the steps include all records but edits. `cuts` has the cut of each result, by
     caps and wording. `folded` has the shortened texts that quotes were looked for in, each with its white space
     folded.
     """
@@ -77,6 +81,7 @@ class Script:
     counter: TokenCounter
     cwd: str = ""
     preamble: Mapping[str, Json] | None = None
+    numbered: bool = False
     cuts: dict[Hashable, dict[int, Cut | None]] = field(default_factory=dict, compare=False, repr=False)
     folded: dict[str, str] = field(default_factory=dict, compare=False, repr=False)
 
@@ -88,7 +93,8 @@ class Script:
 
     def sizes_of(self, event: Said) -> Sizes:
         """Return the sizes of an event's content. Plays do not share those of summaries and shortened results."""
-        if isinstance(event, CompactionApplied) or (isinstance(event, ToolResult) and event.spilled):
+        cut = event.attached if isinstance(event, UserMessage) else event
+        if isinstance(event, CompactionApplied) or getattr(cut, "spilled", None):
             return Sizes()
         return self._sizes.get(id(event.content)) or Sizes()
 
@@ -137,41 +143,45 @@ def is_answer(event: Event) -> bool:
 
 
 def script_of(records: Sequence[Record], counter: TokenCounter, *, name: str = "", agent: str = "") -> Script:
-    """Make a script of a session's records. Edits, requests and settings are left out, since replay makes its own."""
+    """Make a script of a session's records. Edits are left out, since replay makes its own."""
     counted = Counted(counter)
-    steps = tuple(_in_call_order(list(_steps(records, counted))))
     events = [record.event for record in records]
     cwd = next((one.cwd for one in events if isinstance(one, SessionStarted)), "")
     recorded = (one.value for one in events if isinstance(one, SettingChanged) and one.key == PREAMBLE)
     preamble = next((one for one in recorded if isinstance(one, dict)), None)
-    return Script(name, agent, steps, counted, cwd, preamble)
+    numbered = preamble is not None
+    steps = tuple(_in_call_order(list(_steps(records, counted, numbered=numbered))))
+    return Script(name, agent, steps, counted, cwd, preamble, numbered)
 
 
-def _steps(records: Sequence[Record], counter: TokenCounter) -> Iterator[Step]:
-    touches = {
-        record.event.tool_use_id: record.event.touches
-        for record in records
-        if isinstance(record.event, ToolStarted) and record.event.touches is not None
-    }
+def _steps(records: Sequence[Record], counter: TokenCounter, *, numbered: bool) -> Iterator[Step]:
+    touches: dict[str, Touches | None] = {}  # of the calls so far: a later turn may repeat an id
     for record in records:
         match record.event:
+            case ToolStarted(tool_use_id, touches=declared) as event:
+                touches[tool_use_id] = declared
+                if numbered:
+                    yield Step(record.timestamp, record.seq, event)
+            case AssistantMessage(content=content) as event:
+                for call in tool_uses(content):
+                    touches.pop(call.id, None)
+                yield Step(record.timestamp, record.seq, event)
             case ToolResult() as event:
                 details = {key: value for key, value in event.details.items() if key != _PLAN}
                 content = event.content if any(map(_says, event.content)) else (Text(NO_OUTPUT),)
                 tokens = result_tokens(content, counter.count)
-                whole = replace(event, content=content, details=details, tokens=tokens, spilled=None)
-                yield Step(record.timestamp, record.seq, whole, touches.get(event.tool_use_id))
-            case (
-                SessionStarted()
-                | UserMessage()
-                | AssistantMessage()
-                | CompactionApplied()
-                | Rewound()
-                | Pinned() as event
-            ):
+                result = replace(event, content=content, details=details, tokens=tokens, spilled=None)
+                yield Step(record.timestamp, record.seq, result, touches.get(event.tool_use_id))
+            case UserMessage(attached=Attached() as attached) as event:
+                whole = replace(event, attached=replace(attached, spilled=None))
+                yield Step(record.timestamp, record.seq, whole)
+            case SessionStarted() | UserMessage() | CompactionApplied() | Rewound() | Pinned() as event:
                 yield Step(record.timestamp, record.seq, event)
-            case _:
+            case PrunApplied() | PrunReverted():
                 pass
+            case event:
+                if numbered:
+                    yield Step(record.timestamp, record.seq, event)
 
 
 def _says(block: Block) -> bool:

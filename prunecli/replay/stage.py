@@ -151,7 +151,9 @@ class Stage:
         return Part(
             setting.strategy,
             setting.gate,
-            lambda recorded: self._terms_of(recorded, setting, window),
+            lambda recorded: self._terms_of(
+                recorded, setting, window, recall="recall" in tool_names(preamble)
+            ),
             self.table.name,
             preamble,
             fixed,
@@ -165,11 +167,10 @@ class Stage:
         config = self._config_of(setting)
         return Choices(config, {}, self.table.info_of, expectations=self.expectations).caps
 
-    def _terms_of(self, recorded: str, setting: Setting, window: int) -> Terms:
-        key = recorded, setting, window
+    def _terms_of(self, recorded: str, setting: Setting, window: int, *, recall: bool) -> Terms:
+        key = recorded, setting, window, recall
         if key not in self._terms:
             info, config, ttl = self.table.info(recorded, window), self._config_of(setting), self.ttl
-            recall = "recall" in config.tools.enabled
             choices = Choices(
                 config, {}, lambda _: info, recall, asked=info.name, expectations=self.expectations
             )

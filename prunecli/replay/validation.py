@@ -85,12 +85,13 @@ def _requests(
             estimate = context.counts.context_tokens
             read = event.usage.cache_read_input_tokens
             predicted: list[int] = []
+            marks = context.wire.marks if recorded else ()
             for cache in caches:
                 if not recorded:
                     cache.lay_out(context, event.model)
-                place, _ = cache.read(now)
+                place, _ = cache.read(now, marks)
                 predicted.append(sizes.get(cache.prefix(place), shared or 0))
-                cache.sent(now, record.timestamp)
+                cache.sent(now, record.timestamp, marks=marks)
             sizes[caches[0].prefix(-1)] = estimate
             error = abs(estimate - prompt) / prompt if context.counts.scale.measured else None
             yield error, tuple(predicted), None if shared is None else read

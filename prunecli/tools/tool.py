@@ -224,6 +224,12 @@ def touches_of(tool: Tool, given: object) -> Touches | None:
         return None
 
 
+def shown(content: tuple[Block, ...]) -> tuple[Block, ...]:
+    """Return the content of a result, or `(no output)` if it is blank, as the model is shown."""
+    blank = all(isinstance(block, Text) and not block.text.strip() for block in content)
+    return (Text(NO_OUTPUT),) if blank else content
+
+
 def text_output(
     text: str, details: Mapping[str, Json] | None = None, *, is_error: bool = False
 ) -> ToolOutput:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from prunecli.errors import BadRequest, ContextOverflow, RateLimited
-from prunecli.model.events import UserMessage
+from prunecli.model.events import ToolResult, UserMessage
 from prunecli.model.messages import Image, Text, ToolUse
 from prunecli.model.requests import MAX_BODY_BYTES
 from prunecli.providers.scripted import Scripted, ScriptedProvider, calls, fails, says
@@ -115,6 +115,14 @@ async def test_blank_and_broken_text_of_a_tool_becomes_a_valid_request(words: st
         accept(request)
     first, second = bench.provider.requests
     assert len(second.messages) == len(first.messages) + 2, "the call and its result are in it"
+
+
+async def test_a_blank_result_is_recorded_as_it_is_sent() -> None:
+    bench = Bench(scripted(calls(ToolUse("t1", "echo", {"words": "x"})), says("ok")))
+    bench.tools["echo"] = Says(" \n")
+    await bench.talk("go")
+    (result,) = (record.event for record in bench.session.records if isinstance(record.event, ToolResult))
+    assert result.content == (Text("(no output)"),), "so its tokens are those of the text that is sent"
 
 
 @pytest.mark.parametrize("words", BROKEN[3:])

@@ -2,7 +2,8 @@
 
 Every prefix that was ever sent is a path in a tree of blocks. A breakpoint stores an entry at its prefix; a lookup
 walks back from each breakpoint over at most `lookback` blocks, itself included. An entry lives five minutes or an
-hour, and longer when it is read. The same tree answers what the transcripts would have allowed at best.
+hour, and longer when it is read, itself or within a longer one. The same tree answers what the transcripts would have
+allowed at best.
 """
 
 from collections.abc import Callable, Sequence
@@ -124,15 +125,18 @@ class PromptCache:
         return path, shared
 
     def _read(self, prompt: Prompt, path: list[_Node], breakpoints: list[int], now: float) -> int | None:
-        """The block at which the longest stored prefix ends."""
+        """The block at which the longest stored prefix ends. What is read renews each entry within it."""
         found: int | None = None
         for place in breakpoints:
             for back in range(place, max(-1, place - self._rules.lookback), -1):
                 entry = path[back].entries.get(self._name(prompt, back))
                 if entry is not None and entry.expires > now:
                     found = back if found is None else max(found, back)
-                    entry.expires = now + entry.lifetime
                     break
+        for place in range(0 if found is None else found + 1):
+            entry = path[place].entries and path[place].entries.get(self._name(prompt, place))
+            if entry and entry.expires > now:
+                entry.expires = now + entry.lifetime
         return found
 
     def _name(self, prompt: Prompt, place: int) -> tuple[str, str]:

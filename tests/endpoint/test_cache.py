@@ -119,6 +119,15 @@ def test_entries_die_after_five_minutes_and_live_on_when_read(account: Account):
     assert figures(account(request)) == (0, 100, 0)
 
 
+def test_what_is_read_renews_the_shorter_entries_within_it(account: Account):
+    first, second, third = words(100, "a"), words(10, "b"), words(10, "c")
+    account(user(marked(first)))
+    account(user(first, marked(second)))
+    for account.clock.now in (200, 400):
+        assert account(user(first, marked(second))).cache_read_input_tokens == 110
+    assert account(user(first, marked(third))).cache_read_input_tokens == 100
+
+
 def test_an_entry_of_an_hour_lives_an_hour_also_behind_a_shorter_mark(account: Account):
     account(user(marked(words(100), "1h")))
     account.clock.now = 3599

@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 
@@ -42,7 +43,7 @@ class Exact:
 
 
 class Requests(Endpoint):
-    """The exact endpoint, storing only where a request ended: what the program's cache marks are sure to store."""
+    """The exact endpoint, storing only where a request ended, as for a log without breakpoints."""
 
     def asked(self, pieces: Sequence[Piece], sent: int, answered: int) -> Usage:
         chain, ends = 0, []
@@ -53,11 +54,13 @@ class Requests(Endpoint):
         return super().asked(stored, sent, answered)
 
 
-def played(records: Sequence[Record], ttl_ms: int, seed: int) -> list[tuple[Usage, Usage]]:
+def played(
+    records: Sequence[Record], ttl_ms: int, seed: int, kind: type[Endpoint] = Endpoint
+) -> list[tuple[Usage, Usage]]:
     """Of each request the usage of both caches, while strategies prune at random moments."""
     chance = random.Random(seed)
     found: list[tuple[Usage, Usage]] = []
-    session = Played(Requests(1.0, ttl_ms), Requests(1.0, ttl_ms), Context(Exact()), Context(Exact()), MODEL)
+    session = Played(kind(1.0, ttl_ms), kind(1.0, ttl_ms), Context(Exact()), Context(Exact()), MODEL)
     cache: PrefixCache | None = None
     for record in script_of(records, Exact()).steps:
         match record.event:
@@ -72,7 +75,9 @@ def played(records: Sequence[Record], ttl_ms: int, seed: int) -> list[tuple[Usag
                 pieces = session.endpoint.pieces(session.context)
                 cache = cache or PrefixCache(round(pieces[0].tokens), ttl_ms, minimum=0)
                 cache.lay_out(session.context, MODEL)
-                ours = cache.sent(session.now, max(session.now, record.at))
+                session.ask()
+                marks = session.context.wire.marks if kind is Endpoint else ()
+                ours = cache.sent(session.now, max(session.now, record.at), marks=marks)
                 session.answer(event, record.at)
                 found.append((ours, session.usages[-1][1]))
             case UserMessage() | ToolResult() as event:
@@ -96,6 +101,12 @@ BY_SIZE = sorted(SESSIONS, key=lambda path: path.stat().st_size)
 )
 def test_it_reads_and_writes_what_the_exact_endpoint_does(path, seed: int, ttl_ms: int) -> None:  # type: ignore[no-untyped-def]
     pairs = played(read_source(path).records, ttl_ms, seed)
+    assert [ours for ours, _ in pairs] == [exact for _, exact in pairs]
+
+
+@pytest.mark.parametrize("path", BY_SIZE[8:40:16], ids=lambda one: one.name[:40])
+def test_without_breakpoints_it_stores_what_a_request_read_and_the_request(path: Path) -> None:
+    pairs = played(read_source(path).records, 300_000, 1, Requests)
     assert [ours for ours, _ in pairs] == [exact for _, exact in pairs]
 
 

@@ -1,16 +1,20 @@
 """A recorded session through the program: the strict endpoint gives the recorded responses, tools give the recorded
-results, and the clock gives the session's times. The replay of the same session is compared with it."""
+results, and the clock gives the session's times. What the user does besides is given as acts. The replay of the same
+session, or of the log that the program wrote of it, is compared with it."""
 
-from collections.abc import Iterator, Sequence
+import json
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from inspect import isawaitable
 from pathlib import Path
 
 from prunecli.context import render
+from prunecli.context.ledger import Ledger
 from prunecli.context.tokens import Chars4
 from prunecli.model.edits import Edit
 from prunecli.model.events import (
     AssistantMessage,
-    Event,
+    Attached,
     PrunApplied,
     Record,
     RequestSent,
@@ -18,29 +22,33 @@ from prunecli.model.events import (
     ToolResult,
     UserMessage,
 )
-from prunecli.model.messages import Block, Json, Text, ToolUse, Usage, plain_text, tool_uses
+from prunecli.model.messages import Json, Text, ToolUse, Usage, tool_uses
 from prunecli.model.requests import PREAMBLE
 from prunecli.model.touches import Touches, named
 from prunecli.providers.messages_api import AnthropicProvider
 from prunecli.providers.messages_api import Endpoint as Address
 from prunecli.providers.models import ModelTable, load_expectations
+from prunecli.providers.provider import Provider
 from prunecli.replay.play import Player, Sent, Spill
 from prunecli.replay.rates import Table
-from prunecli.replay.script import Step, script_of
-from prunecli.replay.stage import Setting, Stage
+from prunecli.replay.script import Script, Step, script_of
+from prunecli.replay.stage import NO_PRUNING, Setting, Stage
 from prunecli.runtime import Runtime
 from prunecli.tools.tool import ToolContext, ToolOutput
 from tests.endpoint import Call, Endpoint, Reply, Rules
 from tests.endpoint import Text as Said
+from tests.replay.playable import MODEL
 from tests.starting import start
 
-MODEL = "exact-1"
-"""A model whose tokens are those of `chars4`, as the strict endpoint counts them."""
 PRICES = ("input=3.0", "output=15.0", "cache_read=0.3", "cache_write_5m=3.75", "cache_write_1h=6.0")
+OTHER = "exact-2"
+"""Another one, with the same prices."""
+Act = Callable[[Runtime], object]
+"""Something that the user does between two runs."""
 SETS = (
     f"model.name={MODEL}",
-    f'models."{MODEL}".context_window=200000',
-    *(f'models."{MODEL}".prices.{price}' for price in PRICES),
+    *(f'models."{name}".context_window=200000' for name in (MODEL, OTHER)),
+    *(f'models."{name}".prices.{price}' for name in (MODEL, OTHER) for price in PRICES),
     "pruning.estimator=chars4",
     "compaction.enabled=false",
     "tools.snapshots=false",
@@ -68,84 +76,19 @@ class Clock:
         return self.now
 
 
-def playable(records: Sequence[Record]) -> list[Record] | None:
-    """The records as the program can be made to live through them; None if it can't.
-
-    Thinking is left out (it is not signed), images and several texts become one text, and a response takes no time.
-    A call without a result, or a response to nothing, can't be played.
-    """
-    found: list[Record] = []
-    waiting: list[ToolUse] = []
-    answers = False
-    for record in records:
-        event: Event
-        match record.event:
-            case SessionStarted() as event:
-                pass
-            case UserMessage(content=content):
-                text = plain_text(content).strip()
-                if not text:
-                    continue
-                event, answers = UserMessage((Text(text),), "import"), True
-                if waiting:
-                    return None
-            case AssistantMessage() as answer:
-                if not answers or waiting:
-                    return None
-                event = _plain(answer)
-                if not event.content:
-                    continue
-                waiting = list(tool_uses(event.content))
-                answers = bool(waiting)
-            case ToolResult() as result:
-                if not waiting or waiting.pop(0).id != result.tool_use_id:
-                    return None
-                text = plain_text(result.content)
-                event = replace(result, content=(Text(text if text.strip() else "(no output)"),), details={})
-            case _:
-                return None
-        at = found[-1].timestamp if isinstance(event, AssistantMessage) else record.timestamp
-        found.append(Record(len(found), at, event))
-    while found and not _ends(found[-1].event):
-        found.pop()
-    return found if any(isinstance(record.event, AssistantMessage) for record in found) else None
-
-
-def _ends(event: Event) -> bool:
-    return isinstance(event, AssistantMessage) and not tool_uses(event.content)
-
-
-def _plain(answer: AssistantMessage) -> AssistantMessage:
-    kept = tuple(
-        block
-        for block in answer.content
-        if isinstance(block, ToolUse) or (isinstance(block, Text) and block.text.strip())
-    )
-    usage = Usage(100, sum(Chars4().count(text) for block in kept for text in _texts(block)), 0, 0)
-    stop = "tool_use" if tool_uses(kept) else "end_turn"
-    return replace(answer, content=kept, usage=usage, model=MODEL, stop_reason=stop)
-
-
-def _texts(block: Block) -> Iterator[str]:
-    if isinstance(block, Text):
-        yield block.text
-    elif isinstance(block, ToolUse):
-        yield block.name + render.compact(block.input)
-
-
 class Recorded:
     """A tool that gives the recorded results, in the order of the calls, and sets the clock to their times."""
 
     description = "Gives what was recorded."
-    parallel = False
 
     @dataclass(frozen=True, slots=True)
     class Input:
         path: str = ""
         command: str = ""
 
-    def __init__(self, name: str, live: "Live") -> None:
+    def __init__(self, name: str, live: "Live", *, parallel: bool) -> None:
         self.name = name
+        self.parallel = parallel
         self._live = live
 
     def summary(self, given: Json) -> str:
@@ -161,16 +104,22 @@ class Recorded:
 class Live:
     """The program, living through a session."""
 
-    def __init__(self, records: Sequence[Record], runtime: Runtime, clock: Clock) -> None:
+    def __init__(
+        self, records: Sequence[Record], runtime: Runtime, clock: Clock, acts: Mapping[int, Act]
+    ) -> None:
         self.runtime = runtime
         self.clock = clock
         self._records = [record for record in records if not isinstance(record.event, SessionStarted)]
+        self._acts = acts
         self._place = 0
 
     async def run(self) -> None:
         self.runtime.prepare()
         while self._next() is not None:
-            self.runtime.emit(self._take().event)
+            record = self._take()
+            if (act := self._acts.get(record.seq)) and isawaitable(done := act(self.runtime)):
+                await done
+            self.runtime.emit(record.event)
             if isinstance(getattr(self._next(), "event", None), AssistantMessage):
                 await self.runtime.go_on()
                 self._pass_answer()
@@ -200,30 +149,55 @@ class Live:
 
 
 def replies(records: Sequence[Record]) -> list[Reply]:
-    """The recorded responses as the endpoint gives them."""
+    """The recorded responses as the endpoint gives them, as long as they are in the next prompt."""
     return [
         Reply(
             [
                 Call(block.name, block.input, block.id) if isinstance(block, ToolUse) else Said(block.text)
                 for block in record.event.content
                 if isinstance(block, ToolUse | Text)
-            ]
+            ],
+            usage={"output_tokens": record.event.usage.output_tokens},
         )
         for record in records
         if isinstance(record.event, AssistantMessage)
     ]
 
 
-async def lived(records: Sequence[Record], folder: Path, sets: Sequence[str]) -> tuple[Made, Runtime]:
-    """What the program makes of the session."""
+def sets_of(setting: Setting) -> tuple[str, ...]:
+    """A setting of a replay as options of the program."""
+    return (
+        f"pruning.strategy={json.dumps(setting.strategies)}",
+        f"pruning.gate={setting.gate}",
+        f"pruning.spill.enabled={json.dumps(setting.spill)}",
+    )
+
+
+async def lived(
+    records: Sequence[Record],
+    folder: Path,
+    sets: Sequence[str],
+    acts: Mapping[int, Act] | None = None,
+    *,
+    parallel: bool = False,
+    recall: bool = True,
+    around: Callable[[Provider], Provider] = lambda provider: provider,
+) -> tuple[Made, Runtime]:
+    """What the program makes of the session.
+
+    `acts` are by the number of the prompt that follows them. `parallel`: the calls of an answer run at once.
+    `recall`: the model has this tool. `around` may change what the provider says.
+    """
     clock = Clock(records[0].timestamp)
     rules = Rules(any_model=True, cache_minimum=1024)
     async with Endpoint(replies(records), rules=rules, clock=lambda: clock.now / 1000) as endpoint:
         provider = AnthropicProvider(Address(api_key="sk-ant-test", base_url=endpoint.base_url))
-        runtime = start(folder, sets=(*SETS, *sets), provider=provider, clock=clock)
-        live = Live(records, runtime, clock)
+        runtime = start(folder, sets=(*SETS, *sets), provider=around(provider), clock=clock)
+        live = Live(records, runtime, clock, acts or {})
         names = {call.name for record in records for call in tool_uses(getattr(record.event, "content", ()))}
-        runtime.tools = {name: Recorded(name, live) for name in sorted({*names, "recall"})}
+        runtime.tools = {
+            name: Recorded(name, live, parallel=parallel) for name in sorted({*names, *(["recall"] * recall)})
+        }
         try:
             await live.run()
         finally:
@@ -240,12 +214,12 @@ def _made_of(runtime: Runtime) -> Made:
         match record.event:
             case RequestSent(sha256=sha256):
                 sha = sha256
-            case AssistantMessage(usage=usage):
+            case AssistantMessage(model=model, usage=usage):
                 made.requests.append((sha, replace(usage, output_tokens=0)))
-                cost += runtime.choices.price(MODEL, replace(usage, output_tokens=0))
-            case PrunApplied(edits=edits):
+                cost += runtime.choices.price(model, replace(usage, output_tokens=0))
+            case PrunApplied(edits=edits, source="strategy"):
                 made.edits.append(edits)
-            case ToolResult(spilled=spilled) if spilled:
+            case ToolResult(spilled=spilled) | UserMessage(attached=Attached(spilled=spilled)) if spilled:
                 made.spilled.append((spilled.tokens, spilled.shown))
             case _:
                 pass
@@ -253,27 +227,38 @@ def _made_of(runtime: Runtime) -> Made:
 
 
 def replayed(records: Sequence[Record], runtime: Runtime, setting: Setting) -> Made:
-    """What replay makes of the session, with the configuration, system prompt and tools of the program."""
+    """What replay makes of a session, with the configuration, system prompt and tools of the program."""
     made = Made()
 
     def watch(player: Player, sent: Sent) -> None:
         made.requests.append((player.context.sha256(), replace(sent.usage, output_tokens=0)))
         made.edits.extend(event.edits for event in sent.before)
 
-    data = runtime.setup.places.shipped_data
-    table = Table(ModelTable.load(data, runtime.config.models).info, MODEL)
-    preamble = runtime.session.context.settings[PREAMBLE]
-    count = Chars4().count
-    texts = (*preamble["system"], *map(render.compact, preamble["tools"]))
-    stage = Stage(
-        runtime.config, table, (setting,), "5m", load_expectations(data), fixed=sum(map(count, texts))
-    )
-    script = replace(script_of(records, stage.counter), preamble=preamble)
+    stage, script = staged(records, runtime, setting)
     part = stage.part(script, setting)
     if part.spill is not None:
         part = replace(part, spill=_noted(part.spill, made))
     row = Player(script, part, watch).play()
     return replace(made, cost=row.cost)
+
+
+def staged(records: Sequence[Record], runtime: Runtime, setting: Setting) -> tuple[Stage, Script]:
+    """A replay with the configuration, system prompt and tools of the program, and the session to play."""
+    data = runtime.setup.places.shipped_data
+    table = Table(ModelTable.load(data, runtime.config.models).info, MODEL)
+    preamble = runtime.session.context.settings[PREAMBLE]
+    texts = (*preamble["system"], *map(render.compact, preamble["tools"]))
+    ttl, fixed = runtime.choices.cache_ttl, sum(map(Chars4().count, texts))
+    stage = Stage(runtime.config, table, (setting,), ttl, load_expectations(data), fixed=fixed)
+    return stage, replace(script_of(records, stage.counter), preamble=preamble)
+
+
+def saved(records: Sequence[Record], runtime: Runtime, setting: Setting) -> tuple[float, Ledger]:
+    """What pruning saves in a replay, in USD, and the ledger after it."""
+    stage, script = staged(records, runtime, setting)
+    bare = Player(script, stage.part(script, Setting(NO_PRUNING, "always", spill=False))).play()
+    player = Player(script, stage.part(script, setting))
+    return bare.cost - player.play().cost, runtime.policy.ledger(player.context)
 
 
 def _noted(spill: Spill, made: Made) -> Spill:
