@@ -52,7 +52,9 @@ class Expectations:
     matching entry of `sizes` (lower bound in tokens, factor). `superseded` replaces it for a result whose file was
     read or changed again. The expected number of further requests is the number so far, limited by the two
     `further_requests`. `reply_tokens` is the output of a request that fetches a result again. A candidate has at
-    least `min_tokens` and is at least `min_age` requests old.
+    least `min_tokens` and is at least `min_age` requests old. A prune frees at least `min_batch` tokens; with a warm
+    cache, its expected gain is more than `warm_margin` times its cost. Files without these two allow any prune of a
+    cold cache, and none of a warm one.
     """
 
     caps: Mapping[Level, Caps]
@@ -65,6 +67,8 @@ class Expectations:
     reply_tokens: int
     min_tokens: int
     min_age: int
+    min_batch: int
+    warm_margin: float
 
     def probability(self, group: Group, age: int, tokens: int) -> float:
         """Return the probability that a result of this age and size is quoted again."""
@@ -101,7 +105,11 @@ class Expectations:
             sizes,
             _number("superseded", value["superseded"], most=1),
             (low, high),
-            *(_count(name, value[name]) for name in ("reply_tokens", "min_tokens", "min_age")),
+            reply_tokens=_count("reply_tokens", value["reply_tokens"]),
+            min_tokens=_count("min_tokens", value["min_tokens"]),
+            min_age=_count("min_age", value["min_age"]),
+            min_batch=_count("min_batch", value.get("min_batch", 0)),
+            warm_margin=_number("warm_margin", value["warm_margin"]) if "warm_margin" in value else inf,
         )
 
 

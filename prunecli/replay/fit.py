@@ -186,6 +186,8 @@ def fitted(found: Iterable[Evidence], before: Expectations) -> dict[str, Json]:
         "reply_tokens": before.reply_tokens,
         "min_tokens": before.min_tokens,
         "min_age": before.min_age,
+        "min_batch": before.min_batch,
+        **({"warm_margin": before.warm_margin} if math.isfinite(before.warm_margin) else {}),
     }
 
 

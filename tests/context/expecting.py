@@ -1,5 +1,6 @@
 """Expectations for tests: each result is quoted again with the probability given, whatever its kind, age and size."""
 
+from math import inf
 from typing import Any
 
 from prunecli.context.expectations import Expectations
@@ -19,5 +20,7 @@ def numbers(quoted: float = 0.1, **more: Any) -> Expectations:
         "reply_tokens": 150,
         "min_tokens": 10,
         "min_age": 2,
+        "min_batch": 0,
+        "warm_margin": inf,
     }
     return Expectations(**{**given, **more})

@@ -1,12 +1,14 @@
 """The numbers behind caps and prunes are checked before they are used."""
 
 import json
+from math import inf
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from prunecli.context.expectations import Expectations
+from prunecli.replay.fit import fitted
 
 SHIPPED = Path(__file__).parents[2] / "prunecli" / "data" / "expectations.json"
 
@@ -31,6 +33,8 @@ def changed(where: str, value: Any) -> dict[str, Any]:
         ("least_held", -1, "least_held: expected a whole number of at least 0"),
         ("min_age", -3, "min_age: expected"),
         ("reply_tokens", "150", "reply_tokens: expected"),
+        ("min_batch", -1, "min_batch: expected"),
+        ("warm_margin", -0.5, "warm_margin: expected a number from 0 on"),
         ("superseded", 1.5, "superseded: expected a number from 0 to 1"),
         ("further_requests", [60, 5], "from low to high"),
         ("sizes", [[0, 0.85], [4000, 1.6]], "from large to small"),
@@ -46,6 +50,14 @@ def changed(where: str, value: Any) -> dict[str, Any]:
 def test_a_number_outside_of_its_range_is_named(where: str, value: Any, why: str) -> None:
     with pytest.raises(ValueError, match=why):
         Expectations.of(changed(where, value))
+
+
+def test_numbers_fitted_before_warm_prunes_allow_none() -> None:
+    numbers = json.loads(SHIPPED.read_text())
+    del numbers["min_batch"], numbers["warm_margin"]
+    older = Expectations.of(numbers)
+    assert (older.min_batch, older.warm_margin) == (0, inf)
+    assert "warm_margin" not in fitted([], older)
 
 
 def test_no_cap_and_no_sizes_are_valid() -> None:

@@ -1,9 +1,9 @@
-"""auto: the default. While nothing is cached, clear every result whose expected gain is positive.
+"""auto: the default. Clears every result whose expected gain is positive, when that breaks no cache or clearly pays.
 
 Clearing saves writing the result once more and reading it with each further request. It costs a request of its own if
 the result is needed again: its probability, by kind, age and size, and all other numbers come from
-`data/expectations.json`. A warm cache is left alone, except near the limit of the context, where the gate decides by
-price. README.md explains the policy on one page.
+`data/expectations.json`. With a warm cache, it prunes only at a prompt, if the gain is a multiple of the cost of the
+break, or near the limit of the context, where the gate decides by price. README.md explains the policy on one page.
 """
 
 from bisect import bisect_right
@@ -12,7 +12,7 @@ from itertools import takewhile
 from operator import attrgetter
 from typing import NamedTuple
 
-from prunecli.context.economics import Market, Rates, cold, warmth
+from prunecli.context.economics import Market, cold, warmth
 from prunecli.context.exchange import Entry
 from prunecli.context.expectations import GROUPS, Expectations, Group
 from prunecli.context.pressure import in_tool_round
@@ -27,6 +27,7 @@ from prunecli.model.events import PrunApplied
 
 NAME = "auto"
 _MILLION = 1_000_000
+_WAITS = "waits until the cache is cold or pruning pays"
 LOSING = "Pruning cost more than it saved in this session: auto now waits until the cache is cold"
 
 
@@ -46,29 +47,29 @@ class Options:
 
 
 def propose(view: View, options: Options) -> Proposal:
-    """Clear results that are worth clearing, if the cache is cold, the context is near its limit, or the user asks
-    for it."""
+    """Clear results that are worth clearing, if the cache is cold, if it pays at a prompt, or if the user asks."""
     market, numbers = view.market, view.expectations
     if numbers is None:
         return Proposal((), "the expectations were not loaded")
     if _done(view):
         return Proposal((), "everything worth clearing is cleared", lambda _: "expected to be worth keeping")
     still = cold(view.context, market) or market.now is None
-    near = not still and _near(view, market)
-    if view.brief and not (still or view.forced or near):
-        return Proposal((), "waits until the cache is cold")
-    edits = _worth(view, market.rates_for(view.context.counts.context_tokens), numbers)
-    counts = view.context.counts
-    freed = counts.scale.tokens(*counts.saved_by(edits, view.context.entries))
+    at_prompt = not (still or in_tool_round(view.context))
+    near = at_prompt and market.near_limit(view.context.counts.context_tokens)
+    paying = _paying(view, market, numbers) if at_prompt and not (near or view.forced) else []
+    if view.brief and not (still or view.forced or near or paying):
+        return Proposal((), _WAITS)
+    edits = paying or _worth(view, market, numbers)[0]
+    freed = _freed(view, edits)
     results = f"{len(edits)} result{'s' * (len(edits) != 1)}, ~{short(freed)} tokens"
-    if edits and (still or view.forced or (near and not view.losing())):
+    if edits and (still or view.forced or ((near or paying) and not view.losing())):
         edits = sorted([*edits, *outdated_lists(view, edits)], key=attrgetter("seq"))
         return Proposal(tuple(edits), "unlikely to be needed again", _why(view, numbers))
     if not edits or still:
         return Proposal((), "no result is worth clearing", _why(view, numbers))
     left = warmth(view.context, market)
-    waits = f"waits until the cache is cold: {left}"
-    problem = LOSING if near else ""
+    waits = f"{_WAITS}: {left}"
+    problem = LOSING if near or paying else ""
     return Proposal((), f"{waits}; then {results}", lambda _: waits, problem, f"cache {left}", freed)
 
 
@@ -80,22 +81,38 @@ def _done(view: View) -> bool:
     return any(isinstance(event, PrunApplied) and event.strategy == NAME for event in since)
 
 
-def _near(view: View, market: Market) -> bool:
-    """Return whether the context is so large, at the start of a user turn, that a warm edit may pay."""
-    return market.near_limit(view.context.counts.context_tokens) and not in_tool_round(view.context)
+def _paying(view: View, market: Market, numbers: Expectations) -> list[Edit]:
+    """Return the clears that are worth breaking a warm cache; none if they are not, or without known prices."""
+    edits, gain = _worth(view, market, numbers, cached=True)
+    if not edits:
+        return []
+    from prunecli.context.impact import impact  # deferred: the first request does not need it
+
+    change = impact(view.context, [PrunApplied("strategy", tuple(edits))], market, withholds=False).change
+    cost = change.cost if change else None
+    return edits if cost is not None and gain > numbers.warm_margin * cost else []
 
 
-def _worth(view: View, rates: Rates, numbers: Expectations) -> list[Edit]:
-    """Return the clears whose expected gain is positive."""
+def _worth(
+    view: View, market: Market, numbers: Expectations, *, cached: bool = False
+) -> tuple[list[Edit], float]:
+    """Return the clears whose expected gain is positive, and their gain in USD if prices are known.
+
+    What is `cached` is read by further requests, but not written again. Returns no clears if they free less than the
+    minimum, unless the user asks.
+    """
     counts = view.context.counts
+    rates = market.rates_for(counts.context_tokens)
     per_raw = counts.scale.tokens(_MILLION) / _MILLION
-    carried = per_raw * (rates.write + rates.read * numbers.further(view.context.requests))
+    read = rates.read * numbers.further(view.context.requests)
+    carried = per_raw * (rates.write + read)
+    spared = per_raw * read if cached else carried
     fetch = rates.read * counts.context_tokens + rates.output * numbers.reply_tokens
     facts = view.measured((NAME, id(numbers)), lambda entry: _fact(view, entry, numbers))
     found = [(entry, fact) for entry in view.results if (fact := facts[entry])]
     replaced = {entry for entry, _ in superseded(view)} if found else set()
     ages = _ages(view, numbers)
-    newest, edits = ages[0] if ages else NEVER, list[Edit]()
+    newest, edits, gain = ages[0] if ages else NEVER, list[Edit](), 0.0
     for entry, (edit, raw, saved, odds) in found:
         at = -1
         if entry.seq > newest:
@@ -104,9 +121,19 @@ def _worth(view: View, rates: Rates, numbers: Expectations) -> list[Edit]:
                 continue
             at = max(0, bisect_right(numbers.ages, age) - 1)
         risk = numbers.superseded if entry in replaced else odds[at]
-        if saved * carried > risk * (fetch + raw * carried):
+        net = saved * spared - risk * (fetch + raw * carried)
+        if net > 0:
             edits.append(edit)
-    return edits
+            gain += net
+    if not view.forced and _freed(view, edits) < numbers.min_batch:
+        return [], 0.0
+    return edits, gain / _MILLION
+
+
+def _freed(view: View, edits: list[Edit]) -> int:
+    """Return the tokens that clears free, as the endpoint counts them."""
+    counts = view.context.counts
+    return counts.scale.tokens(*counts.saved_by(edits, view.context.entries))
 
 
 def _fact(view: View, entry: Entry, numbers: Expectations) -> _Fact | None:

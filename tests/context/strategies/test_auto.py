@@ -1,15 +1,17 @@
-"""auto: while the cache is cold, what is unlikely to be needed goes; a warm cache is left alone."""
+"""auto: with a cold cache, what is unlikely to be needed goes; with a warm one, only if it clearly pays at a prompt."""
 
 from dataclasses import replace
+from math import inf
 from pathlib import Path
 
 import pytest
 
 from prunecli.context.economics import Market
+from prunecli.context.impact import impact
 from prunecli.context.strategies.auto import LOSING, Options, propose
 from prunecli.context.strategy import Proposal
 from prunecli.context.view import View
-from prunecli.model.events import AssistantMessage, RequestSent
+from prunecli.model.events import AssistantMessage, PrunApplied, RequestSent
 from prunecli.model.messages import Text, Usage
 from prunecli.paths import PACKAGE
 from prunecli.providers.models import load_expectations
@@ -40,8 +42,11 @@ def used(talk: Talk) -> None:
     talk.add(AssistantMessage((Text("ok"),), "m", "end_turn", usage))
 
 
-def asked(talk: Talk, market: Market = COLD, quoted: float = 0.1, **more: object) -> Proposal:
-    view = View(talk.context, 200_000, market=market, expectations=numbers(quoted))
+def asked(
+    talk: Talk, market: Market = COLD, quoted: float = 0.1, margin: float = inf, **more: object
+) -> Proposal:
+    expectations = numbers(quoted, warm_margin=margin)
+    view = View(talk.context, 200_000, market=market, expectations=expectations)
     return propose(replace(view, **more), Options())  # type: ignore[arg-type]
 
 
@@ -59,10 +64,45 @@ def test_a_warm_cache_is_left_alone_and_the_note_says_until_when() -> None:
     talk, (first, _) = talk_of(1_000, 800)
     proposal = asked(talk, WARM)
     assert proposal.edits == ()
-    assert proposal.note == "waits until the cache is cold: warm for 3m20s; then 2 results, ~1.8K tokens"
+    waits = "waits until the cache is cold or pruning pays: warm for 3m20s"
+    assert proposal.note == f"{waits}; then 2 results, ~1.8K tokens"
     assert (proposal.waiting, proposal.freed) == ("cache warm for 3m20s", 1_775)
-    assert proposal.why(talk.entry(first)) == "waits until the cache is cold: warm for 3m20s"
+    assert proposal.why(talk.entry(first)) == waits
     assert asked(talk, WARM, quoted=0.9).waiting == ""
+
+
+def test_a_warm_cache_is_broken_at_a_prompt_if_the_gain_is_a_multiple_of_the_cost() -> None:
+    """41 more requests read what was saved at 0.1. A fetch costs a request, and the text as in a cold cache."""
+    talk, reads = talk_of(4_000, 3_000, answers=40)
+    requests, context = talk.context.requests, talk.context.counts.context_tokens
+    edits = asked(talk, WARM, quoted=0.01, forced=True).edits
+    planned = PrunApplied("strategy", edits)
+    change = impact(talk.context, [planned], WARM).change
+    assert change is not None
+    assert change.cost is not None
+    read = 0.1 * requests
+    risks = [0.01 * (0.1 * context + 150 * 5 + edit.tokens_before * (1.25 + read)) for edit in edits]
+    gain = sum(edit.tokens_saved * read - risk for edit, risk in zip(edits, risks, strict=True)) / 1e6
+    margin = gain / change.cost
+    assert margin > 3
+    assert seqs(asked(talk, WARM, quoted=0.01, margin=0.999 * margin)) == reads
+    assert asked(talk, WARM, quoted=0.01, margin=1.001 * margin).edits == ()
+    assert asked(talk, WARM._replace(read=None), quoted=0.01, margin=2).edits == (), "no known prices"
+    assert asked(talk, WARM, quoted=0.01, margin=2, brief=True).edits == edits
+    losing = asked(talk, WARM, quoted=0.01, margin=2, losing=lambda: True)
+    assert (losing.edits, losing.problem) == ((), LOSING)
+    talk.step("read", tokens(50), path="more.py")
+    assert asked(talk, WARM, quoted=0.01, margin=2).edits == (), "inside a tool round it waits"
+
+
+def test_a_prune_frees_a_minimum_unless_the_user_asks_for_it() -> None:
+    talk, reads = talk_of(1_000, 800)
+    freed = sum(edit.tokens_saved for edit in asked(talk).edits)
+    view = View(talk.context, 200_000, market=COLD, expectations=numbers(min_batch=freed))
+    assert seqs(propose(view, Options())) == reads
+    more = replace(view, expectations=numbers(min_batch=freed + 1))
+    assert propose(more, Options()).note == "no result is worth clearing"
+    assert seqs(propose(replace(more, forced=True), Options())) == reads
 
 
 def test_the_model_that_changed_has_nothing_cached() -> None:
