@@ -1,4 +1,4 @@
-"""auto: with a cold cache, what is unlikely to be needed goes; with a warm one, only if it clearly pays at a prompt."""
+"""auto: with a cold cache, what is unlikely to be needed goes; with a warm one, only if it pays clearly."""
 
 from dataclasses import replace
 from math import inf
