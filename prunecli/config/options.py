@@ -165,7 +165,7 @@ class Pruning(Section):
     enabled: Annotated[bool, "Prune automatically. /prune and prun work either way."] = True
     strategy: Annotated[
         str | tuple[str, ...],
-        "Strategy name, or a list of names to run in order. auto clears what pays while the cache is cold.",
+        "Strategy name, or a list of names to run in order. auto clears what costs more to keep than to fetch again.",
     ] = "auto"
     gate: Annotated[
         Literal["always", "cache_aware"],
