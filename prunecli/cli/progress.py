@@ -1,6 +1,7 @@
 """A progress line for slow subcommands: the current work, its duration, and how to stop it."""
 
 import os
+import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -40,6 +41,7 @@ def working(
     over, begun = threading.Event(), monotonic()
 
     def tell() -> None:
+        signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())  # leave them to the main thread
         line, wait = "", first
         while not over.wait(wait):
             now = words if isinstance(words, str) else words()

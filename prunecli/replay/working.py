@@ -2,21 +2,21 @@
 
 So the largest sessions bound the memory. Large files come first, so that none is left for a single process at the
 end. Results are returned as they become ready.
+
+If the process of a session is killed, only this session is left out (`worker.py`).
 """
 
 import os
 import signal
 from collections.abc import Callable, Generator, Sequence
-from multiprocessing import get_context
-from multiprocessing.resource_tracker import ensure_running
+from functools import partial
+from multiprocessing.connection import wait
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from prunecli.errors import PrunecliError, UnknownFormat
 from prunecli.replay.stage import Stage
-
-if TYPE_CHECKING:
-    from multiprocessing.pool import Pool
+from prunecli.replay.worker import Worker, start, stop
 
 Result = TypeVar("Result")
 FEWEST = 4
@@ -41,6 +41,7 @@ def each_session(
     """Run a job on each session. `make` is called once in each process. Both must be module-level functions.
 
     Closing the iterator, as an interrupt does, stops all processes at once.
+    Raises PrunecliError if a process cannot start.
     """
     count = min(processes or os.cpu_count() or 1, len(paths))
     if count < 2 or len(paths) < FEWEST:
@@ -48,24 +49,45 @@ def each_session(
         for path in paths:
             yield _done(job, stage, path)
         return
-    ensure_running()  # starting it later would unblock SIGINT
-    # The processes inherit the mask, so only this one handles Ctrl+C. It waits until they have started.
-    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    done = partial(_done, job)
+    left = sorted(paths, key=_size)
+    workers: list[Worker] = []
     try:
-        pool = get_context("spawn").Pool(count, _begin, (make, job))
-        try:
-            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
-            yield from pool.imap_unordered(_one, _longest_first(paths))
-            pool.close()
-        finally:
-            _stop(pool)
+        for _ in range(count):
+            start(workers, make, done)
+        while left or any(worker.path for worker in workers):
+            ready = wait([worker.connection for worker in workers])
+            for worker in [one for one in workers if one.connection in ready]:
+                try:
+                    outcome = worker.take()
+                except EOFError:
+                    workers.remove(worker)
+                    outcome = _failure(worker, needed=bool(left) and not workers)
+                    if outcome and left:
+                        start(workers, make, done)
+                else:
+                    worker.give(left.pop() if left else None)
+                if outcome:
+                    yield outcome
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        stop(workers)
 
 
-def _longest_first(paths: Sequence[Path]) -> list[Path]:
-    """Return the paths with large files first, so that none is left for a single process at the end."""
-    return sorted(paths, key=_size, reverse=True)
+def _failure(worker: Worker, *, needed: bool) -> Outcome[Any] | None:
+    """Return the problem with the session of a worker that has ended, if it had one.
+
+    If it was killed while it started, the others go on without it, unless it is needed. Otherwise raises
+    PrunecliError, because further ones would fail as well.
+    """
+    if worker.path:
+        why = ", perhaps because memory ran out" if worker.signal == signal.SIGKILL else ""
+        return Outcome(worker.path, None, f"{worker.path}: the process that replayed it {worker.end}{why}")
+    if needed or not worker.signal:
+        hint = (
+            "close other programs to free memory, then try again" if worker.signal else "the reason is above"
+        )
+        raise PrunecliError(f"a process that replays sessions {worker.end} while it started", hint)
+    return None
 
 
 def _size(path: Path) -> int:
@@ -73,23 +95,6 @@ def _size(path: Path) -> int:
         return path.stat().st_size
     except OSError:
         return 0
-
-
-def _stop(pool: "Pool") -> None:
-    pool.terminate()
-    pool.join()
-
-
-_work: list[tuple[Callable[[Stage, Path], Any], Stage]] = []
-"""The job of a worker process, with its stage."""
-
-
-def _begin(make: Callable[[], Stage], job: Callable[[Stage, Path], Any]) -> None:
-    _work.append((job, make()))
-
-
-def _one(path: Path) -> Outcome[Any]:
-    return _done(*_work[0], path)
 
 
 def _done(job: Callable[[Stage, Path], Result], stage: Stage, path: Path) -> Outcome[Result]:

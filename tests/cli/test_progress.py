@@ -1,6 +1,7 @@
 """What a subcommand says while it takes its time."""
 
 import io
+import signal
 import threading
 
 import pytest
@@ -40,6 +41,18 @@ def test_the_line_fits_the_terminal_so_that_it_can_be_overwritten() -> None:
     with working("verifying", err, 0.0, lambda _: 20):
         assert err.said.wait(10)
     assert [len(line) for line in err.getvalue().split("\r") if line.strip()] == [19]
+
+
+def test_signals_are_left_to_the_thread_that_works() -> None:
+    err, blocked = Told(terminal=True), set[int]()
+
+    def words() -> str:
+        blocked.update(signal.pthread_sigmask(signal.SIG_BLOCK, ()))
+        return "verifying"
+
+    with working(words, err, 0.0):
+        assert err.said.wait(10)
+    assert blocked >= {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
 
 
 def test_a_file_gets_nothing_and_neither_does_a_terminal_for_what_is_done_at_once() -> None:

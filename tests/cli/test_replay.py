@@ -356,8 +356,8 @@ def test_a_fit_without_any_session_is_an_error(runner: CliRunner, tmp_path: Path
     assert "no session could be replayed" in refused(runner, str(tmp_path), "--fit")
 
 
-def kept(number: int, stage: Path, path: Path) -> None:
-    """A job that never ends. The first one ends the program that started it."""
+def kept(number: int, stage: Path, path: Path) -> Path:
+    """A job that is suspended and never ends. The first one ends the program that started it."""
     (stage / f"{os.getpid()}.pid").touch()
     try:
         (stage / "sent").touch(exist_ok=False)
@@ -365,18 +365,21 @@ def kept(number: int, stage: Path, path: Path) -> None:
         pass
     else:
         os.kill(os.getppid(), number)
-    signal.pause()
+    os.kill(os.getpid(), signal.SIGSTOP)
+    return path
 
 
+@pytest.mark.parametrize("starting", [True, False])
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_ends_all_processes_at_once(
-    number: signal.Signals, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+    number: signal.Signals, starting: bool, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
+    make = partial(kept, number, tmp_path, tmp_path) if starting else partial(Path, tmp_path)
     handler = signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL
     before = signal.signal(number, handler)  # it is ignored if the tests run in the background
     try:
         with pytest.raises(typer.Exit) as stopped:
-            _each(SMALL[:4], partial(Path, tmp_path), partial(kept, number))
+            _each(SMALL[:4], make, partial(kept, number))
         assert signal.getsignal(number) == handler
     finally:
         signal.signal(number, before)
