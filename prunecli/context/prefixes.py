@@ -8,11 +8,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 
+from prunecli.context import render
 from prunecli.context.counted import Item
+from prunecli.context.exchange import Entry
 from prunecli.context.fold import Fold
 from prunecli.context.placing import NOTHING_PLANNED, known
 from prunecli.context.wire import LOOK_BACK, SAME_PREFIX
-from prunecli.model.events import AssistantMessage, AttemptBilled, Record
+from prunecli.model.events import AssistantMessage, AttemptBilled, Record, UserMessage
 from prunecli.model.messages import Usage, thinking_blocks
 from prunecli.model.requests import TTL_MS
 
@@ -290,7 +292,22 @@ def blocks_of(item: Item) -> int:
     """Return the number of blocks that the model sees of an item."""
     blocks = len(item.memos)
     if not item.hidden:
-        blocks += sum(1 if part.seq in item.edits else len(part.wire) for part in item.parts)
+        blocks += sum([1 if part.seq in item.edits else _sent_blocks(part) for part in item.parts])
         if item.silent and isinstance(item.head.event, AssistantMessage):
             blocks -= thinking_blocks(item.head.event.content)
     return blocks
+
+
+def _sent_blocks(entry: Entry) -> int:
+    """Return the number of blocks of an entry, counted once. This makes no bytes, unlike `Entry.wire`."""
+    if not entry.is_sent:
+        return 0
+    if entry.sizes.blocks < 0:
+        match entry.event:
+            case AssistantMessage(content):
+                entry.sizes.blocks = render.sent_blocks(content, answer=True)
+            case UserMessage() as event:
+                entry.sizes.blocks = render.sent_blocks(event.sent, answer=False)
+            case _:
+                entry.sizes.blocks = 1
+    return entry.sizes.blocks
