@@ -213,10 +213,10 @@ def cache_marks(wire: Wire, count: int, cut: int = 0) -> tuple[int, ...]:
     the endpoint's next summary will read.
     """
     last = count - 1
-    known = range(min(wire.unchanged, last) - 1, -1, -1)
-    stable = next((index for index in known if wire.role(index) == "user"), None)
+    same = max(0, min(wire.unchanged, last))
+    stable = next((index for index in range(same - 1, -1, -1) if wire.role(index) == "user"), None)
     newest = last if count and wire.role(last) == "user" else None
-    stored = wire.group_at(wire.stored(wire.items_before(max(0, min(wire.unchanged, last))))) - 1
+    stored = wire.group_at(wire.stored(wire.items_before(same))) - 1
     marks = {at for at in (stored, stable, newest) if at is not None and at >= 0}
     if len(marks) < MAX_MARKS - 1 and cut:
         marks |= {next(index for index in range(cut - 1, -1, -1) if wire.role(index) == "user")}

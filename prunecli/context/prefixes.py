@@ -4,15 +4,18 @@ An undo, a redo or a rewind shows such a prefix again. Then it is read from the 
 breakpoint is near enough: each request has one at its end.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from operator import attrgetter
+from functools import reduce
+from operator import attrgetter, xor
 
+from prunecli.context import render
 from prunecli.context.counted import Item
+from prunecli.context.exchange import Entry
 from prunecli.context.fold import Fold
 from prunecli.context.placing import NOTHING_PLANNED, known
 from prunecli.context.wire import LOOK_BACK, SAME_PREFIX
-from prunecli.model.events import AssistantMessage, AttemptBilled, Record
+from prunecli.model.events import AssistantMessage, AttemptBilled, Record, UserMessage
 from prunecli.model.messages import Usage, thinking_blocks
 from prunecli.model.requests import TTL_MS
 
@@ -36,6 +39,13 @@ class Prefix:
     tokens: int = 0
     before: "Prefix | None" = None
 
+    def pass_on(self) -> None:
+        """Give the last use to the shorter prefixes that are read with this one."""
+        one = self
+        while (before := one.before) is not None:
+            before.used = max(before.used, one.used)
+            one = before
+
 
 _ITEMS = attrgetter("items")
 
@@ -57,12 +67,15 @@ class Prefixes:
         """The last kind (see `_kind`), with the model and the preamble."""
         self._newest: tuple[int, Prefix] | None = None
         """The longest stored prefix of the current content, as of the last report, and the kind of its content."""
+        self._is_passed_on = True
         self.clear()
 
     def clear(self) -> None:
         """Forget the items for a rewind, but not what is stored. What is folded again does not store it again."""
-        self._chain, self._newest = [0], None
-        """Hashes of the items as they are shown now: at the start, then after each item."""
+        self._forget_newest()
+        self._chain = [0]
+        """Hashes of the items as they are shown now: at the start, then after each item. Each combines those of its
+        items and their places with XOR, so planned edits change it without hashing the items after them again."""
         self._again, self.here = bool(self._model), 0
 
     def rewound(self, last: int | None) -> int | None:
@@ -118,7 +131,9 @@ class Prefixes:
             return False
         items, kind = self._breakpoint(NOTHING_PLANNED, known(self._context)), self._kind(model)
         key = hash((kind, self._upto(items)[items]))
-        self._stored.setdefault(key, Prefix(key, items, at)).used = self._preambles[kind] = at
+        one = self._stored.setdefault(key, Prefix(key, items, at))
+        one.used = self._preambles[kind] = at
+        one.pass_on()
         return True
 
     def _read(self, read: int, at: int) -> None:
@@ -133,9 +148,9 @@ class Prefixes:
         if self._newest is not None and self._newest[0] == kind:
             newest = self._newest[1]
             if newest.items <= end and 0 < newest.tokens * SAME_PREFIX <= read:
-                newest.used = at  # so all others before it were read as well
+                newest.used, self._is_passed_on = at, False  # so all others before it were read as well
                 return
-        near, here, last = self._near(NOTHING_PLANNED, end), self._here(chain[: end + 1], kind), None
+        near, here, last = min(self._in_reach(NOTHING_PLANNED, end)), self._here(chain[: end + 1], kind), None
         found = max((one.items for one in here if 0 < one.tokens * SAME_PREFIX <= read), default=0)
         since = next((one.used for one in here if one.items == found), at)
         for one in here:
@@ -151,21 +166,30 @@ class Prefixes:
     def _here(self, chain: Sequence[int], kind: int) -> list[Prefix]:
         """Return the stored prefixes of this content, shortest first, with their last use."""
         self._pass_on()
-        within = (one for one in self._stored.values() if one.items < len(chain))
-        return sorted([one for one in within if one.key == hash((kind, chain[one.items]))], key=_ITEMS)
+        end, stored = len(chain), self._stored.values()
+        return sorted(
+            [one for one in stored if one.items < end and one.key == hash((kind, chain[one.items]))],
+            key=_ITEMS,
+        )
 
     def _pass_on(self) -> None:
-        """Give each prefix the last use of the longer ones that were read with it."""
-        for one in sorted(self._stored.values(), key=_ITEMS, reverse=True):
-            if one.before is not None:
-                one.before.used = max(one.before.used, one.used)
+        """Give the last use of the longest prefix of the current content to those that were read with it. The others
+        have passed theirs on."""
+        if self._newest is not None and not self._is_passed_on:
+            self._newest[1].pass_on()
+        self._is_passed_on = True
+
+    def _forget_newest(self) -> None:
+        self._pass_on()
+        self._newest = None
 
     def _store(self, at: int) -> list[Prefix]:
         """Return the prefixes before the breakpoints of the last request, which the endpoint has stored."""
-        found, kind = list[Prefix](), self._kind(self._model)
+        found, kind, marks = list[Prefix](), self._kind(self._model), self._context.wire.marks
         self._preambles[kind] = at
-        for items in self._context.wire.marks:
-            key = hash((kind, self._upto(items)[items]))
+        chain = self._upto(marks[-1] if marks else 0)
+        for items in marks:
+            key = hash((kind, chain[items]))
             self._stored[key] = one = self._stored.pop(key, None) or Prefix(key, items, at)
             found.append(one)
         if len(self._stored) > 2 * _MOST:
@@ -180,13 +204,12 @@ class Prefixes:
         """Renew the prefixes before the breakpoints, and put them among those of the current content. The longest one
         has this many tokens."""
         marked = self._store(at)
+        self._is_passed_on = False
         for one in marked:
             after, before = None, self._newest[1] if self._newest else None
             while before is not None and before.items > one.items:
                 after, before = before, before.before
             if before is not one:
-                if one.before is not None:
-                    one.before.used = max(one.before.used, one.used)
                 one.before = before
                 if after is None:
                     self._newest = self._kind(self._model), one
@@ -205,33 +228,36 @@ class Prefixes:
         if model == context.requested and self.here >= since:
             changed = min(map(context.position, planned), default=len(context.items))
             stored = context.wire.stored(same, changed)
-        return max(stored, self._longest(planned, same, since, model)) if self._stored else stored
+        return self._longest(planned, same, since, model, stored) if self._stored else stored
 
     def cached_now(self) -> int:
         """Return the number of leading items that the next request will read, if the cache is still warm then."""
         since = (self._context.last_response or 0) - SHORT_TTL_MS
         return self.cached(NOTHING_PLANNED, since, self._context.requested)
 
-    def _longest(self, planned: Mapping[int, Item], same: int, since: int, model: str) -> int:
+    def _longest(self, planned: Mapping[int, Item], same: int, since: int, model: str, least: int) -> int:
         """Return the number of items in the longest prefix, used since then, that the model's next request will find
-        stored.
+        stored; `least` if there is no longer one.
 
         The request shows some items as `planned`. It has breakpoints after the first `same` ones and at its end.
         """
         self._pass_on()
-        alive = {key: one.items for key, one in self._stored.items() if one.used >= since}
-        if not alive:
-            return 0
         context, kind = self._context, self._kind(model)
-        ranges = [(self._near(planned, end), end) for end in (same, len(context.items))]
-        found = {items for items in alive.values() if any(near <= items <= end for near, end in ranges)}
-        first = min((context.position(seq) for seq in planned), default=len(context.items))
-        last = max(found, default=0)
-        chain = self._upto(0 if planned else last)[: first + 1]
-        for item in context.items[len(chain) - 1 : last]:
-            shown = planned.get(item.seq) or context.counts.items[item.seq]
-            chain.append(hash((chain[-1], _look(shown))))
-        return max((items for items in found if hash((kind, chain[items])) in alive), default=0)
+        chain, shown = self._upto(len(context.items)), context.counts.items
+        changed = [
+            (context.position(seq), item) for seq, item in planned.items() if item is not shown.get(seq)
+        ]
+        changes = {at: chain[at] ^ chain[at + 1] ^ _link(at, item) for at, item in changed}
+        for end in (len(context.items), same):
+            change = reduce(xor, (one for at, one in changes.items() if at < end), 0)
+            for items in self._in_reach(planned, end):
+                if items <= least:
+                    break
+                one = self._stored.get(hash((kind, chain[items] ^ change)))
+                if one is not None and one.used >= since:
+                    return items
+                change ^= changes.get(items - 1, 0)  # the next prefix is without this item
+        return least
 
     def _breakpoint(self, planned: Mapping[int, Item], same: int) -> int:
         """Return the number of items before the breakpoint after the first `same` ones, which is at the end of a
@@ -244,17 +270,17 @@ class Prefixes:
         joins = first is not None and (bool(first.memos) or first.head.kind != "assistant")
         return context.wire.last_prompt(same, joins=joins)
 
-    def _near(self, planned: Mapping[int, Item], end: int) -> int:
-        """Return the number of items in the shortest prefix that a breakpoint after this many items can find."""
-        items = self._context.items
-        at, blocks = end, 0
-        while at:
-            seq = items[at - 1].seq
-            blocks += blocks_of(planned.get(seq) or self._context.counts.items[seq])
+    def _in_reach(self, planned: Mapping[int, Item], end: int) -> Iterator[int]:
+        """Yield the numbers of items in the prefixes that a breakpoint after this many items can find, longest
+        first."""
+        items, shown, blocks = self._context.items, self._context.counts.items, 0
+        yield end
+        for at in range(end - 1, -1, -1):
+            seq = items[at].seq
+            blocks += blocks_of(planned.get(seq) or shown[seq])
             if blocks > LOOK_BACK:
                 break
-            at -= 1
-        return at
+            yield at
 
     def _upto(self, items: int) -> list[int]:
         """Return the hashes of at least this many leading items as they are shown now."""
@@ -264,9 +290,9 @@ class Prefixes:
                 del chain[context.position(seq) + 1 :]
         context.counts.moved.clear()
         if self._newest is not None and self._newest[1].items >= len(chain):
-            self._newest = None
-        for item in context.items[len(chain) - 1 : items]:
-            chain.append(hash((chain[-1], _look(context.counts.items[item.seq]))))
+            self._forget_newest()
+        for at, item in enumerate(context.items[len(chain) - 1 : items], len(chain) - 1):
+            chain.append(chain[-1] ^ _link(at, context.counts.items[item.seq]))
         return chain
 
     def _kind(self, model: str) -> int:
@@ -277,20 +303,36 @@ class Prefixes:
         return self._hashed[2]
 
 
-def _look(item: Item) -> int:
-    """Return a hash of what the model sees of an item."""
-    memos = tuple(memo.text for memo in item.memos)
+def _link(at: int, item: Item) -> int:
+    """Return a hash of a place and of what the model sees of the item there. It does not depend on the items before
+    it."""
+    memos = tuple([memo.text for memo in item.memos])
     if item.hidden:
-        return hash(memos)
-    edits = frozenset((seq, edit.text) for seq, edit in item.edits.items())
-    return hash((memos, tuple(part.seq for part in item.parts), edits, item.silent))
+        return hash((at, memos))
+    edits = frozenset([(seq, edit.text) for seq, edit in item.edits.items()])
+    return hash((at, memos, tuple([part.seq for part in item.parts]), edits, item.silent))
 
 
 def blocks_of(item: Item) -> int:
     """Return the number of blocks that the model sees of an item."""
     blocks = len(item.memos)
     if not item.hidden:
-        blocks += sum(1 if part.seq in item.edits else len(part.wire) for part in item.parts)
+        blocks += sum([1 if part.seq in item.edits else _sent_blocks(part) for part in item.parts])
         if item.silent and isinstance(item.head.event, AssistantMessage):
             blocks -= thinking_blocks(item.head.event.content)
     return blocks
+
+
+def _sent_blocks(entry: Entry) -> int:
+    """Return the number of blocks of an entry, counted once. This makes no bytes, unlike `Entry.wire`."""
+    if not entry.is_sent:
+        return 0
+    if entry.sizes.blocks < 0:
+        match entry.event:
+            case AssistantMessage(content):
+                entry.sizes.blocks = render.sent_blocks(content, answer=True)
+            case UserMessage() as event:
+                entry.sizes.blocks = render.sent_blocks(event.sent, answer=False)
+            case _:
+                entry.sizes.blocks = 1
+    return entry.sizes.blocks

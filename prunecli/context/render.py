@@ -174,6 +174,14 @@ def assistant(content: tuple[Block, ...], ids: Ids, *, stripped: bool = False) -
     return tuple(piece for piece in found if piece is not None)
 
 
+def sent_blocks(content: tuple[Block, ...], *, answer: bool) -> int:
+    """Return the number of blocks that `assistant` or `blocks` returns for this content, without making them."""
+    if answer and not is_answer(content):
+        return 0
+    found = sum([is_sent(value) and not is_out_of_place(value, answer=answer) for value in content])
+    return found or int(is_lost(content))
+
+
 def result(event: ToolResult, ids: Ids, replacement: str | None = None) -> bytes:
     """Return a tool_result block as it is sent. A replacement replaces all content, including images; is_error is
     kept."""

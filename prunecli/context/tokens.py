@@ -132,14 +132,15 @@ class Sizes:
     """The sizes of some content, each stored on first use; the plays of a recorded session share them.
 
     `tokens` is the raw estimate of its texts, and `spoken_tokens` the same without thinking. `chars` are the
-    characters of the texts, and `images` is the raw estimate of the images. -1 if not known yet. `amount` is the
-    whole content without images, None if not known yet.
+    characters of the texts, `images` is the raw estimate of the images, and `blocks` is the number of blocks on the
+    wire. -1 if not known yet. `amount` is the whole content without images, None if not known yet.
     """
 
     tokens: int = -1
     spoken_tokens: int = -1
     chars: int = -1
     images: int = -1
+    blocks: int = -1
     amount: Amount | None = None
 
 

@@ -8,6 +8,7 @@ the results of at most one exchange first, then other blocks in log order.
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import NamedTuple, TypeAlias
 
 from prunecli.context import render
@@ -82,6 +83,9 @@ class _Group:
         return self.message
 
 
+_FIRST_ITEM = attrgetter("first_item")
+
+
 class Wire:
     """The messages of the working context.
 
@@ -117,7 +121,7 @@ class Wire:
         sent, kept, self._laid_out = self._sent, self._kept, []
         for index, item in enumerate(self._items):
             self._place(index, item)
-        self._sent = bisect_left(self._laid_out, sent, key=lambda group: group.first_item)
+        self._sent = bisect_left(self._laid_out, sent, key=_FIRST_ITEM)
         self._changed = min(self._sent, self.group_at(kept))
         self._kept = min(sent, self.item_at(self._changed))
         return self._laid_out
@@ -153,8 +157,8 @@ class Wire:
             self._kept = min(self._kept, start)
             return
         old = self._groups
-        at = bisect_left(old, start, key=lambda group: group.first_item)
-        rest = len(old) if stop is None else bisect_left(old, stop, key=lambda group: group.first_item)
+        at = bisect_left(old, start, key=_FIRST_ITEM)
+        rest = len(old) if stop is None else bisect_left(old, stop, key=_FIRST_ITEM)
         bounds = _bounds(old, rest)
         kept = next(bounds)
         self._touch(at)
@@ -218,8 +222,9 @@ class Wire:
 
     def group_at(self, item: int) -> int:
         """Return the index of the first message that shows a part of this item or of a later one."""
-        at = bisect_left(self._groups, item, key=lambda group: group.first_item)
-        before = self._groups[at - 1] if at else None
+        groups = self._groups
+        at = bisect_left(groups, item, key=_FIRST_ITEM)
+        before = groups[at - 1] if at else None
         return at - 1 if before and before.blocks and before.blocks[-1][0] >= item else at
 
     def seq_at(self, message: int, block: int) -> int | None:
@@ -229,14 +234,16 @@ class Wire:
 
     def item_at(self, group: int) -> int:
         """Return the index of the first item shown in a message; the end for a message after the last."""
-        return self._groups[group].first_item if group < len(self._groups) else len(self._items)
+        groups = self._groups
+        return groups[group].first_item if group < len(groups) else len(self._items)
 
     def items_before(self, group: int) -> int:
         """Return the number of items up to the last one shown before a message; those left out after it do not
         count."""
-        if not 0 < group <= len(self._groups):
+        groups = self._groups
+        if not 0 < group <= len(groups):
             return 0
-        last = self._groups[group - 1]
+        last = groups[group - 1]
         return min(self.item_at(group), (last.blocks[-1][0] if last.blocks else last.first_item) + 1)
 
     def last_prompt(self, item: int, *, joins: bool) -> int:
@@ -289,13 +296,12 @@ class Wire:
         return True
 
     def _store(self, prefixes: Mapping[int, int]) -> None:
-        if not prefixes:
-            return
+        """Add prefixes, shortest first."""
         last = next(reversed(self._stored), 0)
-        new = [last, *(items for items in prefixes if items not in self._stored)]
+        first = next((items for items in prefixes if items not in self._stored), last)
         self._stored |= prefixes
         self._most = max((self._most, *prefixes.values()))
-        if new != sorted(new):
+        if first < last:
             self._stored = dict(sorted(self._stored.items()))
 
     def stored(self, items: int, changed: int | None = None) -> int:
@@ -322,27 +328,29 @@ class Wire:
         return len(self._groups)
 
     def _touch(self, group: int) -> None:
+        groups = self._groups
         self._kept = min(self._kept, self.item_at(group))
-        for at in range(group, min(self._changed, len(self._groups))):
-            self._before[at] = self._groups[at].message
+        for at in range(group, min(self._changed, len(groups))):
+            self._before[at] = groups[at].message
         self._changed = min(self._changed, group)
         del self._chain[group + 1 :]
         del self._ends[group + 1 :]
-        if group < len(self._groups):
-            self._groups[group].message = None
+        if group < len(groups):
+            groups[group].message = None
 
     def _group(self, role: Role, index: int) -> _Group:
-        if self._groups and self._groups[-1].role == role:
-            self._touch(len(self._groups) - 1)
+        groups = self._groups
+        if groups and groups[-1].role == role:
+            self._touch(len(groups) - 1)
         else:
-            if not self._groups and role == "assistant":
+            if not groups and role == "assistant":
                 opening = _Group("user", index, opening=True)
                 opening.blocks.append((index, (self._items[index].seq, (render.text(render.CONTINUES),))))
-                self._groups.append(opening)
-            if self._groups and self._groups[-1].waits:
-                self._touch(len(self._groups) - 1)
-            self._groups.append(_Group(role, index))
-        return self._groups[-1]
+                groups.append(opening)
+            if groups and groups[-1].waits:
+                self._touch(len(groups) - 1)
+            groups.append(_Group(role, index))
+        return groups[-1]
 
     def _place(self, index: int, item: Entry) -> None:
         shown = self._show(item)

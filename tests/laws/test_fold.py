@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 
 from prunecli.context import render
+from prunecli.context.prefixes import blocks_of
 from prunecli.context.project import project
 from prunecli.context.state import Context
 from prunecli.context.tokens import Chars4
@@ -130,6 +131,14 @@ def test_without_figures_of_the_past_the_context_is_the_same(records: list[Recor
 
 @given(logs())
 @settings(max_examples=50, deadline=None)
+def test_as_many_blocks_are_counted_as_are_made(records: list[Record]) -> None:
+    for item in folded(records).counts.items.values():
+        if not (item.hidden or item.edits or item.memos or item.silent):
+            assert blocks_of(item) == sum(len(part.wire) for part in item.parts)
+
+
+@given(logs())
+@settings(max_examples=150, deadline=None)
 def test_the_running_sums_equal_a_recount_from_scratch(records: list[Record]) -> None:
     asked = Context(Chars4())
     for record in records:
