@@ -127,7 +127,8 @@ class TokenCounts(EntryTokens):
     def sent(self) -> None:
         """Record that a request with the current content was sent."""
         changed = self.since_sent if self._at_sent else self._since
-        self._at_sent |= {seq: self.items.get(seq) for seq in changed}
+        # After a rewind, an item may differ from the last request, but not from the last report of this branch.
+        self._at_sent |= {seq: self.items.get(seq) for seq in changed if seq in self._since}
         self.since_sent, self._is_asked = {}, True
 
     def rewound(self) -> None:

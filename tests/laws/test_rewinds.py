@@ -8,8 +8,19 @@ from prunecli.context.project import project
 from prunecli.context.state import Context
 from prunecli.context.tokens import Chars4
 from prunecli.context.validate import validate
-from prunecli.model.events import Event, FilesSaved, Record, Rewound, UserMessage
-from prunecli.model.messages import Text
+from prunecli.model.edits import Edit
+from prunecli.model.events import (
+    AssistantMessage,
+    Event,
+    FilesSaved,
+    PrunApplied,
+    Record,
+    RequestSent,
+    Rewound,
+    ToolResult,
+    UserMessage,
+)
+from prunecli.model.messages import Text, ToolUse, Usage
 from prunecli.model.notes import opens_turn
 from prunecli.model.requests import Preamble, Request
 from prunecli.session.timeline import points, saved_after, spans
@@ -73,6 +84,38 @@ def test_a_rewind_gives_the_state_that_was(records: list[Record], seq: int) -> N
     assert gone.sha256() == cut.sha256()
     assert gone.pinned == cut.pinned
     assert [entry.seq for entry in gone.items] == [entry.seq for entry in cut.items]
+
+
+REQUEST, USAGE = RequestSent("m", 100, ""), Usage(100, 5)
+
+
+@given(logs(), st.integers(0, 45))
+@QUICK
+def test_after_any_rewind_the_next_request_can_be_answered(records: list[Record], seq: int) -> None:
+    answer = AssistantMessage((Text("on"),), "m", usage=USAGE)
+    log = then(records, Rewound(min(seq, len(records) - 1)), REQUEST, answer)
+    context = folded(log)
+    assert context.messages() == project(log)
+    assert context.counts.context_tokens >= 0
+
+
+def test_after_a_rewind_to_a_request_without_an_answer_the_next_one_can_be_answered() -> None:
+    def said(text: str, *calls: ToolUse) -> AssistantMessage:
+        return AssistantMessage((Text(text), *calls), "m", usage=USAGE)
+
+    before = [
+        UserMessage((Text("go"),)),
+        said("one", ToolUse("a", "read", {})),
+        ToolResult("a", "read", (Text("r" * 100),)),
+        said("two"),
+        UserMessage((Text("more"),)),
+        REQUEST,  # 5, not answered
+    ]
+    detour = [PrunApplied("strategy", (Edit("drop", 1),)), REQUEST, said("three"), Rewound(5)]
+    there_and_back = folded(then([], *before, *detour, REQUEST, said("four")))
+    direct = folded(then([], *before, REQUEST, said("four")))
+    assert there_and_back.sha256() == direct.sha256()
+    assert there_and_back.counts.shown == direct.counts.shown
 
 
 @given(logs())
