@@ -242,9 +242,9 @@ def test_a_zstd_bomb_takes_little_memory_although_it_has_no_line_end(tmp_path: P
 def test_a_damaged_zstd_file_is_one_clear_error(
     tmp_path: Path, name: str, change: Callable[[bytes], bytes], why: str
 ) -> None:
-    rows = "".join(json.dumps(row) + "\n" for row in ALL["codex-1.jsonl.gz"]).encode()
+    rows = "".join(json.dumps(row) + "\n" for row in ALL["pi-1.jsonl.gz"]).encode()
     (tmp_path / name).write_bytes(compress(rows))
-    assert read_source(tmp_path / name).kind == "codex"
+    assert read_source(tmp_path / name).kind == "pi"
     (tmp_path / name).write_bytes(change(compress(rows)))
     with pytest.raises(SessionCorrupt) as refused:
         read_source(tmp_path / name)
