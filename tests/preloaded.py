@@ -52,6 +52,14 @@ IMPORTED = (
 )
 
 
+_NUMBER = 16
+
+
+def _number(value: int) -> bytes:
+    """A number in as many bytes as are read: a process may end before its pid was read."""
+    return str(value).ljust(_NUMBER).encode()
+
+
 class Started:
     """A running program. What `subprocess.Popen` offers under the same names."""
 
@@ -80,7 +88,7 @@ class Started:
         if self.returncode is None:
             self._line.settimeout(timeout)
             with contextlib.suppress(TimeoutError, BlockingIOError):
-                self.returncode = int(self._line.recv(16))
+                self.returncode = int(self._line.recv(_NUMBER))
                 self._line.close()
         return self.returncode
 
@@ -100,7 +108,7 @@ def start(
     socket.send_fds(_server(), [len(data).to_bytes(4, "big")], [*streams, theirs.fileno()])
     _server().sendall(data)
     theirs.close()
-    return Started(int(ours.recv(16)), ours)
+    return Started(int(ours.recv(_NUMBER)), ours)
 
 
 def run(
@@ -198,7 +206,7 @@ def _serve(line: socket.socket) -> None:
                 for fd in fds[:3]:
                     os.close(fd)
                 running[pid] = socket.socket(fileno=fds[3])
-                running[pid].sendall(str(pid).encode())
+                running[pid].sendall(_number(pid))
 
 
 def _exactly(line: socket.socket, size: int) -> bytes:
@@ -214,7 +222,7 @@ def _report(running: dict[int, socket.socket]) -> None:
         if not pid:
             return
         with running.pop(pid) as line, contextlib.suppress(OSError):  # nobody may wait for it any more
-            line.sendall(str(os.waitstatus_to_exitcode(status)).encode())
+            line.sendall(_number(os.waitstatus_to_exitcode(status)))
 
 
 def _become(given: dict[str, Any], fds: Sequence[int]) -> None:
