@@ -378,6 +378,8 @@ def supervise(keep_locale: bool, grace: float, reader: int, command: list[str]) 
     posix.dup2(nothing, 0)
     prctl(PR_SET_CHILD_SUBREAPER, 1)
     parent = posix.getpid()
+    ends = (HUP, TERM, _signal.SIGINT)
+    _signal.pthread_sigmask(_signal.SIG_BLOCK, ends)  # the command may send them at once
     child = posix.fork()
     if child == 0:
         try:
@@ -386,6 +388,7 @@ def supervise(keep_locale: bool, grace: float, reader: int, command: list[str]) 
             posix._exit(127)
     for output in (1, 2):  # the pipe ends when the command's processes close it
         posix.dup2(nothing, output)
-    for number in (HUP, TERM, _signal.SIGINT):
+    for number in ends:
         _signal.signal(number, _signal.SIG_IGN)
+    _signal.pthread_sigmask(_signal.SIG_UNBLOCK, ends)
     Supervisor(control, grace, reader).watch(child)
