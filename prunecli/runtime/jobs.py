@@ -240,7 +240,7 @@ class Jobs:
     async def close(self) -> list[str]:
         """End the jobs of this runtime that are not detached, and delete their output. Return a line for each.
 
-        Waits until the others are noted as detached.
+        Waits until the supervisors of the others have recorded that they are detached.
         """
         mine = [job for job in self.all if job.who == self._host.who and not job.is_left]
         running = [job for job in mine if not job.over]
