@@ -26,7 +26,15 @@ from prunecli.context.prefixes import Prefixes
 from prunecli.context.prune_history import PruneHistory
 from prunecli.context.shown import shown
 from prunecli.context.taking_back import take_back
-from prunecli.context.thoughts import PREAMBLE_PLACE, Place, Thoughts, before_all, form_of, thinks
+from prunecli.context.thoughts import (
+    PREAMBLE_PLACE,
+    Place,
+    Thoughts,
+    before_all,
+    form_of,
+    thinks,
+    thinks_unedited,
+)
 from prunecli.context.todo_list import newest
 from prunecli.context.token_counts import TokenCounts
 from prunecli.context.tokens import TokenCounter
@@ -79,7 +87,8 @@ class Context:
         self.last_response: int | None = None
         self.last_model, self.requested, self.caches = "", "", True
         self.counts = TokenCounts(counter, factor_of, billed=billed)
-        self.prune_history, self.thoughts = PruneHistory(), Thoughts(partial(thinks, self))
+        self.thoughts = Thoughts(partial(thinks, self), partial(thinks_unedited, self))
+        self.prune_history = PruneHistory()
         self.unseen, self.prefixes = Unseen(self), Prefixes(self)
         self._lineage, self._preamble_digest = Lineage(), self.preamble.digest()
         self._clear()

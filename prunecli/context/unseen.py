@@ -5,7 +5,7 @@ reports are stored for the whole session, so that the user is notified of each b
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from prunecli.context.exchange import Entry
@@ -34,6 +34,8 @@ EDITED, MODEL, ACCOUNT, PERSON = (
 )
 SUMMARIZED = "summarized"
 """The reason for losses that the endpoint attributes to an edit, but that a compaction causes anyway."""
+SWITCHED = "switched"
+"""The same, for losses that another model or system prompt causes anyway."""
 _PATH = re.compile(r"messages\.(\d+)\.content\.(\d+)")
 _NONE: frozenset[int] = frozenset()
 _NO_ENTRIES: frozenset[Entry] = frozenset()
@@ -114,6 +116,7 @@ class Unseen:
         why = {
             EDITED: "the earlier context was edited",
             SUMMARIZED: "the earlier context was summarized",
+            SWITCHED: "the model or the system prompt was changed",
             MODEL: f"{model} can't read such thinking",
             ACCOUNT: "made for another account",
             PERSON: "made for another user",
@@ -203,9 +206,10 @@ class Unseen:
         """Handle a response about to be folded. Its report concerns its own request."""
         context = self._context
         found: dict[int, str] = {}
+        anyway = context.thoughts.lost_anyway() if event.input_transformations else _NONE
         for one in event.input_transformations or ():
             if one.get("type") == "thinking_dropped" and (entry := self._entry(one)) is not None:
-                found.setdefault(entry.seq, self._reason(entry.seq, str(one.get("reason") or "")))
+                found.setdefault(entry.seq, self._reason(entry.seq, str(one.get("reason") or ""), anyway))
         if event.input_transformations is not None:
             foreign = {seq for seq, reason in found.items() if reason in (ACCOUNT, PERSON)}
             context.thoughts.reported(found, foreign)
@@ -243,8 +247,8 @@ class Unseen:
         if self._out is None:
             context = self._context
             found = self.dropped.union(seq for seq in self._edited if self._is_out(seq))
-            entries = (context.entries[seq] for seq in found - self._behind_summary)
-            self._out = frozenset(one for one in entries if context.thoughts.can_read(one))
+            kept = found - self._behind_summary - context.thoughts.lost_anyway() if found else found
+            self._out = frozenset(context.entries[seq] for seq in kept)
         return self._out
 
     def _is_out(self, seq: int) -> bool:
@@ -257,8 +261,13 @@ class Unseen:
     def _entries(self, dropped: Mapping[int, str], reason: str) -> list[Entry]:
         return [self._context.entries[seq] for seq, one in dropped.items() if one == reason]
 
-    def _reason(self, seq: int, reported: str) -> str:
-        return SUMMARIZED if reported == EDITED and seq in self._behind_summary else reported
+    def _reason(self, seq: int, reported: str, anyway: Container[int]) -> str:
+        """Return why an answer's thinking was dropped; `anyway` are those that would be without any edit."""
+        if reported != EDITED:
+            return reported
+        if seq in self._behind_summary:
+            return SUMMARIZED
+        return SWITCHED if seq in anyway else EDITED
 
     def _entry(self, one: Mapping[str, Json]) -> Entry | None:
         """Return the answer at a position in the last request."""
@@ -285,6 +294,7 @@ class Unseen:
         if isinstance(record.event, CompactionApplied):
             self._summarized(record.seq, record.event.head_end)
         if isinstance(record.event, PrunApplied):
+            anyway = self._context.thoughts.lost_anyway()
             for edit in record.event.edits:
                 entry = self._context.entries.get(edit.seq)
                 if entry is None or not _has_thinking(entry):
@@ -292,7 +302,7 @@ class Unseen:
                 if edit.kind in ("drop", "repair"):
                     self._edited.add(edit.seq)
                 if edit.kind == "strip":
-                    self._known.setdefault(edit.seq, (self._reason(edit.seq, EDITED), entry))
+                    self._known.setdefault(edit.seq, (self._reason(edit.seq, EDITED, anyway), entry))
                     self._edited.add(edit.seq)
                     self._flip(edit.seq, record.seq)
         if isinstance(record.event, PrunApplied | PrunReverted):

@@ -209,6 +209,23 @@ def test_thinking_that_a_compaction_costs_is_no_cost_or_gain_of_pruning() -> Non
     assert talk.context.unseen.cost_of_edits().blocks == 3
 
 
+@pytest.mark.parametrize("pruned", [False, True])
+def test_thinking_that_a_change_of_the_model_costs_is_no_cost_or_gain_of_pruning(pruned: bool) -> None:
+    """Sonnet can't read what Opus thinks, so what it thinks itself does not fit once Opus goes on."""
+    talk = Talk(2)
+    talk.use("claude-sonnet-5-5")
+    talk.step()
+    withheld = 0
+    if pruned:
+        talk.emit(talk.clear(2))
+        withheld = talk.context.withheld_from(talk.step())
+    talk.use(OPUS)
+    after = talk.step()
+    assert talk.told[-1].endswith("the model or the system prompt was changed")
+    assert talk.context.withheld_from(after) == withheld
+    assert talk.context.unseen.cost_of_edits().blocks == 0
+
+
 def test_thinking_that_comes_back_stale_with_its_answer_is_not_lost() -> None:
     talk = Talk(3)
     dropped_answer = talk.emit(PrunApplied("user", (Edit("drop", 6),)))

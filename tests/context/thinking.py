@@ -5,6 +5,7 @@ from typing import Any
 
 from prunecli.context.state import Context
 from prunecli.context.tokens import Chars4
+from prunecli.model.claude import may_read
 from prunecli.model.edits import Edit
 from prunecli.model.events import (
     AssistantMessage,
@@ -35,7 +36,7 @@ class Talk:
         self.records: list[Record] = []
         self.thinking = thinking
         self.told: list[str] = []
-        self.emit(SettingChanged("model.name", OPUS))
+        self.use(OPUS)
         self.emit(UserMessage((Text("look"),)))
         for _ in range(steps):
             self.step()
@@ -46,9 +47,13 @@ class Talk:
         self.context.apply(self.records[-1])
         return seq
 
+    def use(self, model: str) -> None:
+        self.model = model
+        self.emit(SettingChanged("model.name", model))
+
     def step(self, *report: Mapping[str, Any]) -> int:
         """A request, and an answer that reports what is foreseen, or this."""
-        self.emit(RequestSent(OPUS, 0, ""))
+        self.emit(RequestSent(self.model, 0, ""))
         return self.answer(*(report or self.foreseen()))
 
     def foreseen(self) -> list[Mapping[str, Any]]:
@@ -58,7 +63,12 @@ class Talk:
             for block, seq in enumerate(message.seqs)
         ]
         first = {seq: path for path, seq in reversed(places)}
-        return [dropped(first[seq]) for seq in self.unseen()]
+        return [dropped(first[seq], self._why(seq)) for seq in self.unseen()]
+
+    def _why(self, seq: int) -> str:
+        event = self.context.entries[seq].event
+        is_read = isinstance(event, AssistantMessage) and may_read(self.model, event.model)
+        return f"{'prefix' if is_read else 'model'}_binding_mismatch"
 
     def answer(self, *report: Mapping[str, Any] | None) -> int:
         name = f"t{len(self.records)}"
@@ -67,9 +77,9 @@ class Talk:
         gone = sum(one.get("type") == "thinking_dropped" for one in given or self.foreseen())
         prompt = self.context.counts.context_tokens + 30 * (len(self.unseen()) - gone)
         seq = self.emit(
-            AssistantMessage(content, OPUS, "tool_use", Usage(prompt, 50), "", 0, given, self.thinking)
+            AssistantMessage(content, self.model, "tool_use", Usage(prompt, 50), "", 0, given, self.thinking)
         )
-        self.told += self.context.unseen.told(OPUS)
+        self.told += self.context.unseen.told(self.model)
         self.emit(ToolResult(name, "read", (Text("x" * 400),)))
         return seq
 

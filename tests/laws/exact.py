@@ -43,7 +43,11 @@ SYSTEM = ["You are an agent that works in a terminal. " * 60]
 TOOLS = [
     {"name": name, "description": f"Runs {name}. " * 30, "input_schema": {}} for name in ("read", "bash")
 ]
-UNREADABLE = {("claude-sonnet-5-5", "claude-opus-5-5"), ("claude-haiku-5-5", "claude-opus-5-5")}
+UNREADABLE = {
+    ("claude-sonnet-5-5", "claude-opus-5-5"),
+    ("claude-haiku-5-5", "claude-opus-5-5"),
+    ("claude-haiku-5-5", "claude-sonnet-5-5"),
+}
 """Readers with writers whose thinking they are not shown."""
 BACK = 20
 """Blocks at which a breakpoint looks for a stored prefix, its own included."""
