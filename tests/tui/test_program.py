@@ -409,7 +409,7 @@ def test_inline_it_stands_below_the_shell_and_leaves_the_conversation_there(
     terminal = program("--inline").ready()
     assert b"\x1b[?1049h" not in terminal.seen
     terminal.send("list\r")
-    terminal.shows("names")
+    terminal.shows("0 names")
     terminal.forget()
     terminal.send("\x04\x04")  # the second counts only while it still works
     terminal.until(terminal.has_ended)
