@@ -88,8 +88,7 @@ class Context:
         self.last_model, self.requested, self.caches = "", "", True
         self.counts = TokenCounts(counter, factor_of, billed=billed)
         self.thoughts = Thoughts(partial(thinks, self), partial(thinks_unedited, self))
-        self.prune_history = PruneHistory()
-        self.unseen, self.prefixes = Unseen(self), Prefixes(self)
+        self.prune_history, self.unseen, self.prefixes = PruneHistory(), Unseen(self), Prefixes(self)
         self._lineage, self._preamble_digest = Lineage(), self.preamble.digest()
         self._clear()
 

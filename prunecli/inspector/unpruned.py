@@ -110,14 +110,15 @@ def read_without_prunes(
     `start` is the prefix that should be cached. `told` converts raw tokens of results. If the same edits were in
     effect when it was sent, the report shows what is left of it: if less was read, the endpoint lost the rest, with
     or without prunes. This request looks for it from its end, and from the end of the last request if that had the
-    same edits.
+    same edits. With other edits, it would have read at least what it read: after a summary, breakpoints store
+    prefixes that are not whole requests.
     """
     if start is None:
         return read
     tokens = start.size(told)
     looks = asked.edits == asked.before or asked.end.blocks <= start.end.blocks + LOOK_BACK
     if start.edits != asked.edits or asked.at - start.seen > ttl_ms or not looks:
-        return tokens
+        return max(tokens, read)
     if read >= SAME_PREFIX * start.prompt:
         return tokens + max(0, read - start.prompt)
     return min(tokens, read + tokens - start.prompt) if read else 0

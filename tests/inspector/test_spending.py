@@ -269,3 +269,12 @@ def test_a_prefix_that_an_undo_leaves_too_far_behind_was_lost_to_the_prune() -> 
         talk = [prompt("a"), answer(0, 100), prompt("c"), clear(40), kept, answer(0, 200)]
         acts = [CompactionApplied("s", 1, 4), PrunReverted((3,)), answer(0, 190)]
         assert paid(log(*talk, *acts), price, kept_out(40, 5))[-1].known == known
+
+
+def test_what_a_request_reads_after_a_second_summary_it_would_have_read_without_prunes_too() -> None:
+    """After a summary, the request has a breakpoint at the end of the kept beginning, so the next one finds more than
+    any request before the summary stored."""
+    talk = [prompt("a"), answer(0, 100), prompt("b"), answer(100, 20), prompt("c"), answer(120, 20)]
+    first = [CompactionApplied("s", 3, 5), answer(120, 40), clear(40), prompt("d"), answer(130, 50)]
+    rows = paid(log(*talk, *first, CompactionApplied("s", 3, 9), answer(130, 30)), price)
+    assert (rows[-1].known, rows[-1].rewritten) == (130, 0)

@@ -14,11 +14,12 @@ from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 from zlib import crc32
 
-from prunecli.agent.assemble import cache_marks
+from prunecli.agent.assemble import ModelSettings, cache_marks, summary_request
 from prunecli.context import render
+from prunecli.context.compaction import Options, plan_compaction
 from prunecli.context.state import Context
 from prunecli.context.tokens import TokenCounter
 from prunecli.model.events import (
@@ -36,7 +37,7 @@ from prunecli.model.events import (
     UserMessage,
 )
 from prunecli.model.messages import Document, Image, Json, RedactedThinking, Thinking, Usage
-from prunecli.model.requests import PREAMBLE
+from prunecli.model.requests import PREAMBLE, Preamble, WireMessage
 from prunecli.providers.tokenizer import SHIPPED
 
 SYSTEM = ["You are an agent that works in a terminal. " * 60]
@@ -53,6 +54,14 @@ BACK = 20
 """Blocks at which a breakpoint looks for a stored prefix, its own included."""
 PAGE = 1_700
 """Tokens of a page of a document. What a page takes depends on its text, so no estimate knows it."""
+
+
+class Sendable(Protocol):
+    """What makes up a request: a context, or the request for a summary of it."""
+
+    preamble: Preamble
+
+    def messages(self) -> Sequence[WireMessage]: ...
 
 
 class Piece(NamedTuple):
@@ -143,6 +152,17 @@ def thought_tokens(signature: str) -> int:
 
 
 @dataclass
+class _Summary:
+    """The request for a summary."""
+
+    preamble: Preamble
+    _messages: Sequence[WireMessage]
+
+    def messages(self) -> Sequence[WireMessage]:
+        return self._messages
+
+
+@dataclass
 class Endpoint:
     """Reports the usage of each request."""
 
@@ -153,7 +173,7 @@ class Endpoint:
     _used: dict[int, int] = field(default_factory=dict)
     _bound: dict[str, tuple[int, str, str]] = field(default_factory=dict)
 
-    def pieces(self, context: Context) -> list[Piece]:
+    def pieces(self, context: Sendable) -> list[Piece]:
         """The request of a context with the breakpoints of the last one, as the model sees it."""
         return self.read(context)[0]
 
@@ -162,7 +182,7 @@ class Endpoint:
         self.marks = cache_marks(context.wire, len(context.messages()))
         return self.pieces(context)
 
-    def read(self, context: Context) -> tuple[list[Piece], list[tuple[str, str]]]:
+    def read(self, context: Sendable) -> tuple[list[Piece], list[tuple[str, str]]]:
         """The next request, and the paths of the thinking that is dropped from it, with the reason. New thinking is
         bound to what stands before it."""
         preamble = (*context.preamble.system, *context.preamble.tools)
@@ -277,6 +297,21 @@ class Played:
         bare = self.unpruned.asked(self.unpruned.pieces(self.bare), sent, at)
         self.usages.append((self.model, usage, bare))
         return usage, bare, dropped
+
+    def summarize(self, options: Options) -> None:
+        """The model writes a summary of the middle of the session, if there is one."""
+        plan = plan_compaction(self.context, options, 200_000)
+        if plan is None:
+            return
+        usages = list[Usage]()
+        for endpoint, context in ((self.endpoint, self.context), (self.unpruned, self.bare)):
+            request = summary_request(context, ModelSettings(self.model), plan)
+            endpoint.marks = request.cache_marks
+            pieces = endpoint.pieces(_Summary(context.preamble, request.messages))
+            usages.append(replace(endpoint.asked(pieces, self.now, self.now), output_tokens=300))
+        self.usages.append((self.model, usages[0], usages[1]))
+        event = replace(plan.event(self.context, "The gist of it. " * 20, None), model=self.model)
+        self.add(replace(event, usage=usages[0]), bare=replace(event, usage=usages[1]))
 
     def attempt(self, reason: BilledReason) -> None:
         """The last request is read, but not answered: the connection is cut, or the user stops it."""

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from prunecli.config.effective import Config
 from prunecli.config.references import chosen
+from prunecli.context.compaction import Options
 from prunecli.context.economics import cold
 from prunecli.context.impact import Impact, impact
 from prunecli.context.ledger import prun_applied
@@ -86,12 +87,14 @@ def booked(
     *,
     thinks: bool = False,
     acts: bool = False,
+    summaries: bool = False,
     counter: TokenCounter = SHIPPED,
 ) -> Books:
     """Plays a session with prunes now and then: a strategy's, or the model's own. Some are undone, and some requests
     are cut or stopped. With `thinks`, its answers have thinking, which the prunes make stale. With `acts`, half of
     its prompts are sent again from an earlier point or follow an earlier answer, and the model changes, and more
-    prunes are undone in part or as a whole, and redone."""
+    prunes are undone in part or as a whole, and redone. With `summaries`, the model summarizes the middle of the
+    session now and then."""
     rng, costs, gains = random.Random(seed), list[tuple[float, float]](), list[tuple[float, float]]()
     undone: list[PrunApplied] = []
     config = Config().with_value("model.cache_ttl", ttl)
@@ -100,6 +103,8 @@ def booked(
         return cost(usage, TABLE.info(name), ttl) or 0.0  # type: ignore[arg-type]
 
     def before(played: Played) -> None:
+        if summaries and rng.random() < 0.08:
+            played.summarize(Options(keep_first_turns=1, keep_recent_turns=1))
         if acts and isinstance(said := played.records[-1].event, UserMessage):
             if rng.random() < 0.5:
                 ends = [one.seq for one in played.context.items if one.exchange and not one.exchange.calls]
@@ -289,7 +294,9 @@ def talks(draw: st.DrawFn) -> list[Record]:
     return found
 
 
-def over_talks(examples: int, *, acts: bool = False) -> None:
+def over_talks(
+    examples: int, *, acts: bool = False, summaries: bool = False, bounds: Bounds = Bounds()
+) -> None:
     found: list[Books] = []
 
     models = [(one, 1.4) for one in OTHERS] if acts else MODELS
@@ -303,11 +310,12 @@ def over_talks(examples: int, *, acts: bool = False) -> None:
         suppress_health_check=list(HealthCheck),
     )
     def collect(records: list[Record], model: tuple[str, float], ttl: str, seed: int, thinks: bool) -> None:
-        found.append(booked(records, *model, ttl, seed, thinks=thinks and "5-5" in model[0], acts=acts))
+        bound = thinks and "5-5" in model[0]
+        found.append(booked(records, *model, ttl, seed, thinks=bound, acts=acts, summaries=summaries))
 
     run: Callable[[], None] = collect
     run()
-    held(found)
+    held(found, bounds)
 
 
 SLOW = (pytest.param(500, False, marks=pytest.mark.slow), pytest.param(500, True, marks=pytest.mark.slow))
@@ -316,3 +324,9 @@ SLOW = (pytest.param(500, False, marks=pytest.mark.slow), pytest.param(500, True
 @pytest.mark.parametrize(("examples", "acts"), [(20, False), (20, True), *SLOW])
 def test_prices_and_savings_hold_in_every_script(examples: int, acts: bool) -> None:
     over_talks(examples, acts=acts)
+
+
+@pytest.mark.parametrize("examples", [20, pytest.param(500, marks=pytest.mark.slow)])
+def test_savings_hold_across_summaries(examples: int) -> None:
+    """What follows the kept beginning is written anew with each summary, with prunes and without them."""
+    over_talks(examples, summaries=True, bounds=Bounds(of_bill=0.002))
