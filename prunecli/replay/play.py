@@ -156,11 +156,10 @@ class Player:
             case UserMessage() as event:
                 self._record(step, event)
             case CompactionApplied() as event:
-                head, tail = self._place(event.head_end), self._place(event.tail_start)
+                head, tail = self._last_place(event.head_end), self._place(event.tail_start)
                 self._record(step, replace(event, head_end=head, tail_start=tail))
             case Rewound(to_seq):
-                kept = max((seq for one, seq in self.places.items() if one <= to_seq), default=0)
-                self._record(step, Rewound(kept))
+                self._record(step, Rewound(max(0, self._last_place(to_seq))))
             case Pinned(seqs, pinned):
                 self._record(step, Pinned(tuple(map(self._place, seqs)), pinned))
             case event:
@@ -209,6 +208,10 @@ class Player:
         if source in self.places:
             return self.places[source]
         return min((seq for one, seq in self.places.items() if one > source), default=self._seq)
+
+    def _last_place(self, source: int) -> int:
+        """Return the number in this play of the last record up to a source record; -1 for none."""
+        return max((seq for one, seq in self.places.items() if one <= source), default=-1)
 
     def _result(self, step: Step, event: ToolResult) -> None:
         call = self._calls.get(event.tool_use_id)

@@ -18,11 +18,13 @@ from prunecli.model.events import (
     Rewound,
     RunEnded,
     SessionStarted,
+    SettingChanged,
     Spilled,
     ToolResult,
     UserMessage,
 )
 from prunecli.model.messages import Text, ToolUse
+from prunecli.model.requests import PREAMBLE
 from prunecli.replay.play import Part, Player, Terms
 from prunecli.replay.rates import Rates
 from prunecli.replay.rows import Row
@@ -234,6 +236,21 @@ def test_a_recorded_compaction_ends_what_can_be_quoted_and_carried() -> None:
     row = played(session, CLEARING)
     assert row.regret == 0
     assert session.script().further == {2: 2, 4: 1, 6: 0, 9: 0}
+
+
+def test_the_log_of_a_compaction_replaces_the_same_messages_again() -> None:
+    """Also if its range begins behind a record that is not part of the conversation."""
+    session = Session()
+    session.add(SettingChanged(PREAMBLE, {"system": ["x"], "tools": []}))
+    session.user(LINE * 200)
+    session.says("done")
+    session.user("and now?")
+    session.add(CompactionApplied("a summary", 1, 4))
+    session.says("so")
+    player = Player(session.script(), NONE)
+    player.play()
+    assert LINE not in str(player.context.messages())
+    assert "and now?" in str(player.context.messages())
 
 
 def test_a_message_that_the_recording_program_wrote_itself_is_no_request() -> None:
