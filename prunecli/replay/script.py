@@ -165,7 +165,8 @@ def _steps(records: Sequence[Record], counter: TokenCounter, *, numbered: bool) 
             case AssistantMessage(content=content) as event:
                 for call in tool_uses(content):
                     touches.pop(call.id, None)
-                yield Step(record.timestamp, record.seq, event)
+                unedited = replace(event, input_transformations=None, applied_edits=None)
+                yield Step(record.timestamp, record.seq, unedited)
             case ToolResult() as event:
                 details = {key: value for key, value in event.details.items() if key != _PLAN}
                 content = event.content if any(map(_says, event.content)) else (Text(NO_OUTPUT),)

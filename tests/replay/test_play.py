@@ -23,7 +23,7 @@ from prunecli.model.events import (
     ToolResult,
     UserMessage,
 )
-from prunecli.model.messages import Text, ToolUse
+from prunecli.model.messages import Text, Thinking, ToolUse
 from prunecli.model.requests import PREAMBLE
 from prunecli.replay.play import Part, Player, Terms
 from prunecli.replay.rates import Rates
@@ -251,6 +251,31 @@ def test_the_log_of_a_compaction_replaces_the_same_messages_again() -> None:
     player.play()
     assert LINE not in str(player.context.messages())
     assert "and now?" in str(player.context.messages())
+
+
+def test_thinking_that_an_endpoint_dropped_after_the_recorded_edits_is_not_dropped_in_a_play() -> None:
+    dropped = {
+        "type": "thinking_dropped",
+        "path": "messages.1.content.0",
+        "reason": "prefix_binding_mismatch",
+    }
+    session = Session()
+    session.user()
+    session.add(AssistantMessage((Thinking("hm " * 400, "signed"), Text("done")), "m"))
+    session.user()
+    session.add(AssistantMessage((Text("so"),), "m", input_transformations=(dropped,)))
+    player = Player(session.script(), NONE)
+    player.play()
+    assert player.context.unseen.dropped == frozenset()
+
+
+def test_what_an_endpoint_cleared_from_the_recorded_requests_is_sent_in_a_play() -> None:
+    cleared = {"type": "clear_tool_uses_20250919", "cleared_tool_uses": 1, "cleared_input_tokens": 2_400}
+    session = reading()
+    session.add(AssistantMessage((Text("so"),), "m", applied_edits=(cleared,)))
+    player = Player(session.script(), NONE)
+    player.play()
+    assert not player.context.counts.clearing.tokens
 
 
 def test_a_message_that_the_recording_program_wrote_itself_is_no_request() -> None:
