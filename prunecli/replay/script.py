@@ -13,6 +13,7 @@ from prunecli.frozen import frozen
 from prunecli.model.events import (
     AssistantMessage,
     Attached,
+    AttemptBilled,
     CompactionApplied,
     Event,
     Pinned,
@@ -110,13 +111,13 @@ class Script:
 
     @cached_property
     def further(self) -> Mapping[int, int]:
-        """For each response, the number of requests until the session ends or is compacted."""
+        """For each request, the number of further ones until the session ends or is compacted."""
         found: dict[int, int] = {}
         count = 0
         for step in reversed(self.steps):
             if isinstance(step.event, CompactionApplied):
                 count = 0
-            elif is_answer(step.event):
+            elif is_request(step.event):
                 found[step.source] = count
                 count += 1
         return found
@@ -140,6 +141,11 @@ class Script:
 def is_answer(event: Event) -> bool:
     """Return whether the event answers a request."""
     return isinstance(event, AssistantMessage) and event.model != _NOT_A_REQUEST
+
+
+def is_request(event: Event) -> bool:
+    """Return whether the event reports a request of the session, answered or not."""
+    return is_answer(event) or (isinstance(event, AttemptBilled) and event.reason in ("cut", "stopped"))
 
 
 def script_of(records: Sequence[Record], counter: TokenCounter, *, name: str = "", agent: str = "") -> Script:
