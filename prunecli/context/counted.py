@@ -117,12 +117,12 @@ def added_by(changes: Changes, amount_of: Callable[[Item], Amount]) -> Amount:
 
 
 def output_tokens(entry: Entry) -> int:
-    """Output tokens of an answer as reported, including hidden thinking; 0 if not plausible.
+    """Output tokens of an answer as reported, including hidden thinking; 0 if not plausible, or if it is not sent.
 
     Some agents' files record the count at the start of the stream. That of an interrupted answer is estimated.
     """
     event = entry.event
-    if not isinstance(event, AssistantMessage) or event.stop_reason == "interrupted":
+    if not isinstance(event, AssistantMessage) or event.stop_reason == "interrupted" or not entry.is_sent:
         return 0
     reported = event.usage.output_tokens
     return reported if _most_chars(event) <= 10 * reported or entry.countable_chars <= 10 * reported else 0

@@ -221,13 +221,13 @@ class Entry:
 
     @property
     def countable(self) -> list[str]:
-        """Everything in the entry that costs tokens, as texts."""
+        """Everything in the entry that costs tokens, as texts. An answer that is not sent costs none."""
         if isinstance(self.event, ToolResult):
             return [block.text for block in self.event.sent if isinstance(block, Text)]
         if not isinstance(self.event, AssistantMessage):
             return [text for one in (self, *self.beside) for text in one.typed] + self.texts
         found: list[str] = []
-        for block in self.event.content:
+        for block in self.event.content if self.is_sent else ():
             if isinstance(block, Text):
                 found.append(block.text)
             elif isinstance(block, ToolUse):

@@ -20,6 +20,7 @@ from prunecli.frozen import frozen
 from prunecli.model.events import (
     AssistantMessage,
     Attached,
+    AttemptBilled,
     CompactionApplied,
     Event,
     Pinned,
@@ -40,7 +41,7 @@ from prunecli.replay.prefix import PrefixCache
 from prunecli.replay.rates import Rates
 from prunecli.replay.regret import Regrets
 from prunecli.replay.rows import Row
-from prunecli.replay.script import Script, Step, is_answer
+from prunecli.replay.script import Script, Step, is_answer, is_request
 from prunecli.session.completing import next_timestamp
 
 Spill: TypeAlias = Callable[[ToolResult, ToolUse, Step, int], ToolResult]
@@ -70,6 +71,18 @@ class Part:
     reply_tokens: int
     spill: Spill | None = None
     factor_of: Callable[[str], float] = token_factor
+
+
+@frozen
+class Asked:
+    """A request without an answer so far: the recorded model, the time at which it was sent last, the edits made for
+    it, and whether these broke the cache."""
+
+    model: str
+    at: int
+    terms: Terms
+    broke: bool
+    before: tuple[PrunApplied, ...]
 
 
 @frozen
@@ -120,7 +133,8 @@ class Player:
         self._seq = self._now = 0
         self._watch = watch
         self._calls: dict[str, ToolUse] = {}
-        self._model = self._requested = ""
+        self._model = ""
+        self._asked: Asked | None = None
         self._terms: dict[str, Terms] = {}
         self._pruned_results: set[int] = set()
 
@@ -145,6 +159,11 @@ class Player:
                 event = self._renumbered(event) if self.script.numbered else event
                 self._calls = {call.id: call for call in tool_uses(event.content)}
                 self._answered(step, event)
+            case AttemptBilled() as event if is_request(event):
+                usage = self._billed(step, event)
+                self._record(step, replace(event, usage=usage, model=self.part.name_of(event.model)))
+                if self._asked is not None:  # it may be tried again
+                    self._asked = replace(self._asked, at=self._now, broke=False, before=())
             case ToolResult() as event:
                 self._result(step, event)
             case UserMessage(restores=restores) as event if restores:
@@ -156,11 +175,10 @@ class Player:
             case UserMessage() as event:
                 self._record(step, event)
             case CompactionApplied() as event:
-                head, tail = self._place(event.head_end), self._place(event.tail_start)
+                head, tail = self._last_place(event.head_end), self._place(event.tail_start)
                 self._record(step, replace(event, head_end=head, tail_start=tail))
             case Rewound(to_seq):
-                kept = max((seq for one, seq in self.places.items() if one <= to_seq), default=0)
-                self._record(step, Rewound(kept))
+                self._record(step, Rewound(max(0, self._last_place(to_seq))))
             case Pinned(seqs, pinned):
                 self._record(step, Pinned(tuple(map(self._place, seqs)), pinned))
             case event:
@@ -173,10 +191,9 @@ class Player:
                 self._add(event, step.at)
                 return
             case RequestSent(model=model):
-                first, self._requested = not self._requested, model
-                if first:  # the play has its own
-                    self._now = max(self._now, step.at)
-                    return
+                self._now = max(self._now, step.at)
+                self._ask(model)
+                return
             case SettingChanged(key) if key == PREAMBLE and key not in self.context.settings:
                 self._add(SettingChanged(PREAMBLE, self.part.preamble), step.at)
                 return
@@ -210,6 +227,10 @@ class Player:
             return self.places[source]
         return min((seq for one, seq in self.places.items() if one > source), default=self._seq)
 
+    def _last_place(self, source: int) -> int:
+        """Return the number in this play of the last record up to a source record; -1 for none."""
+        return max((seq for one, seq in self.places.items() if one <= source), default=-1)
+
     def _result(self, step: Step, event: ToolResult) -> None:
         call = self._calls.get(event.tool_use_id)
         if call is None:
@@ -242,38 +263,47 @@ class Player:
         if not is_answer(event):
             self._record(step, event)
             return
-        asked, self._requested = self._requested or event.model, ""
-        name = self.part.name_of(asked)
+        usage = self._billed(step, event)
+        self._asked = None
+        self._record(step, replace(event, usage=usage, model=self.part.name_of(event.model)))
+        if not self._calls and not self.script.numbered:
+            self._seq += 1  # replaces the record of the run's end
+
+    def _ask(self, model: str) -> Asked:
+        """Send a request to a recorded model, after the edits before it."""
+        name = self.part.name_of(model)
         if name != self._model:
             self._model = name
             self._add(SettingChanged("model.name", name))
-        terms = self._terms.get(asked) or self._terms_of(asked)
-        billed = (
-            terms if asked == event.model else self._terms.get(event.model) or self._terms_of(event.model)
-        )
+        terms = self._terms.get(model) or self._terms_of(model)
         pruned = self._pruned(terms)
         at = self._now
         self.cache.lay_out(self.context, name)
-        tokens = self.cache.tokens
-        rates = billed.rates(tokens)
         broke = bool(pruned) and self.cache.breaks(at)
-        wire = self.context.wire
-        marks = cache_marks(wire, len(wire), terms.policy.cut(self.context))
-        self._add(RequestSent(name, tokens, "", marks), at)
-        answered = max(step.at, self._now)
-        usage = self.cache.sent(at, answered, event.usage.output_tokens, wire.marks)
-        cost = rates.cost(usage)
-        self.row.sent(usage, cost)
         if pruned:
             self.row.cache_breaks += broke
             self.row.thinking_breaks += self.cache.changed
             self.row.edits_in_round += self.cache.changed and in_tool_round(self.context)
+        wire = self.context.wire
+        marks = cache_marks(wire, len(wire), terms.policy.cut(self.context))
+        self._add(RequestSent(name, self.cache.tokens, "", marks), at)
+        earlier = self._asked.before if self._asked else ()
+        self._asked = Asked(model, at, terms, broke, (*earlier, *pruned))
+        return self._asked
+
+    def _billed(self, step: Step, event: AssistantMessage | AttemptBilled) -> Usage:
+        """Return the usage of the last request, or of one sent now, to which a model responded."""
+        asked, model = self._asked or self._ask(event.model), event.model
+        terms = asked.terms if model == asked.model else self._terms.get(model) or self._terms_of(model)
+        rates = terms.rates(self.cache.tokens)
+        answered = max(step.at, self._now)
+        usage = self.cache.sent(asked.at, answered, event.usage.output_tokens, self.context.wire.marks)
+        cost = rates.cost(usage)
+        self.row.sent(usage, cost)
         self.regrets.answered(step, usage, rates)
         if self._watch:
-            self._watch(self, Sent(at, step, usage, rates, cost, broke, tuple(pruned)))
-        self._record(step, replace(event, usage=usage, model=self.part.name_of(event.model)))
-        if not self._calls and not self.script.numbered:
-            self._seq += 1  # replaces the record of the run's end
+            self._watch(self, Sent(asked.at, step, usage, rates, cost, asked.broke, asked.before))
+        return usage
 
     def _terms_of(self, recorded: str) -> Terms:
         found = self._terms[recorded] = self.part.terms(recorded)

@@ -13,6 +13,7 @@ from prunecli.frozen import frozen
 from prunecli.model.events import (
     AssistantMessage,
     Attached,
+    AttemptBilled,
     CompactionApplied,
     Event,
     Pinned,
@@ -110,13 +111,13 @@ class Script:
 
     @cached_property
     def further(self) -> Mapping[int, int]:
-        """For each response, the number of requests until the session ends or is compacted."""
+        """For each request, the number of further ones until the session ends or is compacted."""
         found: dict[int, int] = {}
         count = 0
         for step in reversed(self.steps):
             if isinstance(step.event, CompactionApplied):
                 count = 0
-            elif is_answer(step.event):
+            elif is_request(step.event):
                 found[step.source] = count
                 count += 1
         return found
@@ -142,6 +143,11 @@ def is_answer(event: Event) -> bool:
     return isinstance(event, AssistantMessage) and event.model != _NOT_A_REQUEST
 
 
+def is_request(event: Event) -> bool:
+    """Return whether the event reports a request of the session, answered or not."""
+    return is_answer(event) or (isinstance(event, AttemptBilled) and event.reason in ("cut", "stopped"))
+
+
 def script_of(records: Sequence[Record], counter: TokenCounter, *, name: str = "", agent: str = "") -> Script:
     """Make a script of a session's records. Edits are left out, since replay makes its own."""
     counted = Counted(counter)
@@ -165,7 +171,8 @@ def _steps(records: Sequence[Record], counter: TokenCounter, *, numbered: bool) 
             case AssistantMessage(content=content) as event:
                 for call in tool_uses(content):
                     touches.pop(call.id, None)
-                yield Step(record.timestamp, record.seq, event)
+                unedited = replace(event, input_transformations=None, applied_edits=None)
+                yield Step(record.timestamp, record.seq, unedited)
             case ToolResult() as event:
                 details = {key: value for key, value in event.details.items() if key != _PLAN}
                 content = event.content if any(map(_says, event.content)) else (Text(NO_OUTPUT),)

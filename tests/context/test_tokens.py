@@ -70,6 +70,17 @@ def test_chars4_is_near_the_shipped_tokenizer_in_east_asian_scripts(text: str) -
     assert Chars4().count(text * 20) == pytest.approx(SHIPPED.count(text * 20), rel=0.25)
 
 
+def test_a_refused_answer_is_not_sent_and_takes_no_tokens() -> None:
+    context = Context(Chars4())
+    context.apply(Record(0, 0, UserMessage((Text("x" * 400),))))
+    context.apply(Record(1, 1, RequestSent("m", 100, "")))
+    before = context.counts.context_tokens
+    refused = AssistantMessage((Text("y" * 400),), "m", "refusal", Usage(before, 100))
+    context.apply(Record(2, 2, refused))
+    assert context.counts.context_tokens == before
+    assert context.counts.length.chars == 400
+
+
 def test_a_count_recorded_with_another_formula_for_images_keeps_its_sum() -> None:
     context, picture = Context(SHIPPED), Image("image/png", "iVBORw0KGgo=", 1_000, 1_000)
     context.apply(Record(0, 0, UserMessage((Text("look"),))))

@@ -12,17 +12,22 @@ from prunecli.context.tokens import Chars4
 from prunecli.context.view import View
 from prunecli.model.events import (
     AssistantMessage,
+    AttemptBilled,
     CompactionApplied,
     Event,
+    PrunApplied,
     Record,
+    RequestSent,
     Rewound,
     RunEnded,
     SessionStarted,
+    SettingChanged,
     Spilled,
     ToolResult,
     UserMessage,
 )
-from prunecli.model.messages import Text, ToolUse
+from prunecli.model.messages import Text, Thinking, ToolUse, Usage
+from prunecli.model.requests import PREAMBLE
 from prunecli.replay.play import Part, Player, Terms
 from prunecli.replay.rates import Rates
 from prunecli.replay.rows import Row
@@ -234,6 +239,92 @@ def test_a_recorded_compaction_ends_what_can_be_quoted_and_carried() -> None:
     row = played(session, CLEARING)
     assert row.regret == 0
     assert session.script().further == {2: 2, 4: 1, 6: 0, 9: 0}
+
+
+def test_the_log_of_a_compaction_replaces_the_same_messages_again() -> None:
+    """Also if its range begins behind a record that is not part of the conversation."""
+    session = Session()
+    session.add(SettingChanged(PREAMBLE, {"system": ["x"], "tools": []}))
+    session.user(LINE * 200)
+    session.says("done")
+    session.user("and now?")
+    session.add(CompactionApplied("a summary", 1, 4))
+    session.says("so")
+    player = Player(session.script(), NONE)
+    player.play()
+    assert LINE not in str(player.context.messages())
+    assert "and now?" in str(player.context.messages())
+
+
+def asked(session: Session, *meanwhile: Event) -> Session:
+    """The session as a log of prunecli. These events come between the last request and its answer."""
+    log = Session()
+    log.add(SettingChanged(PREAMBLE, {"system": ["x"], "tools": []}))
+    for at, (_, event) in enumerate(session.events[1:]):
+        if isinstance(event, AssistantMessage):
+            log.add(RequestSent("m", 0, ""))
+            for one in meanwhile if at == len(session.events) - 2 else ():
+                log.add(one)
+        log.add(event)
+    return log
+
+
+def test_an_attempt_that_was_billed_without_an_answer_is_a_request_of_its_own() -> None:
+    session = reading()
+    session.says("so")
+    cut = AttemptBilled("m", Usage(10, 3), "cut")
+    whole, tried = (played(one, NONE) for one in (asked(session), asked(session, cut, cut)))
+    assert (whole.requests, tried.requests) == (3, 5)
+    assert tried.cache_write == whole.cache_write
+    assert tried.cache_read == whole.cache_read + 2 * whole.peak, "the first attempt has stored it"
+    assert tried.cost == pytest.approx(whole.cost + 2 * whole.peak * 1.0 / 1e6)
+
+
+def test_an_attempt_that_the_user_stopped_keeps_the_cache_warm() -> None:
+    session = reading()
+    session.user("later")
+    session.says("so")
+    stopped = AttemptBilled("m", Usage(10, 3), "stopped"), RunEnded("interrupted")
+    log = asked(session, *stopped, UserMessage((Text("again"),)), RequestSent("m", 0, ""))
+    row = played(log, part(Policy(enabled=False), ttl_ms=4 * MINUTE))
+    assert row.cache_write == row.peak, "nothing is written twice"
+
+
+def test_edits_are_made_before_the_request_that_then_fails() -> None:
+    session = reading()
+    session.says("so")
+    failed = RunEnded("error", "the endpoint is down"), UserMessage((Text("go on"),)), RequestSent("m", 0, "")
+    seen: list[tuple[PrunApplied, ...]] = []
+    player = Player(asked(session, *failed).script(), CLEARING, lambda _, sent: seen.append(sent.before))
+    row = player.play()
+    assert (row.requests, row.thinking_breaks) == (3, 1)
+    assert [len(before) for before in seen] == [0, 0, 1]
+    assert next(iter(player.context.pruns)) < player.context.user_turns[-1]
+
+
+def test_thinking_that_an_endpoint_dropped_after_the_recorded_edits_is_not_dropped_in_a_play() -> None:
+    dropped = {
+        "type": "thinking_dropped",
+        "path": "messages.1.content.0",
+        "reason": "prefix_binding_mismatch",
+    }
+    session = Session()
+    session.user()
+    session.add(AssistantMessage((Thinking("hm " * 400, "signed"), Text("done")), "m"))
+    session.user()
+    session.add(AssistantMessage((Text("so"),), "m", input_transformations=(dropped,)))
+    player = Player(session.script(), NONE)
+    player.play()
+    assert player.context.unseen.dropped == frozenset()
+
+
+def test_what_an_endpoint_cleared_from_the_recorded_requests_is_sent_in_a_play() -> None:
+    cleared = {"type": "clear_tool_uses_20250919", "cleared_tool_uses": 1, "cleared_input_tokens": 2_400}
+    session = reading()
+    session.add(AssistantMessage((Text("so"),), "m", applied_edits=(cleared,)))
+    player = Player(session.script(), NONE)
+    player.play()
+    assert not player.context.counts.clearing.tokens
 
 
 def test_a_message_that_the_recording_program_wrote_itself_is_no_request() -> None:

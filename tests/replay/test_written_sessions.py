@@ -8,6 +8,7 @@ import pytest
 
 from prunecli.commands import pin, prune, restore, undo
 from prunecli.model.events import (
+    AssistantMessage,
     PrunApplied,
     PrunReverted,
     Rewound,
@@ -16,7 +17,7 @@ from prunecli.model.events import (
     ToolStarted,
     UserMessage,
 )
-from prunecli.model.messages import Text
+from prunecli.model.messages import Text, Thinking
 from prunecli.model.requests import Request
 from prunecli.providers.provider import Offer, Provider, Response, StreamEvent
 from prunecli.replay.stage import Setting
@@ -293,6 +294,27 @@ async def test_a_session_without_recall_is_not_told_to_call_it(tmp_path: Path) -
     assert "recall" not in str(program)
     assert "recall" in runtime.config.tools.enabled
     assert replayed(runtime.session.records, runtime, AUTO) == program
+
+
+@pytest.mark.parametrize("strategy", ["aggressive", "keep_last_n_steps"])
+async def test_edits_and_requests_are_as_lived_if_the_model_binds_its_thinking(
+    strategy: str, tmp_path: Path
+) -> None:
+    """Its family has its own number of tokens, so that the usage differs from the endpoint's."""
+    session, setting = Written().prompt("a"), Setting(strategy, "always", spill=False)
+    for turn in range(3):
+        reading(session, f"t{turn}_", 6).prompt(wait=turn * 10 * MINUTE)
+    session.says()
+    for at, record in enumerate(session.records):
+        if isinstance(event := record.event, AssistantMessage):
+            thinks = replace(event, content=(Thinking("hm " * 90, ""), *event.content))
+            session.records[at] = replace(record, event=thinks)
+    program, runtime = await made(session, setting, tmp_path, "model.name=claude-opus-5-5")
+    answers = [one.event for one in runtime.session.records if isinstance(one.event, AssistantMessage)]
+    assert any(answer.input_transformations for answer in answers), "thinking was dropped"
+    again = replayed(runtime.session.records, runtime, setting)
+    assert [sha256 for sha256, _ in again.requests] == [sha256 for sha256, _ in program.requests]
+    assert again.edits == program.edits
 
 
 class Routed:

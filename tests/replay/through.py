@@ -22,7 +22,7 @@ from prunecli.model.events import (
     ToolResult,
     UserMessage,
 )
-from prunecli.model.messages import Json, Text, ToolUse, Usage, tool_uses
+from prunecli.model.messages import Json, Text, Thinking, ToolUse, Usage, tool_uses
 from prunecli.model.requests import PREAMBLE
 from prunecli.model.touches import Touches, named
 from prunecli.providers.messages_api import AnthropicProvider
@@ -37,6 +37,7 @@ from prunecli.runtime import Runtime
 from prunecli.tools.tool import ToolContext, ToolOutput
 from tests.endpoint import Call, Endpoint, Reply, Rules
 from tests.endpoint import Text as Said
+from tests.endpoint import Thinking as Thought
 from tests.replay.playable import MODEL
 from tests.starting import start
 
@@ -153,9 +154,11 @@ def replies(records: Sequence[Record]) -> list[Reply]:
     return [
         Reply(
             [
-                Call(block.name, block.input, block.id) if isinstance(block, ToolUse) else Said(block.text)
+                Call(block.name, block.input, block.id)
+                if isinstance(block, ToolUse)
+                else (Said(block.text) if isinstance(block, Text) else Thought(block.thinking))
                 for block in record.event.content
-                if isinstance(block, ToolUse | Text)
+                if isinstance(block, ToolUse | Text | Thinking)
             ],
             usage={"output_tokens": record.event.usage.output_tokens},
         )
