@@ -110,7 +110,9 @@ def _try(runtime: Runtime, given: Sequence[str]) -> Sequence[Effect]:
     wanted = given[0]
     for name in wanted.split("+"):
         if name not in names:
-            raise UsageError(f"/prune-config try {name}: no such strategy", f"choose from {', '.join(names)}")
+            known = name in config.strategies.names()
+            why = "a trial can't show what the endpoint clears itself" if known else "no such strategy"
+            raise UsageError(f"/prune-config try {name or wanted}: {why}", f"choose from {', '.join(names)}")
     if len(given) > 1:
         raise UsageError(
             f"/prune-config try: one strategy at a time, got {' '.join(given)}",
@@ -147,7 +149,12 @@ def _stage(runtime: Runtime, wanted: str) -> "tuple[Stage, Sequence[Record], lis
     choices, config = runtime.choices, runtime.config
     now = "+".join(config.pruning.strategies) if choices.pruning else NO_PRUNING
     spills = choices.caps != Caps()
-    settings = [Setting(name, config.pruning.gate, spills) for name in dict.fromkeys((now, wanted))]
+    tried = set(_tried(runtime))  # the endpoint's own edits can't be, and NO_PRUNING is always replayed
+    settings = [
+        Setting(name, config.pruning.gate, spills)
+        for name in dict.fromkeys((now, wanted))
+        if (spills or name != NO_PRUNING) and set(name.split("+")) <= tried
+    ]
     rates = Rates(choices.info_of, runtime.model_name)
     stage = Stage(config, rates, (), choices.cache_ttl, runtime.expectations)
     return stage, runtime.session.records, settings

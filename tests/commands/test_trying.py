@@ -70,6 +70,12 @@ async def test_the_options_of_the_session_are_tried(tmp_path: Path) -> None:
     assert tried(runtime, "keep_last_n_steps").rows[2][9] == "0"
 
 
+async def test_no_pruning_has_one_row_if_no_result_is_shortened(tmp_path: Path) -> None:
+    runtime = await worked(tmp_path, "pruning.spill.enabled=false")
+    table = tried(runtime, "no_pruning")
+    assert [row[0] for row in table.rows] == ["no_pruning", "auto", "as reported"]
+
+
 async def test_two_strategies_run_one_after_the_other(tmp_path: Path) -> None:
     table = tried(await worked(tmp_path), "superseded+pi")
     assert table.rows[2][0] == "superseded+pi + spill"
@@ -92,9 +98,10 @@ async def test_without_a_name_the_strategies_are_offered(tmp_path: Path) -> None
     [
         ("magic", "try magic: no such strategy"),
         ("pi+magic", "try magic: no such strategy"),
-        ("server_clear", "try server_clear: no such strategy"),
+        ("server_clear", "try server_clear: a trial can't show what the endpoint clears itself"),
         ("pi auto", "one strategy at a time, got pi auto"),
-        ("+", "try : no such strategy"),
+        ("+", "try +: no such strategy"),
+        ("pi+", "try pi+: no such strategy"),
     ],
 )
 async def test_a_wrong_name_is_an_error_with_the_right_ones(tmp_path: Path, words: str, said: str) -> None:
