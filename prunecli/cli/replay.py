@@ -322,7 +322,11 @@ def _setting(asked: Asked, config: "Config", name: str) -> "Setting | None":
     if name == NO_PRUNING and not spill:
         return None
     for one in name.split("+"):
-        config.strategies.module(one)
+        if hasattr(config.strategies.module(one), "context_edit"):
+            raise UsageError(
+                f"--strategy {one}: a replay can't show what the endpoint clears itself",
+                f"choose from {', '.join(_all(config))}",
+            )
     gate = asked.gate or config.pruning.gate
     return Setting(name, "always" if name == NO_PRUNING else gate, spill)
 

@@ -275,6 +275,11 @@ def test_outputs_are_checked_before_anything_is_replayed(runner: CliRunner, tmp_
         (["@nobody"], "use @claude, @codex, @pi, @gemini, @opencode"),
         (["@claude"], "@claude: no sessions of this agent on this machine"),
         (["SMALL", "--strategy", "nothing"], "nothing"),
+        (
+            ["SMALL", "--strategy", "server_clear"],
+            "server_clear: a replay can't show what the endpoint clears",
+        ),
+        (["SMALL", "--strategy", "pi+server_clear"], "server_clear: a replay can't show"),
         (["SMALL", "--gate", "sometimes"], "--gate: expected always or cache_aware, got 'sometimes'"),
         (["SMALL", "--cache-ttl", "1d"], "--cache-ttl: expected 5m or 1h, got '1d'"),
         (["SMALL", "--model", "gpt-unknown"], "--model gpt-unknown: no known prices"),
