@@ -25,7 +25,7 @@ from prunecli.launch_options import Launch
 from prunecli.model.requests import TTL_MS
 from prunecli.paths import Places
 from prunecli.sanitize import visible
-from prunecli.session.exporters.formats import check_writable, write_new
+from prunecli.session.exporters.formats import check_page, check_writable, write_new
 
 if TYPE_CHECKING:
     from prunecli.config.effective import Config
@@ -125,7 +125,7 @@ def _check_outputs(html: Path | None, fit: str) -> None:
     if fit and html is not None:
         raise UsageError("--fit: cannot be used with --html", "run the two separately")
     if html is not None:
-        check_writable(html)
+        check_page(html)
     if fit in ("", flags.STDOUT):
         return
     check_writable(to := Path(fit))

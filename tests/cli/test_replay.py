@@ -257,6 +257,21 @@ def test_a_fit_never_overwrites_a_session(runner: CliRunner, tmp_path: Path) -> 
         assert done.exit_code == 0, done.output
 
 
+def test_a_page_replaces_only_a_page(runner: CliRunner, tmp_path: Path) -> None:
+    session, page, pipe = (tmp_path / name for name in ("session.jsonl", "page.html", "pipe"))
+    shutil.copy(SMALL[0], session)
+    assert f"{session} already exists, and is not an HTML page" in refused(
+        runner, "--html", str(session), SMALL[0]
+    )
+    assert session.read_bytes() == SMALL[0].read_bytes()
+    os.mkfifo(pipe)
+    assert f"{pipe} is not a regular file" in refused(runner, "--html", str(pipe), SMALL[0])
+    page.touch()
+    for _ in range(2):
+        done = runner.invoke(app, ["replay", str(SMALL[0]), "--strategy", "pi", "--html", str(page)])
+        assert done.exit_code == 0, done.output
+
+
 def test_outputs_are_checked_before_anything_is_replayed(runner: CliRunner, tmp_path: Path) -> None:
     for name in (tmp_path, tmp_path / "none" / "page.html"):
         said = refused(runner, "nothing.jsonl", "--html", str(name))
