@@ -52,6 +52,12 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
         return [_table(runtime)]
     key, _, text = rest.partition(" ")
     if not text:
+        name = key.removeprefix("pruning.")
+        if (of_table := _table(runtime, f"{name}.")).rows:
+            return [of_table]
+        for option, shown, origin in _options(runtime):
+            if option == name:
+                return [Say(f"{key} = {shown}    ({origin})")]
         value = displayed(parse(key) or ("",), runtime.config.value(key))
         return [Say(f"{key} = {json.dumps(value)}    ({runtime.config.origin(key)})")]
     runtime.config.value(key)  # raises ConfigError with the nearest option in any table
@@ -81,7 +87,7 @@ def _options(runtime: Runtime) -> tuple[tuple[str, str, str], ...]:
     """Return the pruning options, each with its value and where it is set."""
     names = runtime.config.pruning.strategies
     rows = tuple(
-        (key.removeprefix("pruning."), "unset" if value is None else json.dumps(value), origin)
+        _option(runtime, key.removeprefix("pruning."), value, origin)
         for key, value, origin in runtime.config.items(names)
         if key.startswith("pruning.")
     )
@@ -91,12 +97,27 @@ def _options(runtime: Runtime) -> tuple[tuple[str, str, str], ...]:
     return rows
 
 
-def _table(runtime: Runtime) -> Table:
+def _option(runtime: Runtime, name: str, value: object, origin: str) -> tuple[str, str, str]:
+    """Return the row of an option. A cap that is not set is shown with its value in effect."""
+    if value is not None:
+        return name, json.dumps(value), origin
+    cap = getattr(runtime.choices.caps, name.removeprefix("spill."), 0) if name.startswith("spill.") else 0
+    level = runtime.config.pruning.spill.level
+    return (
+        (name, str(cap), origin if level == "normal" else f"level {level}")
+        if cap
+        else (name, "unset", origin)
+    )
+
+
+def _table(runtime: Runtime, begins: str = "") -> Table:
+    """Return the options whose names begin like this."""
     note = (
         "/prune-config NAME VALUE sets an option for this session; --save keeps it · "
         "/prune-config try STRATEGY shows what a strategy would have cost so far"
     )
-    return Table("Pruning options", ("option", "value", "from"), _options(runtime), note=note)
+    rows = tuple(row for row in _options(runtime) if row[0].startswith(begins))
+    return Table("Pruning options", ("option", "value", "from"), rows, note=note)
 
 
 def _try(runtime: Runtime, given: Sequence[str]) -> Sequence[Effect]:
