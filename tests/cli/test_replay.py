@@ -340,7 +340,7 @@ def test_a_damaged_session_costs_only_itself(runner: CliRunner, tmp_path: Path) 
     assert f"prunecli: {tmp_path}/lost/gone.jsonl: No such file or directory\n" in done.stderr
     assert "wrong.json: line 1: messages.0: not in the expected form" in done.stderr
     assert "left out 1 session without an answer: silent" in done.stderr
-    assert re.search(r"worn\.jsonl: line 4.*, and 1 more", done.stderr)
+    assert re.search(rf"{tmp_path}/worn\.jsonl: line 4.*, and 1 more", done.stderr)
     assert len(json.loads(done.stdout)["sessions"]) == 4
 
 
