@@ -73,10 +73,12 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
 
 
 def words(runtime: Runtime, before: str) -> Sequence[tuple[str, str]]:
-    """Return the completions: "try", and the strategies after it, or an option with its value."""
+    """Return the completions: "try", and the strategies after it, a table of options, or an option with its value."""
     if not before:
         tried = ("try", "See what another strategy would have cost so far")
-        return [tried, *((name, value) for name, value, _ in _options(runtime))]
+        options = {name: value for name, value, _ in _options(runtime)}
+        tables = dict.fromkeys(name.partition(".")[0] for name in options if "." in name)
+        return [tried, *((name, "All of its options") for name in tables), *options.items()]
     if before != "try":
         return []
     now = "+".join(runtime.config.pruning.strategies)
@@ -150,7 +152,9 @@ def _try(runtime: Runtime, given: Sequence[str]) -> Sequence[Effect]:
             value = json.dumps(wanted.split("+")) if "+" in wanted else wanted
             note += f". /prune-config strategy {value} selects it"
         note = ". ".join((*trial.assumptions, note))
-        return [Table(f"This session with {wanted}", _TRIED, _rows(runtime, rows), tuple(range(1, 10)), note)]
+        names, *figures = zip(_TRIED, *_rows(runtime, rows), strict=True)  # so that it fits 80 columns
+        right = tuple(range(1, len(names)))
+        return [Table(f"This session with {wanted}", names, tuple(figures), right, note)]
 
     return [InThread(f"Trying {wanted}", work, trial.stop)]
 
