@@ -83,7 +83,7 @@ def replay(
     """Show what each strategy would have sent and cost on recorded sessions, compared with no pruning."""
     asked = Asked(
         asked_before(ctx),
-        tuple(dict.fromkeys(filter(None, map(str.strip, ",".join(strategy or ()).split(","))))),
+        _names(strategy),
         _one_of("--gate", gate, ("always", "cache_aware")),
         tuple(options or ()),
         _one_of("--cache-ttl", cache_ttl, tuple(TTL_MS)),
@@ -335,6 +335,14 @@ def _all(config: "Config") -> list[str]:
     """Return all strategies that make edits of their own."""
     names = (name for name in config.strategies.names() if name != "auto")
     return ["auto", *(name for name in names if not hasattr(config.strategies.module(name), "context_edit"))]
+
+
+def _names(given: Sequence[str] | None) -> tuple[str, ...]:
+    """Return the strategies of `--strategy`, each once."""
+    names = tuple(dict.fromkeys(filter(None, map(str.strip, ",".join(given or ()).split(",")))))
+    if given and not names:
+        raise UsageError("--strategy: no strategy given", "leave it out to replay all")
+    return names
 
 
 def _finite(flag: str, given: float | None) -> float | None:

@@ -289,7 +289,9 @@ def test_outputs_are_checked_before_anything_is_replayed(runner: CliRunner, tmp_
         (["nobody"], "nobody"),
         (["@nobody"], "use @claude, @codex, @pi, @gemini, @opencode"),
         (["@claude"], "@claude: no sessions of this agent on this machine"),
+        (["@claude"], "name the files or folders of its sessions, if they are elsewhere"),
         (["SMALL", "--strategy", "nothing"], "nothing"),
+        (["SMALL", "--strategy", " ,"], "--strategy: no strategy given"),
         (
             ["SMALL", "--strategy", "server_clear"],
             "server_clear: a replay can't show what the endpoint clears",
