@@ -81,6 +81,11 @@ async def test_no_pruning_has_one_row_if_no_result_is_shortened(tmp_path: Path) 
     assert [row[0] for row in settings(table)] == ["no_pruning", "auto", "as reported"]
 
 
+async def test_a_present_strategy_of_the_endpoint_has_no_row(tmp_path: Path) -> None:
+    runtime = await worked(tmp_path, "pruning.strategy=server_clear")
+    assert [row[0] for row in settings(tried(runtime, "pi"))] == ["no_pruning", "pi + spill", "as reported"]
+
+
 async def test_two_strategies_run_one_after_the_other(tmp_path: Path) -> None:
     table = tried(await worked(tmp_path), "superseded+pi")
     assert settings(table)[2][0] == "superseded+pi + spill"
