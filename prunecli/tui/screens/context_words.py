@@ -67,7 +67,7 @@ _HINT = (
 
 
 def legend(found: WindowMap) -> list[tuple[Part | None, str]]:
-    """Return the parts present with their tokens, and the withheld tokens (part None)."""
+    """Return the parts present with their tokens, and the tokens withheld or never sent (part None)."""
     items: list[tuple[Part | None, str]] = [
         (part, f"{NAMES[part]} {'~' if part not in ('free', 'reserve') else ''}{short(found.of(part))}")
         for part in PARTS
@@ -75,6 +75,8 @@ def legend(found: WindowMap) -> list[tuple[Part | None, str]]:
     ]
     if found.pruned > 0:
         items.append((None, f"✂ pruned ~{short(found.pruned)}"))
+    if found.held:
+        items.append((None, f"┊ held back ~{short(found.held)}"))
     if found.cleared.tokens:
         items.append((None, f"✂ {found.cleared.words}"))
     return items
