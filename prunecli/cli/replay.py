@@ -25,7 +25,7 @@ from prunecli.launch_options import Launch
 from prunecli.model.requests import TTL_MS
 from prunecli.paths import Places
 from prunecli.sanitize import visible
-from prunecli.session.exporters.formats import check_writable, write_new
+from prunecli.session.exporters.formats import check_page, check_writable, write_new
 
 if TYPE_CHECKING:
     from prunecli.config.effective import Config
@@ -83,7 +83,7 @@ def replay(
     """Show what each strategy would have sent and cost on recorded sessions, compared with no pruning."""
     asked = Asked(
         asked_before(ctx),
-        tuple(dict.fromkeys(filter(None, map(str.strip, ",".join(strategy or ()).split(","))))),
+        _names(strategy),
         _one_of("--gate", gate, ("always", "cache_aware")),
         tuple(options or ()),
         _one_of("--cache-ttl", cache_ttl, tuple(TTL_MS)),
@@ -125,7 +125,7 @@ def _check_outputs(html: Path | None, fit: str) -> None:
     if fit and html is not None:
         raise UsageError("--fit: cannot be used with --html", "run the two separately")
     if html is not None:
-        check_writable(html)
+        check_page(html)
     if fit in ("", flags.STDOUT):
         return
     check_writable(to := Path(fit))
@@ -322,7 +322,11 @@ def _setting(asked: Asked, config: "Config", name: str) -> "Setting | None":
     if name == NO_PRUNING and not spill:
         return None
     for one in name.split("+"):
-        config.strategies.module(one)
+        if hasattr(config.strategies.module(one), "context_edit"):
+            raise UsageError(
+                f"--strategy {one}: a replay can't show what the endpoint clears itself",
+                f"choose from {', '.join(_all(config))}",
+            )
     gate = asked.gate or config.pruning.gate
     return Setting(name, "always" if name == NO_PRUNING else gate, spill)
 
@@ -331,6 +335,14 @@ def _all(config: "Config") -> list[str]:
     """Return all strategies that make edits of their own."""
     names = (name for name in config.strategies.names() if name != "auto")
     return ["auto", *(name for name in names if not hasattr(config.strategies.module(name), "context_edit"))]
+
+
+def _names(given: Sequence[str] | None) -> tuple[str, ...]:
+    """Return the strategies of `--strategy`, each once."""
+    names = tuple(dict.fromkeys(filter(None, map(str.strip, ",".join(given or ()).split(",")))))
+    if given and not names:
+        raise UsageError("--strategy: no strategy given", "leave it out to replay all")
+    return names
 
 
 def _finite(flag: str, given: float | None) -> float | None:

@@ -44,7 +44,8 @@ def _files(source: str, problems: list[str]) -> list[Path]:
     if source.startswith("@") and not path.exists():
         found = sessions_of(source, os.environ, problems)
         if not found:
-            raise _Empty(f"{source}: no sessions of this agent on this machine")
+            hint = "name the files or folders of its sessions, if they are elsewhere"
+            raise _Empty(f"{source}: no sessions of this agent on this machine", hint)
         return found
     if path.is_dir():
         found = session_files(path, problems)

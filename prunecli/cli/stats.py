@@ -21,7 +21,7 @@ from prunecli.paths import Places
 from prunecli.runtime.usage import Pricing, Sums
 from prunecli.runtime.usage_store import UsageReport, UsageStore, report_of
 from prunecli.sanitize import one_line, visible
-from prunecli.session.exporters.formats import write_new
+from prunecli.session.exporters.formats import check_page, write_new
 from prunecli.session.store import Store
 
 MOST_ROWS = 20
@@ -47,6 +47,8 @@ def stats(
     ] = None,
 ) -> None:
     """Show tokens, cost, cache hits and prunes by day, project and model."""
+    if html is not None:
+        check_page(html)
     report = _report(ctx, days, well_formed(str(working_directory())) if project else "")
     if html is not None:
         from prunecli.cli.stats_page import page

@@ -166,7 +166,7 @@ def _note(found: Pruning, responses: Sequence[Paid], fetches: int) -> str:
         )
     else:
         again = (
-            f", fetching {fetches} result{'s' * (fetches != 1)} again ~{money(found.regret)}"
+            f"; fetching {fetches} result{'s' * (fetches != 1)} again cost ~{money(found.regret)}"
             if fetches
             else ""
         )

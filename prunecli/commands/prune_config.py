@@ -52,6 +52,12 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
         return [_table(runtime)]
     key, _, text = rest.partition(" ")
     if not text:
+        name = key.removeprefix("pruning.")
+        if (of_table := _table(runtime, f"{name}.")).rows:
+            return [of_table]
+        for option, shown, origin in _options(runtime):
+            if option == name:
+                return [Say(f"{key} = {shown}    ({origin})")]
         value = displayed(parse(key) or ("",), runtime.config.value(key))
         return [Say(f"{key} = {json.dumps(value)}    ({runtime.config.origin(key)})")]
     runtime.config.value(key)  # raises ConfigError with the nearest option in any table
@@ -67,10 +73,12 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
 
 
 def words(runtime: Runtime, before: str) -> Sequence[tuple[str, str]]:
-    """Return the completions: "try", and the strategies after it, or an option with its value."""
+    """Return the completions: "try", and the strategies after it, a table of options, or an option with its value."""
     if not before:
         tried = ("try", "See what another strategy would have cost so far")
-        return [tried, *((name, value) for name, value, _ in _options(runtime))]
+        options = {name: value for name, value, _ in _options(runtime)}
+        tables = dict.fromkeys(name.partition(".")[0] for name in options if "." in name)
+        return [tried, *((name, "All of its options") for name in tables), *options.items()]
     if before != "try":
         return []
     now = "+".join(runtime.config.pruning.strategies)
@@ -81,7 +89,7 @@ def _options(runtime: Runtime) -> tuple[tuple[str, str, str], ...]:
     """Return the pruning options, each with its value and where it is set."""
     names = runtime.config.pruning.strategies
     rows = tuple(
-        (key.removeprefix("pruning."), "unset" if value is None else json.dumps(value), origin)
+        _option(runtime, key.removeprefix("pruning."), value, origin)
         for key, value, origin in runtime.config.items(names)
         if key.startswith("pruning.")
     )
@@ -91,12 +99,27 @@ def _options(runtime: Runtime) -> tuple[tuple[str, str, str], ...]:
     return rows
 
 
-def _table(runtime: Runtime) -> Table:
+def _option(runtime: Runtime, name: str, value: object, origin: str) -> tuple[str, str, str]:
+    """Return the row of an option. A cap that is not set is shown with its value in effect."""
+    if value is not None:
+        return name, json.dumps(value), origin
+    cap = getattr(runtime.choices.caps, name.removeprefix("spill."), 0) if name.startswith("spill.") else 0
+    level = runtime.config.pruning.spill.level
+    return (
+        (name, str(cap), origin if level == "normal" else f"level {level}")
+        if cap
+        else (name, "unset", origin)
+    )
+
+
+def _table(runtime: Runtime, begins: str = "") -> Table:
+    """Return the options whose names begin like this."""
     note = (
         "/prune-config NAME VALUE sets an option for this session; --save keeps it · "
         "/prune-config try STRATEGY shows what a strategy would have cost so far"
     )
-    return Table("Pruning options", ("option", "value", "from"), _options(runtime), note=note)
+    rows = tuple(row for row in _options(runtime) if row[0].startswith(begins))
+    return Table("Pruning options", ("option", "value", "from"), rows, note=note)
 
 
 def _try(runtime: Runtime, given: Sequence[str]) -> Sequence[Effect]:
@@ -110,7 +133,9 @@ def _try(runtime: Runtime, given: Sequence[str]) -> Sequence[Effect]:
     wanted = given[0]
     for name in wanted.split("+"):
         if name not in names:
-            raise UsageError(f"/prune-config try {name}: no such strategy", f"choose from {', '.join(names)}")
+            known = name in config.strategies.names()
+            why = "a trial can't show what the endpoint clears itself" if known else "no such strategy"
+            raise UsageError(f"/prune-config try {name or wanted}: {why}", f"choose from {', '.join(names)}")
     if len(given) > 1:
         raise UsageError(
             f"/prune-config try: one strategy at a time, got {' '.join(given)}",
@@ -127,7 +152,9 @@ def _try(runtime: Runtime, given: Sequence[str]) -> Sequence[Effect]:
             value = json.dumps(wanted.split("+")) if "+" in wanted else wanted
             note += f". /prune-config strategy {value} selects it"
         note = ". ".join((*trial.assumptions, note))
-        return [Table(f"This session with {wanted}", _TRIED, _rows(runtime, rows), tuple(range(1, 10)), note)]
+        names, *figures = zip(_TRIED, *_rows(runtime, rows), strict=True)  # so that it fits 80 columns
+        right = tuple(range(1, len(names)))
+        return [Table(f"This session with {wanted}", names, tuple(figures), right, note)]
 
     return [InThread(f"Trying {wanted}", work, trial.stop)]
 
@@ -147,7 +174,12 @@ def _stage(runtime: Runtime, wanted: str) -> "tuple[Stage, Sequence[Record], lis
     choices, config = runtime.choices, runtime.config
     now = "+".join(config.pruning.strategies) if choices.pruning else NO_PRUNING
     spills = choices.caps != Caps()
-    settings = [Setting(name, config.pruning.gate, spills) for name in dict.fromkeys((now, wanted))]
+    tried = set(_tried(runtime))  # the endpoint's own edits can't be, and NO_PRUNING is always replayed
+    settings = [
+        Setting(name, config.pruning.gate, spills)
+        for name in dict.fromkeys((now, wanted))
+        if (spills or name != NO_PRUNING) and set(name.split("+")) <= tried
+    ]
     rates = Rates(choices.info_of, runtime.model_name)
     stage = Stage(config, rates, (), choices.cache_ttl, runtime.expectations)
     return stage, runtime.session.records, settings

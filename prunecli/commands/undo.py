@@ -7,6 +7,7 @@ from prunecli.context.redo import undo
 from prunecli.errors import UsageError
 from prunecli.figures import counted, short
 from prunecli.inspector.labels import withheld_by
+from prunecli.model.events import PrunApplied
 from prunecli.runtime import Runtime
 from prunecli.runtime.entry_numbers import thinking_cost
 
@@ -29,4 +30,8 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     first, *_ = [runtime.emit(event) for event in events]
     tokens = -(withheld_by(runtime.session.context, first.seq) or 0)
     pins = "".join(f" Pinned again: {', '.join(map(str, event.seqs))}." for event in events[1:])
-    return [Say(f"Undid {counted(len(chosen), 'prune')}, ~{short(tokens)} tokens restored.{pins}{thinking}")]
+    again, made = "", [record.event for record in chosen if isinstance(record.event, PrunApplied)]
+    if runtime.choices.pruning and any(event.source == "strategy" for event in made):
+        again = " They may be pruned automatically again after your next prompt; /pin keeps an entry."
+    said = f"Undid {counted(len(chosen), 'prune')}, ~{short(tokens)} tokens restored."
+    return [Say(f"{said}{pins}{thinking}{again}")]

@@ -25,8 +25,9 @@ class WindowMap:
     """Tokens of each part, in the order of PARTS.
 
     `used` of `window` is the whole next request. A context larger than its window has no free part and no reserve:
-    its parts sum to `used`. `pruned` is withheld content, and `cleared` the content that the endpoint is expected to
-    clear itself. `measured`: the endpoint has counted exactly this context. The parts are always estimates.
+    its parts sum to `used`. `pruned` is withheld content, `held` the part of long results that was never sent, and
+    `cleared` the content that the endpoint is expected to clear itself. `measured`: the endpoint has counted exactly
+    this context. The parts are always estimates.
     """
 
     tokens: tuple[int, ...]
@@ -35,6 +36,7 @@ class WindowMap:
     pruned: int
     measured: bool
     cleared: Clearing = NO_CLEARING
+    held: int = 0
 
     def of(self, part: Part) -> int:
         """Return the tokens of a part."""
@@ -59,11 +61,11 @@ class WindowMap:
         return [part for part, cells in zip(there, extra, strict=True) for _ in range(cells + 1)]
 
 
-def window_map(outline: Outline, window: int, reserve: int, pruned: int) -> WindowMap:
+def window_map(outline: Outline, window: int, reserve: int, pruned: int, held: int = 0) -> WindowMap:
     """Compute the current map.
 
-    `reserve`: tokens kept for the answer; `pruned`: the ledger's figure. Costs O(entries) once and O(touched)
-    afterwards.
+    `reserve`: tokens kept for the answer; `pruned` and `held`: the ledger's figures. Costs O(entries) once and
+    O(touched) afterwards.
     """
     counts, sums = outline.context.counts, outline.whole
     scale, used = counts.scale, counts.context_tokens
@@ -77,14 +79,15 @@ def window_map(outline: Outline, window: int, reserve: int, pruned: int) -> Wind
     parts[max(USED, key=lambda part: parts[part])] -= sum(parts.values()) - used  # the rounding remainder
     kept = max(0, min(reserve, window - used))
     free = max(0, window - used - kept)
-    return replace(undivided(outline, window, pruned), tokens=(*(parts[part] for part in USED), free, kept))
+    whole = undivided(outline, window, pruned, held)
+    return replace(whole, tokens=(*(parts[part] for part in USED), free, kept))
 
 
-def undivided(outline: Outline, window: int, pruned: int) -> WindowMap:
+def undivided(outline: Outline, window: int, pruned: int, held: int = 0) -> WindowMap:
     """Return a map without parts, which shows only how full the window is until the breakdown is known."""
     counts = outline.context.counts
     return WindowMap(
-        (0,) * len(PARTS), counts.context_tokens, window, pruned, counts.is_reported, counts.clearing
+        (0,) * len(PARTS), counts.context_tokens, window, pruned, counts.is_reported, counts.clearing, held
     )
 
 

@@ -235,6 +235,7 @@ def restored(output: ToolCall, event: UserMessage) -> ToolCall:
 
 
 def _size(text: str) -> str:
+    text = text.removesuffix("\n")
     count = text.count("\n") + 1 if text else 0
     return _brief(text) if count <= 1 and len(text) <= OUTCOME_CHARS else counted(count, "line")
 

@@ -57,7 +57,8 @@ def _page(report: Report, courses: Courses) -> Iterator[str]:
     yield from (f"<p class=answer>{_text(line)}</p>" for line in answer(report))
     yield from _table(report.totals)
     yield "<p class=dim>Costs are relative to no pruning. “+ edits” and “+ any” add fetching what an edit, or any "
-    yield "answer, quotes later."
+    yield "answer, quotes later. Breaks: requests that wrote cached content again. Spilled: long results sent in "
+    yield "part. Regret: removed texts that anything, or an edit, quotes later."
     yield from (f"<br>{_text(line)}" for line in (report.setup, *checked(report.validation)) if line)
     yield "</p><h2>One session</h2>"
     yield '<nav><label>Session <select id="session"></select></label></nav>'

@@ -220,7 +220,7 @@ class Stage:
 def _damaged(path: Path, notices: Sequence[str]) -> list[str]:
     """Return the damage to a file as one line, or nothing."""
     more = f", and {len(notices) - 1:,} more" if len(notices) > 1 else ""
-    return [f"{path.name}: {notices[0]}{more}"] if notices else []
+    return [f"{path}: {notices[0]}{more}"] if notices else []
 
 
 def _name(path: Path) -> str:

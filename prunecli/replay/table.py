@@ -10,6 +10,11 @@ from prunecli.replay.rows import Row, ratio, totals
 from prunecli.replay.validation import Validation
 
 _LENGTHS = ((20, "to 20"), (80, "21 to 80"), (1 << 62, "over 80"))
+_LEGEND = (
+    "cost: relative to no pruning · + edits, + any: plus fetching what an edit, or any answer, quotes later",
+    "breaks: requests that wrote cached content again · spilled: long results sent in part · "
+    "regret: removed texts that anything, or an edit, quotes later",
+)
 HEAD = ("strategy", "cost", "+ edits", "+ any", "tokens", "peak", "breaks", "pruned", "spilled", "regret")
 
 
@@ -35,8 +40,7 @@ def lines(report: Report, width: int | None = None) -> Iterator[str]:
     yield from _wrapped(answer(report), width)
     yield ""
     yield from _aligned([HEAD, *map(partial(cells_of, base=whole[0]), whole)], width)
-    legend = "cost: relative to no pruning · + edits, + any: plus fetching what an edit, or any answer, quotes later"
-    yield from _wrapped(filter(None, (legend, report.setup)), width)
+    yield from _wrapped(filter(None, (*_LEGEND, report.setup)), width)
     agents = sorted({rows[0].agent for rows in report.sessions})
     if len(agents) > 1:
         groups = [(name, [rows for rows in report.sessions if rows[0].agent == name]) for name in agents]

@@ -40,14 +40,16 @@ class Inspecting:
     def _look(self) -> None:
         policy = self._runtime.policy
         self.ledger = policy.ledger(self._session.context)
-        self.map: WindowMap = undivided(self.outline, policy.window, self.ledger.pruned_tokens)
+        ledger = self.ledger
+        self.map: WindowMap = undivided(self.outline, policy.window, ledger.pruned_tokens, ledger.held_tokens)
         if self.outline.is_measured:
             self._draw_map()
 
     def _draw_map(self) -> None:
         policy = self._runtime.policy
         reserve = policy.window - room(policy.window, policy.max_tokens)
-        self.map = window_map(self.outline, policy.window, reserve, self.ledger.pruned_tokens)
+        pruned, held = self.ledger.pruned_tokens, self.ledger.held_tokens
+        self.map = window_map(self.outline, policy.window, reserve, pruned, held)
 
     def measuring(self) -> Iterator[None]:
         """Compute the map and the cache state, in small steps."""

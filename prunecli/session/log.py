@@ -110,7 +110,7 @@ def at_end(path: Path, loaded: Loaded) -> list[Record]:
     Raises SessionCorrupt if there is no good record.
     """
     if not loaded.records:
-        first = loaded.bad[0] if loaded.bad else BadLine(1, b"", "the file is empty")
+        first = loaded.bad[0] if loaded.bad else BadLine(0, b"", "the file is empty")
         raise SessionCorrupt(path, first.number, first.why)
     last = loaded.records[-1]
     said = any(_type(line) == "UserMessage" and line.endswith(b"}\n") for line in loaded.unread)

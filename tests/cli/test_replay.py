@@ -257,6 +257,21 @@ def test_a_fit_never_overwrites_a_session(runner: CliRunner, tmp_path: Path) -> 
         assert done.exit_code == 0, done.output
 
 
+def test_a_page_replaces_only_a_page(runner: CliRunner, tmp_path: Path) -> None:
+    session, page, pipe = (tmp_path / name for name in ("session.jsonl", "page.html", "pipe"))
+    shutil.copy(SMALL[0], session)
+    assert f"{session} already exists, and is not an HTML page" in refused(
+        runner, "--html", str(session), SMALL[0]
+    )
+    assert session.read_bytes() == SMALL[0].read_bytes()
+    os.mkfifo(pipe)
+    assert f"{pipe} is not a regular file" in refused(runner, "--html", str(pipe), SMALL[0])
+    page.touch()
+    for _ in range(2):
+        done = runner.invoke(app, ["replay", str(SMALL[0]), "--strategy", "pi", "--html", str(page)])
+        assert done.exit_code == 0, done.output
+
+
 def test_outputs_are_checked_before_anything_is_replayed(runner: CliRunner, tmp_path: Path) -> None:
     for name in (tmp_path, tmp_path / "none" / "page.html"):
         said = refused(runner, "nothing.jsonl", "--html", str(name))
@@ -274,7 +289,14 @@ def test_outputs_are_checked_before_anything_is_replayed(runner: CliRunner, tmp_
         (["nobody"], "nobody"),
         (["@nobody"], "use @claude, @codex, @pi, @gemini, @opencode"),
         (["@claude"], "@claude: no sessions of this agent on this machine"),
+        (["@claude"], "name the files or folders of its sessions, if they are elsewhere"),
         (["SMALL", "--strategy", "nothing"], "nothing"),
+        (["SMALL", "--strategy", " ,"], "--strategy: no strategy given"),
+        (
+            ["SMALL", "--strategy", "server_clear"],
+            "server_clear: a replay can't show what the endpoint clears",
+        ),
+        (["SMALL", "--strategy", "pi+server_clear"], "server_clear: a replay can't show"),
         (["SMALL", "--gate", "sometimes"], "--gate: expected always or cache_aware, got 'sometimes'"),
         (["SMALL", "--cache-ttl", "1d"], "--cache-ttl: expected 5m or 1h, got '1d'"),
         (["SMALL", "--model", "gpt-unknown"], "--model gpt-unknown: no known prices"),
@@ -320,7 +342,7 @@ def test_a_damaged_session_costs_only_itself(runner: CliRunner, tmp_path: Path) 
     assert f"prunecli: {tmp_path}/lost/gone.jsonl: No such file or directory\n" in done.stderr
     assert "wrong.json: line 1: messages.0: not in the expected form" in done.stderr
     assert "left out 1 session without an answer: silent" in done.stderr
-    assert re.search(r"worn\.jsonl: line 4.*, and 1 more", done.stderr)
+    assert re.search(rf"{tmp_path}/worn\.jsonl: line 4.*, and 1 more", done.stderr)
     assert len(json.loads(done.stdout)["sessions"]) == 4
 
 

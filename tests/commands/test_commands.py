@@ -23,6 +23,7 @@ from prunecli.commands.command import (
     command_names,
     run_line,
 )
+from prunecli.model.edits import Edit
 from prunecli.model.events import PrunApplied, PrunReverted, SettingChanged, ToolResult, UserMessage
 from prunecli.model.messages import Text, ToolUse
 from prunecli.model.notes import typed
@@ -475,6 +476,20 @@ async def test_undo_takes_one_prune_by_its_number(tmp_path: Path) -> None:
     assert "/prune-stats lists prunes" in say(list(run_line(runtime, f"/undo {int(number) - 1}")))
     assert "Undid 1 prune" in say(list(run_line(runtime, f"/undo {number}")))
     assert not runtime.session.context.pruns
+
+
+async def test_undo_says_that_an_automatic_prune_may_come_back(tmp_path: Path) -> None:
+    runtime = await with_results(tmp_path)
+    for line, source, said in (
+        ("/prune-toggle on", "strategy", True),
+        ("/prune-toggle on", "user", False),
+        ("/prune-toggle off", "strategy", False),
+    ):
+        run_line(runtime, line)
+        seq = next(seq for seq, one in runtime.session.context.entries.items() if one.kind == "result")
+        runtime.emit(PrunApplied(source, (Edit("clear", seq, None, "x", 10, 0),), tokens_removed=10))
+        text = say(list(run_line(runtime, "/undo")))
+        assert ("may be pruned automatically again after your next prompt" in text) is said, (line, source)
 
 
 async def test_undo_passes_over_a_prune_whose_entries_were_all_restored(tmp_path: Path) -> None:

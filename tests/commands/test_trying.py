@@ -36,6 +36,11 @@ def tried(runtime: Runtime, words: str) -> Table:
     return table
 
 
+def settings(table: Table) -> list[tuple[str, ...]]:
+    """The columns of a trial: the name of a setting, and its figures."""
+    return list(zip(table.headings, *table.rows, strict=True))[1:]
+
+
 def told(effects: object) -> str:
     (said,) = effects  # type: ignore[misc]
     assert isinstance(said, Say)
@@ -49,10 +54,10 @@ async def test_it_shows_no_pruning_the_present_strategy_the_tried_one_and_what_w
     runtime = await worked(tmp_path)
     before = list(runtime.session.records)
     table = tried(runtime, "aggressive")
-    assert [row[0] for row in table.rows] == ["no_pruning", "auto", "aggressive + spill", "as reported"]
-    assert {row[1] for row in table.rows} == {"5"}
-    assert all(row[4].startswith("$") for row in table.rows)
-    assert table.rows[0][5:7] == ("100%", "100%")
+    assert [row[0] for row in settings(table)] == ["no_pruning", "auto", "aggressive + spill", "as reported"]
+    assert {row[1] for row in settings(table)} == {"5"}
+    assert all(row[4].startswith("$") for row in settings(table))
+    assert settings(table)[0][5:7] == ("100%", "100%")
     assert "/prune-config strategy aggressive selects it" in table.note
     assert "can't show what the model would have done differently" in table.note
     assert runtime.session.records == before, "trying changes nothing"
@@ -61,18 +66,29 @@ async def test_it_shows_no_pruning_the_present_strategy_the_tried_one_and_what_w
 
 async def test_the_options_of_the_session_are_tried(tmp_path: Path) -> None:
     runtime = await worked(tmp_path, "pruning.gate=always")
-    assert tried(runtime, "keep_last_n_steps").rows[2][8] == "0"
+    assert settings(tried(runtime, "keep_last_n_steps"))[2][8] == "0"
     run_line(runtime, "/prune-config keep_last_n_steps.n 1")
-    assert tried(runtime, "keep_last_n_steps").rows[2][8] == "3"
+    assert settings(tried(runtime, "keep_last_n_steps"))[2][8] == "3"
     run_line(runtime, "/prune-config spill.read 100")
-    assert tried(runtime, "keep_last_n_steps").rows[2][9] == "4"
+    assert settings(tried(runtime, "keep_last_n_steps"))[2][9] == "4"
     run_line(runtime, "/prune-config spill.enabled false")
-    assert tried(runtime, "keep_last_n_steps").rows[2][9] == "0"
+    assert settings(tried(runtime, "keep_last_n_steps"))[2][9] == "0"
+
+
+async def test_no_pruning_has_one_row_if_no_result_is_shortened(tmp_path: Path) -> None:
+    runtime = await worked(tmp_path, "pruning.spill.enabled=false")
+    table = tried(runtime, "no_pruning")
+    assert [row[0] for row in settings(table)] == ["no_pruning", "auto", "as reported"]
+
+
+async def test_a_present_strategy_of_the_endpoint_has_no_row(tmp_path: Path) -> None:
+    runtime = await worked(tmp_path, "pruning.strategy=server_clear")
+    assert [row[0] for row in settings(tried(runtime, "pi"))] == ["no_pruning", "pi + spill", "as reported"]
 
 
 async def test_two_strategies_run_one_after_the_other(tmp_path: Path) -> None:
     table = tried(await worked(tmp_path), "superseded+pi")
-    assert table.rows[2][0] == "superseded+pi + spill"
+    assert settings(table)[2][0] == "superseded+pi + spill"
     assert '/prune-config strategy ["superseded", "pi"] selects it' in table.note
 
 
@@ -92,9 +108,10 @@ async def test_without_a_name_the_strategies_are_offered(tmp_path: Path) -> None
     [
         ("magic", "try magic: no such strategy"),
         ("pi+magic", "try magic: no such strategy"),
-        ("server_clear", "try server_clear: no such strategy"),
+        ("server_clear", "try server_clear: a trial can't show what the endpoint clears itself"),
         ("pi auto", "one strategy at a time, got pi auto"),
-        ("+", "try : no such strategy"),
+        ("+", "try +: no such strategy"),
+        ("pi+", "try pi+: no such strategy"),
     ],
 )
 async def test_a_wrong_name_is_an_error_with_the_right_ones(tmp_path: Path, words: str, said: str) -> None:
@@ -117,7 +134,7 @@ async def test_a_long_session_is_tried_up_to_a_limit(tmp_path: Path) -> None:
         runtime.emit(RequestSent("claude-sonnet-4-5", 1, ""))
         runtime.emit(AssistantMessage((Text("Yes."),), "claude-sonnet-4-5", usage=Usage(10, 1)))
     table = tried(runtime, "no_pruning")
-    assert table.rows[0][1] == "2,000"
+    assert settings(table)[0][1] == "2,000"
     assert table.note.startswith("The first 2,000 requests.")
 
 
@@ -125,11 +142,11 @@ async def test_a_session_without_a_request_shows_zeros_and_one_without_a_price_w
     tmp_path: Path,
 ) -> None:
     empty = tried(start(tmp_path / "one", sets=SETS), "pi")
-    assert [row[1] for row in empty.rows] == ["0"] * 3
-    assert empty.rows[0][5] == "-"
+    assert [row[1] for row in settings(empty)] == ["0"] * 3
+    assert settings(empty)[0][5] == "-"
     runtime = await worked(tmp_path / "two", "model.name=local-model")
     table = tried(runtime, "pi")
-    assert "as reported" not in [row[0] for row in table.rows]
+    assert "as reported" not in [row[0] for row in settings(table)]
     assert table.note.startswith(
         "local-model: no known price, counting $1 for a million tokens of input. The recorded answers"
     )
@@ -140,6 +157,7 @@ async def test_the_strategies_that_can_be_tried_are_completed(tmp_path: Path) ->
     words = dict(arguments(runtime, "prune-config "))
     assert next(iter(words)) == "try"
     assert words["gate"] == '"cache_aware"', "an option and its value"
+    assert words["spill"] == "All of its options"
     found = dict(arguments(runtime, "prune-config try a"))
     assert found["auto"] == "current"
     assert found["aggressive"] == ""

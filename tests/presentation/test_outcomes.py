@@ -71,6 +71,8 @@ def test_a_change_says_how_many_lines_it_added_and_removed() -> None:
 
 
 def test_reading_says_how_many_lines_it_showed() -> None:
+    assert outcome_of(result("7\n", name="recall")) == "7", "a line end begins no line"
+    assert outcome_of(result("7\n8\n", name="recall")) == "2 lines"
     assert outcome_of(result("x", name="read", path="a.py", first_line=1, last_line=220)) == "220 lines"
     assert outcome_of(result("x", name="read", path="a.py", first_line=3, last_line=3)) == "1 line"
 

@@ -62,7 +62,7 @@ def test_a_recall_counts_against_it(tmp_path: Path) -> None:
     assert isinstance(regret, float)
     assert regret > 0.1
     assert "for fetching 1 result again" in words(runtime, "/prune-stats")
-    assert "fetching 1 result again ~$" in words(runtime, "/cost")
+    assert "; fetching 1 result again cost ~$" in words(runtime, "/cost")
 
 
 def test_a_prune_that_only_breaks_the_cache_loses_money(tmp_path: Path) -> None:

@@ -163,7 +163,7 @@ async def test_a_cap_raised_in_the_session_applies_to_what_comes(tmp_path: Path)
     [options] = prune_config.run(runtime, "")
     assert isinstance(options, Table)
     assert ("spill.bash", "3000", "session") in options.rows
-    assert ("spill.read", "unset", "default") in options.rows
+    assert ("spill.read", "8000", "default") in options.rows, "the cap in effect"
     played.play([calls(replace(BASH, id="b2")), says("Seen.")])
     await runtime.submit("again")
     first, second = (result.tokens or 0 for _, result in results(runtime))
@@ -174,9 +174,27 @@ async def test_a_cap_raised_in_the_session_applies_to_what_comes(tmp_path: Path)
 async def test_a_table_of_options_names_its_keys(tmp_path: Path) -> None:
     runtime, _ = begun(tmp_path, [])
     keys = "enabled, level, bash, print, read, search, other"
-    for given in ("spill off", "spill", "pruning.spill strong"):
+    for given in ("spill off", "pruning.spill strong"):
         with pytest.raises(ConfigError, match=rf"^\S+: a table with the keys {keys}$"):
             prune_config.run(runtime, given)
+    await runtime.close()
+
+
+async def test_a_table_of_options_is_shown_with_the_caps_in_effect(tmp_path: Path) -> None:
+    runtime, _ = begun(tmp_path, [])
+    prune_config.run(runtime, "spill.level strong")
+    for given in ("spill", "pruning.spill"):
+        [options] = prune_config.run(runtime, given)
+        assert isinstance(options, Table)
+        assert [row[0].partition(".")[0] for row in options.rows] == ["spill"] * 7
+        assert ("spill.read", "4000", "level strong") in options.rows
+    [said] = prune_config.run(runtime, "spill.read")
+    assert isinstance(said, Say)
+    assert said.text == "spill.read = 4000    (level strong)"
+    prune_config.run(runtime, "spill.enabled false")
+    [options] = prune_config.run(runtime, "spill")
+    assert isinstance(options, Table)
+    assert ("spill.read", "unset", "default") in options.rows, "nothing is shortened"
     await runtime.close()
 
 

@@ -399,6 +399,7 @@ async def test_c_raises_the_cap_of_a_kind_for_results_to_come(tmp_path: Path) ->
         await s.pilot.press("c")
         await s.until_shown("Only for a result that was sent in part")
         await mark(s, "result", cut)
+        await s.until_shown("┊ held back ~", "held back (c to send more next time)")
         await s.pilot.press("c")
         await s.until_shown("spill.read = 10000 for this session; what was sent stays as it is")
         assert s.runtime.choices.caps.of("read") == 10_000

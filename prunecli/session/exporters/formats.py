@@ -22,6 +22,7 @@ from prunecli.session.exporters.redact import redacted
 ENDINGS: Mapping[str, str] = {"markdown": ".md", "html": ".html", "pi": ".jsonl", "messages": ".json"}
 """The file ending of each format."""
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_PAGE = b"<!doctype html>"
 _CHANGES = (PrunApplied, PrunReverted, CompactionApplied)
 _NAMES = {"md": "markdown", "htm": "html", "json": "messages"}
 
@@ -80,11 +81,27 @@ def check_writable(path: Path) -> None:
         raise UsageError(f"cannot write {path}: Permission denied")
 
 
+def check_page(path: Path) -> None:
+    """Raise UsageError if a page could not be written to this file, or would replace a file of another kind."""
+    check_writable(path)
+    try:
+        with path.open("rb") as file:
+            is_page = file.read(len(_PAGE)).lower() in (b"", _PAGE)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise UsageError(f"cannot read {path}: {error.strerror}", "choose another name") from error
+    if not is_page:
+        raise UsageError(f"{path} already exists, and is not an HTML page", "choose another name")
+
+
 def _refuse(path: Path) -> None:
     if path.is_symlink():
         raise UsageError(f"{path} is a symbolic link", "give the path of the file itself")
     if path.is_dir():
         raise UsageError(f"{path} is a directory", "give the path of a file in it")
+    if path.exists() and not path.is_file():
+        raise UsageError(f"{path} is not a regular file", "give the path of a file")
 
 
 def write_new(path: Path, text: str, *, force: bool = False) -> None:

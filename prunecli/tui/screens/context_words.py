@@ -67,7 +67,7 @@ _HINT = (
 
 
 def legend(found: WindowMap) -> list[tuple[Part | None, str]]:
-    """Return the parts present with their tokens, and the withheld tokens (part None)."""
+    """Return the parts present with their tokens, and the tokens withheld or never sent (part None)."""
     items: list[tuple[Part | None, str]] = [
         (part, f"{NAMES[part]} {'~' if part not in ('free', 'reserve') else ''}{short(found.of(part))}")
         for part in PARTS
@@ -75,6 +75,8 @@ def legend(found: WindowMap) -> list[tuple[Part | None, str]]:
     ]
     if found.pruned > 0:
         items.append((None, f"✂ pruned ~{short(found.pruned)}"))
+    if found.held:
+        items.append((None, f"┊ held back ~{short(found.held)}"))
     if found.cleared.tokens:
         items.append((None, f"✂ {found.cleared.words}"))
     return items
@@ -122,10 +124,17 @@ def detail(node: Node, why: str, read_price: float | None) -> list[Piece]:
     return [
         Piece((where,), "bold $foreground", 9),
         Piece((f"{tokens} tokens", tokens), "$foreground", 8),
-        *([Piece((f"~{short(node.held)} held back", ""), "$muted", 4)] if node.held else []),
+        *([_held(node)] if node.held else []),
         Piece((f"{state}: {reason}" if reason else state, state), "$accent", 3),
         Piece((carried + usd, carried, ""), "$muted", 2),
     ]
+
+
+def _held(node: Node) -> Piece:
+    """Return the tokens that were never sent, with the key that raises the cap of a result's kind."""
+    held = f"~{short(node.held)} held back"
+    more = (f"{held} (c to send more next time)",) if node.key.kind == "result" else ()
+    return Piece((*more, held, ""), "$muted", 4)
 
 
 def hint(idle: Collection[str], words: Mapping[str, str]) -> list[Piece]:
@@ -245,7 +254,7 @@ HELP: tuple[tuple[str, str], ...] = (
     ("carried", "tokens × requests that included it"),
     ("state", "restored: brought back by an undo; not pruned automatically for a while"),
     ("", "see 45: shown again at the end, as entry 45"),
-    ("", "4.3K unsent: held back from a long output, never sent"),
+    ("", "4.3K held back, or unsent: the part of a long output that was never sent"),
 )
 """The help shown for `?`."""
 

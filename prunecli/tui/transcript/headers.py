@@ -27,6 +27,8 @@ PRUNE_MARK = "✂ "
 """The prefix of notices about prunes, which are shown among the calls."""
 NOTICE_MARKS = {Level.INFO: "· ", Level.WARNING: "! ", Level.ERROR: "✗ "}
 
+_IN_PART = " · in part"
+"""Takes the place of the number of lines or characters held back, if that does not fit."""
 _NAME = 5  # width of the name column; a longer name shifts only its own line
 _TIME = 7
 _TOKENS = 7
@@ -119,7 +121,7 @@ def header_row(face: Face, sheet: Sheet) -> Row:
         rest = width_of(outcome)
     if rest and not face.pruned and rest > room // 2:
         most = max(room // 2, room - width_of(face.subject) - 3)
-        outcome = clip(outcome, most)
+        outcome = _fitted(outcome, most)
         rest = width_of(outcome)
     subject = clip(face.subject, max(0, room - (rest + 3 if rest else 0)))
     left.append(Segment(subject, face.subject_style or (inks.muted if face.pruned else inks.text)))
@@ -137,6 +139,15 @@ def header_row(face: Face, sheet: Sheet) -> Row:
         left += [Segment(" " * padding, inks.text), Segment(right, inks.muted)]
         used = width
     return Row(left, used, 2, hot=hot)
+
+
+def _fitted(outcome: str, most: int) -> str:
+    """Cut an outcome to this width. That only a part of the result was sent stays visible."""
+    said, _, held = outcome.rpartition(" · ")
+    room = most - width_of(_IN_PART)
+    if width_of(outcome) <= most or not said or not held.endswith(" held back") or room < width_of(_IN_PART):
+        return clip(outcome, most)
+    return clip(said, room) + _IN_PART
 
 
 def _is_clipped(face: Face, room: int) -> bool:

@@ -253,6 +253,13 @@ def test_a_damaged_zstd_file_is_one_clear_error(
     assert "\n" not in refused.value.message
 
 
+def test_an_empty_file_has_no_line_that_is_wrong(tmp_path: Path) -> None:
+    (tmp_path / "x.jsonl").touch()
+    with pytest.raises(SessionCorrupt) as refused:
+        read_source(tmp_path / "x.jsonl")
+    assert refused.value.message == f"{tmp_path / 'x.jsonl'}: the file is empty"
+
+
 @pytest.mark.parametrize(
     "value", ["3", '"text"', "[]", "{}", "null", '{"type":"user"}', "[1,2]", '{"messages":3}']
 )

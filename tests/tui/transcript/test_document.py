@@ -85,6 +85,21 @@ def test_the_outcome_takes_the_room_that_the_line_has(width: int, least: int):
     assert len(text.rstrip()) <= width
 
 
+@pytest.mark.parametrize(
+    ("width", "end"),
+    [
+        (160, "exit 1 · 8 failed, 292 passed in 1.01s · 8,605 lines held back"),
+        (80, "exit 1 · 8 faile… · in part"),
+        (60, "exit 1 · 8 faile…"),
+    ],
+)
+def test_a_result_that_was_sent_in_part_says_so_if_there_is_room(width: int, end: str) -> None:
+    said = "exit 1 · 8 failed, 292 passed in 1.01s · 8,605 lines held back"
+    long = "pytest -q " + "a" * 45
+    entry = call(ToolState.OK, argument=long, outcome=said, body=OUTPUT, duration_ms=1700, tokens=657)
+    assert f"   {end} " in rows(document(entry, width=width))[0].text
+
+
 def test_an_argument_that_the_line_shows_is_not_repeated_below_a_long_outcome():
     entry = call(ToolState.OK, argument="pytest -q " + "a" * 45, outcome="o" * 150, body=OUTPUT)
     shown = texts(document(replace(entry, folded=False), width=160))
