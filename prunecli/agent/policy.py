@@ -158,7 +158,7 @@ class Policy(NamedTuple):
 
     def problems(self, context: Context) -> tuple[str, ...]:
         """Return problems of the strategies that the user should know, such as failed functions."""
-        near = self.market.near_limit(context.counts.context_tokens)
+        near = self.market.near_limit(context.counts.context_tokens) or not in_tool_round(context)
         asked = self.chosen if self.enabled and (near or any(one.foreign for one in self.chosen)) else ()
         return tuple(one.problem for _, one in propose_all(self.view(context), asked) if one.problem)
 

@@ -200,6 +200,8 @@ class EntryTokens:
         self.counter = counter
         self._documents: dict[int, int] = {}
         """Tokens of entries' documents, as the endpoint counted them."""
+        self.resized: list[int] = []
+        """The items in which it counted them, in the order of the reports."""
         self._factor_of = factor_of
         self._has_media = False
 
@@ -268,6 +270,7 @@ class EntryTokens:
         self._documents.update((part.seq, round(share * part.image_tokens)) for part in new)
         for now in [now for _, now in changes if now is not None]:
             now.forget()
+            self.resized.append(now.head.seq)
         return True
 
     def shown_chars(self, entry: Entry, edit: Edit | None) -> int:

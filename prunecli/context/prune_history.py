@@ -172,7 +172,7 @@ class PruneHistory:
             case UserMessage(attached=Attached()) if record.seq in context.entries:
                 self._came(context.entries[record.seq], context)
             case UserMessage(restores=restores) if restores:
-                self._fetch(record.seq, set(restores), set(), context)
+                self._fetch(record.seq, set(restores), set(restores), context)
             case _:
                 pass
 
@@ -302,11 +302,11 @@ class PruneHistory:
         held = [seq for seq in sorted(rests & self._held.keys()) if _is_shown(context, seq)]
         if not weights and not held:
             return
-        entry = context.entries[by]
-        came = entry.kind == "result"
-        raw = _result_tokens(context, by) if came else sum(weights.values())
-        self._note_fetch(entry, raw, weights, held)
-        tokens = context.counts.scale.tokens(raw)
+        entry, pruned = context.entries[by], sum(weights.values())
+        restored = pruned + sum(self._held[seq] for seq in held)
+        came = _result_tokens(context, by) if entry.kind == "result" else restored
+        self._note_fetch(entry, came, weights, held)
+        tokens = context.counts.scale.tokens(came if entry.kind == "result" else pruned)
         for (prun, _), part in zip(weights.items(), _shared(tokens, list(weights.values())), strict=True):
             row = self.rows[prun]
             rereads = (*row.rereads, by)

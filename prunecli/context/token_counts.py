@@ -161,8 +161,8 @@ class TokenCounts(EntryTokens):
         """Record that the last request was billed without an answer. It stays the last request."""
         self._news.append(Report(response, 0, _changes(self._since, self._at_sent), NO_CLEARING))
 
-    def _settle(self) -> None:
-        """Update the scale from the reports since the last time."""
+    def settle(self) -> None:
+        """Take in the reports since the last time."""
         waiting, self._news = self._news, []  # counting a document asks for what was learned before
         for news in waiting:
             match news:
@@ -205,20 +205,20 @@ class TokenCounts(EntryTokens):
 
     def media_tokens(self, entry: Entry) -> int:
         """Return the tokens of an entry's images and documents, measured if possible."""
-        self._settle()
+        self.settle()
         return super().media_tokens(entry)
 
     @property
     def scale(self) -> Scale:
         """The scale learned from the reports so far."""
         if self._news:
-            self._settle()
+            self.settle()
         return self._scale
 
     @property
     def shown(self) -> Amount:
         """Tokens of all messages of the next request."""
-        self._settle()
+        self.settle()
         if self._shown is None:
             changes = [(then, self.items.get(seq)) for seq, then in self._since.items()]
             self._shown = self._reported.plus(added_by(changes, self.item_amount))

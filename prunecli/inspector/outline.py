@@ -61,7 +61,7 @@ class Outline:
         self._begin()
 
     def _begin(self) -> None:
-        self._moved = len(self.context.unseen.moved)
+        self._moved, self._resized = len(self.context.unseen.moved), len(self.context.counts.resized)
         self.slots: list[Entry | None] = []
         self.turns: list[Turn] = []
         self._by_seq: dict[int, Turn] = {}
@@ -125,8 +125,7 @@ class Outline:
 
         Costs O(new records and touched entries). After a compaction or a rewind, everything is measured again.
         """
-        rides = self.rides
-        new = records[self.read :]
+        rides, new = self.rides, records[self.read :]
         if not new:
             return False
         self.read = len(records)
@@ -134,9 +133,10 @@ class Outline:
         for record in new:
             rides.take(record)
             touched.update(dict.fromkeys(self._touched(record)))
-        moved = self.context.unseen.moved
-        touched.update(dict.fromkeys(moved[self._moved :]))
-        self._moved = len(moved)
+        self.context.counts.settle()
+        moved, resized = self.context.unseen.moved, self.context.counts.resized
+        touched.update(dict.fromkeys((*moved[self._moved :], *resized[self._resized :])))
+        self._moved, self._resized = len(moved), len(resized)
         if any(isinstance(record.event, Rewound | CompactionApplied) for record in new):
             self._begin()
             return True

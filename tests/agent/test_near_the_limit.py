@@ -155,6 +155,17 @@ def test_the_user_is_told_that_pruning_loses_money_where_auto_would_have_edited(
     assert policy.prunes(talk.context) == []
 
 
+def test_the_user_is_told_that_pruning_loses_money_where_auto_would_have_edited_for_the_gain() -> None:
+    talk = turns(4)
+    worth = numbers(0.001, warm_margin=0)
+    policy = COSTLY._replace(chosen=AUTO, expectations=worth, market=WARM._replace(write=0.25))
+    assert policy.prunes(talk.context)
+    assert policy.problems(talk.context) == ()
+    losing = policy._replace(losing=lambda: True)
+    assert losing.prunes(talk.context) == []
+    assert losing.problems(talk.context) == (LOSING,)
+
+
 def test_what_was_refused_as_too_long_is_pruned_with_its_price() -> None:
     (event,) = COSTLY.make_room(turns(8).context)
     assert isinstance(event, PrunApplied)

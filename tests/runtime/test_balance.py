@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from prunecli.commands.command import Say, Table, run_line
 from prunecli.context.strategies.auto import LOSING
 from prunecli.model.edits import Edit
@@ -63,6 +65,14 @@ def test_a_recall_counts_against_it(tmp_path: Path) -> None:
     assert regret > 0.1
     assert "for fetching 1 result again" in words(runtime, "/prune-stats")
     assert "; fetching 1 result again cost ~$" in words(runtime, "/cost")
+
+
+def test_restoring_what_was_held_back_counts_against_it(tmp_path: Path) -> None:
+    runtime = held(tmp_path)
+    result = next(entry.seq for entry in runtime.session.context.entries.values() if entry.kind == "result")
+    run_line(runtime, f"/restore {result}")
+    answered(runtime, 9_500, 40_100)
+    assert runtime.status().ledger.to_json()["regret_usd"] == pytest.approx(40_100 * 3.75e-6), "as written"
 
 
 def test_a_prune_that_only_breaks_the_cache_loses_money(tmp_path: Path) -> None:

@@ -76,7 +76,9 @@ def test_prose_that_is_typed_with_long_pauses_answers_nothing_behind_its_first_l
     assert (desk.answer, desk.text) == (None, "why")
 
 
-@given(st.text("yan123 bcé?", min_size=2, max_size=20), st.floats(0.0, QUIET_SECONDS * 0.99))
+@given(
+    st.text("yan123 bcé?", min_size=2, max_size=20).filter(str.strip), st.floats(0.0, QUIET_SECONDS * 0.99)
+)
 def test_no_text_that_is_typed_without_pauses_allows_anything(text: str, after: float) -> None:
     desk = Desk()
     desk.wait(LONG)
