@@ -24,16 +24,21 @@ _GIT_TO_NAME = frozenset(
             "archive",
             "bisect",
             "bundle",
+            "citool",
             "config",
-            "credential",
+            "cvsserver",
             "daemon",
             "difftool",
             "filter-branch",
+            "for-each-repo",
             "gui",
         ),
         *(
             "hook",
+            "imap-send",
             "instaweb",
+            "maintenance",
+            "merge-index",
             "mergetool",
             "p4",
             "rebase",
@@ -46,6 +51,8 @@ _GIT_TO_NAME = frozenset(
     }
 )
 """git commands that start programs; `bash(git *)` does not cover them."""
+_GIT_HELPER = re.compile(r"credential.*|remote-.+|.+--.+")
+"""Helpers of git that print credentials, or run what the words after them or the input say."""
 _GIT_VALUES = frozenset(
     {"-C", "-c", "--git-dir", "--work-tree", "--namespace", "--config-env", "--attr-source"}
 )
@@ -213,7 +220,8 @@ _MORE = re.compile(
 """Long options with one dash, and options that mean something else to other programs."""
 _PARTS = re.compile(r"[=@<,;]")
 """Separators before a path: `--file=x`, `-d @x`, `-F name=<x`, `src=/,dst=/x`."""
-_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*[:?+]?=(?!\d*$)")
+_NUMBER = re.compile(r"\w+=\d*")
+"""An assignment that changes no program. make reads any other word with `=` as one, and `X!=id` runs a command."""
 
 
 def open_doubt(words: Words, left_open: Words, around: Surroundings) -> str:
@@ -231,8 +239,9 @@ def open_doubt(words: Words, left_open: Words, around: Surroundings) -> str:
             if len(named) <= _subcommand(words) + 1 or _may_be_harmless(named, around):
                 return doubt.reason
     at = _subcommand(words)
-    if at >= len(named) and words[at:] and words[at] in _GIT_TO_NAME:
-        return f"`git {words[at]}` can start programs"
+    command = "".join(words[at : at + 1]) if at >= len(named) else ""
+    if command in _GIT_TO_NAME or _GIT_HELPER.fullmatch(command):
+        return f"`git {command}` can start programs or print credentials"
     if unnamed := _unnamed(words, named):
         return unnamed
     program = _program(words)
@@ -310,7 +319,7 @@ def _word_doubt(program: str, word: str, around: Surroundings) -> str:
     if word.startswith("-") and len(word) > 1:
         if _may_execute_or_write(program, word):
             return f"the option {word} may execute or write"
-    elif program in ("make", "gmake", "env") and _ASSIGNMENT.match(word):
+    elif program in ("make", "gmake", "env") and "=" in word and not _NUMBER.fullmatch(word):
         return f"{word!r} changes what it runs"
     elif word.startswith("@") and os.path.lexists(around.cwd / word[1:]):
         return f"{word!r} may stand for options in a file"

@@ -93,6 +93,12 @@ def test_a_deny_rule_leaves_other_globs_alone(here: Scene, line: str) -> None:
                     "git fetch --upload-pack=./x",
                     "git add .env",
                 ),
+                *(
+                    "git remote-ext x 'sh -c id'",
+                    "git merge-index ./x -a",
+                    "git credential-store get",
+                    "git submodule--helper foreach ls",
+                ),
             ],
         ),
         (
@@ -165,6 +171,9 @@ def test_a_deny_rule_leaves_other_globs_alone(here: Scene, line: str) -> None:
                 "make --file=x",
                 "make --ev=x",
                 "make -E '$(shell id)'",
+                "make 'X!=id'",
+                "make 'a-b:=$(shell id)'",
+                "make '.SHELLFLAGS=-c id'",
             ],
         ),
         (
