@@ -220,12 +220,21 @@ _MORE = re.compile(
 """Long options with one dash, and options that mean something else to other programs."""
 _PARTS = re.compile(r"[=@<,;]")
 """Separators before a path: `--file=x`, `-d @x`, `-F name=<x`, `src=/,dst=/x`."""
+_LANGUAGES = re.compile(r"(?:python|node|ruby|perl|lua|php|bash|sh|zsh|dash|ksh|fish)[\d.]*")
+"""Programs that run their input, unless they are given a file."""
+_RUN_INPUT = frozenset({"sqlite3", "psql", "mysql", "mariadb", "gdb", "ed"})
+"""Programs whose input may contain commands that run programs, whatever their operands."""
 _NUMBER = re.compile(r"\w+=\d*")
 """An assignment that changes no program. make reads any other word with `=` as one, and `X!=id` runs a command."""
 
 
-def open_doubt(words: Words, left_open: Words, around: Surroundings) -> str:
-    """Return the reason why a prefix rule does not cover the rest of a command, or ""."""
+def open_doubt(words: Words, left_open: Words, around: Surroundings, *, fed: bool) -> str:
+    """Return the reason why a rule does not cover a command, or "": the words that it leaves open, or its input.
+
+    `fed`: the command may have an input.
+    """
+    if fed and _runs_input(words, around):
+        return f"`{words[0]}` runs its input"
     if not left_open:
         return ""
     if any(isinstance(word, Open) for word in words):
@@ -251,6 +260,16 @@ def open_doubt(words: Words, left_open: Words, around: Surroundings) -> str:
         return next((reason for word in left_open if (reason := _word_doubt(program, word, around))), "")
     except (Unresolvable, TooMany) as error:
         return f"it uses a path that can't be checked ({error})"
+
+
+def _runs_input(words: Words, around: Surroundings) -> bool:
+    """Return whether a command may run its input as a program: `echo 'code' | python3`."""
+    program = _program(words)
+    if program in _RUN_INPUT:
+        return True
+    return _LANGUAGES.fullmatch(program) is not None and not any(
+        (around.cwd / word).is_file() for word in words[1:]
+    )
 
 
 def _unnamed(words: Words, named: Words) -> str:

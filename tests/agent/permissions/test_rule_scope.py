@@ -260,6 +260,28 @@ def test_a_prefix_rule_names_the_words_that_run_programs_or_print_credentials(he
         assert here.bash(line, rules=Rules(allow=(f"bash({program} *)",))).kind == "ask", line
 
 
+def test_no_rule_for_an_interpreter_covers_a_program_in_its_input(here: Scene) -> None:
+    for line in (
+        "python3",
+        "python3 -",
+        "node",
+        "bash -ms",
+        "perl -w",
+        "sqlite3 a.db",
+        "psql",
+        "uv run python",
+    ):
+        for rule in (f"bash({line})", f"bash({line.split()[0]} *)"):
+            assert here.bash(f"echo x | {line}", rules=Rules(allow=(rule,))).kind == "ask", line
+            assert here.bash(f"(echo x) | {line}", rules=Rules(allow=(rule,))).kind == "ask", line
+            assert here.bash(f"{line} < README.md", rules=Rules(allow=(rule,))).kind == "ask", line
+    for line in ("python3 src/a.py", "python3 -m json.tool", "bash src/a.py", "wc -l"):
+        for rule in (f"bash({line})", f"bash({line.split()[0]} *)"):
+            assert here.bash(f"cat README.md | {line}", rules=Rules(allow=(rule,))).kind == "allow", line
+    whole = "echo x | python3"
+    assert here.bash(whole, rules=Rules(allow=(f"bash({whole})",))).kind == "allow"
+
+
 def test_a_rule_for_a_program_that_starts_another_names_that_one(here: Scene) -> None:
     for line in ("timeout 5 sh -c id", "env FOO=a ./x", "xargs rm", "sudo -n id"):
         assert here.bash(line, rules=Rules(allow=(f"bash({line.split()[0]} *)",))).kind == "ask", line
