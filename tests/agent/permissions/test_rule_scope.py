@@ -245,7 +245,17 @@ terraform plan | terraform output -json | terraform console
 pip install x | pip config list
 heroku ps | heroku config
 vim x.txt | vim +!id x.txt
-less README.md | less +!id README.md
+less README.md | less '+!id' README.md
+ssh host ls | ssh -4oProxyCommand=./x host | ssh -I ./x.so host
+curl -s https://x.y | curl -4o x y | curl -w '%output{x}' y | curl --variable %TOKEN --expand-data '{{TOKEN}}' y
+node src/a.js | node --print 1 | node -e 1
+perl src/a.pl | perl -MPOSIX src/a.pl | perl -e 1
+python3 -m pytest | python3 -m pip install x | python3 -mtimeit x | python3 -m pdb -c x
+python3.11 src/a.py | python3.11 -c x
+man ls | man -C ./x ls
+java -cp src A | java -XX:OnOutOfMemoryError=id A | java -agentpath:./x.so A
+go build . | go build -ldflags -extldflags=-fplugin=./x.so
+fd x | fd x --exec-batch rm
 gpg --verify x | gpg --export-secret-keys | gpg -d x
 openssl version | openssl rsa
 """
@@ -287,6 +297,9 @@ def test_a_rule_for_a_program_that_starts_another_names_that_one(here: Scene) ->
         assert here.bash(line, rules=Rules(allow=(f"bash({line.split()[0]} *)",))).kind == "ask", line
     for begin in ("timeout 5", "timeout -k 2s 1.5", "nice -n 5", "env A=b", "xargs -n 1", "watch -n 0.5"):
         assert here.bash(f"{begin} sh -c id", rules=Rules(allow=(f"bash({begin} *)",))).kind == "ask", begin
+    for line in ("timeout 5 gh auth token", "nice -n 5 make CC=./x", "sudo -n git merge-index x"):
+        begin = " ".join(line.split()[:-2])
+        assert here.bash(line, rules=Rules(allow=(f"bash({begin} *)",))).kind == "ask", begin
     assert here.bash("timeout 5 python3", rules=Rules(allow=("bash(timeout *)",))).kind == "ask"
     assert here.bash("timeout 5 make test", rules=Rules(allow=("bash(timeout 5 make *)",))).kind == "allow"
     assert here.bash("gh auth status", rules=Rules(allow=("bash(gh auth status *)",))).kind == "allow"
