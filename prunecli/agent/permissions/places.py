@@ -223,6 +223,12 @@ def is_kept_inside(path: str) -> bool:
     return bool(_OBEYED_PATHS.fullmatch(folded(path))) and not _OBEYED_PATHS.fullmatch(above)
 
 
+def lies_in_kept(path: str) -> bool:
+    """Return whether `is_kept_inside` is true for a relative path or a folder above it."""
+    parts = path.removeprefix("./").split("/")
+    return any(is_kept_inside("/".join(parts[:count])) for count in range(1, len(parts) + 1))
+
+
 def is_system(place: Place) -> bool:
     """Return whether a place outside the workspace may be read without asking."""
     return not place.by_name and all(

@@ -10,7 +10,7 @@ import re
 
 from prunecli.agent.permissions.globs import TooMany, expand
 from prunecli.agent.permissions.harmless import is_listed, read_command
-from prunecli.agent.permissions.harmless_commands import Words
+from prunecli.agent.permissions.harmless_commands import CHANGING, Words
 from prunecli.agent.permissions.harmless_git import GIT_FORMS
 from prunecli.agent.permissions.places import Place, Unresolvable, is_system, resolve
 from prunecli.agent.permissions.risky_options import may_execute_or_write, unnamed
@@ -60,6 +60,10 @@ _GIT_VALUES = frozenset(
 """Options before the subcommand of git whose value is the next word."""
 _STARTS = frozenset({("python", "-m"), ("uv", "run"), ("poetry", "run"), ("pnpm", "exec"), ("npm", "exec")})
 """Commands whose next word is the program that they start."""
+_CHANGES = CHANGING | {"sed"}
+_PACKS = frozenset({"tar", "zip"})
+_COPIES = frozenset({"cp", "install", "ln", "rsync"})
+"""Programs that read the files they are given, except for the last one of `_COPIES`."""
 _STARTERS = frozenset({"env", "xargs", "timeout", "nice", "nohup", "stdbuf", "setsid", "sudo", "doas"})
 """Programs whose words after options, durations and variables are another command."""
 _BEFORE_PROGRAM = re.compile(r"-.*|[.\d]+[smhd]?|\w+=.*", re.DOTALL)
@@ -104,7 +108,12 @@ def open_doubt(words: Words, left_open: Words, around: Surroundings, *, fed: boo
     if program == "tar" and len(named) == 1 and re.fullmatch(r"[A-Za-z]*[FIP][A-Za-z]*", left_open[0]):
         return f"the option {left_open[0]} may execute or write"  # the old style, without a dash
     try:
-        return next((reason for word in left_open if (reason := _word_doubt(program, word, around))), "")
+        doubts = (
+            _word_doubt(program, word, around)
+            or _change_doubt(program, word, around, last=word is left_open[-1])
+            for word in left_open
+        )
+        return next(filter(None, doubts), "")
     except (Unresolvable, TooMany) as error:
         return f"it uses a path that can't be checked ({error})"
 
@@ -192,6 +201,20 @@ def _word_doubt(program: str, word: str, around: Surroundings) -> str:
     for text in {word, *_PARTS.split(word), attached, *_PARTS.split(attached)} - {""}:
         if reason := _place_doubt(text, around):
             return f"{text!r} {reason}"
+    return ""
+
+
+def _change_doubt(program: str, word: str, around: Surroundings, *, last: bool) -> str:
+    """Return why a program that changes files needs approval for a word, or "": it controls other programs."""
+    if program not in _CHANGES:
+        return ""
+    bare = re.sub(r"^-[A-Za-z]+(?=[./])", "", word)  # `-t.git/hooks`
+    for text in expand(word, around.cwd) if isinstance(word, Glob) else _PARTS.split(bare):
+        reads = program in _PACKS or (program in _COPIES and not last)
+        if not text or (reads and (around.cwd / text).is_file()):
+            continue
+        if around.keeps_unchanged(resolve(text, around.cwd, around.home)):
+            return f"{text!r} controls other programs"
     return ""
 
 

@@ -270,6 +270,29 @@ def test_a_prefix_rule_names_the_words_that_run_programs_or_print_credentials(he
         assert here.bash(line, rules=Rules(allow=(f"bash({program} *)",))).kind == "ask", line
 
 
+def test_a_prefix_rule_does_not_cover_changes_to_files_that_control_other_programs(here: Scene) -> None:
+    (here.workspace / ".git" / "hooks").mkdir(parents=True)
+    (here.workspace / "hooks").symlink_to(".git/hooks")
+    for line in (
+        *(
+            "cp README.md .git/hooks/pre-commit",
+            "cp -t .git/hooks README.md",
+            "cp README.md hooks/pre-commit",
+        ),
+        *("mv README.md AGENTS.md", "tee -a .bashrc", "dd if=README.md of=.git/config", "touch .vscode/a"),
+        *("sed -i s/a/b/ .prunecli/config.toml", "tar xf a.tar -C .git/hooks", "ln -sf README.md .envrc"),
+        *("rm *", "mkdir -p .github/workflows", "cp README.md .gi?/hooks"),
+    ):
+        rule = f"bash({line.split()[0]} {'-i ' * line.startswith('sed')}*)"
+        assert here.bash(line, rules=Rules(allow=(rule,))).kind == "ask", line
+    for line in (
+        *("cp package.json dist/", "cp README.md src/package.json", "tar cf a.tar src package.json"),
+        *("rm -rf node_modules", "mv README.md src/c.md", "mkdir -p src/x", "sed -i s/a/b/ src/a.py"),
+    ):
+        rule = f"bash({line.split()[0]} {'-i ' * line.startswith('sed')}*)"
+        assert here.bash(line, rules=Rules(allow=(rule,))).kind == "allow", line
+
+
 def test_no_rule_for_an_interpreter_covers_a_program_in_its_input(here: Scene) -> None:
     for line in (
         "python3",
