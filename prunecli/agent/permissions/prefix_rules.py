@@ -12,6 +12,7 @@ from prunecli.agent.permissions.globs import TooMany, expand
 from prunecli.agent.permissions.harmless import is_listed, read_command
 from prunecli.agent.permissions.harmless_commands import CHANGING, Words
 from prunecli.agent.permissions.harmless_git import GIT_FORMS
+from prunecli.agent.permissions.harmless_scripts import sed_doubt
 from prunecli.agent.permissions.places import Place, Unresolvable, is_system, resolve
 from prunecli.agent.permissions.risky_options import may_execute_or_write, unnamed
 from prunecli.agent.permissions.surroundings import Surroundings
@@ -64,6 +65,8 @@ _CHANGES = CHANGING | {"sed"}
 _PACKS = frozenset({"tar", "zip"})
 _COPIES = frozenset({"cp", "install", "ln", "rsync"})
 """Programs that read the files they are given, except for the last one of `_COPIES`."""
+_EXPRESSION = re.compile(r"(?:-[nErsuz]*e|--e[a-z]*=)(.+)", re.DOTALL)
+"""An option of sed with its script."""
 _STARTERS = frozenset({"env", "xargs", "timeout", "nice", "nohup", "stdbuf", "setsid", "sudo", "doas"})
 """Programs whose words after options, durations and variables are another command."""
 _BEFORE_PROGRAM = re.compile(r"-.*|[.\d]+[smhd]?|\w+=.*", re.DOTALL)
@@ -109,7 +112,9 @@ def open_doubt(words: Words, left_open: Words, around: Surroundings, *, fed: boo
         return f"the option {left_open[0]} may execute or write"  # the old style, without a dash
     try:
         doubts = (
-            _word_doubt(program, word, around)
+            sed_doubt(script, edits=True)
+            if (script := _sed_script(program, word, words, around))
+            else _word_doubt(program, word, around)
             or _change_doubt(program, word, around, last=word is left_open[-1])
             for word in left_open
         )
@@ -216,6 +221,18 @@ def _change_doubt(program: str, word: str, around: Surroundings, *, last: bool) 
         if around.keeps_unchanged(resolve(text, around.cwd, around.home)):
             return f"{text!r} controls other programs"
     return ""
+
+
+def _sed_script(program: str, word: str, words: Words, around: Surroundings) -> str:
+    """Return the script of sed that a word contains, or "" if it is an option or names a file."""
+    if program != "sed":
+        return ""
+    if word.startswith("-"):
+        found = _EXPRESSION.fullmatch(word)
+        return found[1] if found else ""
+    first = next(one for one in words[words.index("sed") + 1 :] if one and not one.startswith("-"))
+    is_file = isinstance(word, Glob) or os.path.lexists(around.cwd / word)
+    return "" if is_file and word is not first else word
 
 
 def _place_doubt(text: str, around: Surroundings) -> str:

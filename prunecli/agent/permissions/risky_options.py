@@ -64,7 +64,7 @@ _SHORT = {
     "docker": "v",
     "osascript": "e",
     "sort": "oT",
-    "sed": "i",
+    "sed": "if",
     "tee": "",
 }
 """Letters of short options that execute something or write to a named file."""
@@ -176,6 +176,7 @@ _MORE = re.compile(
     r"\S.* -(?:exec|toolexec|vettool|wrapper|out|ex|cmd|modfile|overlay|fplugin|specs|outputdir|trace|o|init"
     r"|\w*profile)(?:=.*)?|.*-extld.*|g?make --fi.*|unzip -.*:.*|pip3? --(?:log|python).*"
     r"|node --print(?:=.*)?|fd --exec-batch.*|java -(?:agent|javaagent|XX:On).*|npm --(?:viewer|browser).*"
+    r"|sed --fi.*"
     r"|(?:pytest|py\.test) --pdbcls.*"
 )
 """Long options with one dash, and options that mean something else to other programs."""

@@ -206,6 +206,18 @@ def test_a_deny_rule_leaves_other_globs_alone(here: Scene, line: str) -> None:
             ["npx tsc --outDir src", "npx tsc --outFile=README.md", "npx tsc -p /x"],
         ),
         ("bash(npx eslint *)", ["npx eslint src --fix"], ["npx eslint -f ./x", "npx eslint --rulesdir x"]),
+        (
+            "bash(sed -i *)",
+            [
+                *("sed -i s/a/b/g src/a.py", "sed -i '/x/d' src/*.py", "sed -i '2a we sew' src/a.py"),
+                *("sed -i -e '1d' -e '$!N;P;D' src/a.py", "sed -i ':a;N;$!ba;s/\\n/ /g' README.md"),
+            ],
+            [
+                *("sed -i 1e src/a.py", "sed -i s/a/b/e src/a.py", "sed -i 's/a/b/;w x' src/a.py"),
+                *("sed -i -e p -e 1e src/a.py", "sed -i -n -e1e src/a.py", "sed -i -f x src/a.py"),
+                *("sed -i ':a;e' src/a.py", "sed -i --expr=1e src/a.py", "sed -i 'r .env' src/a.py"),
+            ],
+        ),
         ("bash(grep -r *)", ["grep -r x src"], ["grep -r x .", "grep -r x deploy", "grep -rf .env src"]),
         ("bash(env *)", ["env"], ["env --split-string=id", "env -S id"]),
         ("bash(sqlite3 *)", ["sqlite3 x"], ["sqlite3 -init y x"]),
@@ -276,7 +288,7 @@ def test_a_prefix_rule_does_not_cover_changes_to_files_that_control_other_progra
     for line in (
         *(
             "cp README.md .git/hooks/pre-commit",
-            "cp -t .git/hooks README.md",
+            "cp -t.git/hooks README.md",
             "cp README.md hooks/pre-commit",
         ),
         *("mv README.md AGENTS.md", "tee -a .bashrc", "dd if=README.md of=.git/config", "touch .vscode/a"),
