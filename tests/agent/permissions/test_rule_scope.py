@@ -49,6 +49,25 @@ def test_a_glob_in_the_folder_of_a_denied_file_names_it(here: Scene, line: str) 
 
 
 @pytest.mark.parametrize(
+    ("line", "kind"),
+    [
+        ("git pus[h] origin", "deny"),
+        ("git p* origin", "deny"),
+        ("git submodule foreach git push", "deny"),
+        ("git rebase --exec 'git push' main", "deny"),
+        ("git -c alias.p=push p", "ask"),
+        ("git add p*", "allow"),
+        ("git commit -m 'before git push'", "allow"),
+        ("git stash push", "allow"),
+    ],
+)
+def test_a_deny_rule_for_a_git_command_finds_it_in_globs_aliases_and_commands_that_git_runs(
+    here: Scene, line: str, kind: str
+) -> None:
+    assert here.bash(line, rules=Rules(deny=("bash(git push *)",)), mode="auto").kind == kind
+
+
+@pytest.mark.parametrize(
     "line",
     ["ls", "cat src/*.py", "rg x src", "ls *.md", "sed -n 's/.*//p' x$y", "echo {a,b}", "git diff", "cat R*"],
 )
