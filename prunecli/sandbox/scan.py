@@ -1,7 +1,8 @@
 """Finds the workspace's files that contain secrets or control other programs, quickly and again for each command.
 
-A folder is read again only if it changed. A recently changed folder is always read again, because file system clocks
-are coarse. Installed packages are skipped, since their keys are examples and their certificates are needed.
+A folder is read again only if its ctime changed, which a command cannot set back as it can the mtime. A recently
+changed folder is always read again, because file system clocks are coarse. Installed packages are skipped, since
+their keys are examples and their certificates are needed.
 """
 
 import os
@@ -83,7 +84,7 @@ class SecretScan:
 
     def _folder(self, path: str) -> _Folder | None:
         try:
-            changed = os.stat(path).st_mtime_ns
+            changed = os.stat(path).st_ctime_ns
             known = self._known.get(path)
             if known and known.changed == changed and known.seen - changed > _RACY_NS:
                 return known
