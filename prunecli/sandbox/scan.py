@@ -8,6 +8,7 @@ their keys are examples and their certificates are needed.
 import os
 import stat
 import time
+from collections import deque
 from collections.abc import Callable
 
 from prunecli.frozen import frozen
@@ -64,10 +65,14 @@ class SecretScan:
         self._known: dict[str, _Folder] = {}
 
     def files(self) -> Found:
-        """Return the current secret files, with every other name of the same files."""
-        known, pending, complete = dict[str, _Folder](), [self._root], True
-        while pending:
-            path = pending.pop()
+        """Return the current secret files, with every other name of the same files.
+
+        Folders of the last scan come first, so that a command can't hide files in them by making many folders.
+        """
+        known, pending, complete = dict[str, _Folder](), deque([self._root]), True
+        new = deque[str]()
+        while pending or new:
+            path = (pending or new).popleft()
             if len(known) >= self._most:
                 complete = False
                 break
@@ -75,7 +80,8 @@ class SecretScan:
             if folder is None:
                 continue
             known[path] = folder
-            pending += folder.folders
+            for below in folder.folders:
+                (pending if below in self._known else new).append(below)
         self._known = known
         named = [path for folder in known.values() for path in folder.secrets]
         ends = {end for path in named if self._is_hideable(end := os.path.realpath(path))}

@@ -62,6 +62,19 @@ def test_too_many_folders_are_said_to_be_too_many(tmp_path: Path) -> None:
     assert SecretScan(str(tmp_path), looks_secret, most=4).files().complete
 
 
+def test_many_new_folders_hide_no_new_file_in_an_old_one(tmp_path: Path) -> None:
+    (tmp_path / "old" / "deep").mkdir(parents=True)
+    scan = SecretScan(str(tmp_path), looks_secret, is_obeyed=lambda path: path.endswith("AGENTS.md"), most=5)
+    assert scan.files().complete
+    for number in range(9):
+        (tmp_path / f"{number}").mkdir()
+        (tmp_path / "old" / f"{number}").mkdir()
+    (tmp_path / "old" / "deep" / "AGENTS.md").touch()
+    found = scan.files()
+    assert not found.complete
+    assert found.obeyed == (str(tmp_path / "old" / "deep" / "AGENTS.md"),)
+
+
 def test_a_repository_cannot_have_the_system_hidden(ground: Ground) -> None:
     Path(ground.workspace, ".env").symlink_to("/usr")
     Path(ground.workspace, "x.pem").symlink_to("/")
