@@ -74,6 +74,8 @@ _PARTS = re.compile(r"[=@<,;]")
 """Separators before a path: `--file=x`, `-d @x`, `-F name=<x`, `src=/,dst=/x`."""
 _LANGUAGES = re.compile(r"(?:python|node|ruby|perl|lua|php|bash|sh|zsh|dash|ksh|fish)[\d.]*")
 """Programs that run their input, unless they are given a file."""
+_READS_INPUT = re.compile(r"-|-\w*[is]\w*|--interactive")
+"""The options of these programs that make them run their input anyway."""
 _RUN_INPUT = frozenset({"sqlite3", "psql", "mysql", "mariadb", "gdb", "ed"})
 """Programs whose input may contain commands that run programs, whatever their operands."""
 _NUMBER = re.compile(r"\w+=\d*")
@@ -133,11 +135,15 @@ def _started(words: Words) -> int:
 def _runs_input(words: Words, around: Surroundings) -> bool:
     """Return whether a command may run its input as a program: `echo 'code' | python3`."""
     program = _program(words)
-    if program in _RUN_INPUT:
-        return True
-    return _LANGUAGES.fullmatch(program) is not None and not any(
-        (around.cwd / word).is_file() for word in words[1:]
-    )
+    if not _LANGUAGES.fullmatch(program):
+        return program in _RUN_INPUT
+    at = next(index for index, word in enumerate(words) if word.rpartition("/")[2] == program)
+    for word in words[at + 1 :]:
+        if not word.startswith("-"):
+            return not (around.cwd / word).is_file()
+        if _READS_INPUT.fullmatch(word):
+            return True
+    return True
 
 
 def _only_reads(words: Words) -> bool:

@@ -339,7 +339,16 @@ def test_no_rule_for_an_interpreter_covers_a_program_in_its_input(here: Scene) -
             assert here.bash(f"echo x | {line}", rules=Rules(allow=(rule,))).kind == "ask", line
             assert here.bash(f"(echo x) | {line}", rules=Rules(allow=(rule,))).kind == "ask", line
             assert here.bash(f"{line} < README.md", rules=Rules(allow=(rule,))).kind == "ask", line
-    for line in ("python3 src/a.py", "python3 -m json.tool", "bash src/a.py", "wc -l"):
+    for line in ("python3 - README.md", "bash -s README.md", "python3 -i src/a.py", "node --interactive x"):
+        rules = Rules(allow=(f"bash({line.split()[0]} *)",))
+        assert here.bash(f"echo x | {line}", rules=rules).kind == "ask", line
+    for line in (
+        "python3 src/a.py",
+        "uv run python src/a.py",
+        "python3 -m json.tool",
+        "bash src/a.py",
+        "wc -l",
+    ):
         for rule in (f"bash({line})", f"bash({line.split()[0]} *)"):
             assert here.bash(f"cat README.md | {line}", rules=Rules(allow=(rule,))).kind == "allow", line
     whole = "echo x | python3"
