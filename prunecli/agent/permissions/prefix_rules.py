@@ -206,7 +206,7 @@ def _word_doubt(program: str, word: str, around: Surroundings) -> str:
         return f"{word!r} changes what it runs"
     elif word.startswith("@") and os.path.lexists(around.cwd / word[1:]):
         return f"{word!r} may stand for options in a file"
-    if "::" in word.partition("/")[0] and program.startswith("git "):
+    if ("::" in word.partition("/")[0] or "://-" in word) and program.startswith("git "):
         return f"{word!r} may start a program"
     attached = word[2:] if re.match(r"-[A-Za-z][@<./~]", word) else ""
     for text in {word, *_PARTS.split(word), attached, *_PARTS.split(attached)} - {""}:

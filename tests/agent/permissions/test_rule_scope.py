@@ -116,6 +116,7 @@ def test_a_deny_rule_leaves_other_globs_alone(here: Scene, line: str) -> None:
                     "git remote-ext x 'sh -c id'",
                     "git merge-index ./x -a",
                     "git credential-store get",
+                    "git fetch ssh://-oProxyCommand=x/y",
                     "git submodule--helper foreach ls",
                 ),
             ],
