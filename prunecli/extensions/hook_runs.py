@@ -27,9 +27,12 @@ output."""
 
 
 def chosen(hooks: Iterable[Hook], event: str, *names: str) -> list[Hook]:
-    """Return the matching hooks of an event. A command that is listed twice runs once."""
-    found = [hook for hook in hooks if hook.event == event and hook.matches(*names)]
-    return list({hook.command: hook for hook in found}.values())
+    """Return the matching hooks of an event. A command that is listed twice runs once, as listed first."""
+    found = dict[str, Hook]()
+    for hook in hooks:
+        if hook.event == event and hook.matches(*names):
+            found.setdefault(hook.command, hook)
+    return list(found.values())
 
 
 async def run_hook(hook: Hook, given: Mapping[str, Json], *, cwd: Path, env: Mapping[str, str]) -> Ran:

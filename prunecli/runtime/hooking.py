@@ -179,12 +179,10 @@ class Hooking:
             return []
         from prunecli.extensions.hook_runs import chosen
 
-        found = {
-            (str(one.folder), hook.command): (hook, one.folder)
-            for one in self.sources
-            for hook in chosen(one.hooks, event, *names)
-            if self.runs(one)
-        }
+        found: dict[tuple[str, str], tuple[Hook, Path]] = {}  # the user's come first
+        for one in filter(self.runs, self.sources):
+            for hook in chosen(one.hooks, event, *names):
+                found.setdefault((str(one.folder), hook.command), (hook, one.folder))
         if not found:
             return []
         session, setup = self.runtime.session, self.runtime.setup

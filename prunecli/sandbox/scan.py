@@ -1,12 +1,14 @@
 """Finds the workspace's files that contain secrets or control other programs, quickly and again for each command.
 
-A folder is read again only if it changed. A recently changed folder is always read again, because file system clocks
-are coarse. Installed packages are skipped, since their keys are examples and their certificates are needed.
+A folder is read again only if its ctime changed, which a command cannot set back as it can the mtime. A recently
+changed folder is always read again, because file system clocks are coarse. Installed packages are skipped, since
+their keys are examples and their certificates are needed.
 """
 
 import os
 import stat
 import time
+from collections import deque
 from collections.abc import Callable
 
 from prunecli.frozen import frozen
@@ -63,10 +65,14 @@ class SecretScan:
         self._known: dict[str, _Folder] = {}
 
     def files(self) -> Found:
-        """Return the current secret files, with every other name of the same files."""
-        known, pending, complete = dict[str, _Folder](), [self._root], True
-        while pending:
-            path = pending.pop()
+        """Return the current secret files, with every other name of the same files.
+
+        Folders of the last scan come first, so that a command can't hide files in them by making many folders.
+        """
+        known, pending, complete = dict[str, _Folder](), deque([self._root]), True
+        new = deque[str]()
+        while pending or new:
+            path = (pending or new).popleft()
             if len(known) >= self._most:
                 complete = False
                 break
@@ -74,7 +80,8 @@ class SecretScan:
             if folder is None:
                 continue
             known[path] = folder
-            pending += folder.folders
+            for below in folder.folders:
+                (pending if below in self._known else new).append(below)
         self._known = known
         named = [path for folder in known.values() for path in folder.secrets]
         ends = {end for path in named if self._is_hideable(end := os.path.realpath(path))}
@@ -83,7 +90,7 @@ class SecretScan:
 
     def _folder(self, path: str) -> _Folder | None:
         try:
-            changed = os.stat(path).st_mtime_ns
+            changed = os.stat(path).st_ctime_ns
             known = self._known.get(path)
             if known and known.changed == changed and known.seen - changed > _RACY_NS:
                 return known

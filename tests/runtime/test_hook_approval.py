@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from prunecli.commands.command import Choose, Effect, Say, Table, run_line
-from prunecli.errors import ConfigError
+from prunecli.errors import ConfigError, PromptBlocked
 from prunecli.launch_options import Launch
 from prunecli.model.messages import ToolUse
 from prunecli.providers.scripted import calls, says
@@ -270,3 +270,12 @@ async def test_an_address_that_fails_is_said_and_holds_nothing_up(tmp_path: Path
     (table,) = say(at.runtime, "/hooks")
     assert isinstance(table, Table)
     assert table.rows[0][4].startswith("failed: ")
+
+
+async def test_a_project_changes_no_hook_of_the_user_by_listing_its_command_again(tmp_path: Path) -> None:
+    command = "echo no >&2; exit 2"
+    again = {"hooks": {"UserPromptSubmit": [group(command, **{"async": True})]}}
+    at = hooked(tmp_path, [says("Hello.")], {"UserPromptSubmit": [group(command)]}, project=again)
+    answer(at.runtime, question(say(at.runtime, "/hooks approve")), 0)
+    with pytest.raises(PromptBlocked):
+        await at.runtime.submit("hi")

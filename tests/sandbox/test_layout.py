@@ -1,5 +1,6 @@
 """What of the disk a command sees."""
 
+import json
 import os
 import subprocess
 import sys
@@ -40,19 +41,18 @@ def test_installed_packages_are_not_searched(ground: Ground) -> None:
     assert str(cert) not in layout_for(ground, git=False).hidden
 
 
-def test_a_folder_that_did_not_change_is_not_read_again(tmp_path: Path) -> None:
+def test_a_folder_that_did_not_change_is_not_read_again() -> None:
     judged = list[str]()
 
     def is_secret(path: str) -> bool:
         judged.append(path)
         return False
 
-    (tmp_path / "a").touch()
-    os.utime(tmp_path, (1, 1))
-    scan = SecretScan(str(tmp_path), is_secret)
+    installed = os.path.dirname(json.__file__)  # not changed recently
+    scan = SecretScan(installed, is_secret)
     scan.files()
     scan.files()
-    assert judged == [str(tmp_path / "a")]
+    assert sorted(judged) == sorted(os.path.join(installed, name) for name in os.listdir(installed))
 
 
 def test_too_many_folders_are_said_to_be_too_many(tmp_path: Path) -> None:
@@ -60,6 +60,19 @@ def test_too_many_folders_are_said_to_be_too_many(tmp_path: Path) -> None:
         (tmp_path / name).mkdir()
     assert not SecretScan(str(tmp_path), looks_secret, most=3).files().complete
     assert SecretScan(str(tmp_path), looks_secret, most=4).files().complete
+
+
+def test_many_new_folders_hide_no_new_file_in_an_old_one(tmp_path: Path) -> None:
+    (tmp_path / "old" / "deep").mkdir(parents=True)
+    scan = SecretScan(str(tmp_path), looks_secret, is_obeyed=lambda path: path.endswith("AGENTS.md"), most=5)
+    assert scan.files().complete
+    for number in range(9):
+        (tmp_path / f"{number}").mkdir()
+        (tmp_path / "old" / f"{number}").mkdir()
+    (tmp_path / "old" / "deep" / "AGENTS.md").touch()
+    found = scan.files()
+    assert not found.complete
+    assert found.obeyed == (str(tmp_path / "old" / "deep" / "AGENTS.md"),)
 
 
 def test_a_repository_cannot_have_the_system_hidden(ground: Ground) -> None:

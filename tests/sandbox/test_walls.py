@@ -192,6 +192,15 @@ async def test_a_cancelled_command_leaves_nothing_that_controls_programs(box: Bo
     assert (box.context.workspace / "AGENTS.md.set-aside").read_text() == "x\n"
 
 
+async def test_a_folder_whose_time_is_set_back_is_searched_again(box: Box) -> None:
+    folder = box.context.workspace / "sub"
+    folder.mkdir()
+    os.utime(folder, (1, 1))
+    await box.run("true")
+    await box.run("touch -r sub /tmp/before; echo x > sub/AGENTS.md; touch -r /tmp/before sub")
+    assert os.listdir(folder) == ["AGENTS.md.set-aside"]
+
+
 async def test_an_empty_folder_that_a_killed_command_left_is_removed_by_the_next(box: Box) -> None:
     for name in (".mcp.json", ".git"):
         (box.context.workspace / name).mkdir()

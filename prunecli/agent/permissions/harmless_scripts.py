@@ -12,20 +12,23 @@ _SED_SUBSTITUTE = re.compile(
     re.ASCII,
 )
 """A substitution without the flags that run a program or write a file (`e`, `w`)."""
+_SED_EDIT = re.compile(rf"{_RANGE}(?:[aic][ \\].*$|(?::|[btT])\s*+\w*\s*+(?:;|(?=\}})|$))", re.ASCII)
+"""Commands that insert text, and labels with the jumps to them: harmless if the file may change."""
 _OPEN_BRACKET = re.compile(r"\[\^?\]|\[[^\]]*$")
 """A bracket that the delimiter of a substitution may be in. GNU and BSD disagree about it."""
 
 
-def sed_doubt(script: str) -> str:
-    """Return why a sed script is not harmless, or "" (GHSA-7mv8-j34q-vp7q)."""
+def sed_doubt(script: str, *, edits: bool = False) -> str:
+    """Return why a sed script is not harmless, or "" (GHSA-7mv8-j34q-vp7q). `edits`: it may change its file."""
     at = 0
     while at < len(script):
         found = _SED_SUBSTITUTE.match(script, at) or _SED_COMMAND.match(script, at)
+        found = found or (_SED_EDIT.match(script, at) if edits else None)
         if not found or (
             "old" in found.groupdict()
             and _OPEN_BRACKET.search(re.sub(r"\\.|\[([:.=])[^\]]*\1\]", "x", found["old"]))
         ):
-            return "its script does more than print lines"
+            return f"its script does more than {'edit' if edits else 'print'} lines"
         at = found.end()
     return "" if script.strip() else "its script is empty"
 

@@ -7,7 +7,7 @@ effects stay in the workspace. `RULES` are the texts that `/permissions` shows.
 import re
 from typing import TYPE_CHECKING
 
-from prunecli.agent.permissions.places import is_kept_inside
+from prunecli.agent.permissions.places import lies_in_kept
 from prunecli.frozen import frozen
 
 if TYPE_CHECKING:
@@ -72,8 +72,4 @@ def _uses_git(line: "Line") -> bool:
 
 def _names_obeyed(text: str) -> bool:
     """Return whether a word of the text names a path that a sandbox keeps read-only, or a file below one."""
-    for word in _BETWEEN.split(text):
-        parts = word.removeprefix("./").split("/")
-        if any(is_kept_inside("/".join(parts[:count])) for count in range(1, len(parts) + 1)):
-            return True
-    return False
+    return any(map(lies_in_kept, _BETWEEN.split(text)))

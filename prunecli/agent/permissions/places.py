@@ -32,6 +32,10 @@ _STARTS_PROGRAMS = frozenset(
             ".husky",
             ".githooks",
             "lefthook.yml",
+            "lefthook.yaml",
+            ".lefthook.yml",
+            ".lefthook.yaml",
+            "hgrc",
         ),
         *(
             ".prunecli",
@@ -52,6 +56,17 @@ _STARTS_PROGRAMS = frozenset(
             ".clinerules",
             ".windsurf",
         ),
+        *(
+            "claude.local.md",
+            ".agents",
+            ".amazonq",
+            ".continue",
+            ".copilot",
+            ".goosehints",
+            ".junie",
+            ".kiro",
+        ),
+        *(".roo", ".rules", "opencode.json", "opencode.jsonc"),
         *(
             ".vscode",
             ".idea",
@@ -82,6 +97,9 @@ _STARTS_PROGRAMS = frozenset(
             ".zprofile",
             ".inputrc",
         ),
+        *(".bash_aliases", ".bash_logout", ".zlogin", ".zlogout", ".pdbrc", ".irbrc", ".pythonrc"),
+        *("mise.local.toml", ".mise.local.toml", "azure-pipelines.yml", "bitbucket-pipelines.yml"),
+        *(".drone.yml", ".buildkite", ".woodpecker", ".woodpecker.yml"),
         *(
             ".gdbinit",
             ".lldbinit",
@@ -115,7 +133,10 @@ _BUILT = frozenset({"node_modules", ".venv", "venv", "site-packages", ".gradle"}
 """Folders that builds and tests write to frequently."""
 _ONLY_AT_TOP = frozenset({"package.json"})
 """Files that builds copy to other folders."""
-_OBEYED_PATHS = re.compile(r"(?:.*/)?\.github/(?:workflows|actions|copilot-instructions\.md)(?:/.*)?|.*\.pth")
+_OBEYED_PATHS = re.compile(
+    r"(?:.*/)?\.(?:github|gitea|forgejo)/(?:workflows|actions|agents|hooks|instructions|prompts"
+    r"|copilot-instructions\.md)(?:/.*)?|.*\.(?:pth|code-workspace)"
+)
 _PROC_LINK = re.compile(r"/+proc/+[^/]+(?:/+task/+[^/]+)?/+(cwd|root)(?=/|$)")
 
 
@@ -221,6 +242,12 @@ def is_kept_inside(path: str) -> bool:
     if name in _STARTS_PROGRAMS:
         return name not in _BUILT and not (above and name in _ONLY_AT_TOP)
     return bool(_OBEYED_PATHS.fullmatch(folded(path))) and not _OBEYED_PATHS.fullmatch(above)
+
+
+def lies_in_kept(path: str) -> bool:
+    """Return whether `is_kept_inside` is true for a relative path or a folder above it."""
+    parts = path.removeprefix("./").split("/")
+    return any(is_kept_inside("/".join(parts[:count])) for count in range(1, len(parts) + 1))
 
 
 def is_system(place: Place) -> bool:

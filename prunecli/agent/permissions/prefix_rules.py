@@ -10,9 +10,11 @@ import re
 
 from prunecli.agent.permissions.globs import TooMany, expand
 from prunecli.agent.permissions.harmless import is_listed, read_command
-from prunecli.agent.permissions.harmless_commands import Words
+from prunecli.agent.permissions.harmless_commands import CHANGING, Words
 from prunecli.agent.permissions.harmless_git import GIT_FORMS
+from prunecli.agent.permissions.harmless_scripts import sed_doubt
 from prunecli.agent.permissions.places import Place, Unresolvable, is_system, resolve
+from prunecli.agent.permissions.risky_options import may_execute_or_write, unnamed
 from prunecli.agent.permissions.surroundings import Surroundings
 from prunecli.model.shell import Doubt, Glob, Open
 
@@ -24,16 +26,21 @@ _GIT_TO_NAME = frozenset(
             "archive",
             "bisect",
             "bundle",
+            "citool",
             "config",
-            "credential",
+            "cvsserver",
             "daemon",
             "difftool",
             "filter-branch",
+            "for-each-repo",
             "gui",
         ),
         *(
             "hook",
+            "imap-send",
             "instaweb",
+            "maintenance",
+            "merge-index",
             "mergetool",
             "p4",
             "rebase",
@@ -46,178 +53,44 @@ _GIT_TO_NAME = frozenset(
     }
 )
 """git commands that start programs; `bash(git *)` does not cover them."""
+_GIT_HELPER = re.compile(r"credential.*|remote-.+|.+--.+")
+"""Helpers of git that print credentials, or run what the words after them or the input say."""
 _GIT_VALUES = frozenset(
     {"-C", "-c", "--git-dir", "--work-tree", "--namespace", "--config-env", "--attr-source"}
 )
 """Options before the subcommand of git whose value is the next word."""
-_LONG_NAMES = (
-    "exec exec-path execute eval command cmd call init-command to-command hook hooks hookspath plugin "
-    "plugins loader require import preload pager editor shell script script-shell info-script "
-    "new-volume-script program prog pre rsh rsync-path runner launcher wrapper linker toolexec vettool "
-    "upload-pack receive-pack open-files-in-pager ext-diff textconv template checkpoint-action "
-    "use-compress-program compress-program filter python-executable rulesdir global-?setup makefile "
-    "output out outfile out-?file out-?dir output-?dir output-directory output-document output-?file "
-    "write save dump dump-header in-place log-?file report-?file report-?log junit-?xml target-dir "
-    "prefix directory-prefix basetemp pastebin remote-name cookie-jar trace-ascii libcurl stderr "
-    "ts-?build-?info-?file config config-?file config-env override-ini rcfile init-file userconfig "
-    "globalconfig node-options inspect inspect-brk git-dir work-tree unzip-command pre-glob hostname-bin "
-    "proxy-command ask-?pass use-askpass remote-name-all save-cookies absolute-names warc-file rejected-log "
-    "hsts hsts-file alt-svc kubeconfig split-string"
-)
-"""Long options that execute something or write to a named file; words may precede them (`--script-shell`)."""
-_EXECUTES_OR_WRITES = re.compile(rf"--(?:[\w-]*-)?(?:{_LONG_NAMES.replace(' ', '|')})", re.IGNORECASE)
-_LONG = tuple(_LONG_NAMES.replace("-?", "-").split())
-_ABBREVIATES = frozenset({"git", "npm", "tar", "curl", "wget", "make", "gmake", "man", "rsync", "zip", "gdb"})
-"""Programs that accept abbreviated long options."""
-_SHORT = {
-    **dict.fromkeys(("python", "python3", "bash", "sh", "zsh", "dash", "ksh", "fish"), "c"),
-    **dict.fromkeys(("node", "deno", "bun", "tsx"), "epr"),
-    **dict.fromkeys(("ruby", "perl", "lua", "php"), "eErn"),
-    **dict.fromkeys(("gcc", "g++", "cc", "c++", "clang", "clang++"), "oB"),
-    **dict.fromkeys(("ssh", "scp", "sftp", "rsync"), "oFSe"),
-    **dict.fromkeys(("vim", "vi", "nvim", "emacs", "gdb", "lldb", "psql", "mysql", "sqlite3"), "ceoSsfx"),
-    "git": "cOx",
-    "git clone": "cu",
-    "tar": "IFP",
-    "curl": "oOKTDc",
-    "wget": "OoPeia",
-    "make": "fE",
-    "man": "PH",
-    "less": "oO",
-    "fd": "xX",
-    "zip": "T",
-    "unzip": "d",
-    "pytest": "cop",
-    "py.test": "cop",
-    "npx": "cp",
-    "eslint": "cfo",
-    "prettier": "w",
-    "jest": "c",
-    "vitest": "c",
-    "tree": "o",
-    "strace": "o",
-    "tcpdump": "zw",
-    "xxd": "r",
-    "env": "S",
-    "docker": "v",
-    "sort": "oT",
-    "sed": "i",
-    "tee": "",
-}
-"""Letters of short options that execute something or write to a named file."""
-_FIRST = r"^(?:-\S+ (?:[^\s-]\S* )?)*"
-"""The options before a subcommand."""
-_TO_NAME = {
-    program: re.compile(_FIRST + rf"(?:{pattern})\b" if anchored else pattern, re.IGNORECASE)
-    for programs, anchored, pattern in (
-        (
-            "gh glab hub",
-            True,
-            "auth|api|alias|ext|extensions?|secret|ssh-key|gpg-key|config|cs|codespace|variable|token|copilot",
-        ),
-        (
-            "aws",
-            True,
-            "configure|sts|secretsmanager|sso|iam create|ssm (?:get|start)-\\S*|[\\w-]+ (?:decrypt|generate-\\S+"
-            "|get-\\S*(?:login|token|credentials?|password|secret|authorization)\\S*)",
-        ),
-        (
-            "gcloud",
-            True,
-            "(?:(?:alpha|beta|preview) )?(?:auth|secrets|config|compute (?:ssh|scp|config-ssh)"
-            "|\\S.* (?:get-credentials|generate-login-token|keys create|ssh))",
-        ),
-        (
-            "az",
-            True,
-            "account get-access-token|keyvault|login|ad sp|ssh|\\S.*(?:keys? |credentials?|expose-token)",
-        ),
-        (
-            "kubectl oc",
-            True,
-            "exec|cp|config|debug|plugin|edit|attach|rsh|login|extract|whoami|create token|proxy|run|port-forward"
-            "|(?:get|describe)\\b.*\\bsecrets?",
-        ),
-        ("helm", True, "get|plugin|registry"),
-        (
-            "docker podman",
-            True,
-            "(?:(?:container|image|builder|buildx|service|stack|pod|machine|system) )?(?:run|exec|cp|create|login"
-            "|commit|build|bake|compose|config|plugin|context|secret|deploy|kube|unshare|ssh)",
-        ),
-        (
-            "npm pnpm yarn bun",
-            True,
-            "exec|x|dlx|create|init|innit|config|c|get|set|token|login|adduser|publish|profile|pack|explore|edit",
-        ),
-        ("cargo", True, "login|publish|owner|yank"),
-        ("go", True, "env .*-w|generate|tool"),
-        ("pip pip3", True, "config|download|wheel"),
-        ("uv poetry", True, "publish|config|auth|self"),
-        ("terraform tofu", True, "console|output|show|state|login"),
-        ("pulumi", True, "config|console|login|stack"),
-        (
-            "heroku fly flyctl vercel netlify railway",
-            True,
-            "config|auth|env|secrets?|variables|ssh|run|tokens?|console|pull|\\w+:(?:credentials|exec|psql|console)",
-        ),
-        ("vault op pass security", True, "\\w+"),
-        ("ansible-vault", True, "view|decrypt|edit"),
-        (
-            "redis-cli",
-            True,
-            ".*\\b(?:eval|config|module|script|function|shutdown|acl|migrate|replicaof|slaveof|debug)",
-        ),
-        (
-            "sqlite3",
-            False,
-            r"(?:^|\s)\.(?!(?:tables?|schema|headers?|mode|index(?:es)?|databases|dump|show|help|version)\b)[a-z]"
-            r"|(?:file|extension|edit|fsdir)\b|\battach\b|\bvacuum\b|--(?:extract|create|insert|update)",
-        ),
-        ("psql", False, r"\\(?:!|o|copy|i|g|w|e|s)|\b(?:program|copy|pg_read\w*|lo_\w*)\b"),
-        (
-            "mysql mariadb",
-            False,
-            r"\\[!TP.]|\b(?:system|source|(?:out|dump|in)file|load_file|tee|pager)\b",
-        ),
-        (
-            "cmake ctest",
-            False,
-            r"(?:^|\s)-[PECS]\b|--install|(?:COMPILER|LAUNCHER|PROGRAM|COMMAND|INCLUDE|FILE)\w*(?::\w+)?=",
-        ),
-        ("gpg", False, r"secret|(?:^|\s)-\w*d|--decrypt|--exec|-program"),
-        (
-            "openssl",
-            False,
-            r"^(?:enc|pkey|rsa|dsa|ec|pkcs\d+|engine|gen\w+|s_\w+)\b|(?:^|\s)-(?:out|engine|provider)",
-        ),
-        ("vim vi nvim view less more most", False, r"(?:^|\s)\+"),
-        (
-            "env xargs timeout nice nohup stdbuf setsid time watch parallel sudo doas strace",
-            False,
-            r"(?:^|\s)(?![.\d]+[smhd]?(?:\s|$)|\w+=)[^-\s]",
-        ),
-    )
-    for program in programs.split()
-}
-"""The words with which a program runs commands, writes files or prints credentials; a rule covers them if it names
-them, as in `bash(gh auth status)`. They include the program that another one starts."""
 _STARTS = frozenset({("python", "-m"), ("uv", "run"), ("poetry", "run"), ("pnpm", "exec"), ("npm", "exec")})
 """Commands whose next word is the program that they start."""
-_ONLY_FIRST = frozenset({"gcc", "g++", "cc", "c++", "clang", "clang++"})
-"""Programs that do not accept several option letters in one word."""
-_MORE = re.compile(
-    r"\S.* -(?:exec|toolexec|vettool|wrapper|out|ex|cmd|modfile|overlay|fplugin|specs|outputdir|trace|o|init"
-    r"|\w*profile)(?:=.*)?|.*-extld\b.*|g?make --fi.*|unzip -.*:.*|pip3? --log.*"
-)
-"""Long options with one dash, and options that mean something else to other programs."""
+_CHANGES = CHANGING | {"sed"}
+_PACKS = frozenset({"tar", "zip"})
+_COPIES = frozenset({"cp", "install", "ln", "rsync"})
+"""Programs that read the files they are given, except for the last one of `_COPIES`."""
+_EXPRESSION = re.compile(r"(?:-[nErsuz]*e|--e[a-z]*=)(.+)", re.DOTALL)
+"""An option of sed with its script."""
+_STARTERS = frozenset({"env", "xargs", "timeout", "nice", "nohup", "stdbuf", "setsid", "sudo", "doas"})
+"""Programs whose words after options, durations and variables are another command."""
+_BEFORE_PROGRAM = re.compile(r"-.*|[.\d]+[smhd]?|\w+=.*", re.DOTALL)
 _PARTS = re.compile(r"[=@<,;]")
 """Separators before a path: `--file=x`, `-d @x`, `-F name=<x`, `src=/,dst=/x`."""
-_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*[:?+]?=(?!\d*$)")
+_LANGUAGES = re.compile(r"(?:python|node|ruby|perl|lua|php|bash|sh|zsh|dash|ksh|fish)[\d.]*")
+"""Programs that run their input, unless they are given a file."""
+_READS_INPUT = re.compile(r"-|-\w*[is]\w*|--interactive")
+"""The options of these programs that make them run their input anyway."""
+_RUN_INPUT = frozenset({"sqlite3", "psql", "mysql", "mariadb", "gdb", "ed"})
+"""Programs whose input may contain commands that run programs, whatever their operands."""
+_NUMBER = re.compile(r"\w+=\d*")
+"""An assignment that changes no program. make reads any other word with `=` as one, and `X!=id` runs a command."""
 
 
-def open_doubt(words: Words, left_open: Words, around: Surroundings) -> str:
-    """Return the reason why a prefix rule does not cover the rest of a command, or ""."""
+def open_doubt(words: Words, left_open: Words, around: Surroundings, *, fed: bool) -> str:
+    """Return the reason why a rule does not cover a command, or "": the words that it leaves open, or its input.
+
+    `fed`: the command may have an input.
+    """
+    if 0 < (at := _started(words)) < len(words) - len(left_open):
+        return open_doubt(words[at:], left_open, around, fed=fed)
+    if fed and _runs_input(words, around):
+        return f"`{words[0]}` runs its input"
     if not left_open:
         return ""
     if any(isinstance(word, Open) for word in words):
@@ -231,27 +104,46 @@ def open_doubt(words: Words, left_open: Words, around: Surroundings) -> str:
             if len(named) <= _subcommand(words) + 1 or _may_be_harmless(named, around):
                 return doubt.reason
     at = _subcommand(words)
-    if at >= len(named) and words[at:] and words[at] in _GIT_TO_NAME:
-        return f"`git {words[at]}` can start programs"
-    if unnamed := _unnamed(words, named):
-        return unnamed
+    command = "".join(words[at : at + 1]) if at >= len(named) else ""
+    if command in _GIT_TO_NAME or _GIT_HELPER.fullmatch(command):
+        return f"`git {command}` can start programs or print credentials"
+    if why := unnamed(words, named):
+        return why
     program = _program(words)
     if program == "tar" and len(named) == 1 and re.fullmatch(r"[A-Za-z]*[FIP][A-Za-z]*", left_open[0]):
         return f"the option {left_open[0]} may execute or write"  # the old style, without a dash
     try:
-        return next((reason for word in left_open if (reason := _word_doubt(program, word, around))), "")
+        doubts = (
+            sed_doubt(script, edits=True)
+            if (script := _sed_script(program, word, words, around))
+            else _word_doubt(program, word, around)
+            or _change_doubt(program, word, around, last=word is left_open[-1])
+            for word in left_open
+        )
+        return next(filter(None, doubts), "")
     except (Unresolvable, TooMany) as error:
         return f"it uses a path that can't be checked ({error})"
 
 
-def _unnamed(words: Words, named: Words) -> str:
-    """Return why a command needs a rule that names more of its words, or ""."""
-    program = words[0].rpartition("/")[2]
-    pattern = _TO_NAME.get(program)
-    found = pattern.search(" ".join(words[1:])) if pattern else None
-    if not pattern or not found or pattern.search(" ".join(named[1:])):
-        return ""
-    return f"`{program}` with {found[0].strip()!r} may execute, write or print credentials"
+def _started(words: Words) -> int:
+    """Return the index of the program that a program such as `timeout` starts, 0 if there is none."""
+    if words[0].rpartition("/")[2] not in _STARTERS:
+        return 0
+    return next((at for at, word in enumerate(words) if at and not _BEFORE_PROGRAM.fullmatch(word)), 0)
+
+
+def _runs_input(words: Words, around: Surroundings) -> bool:
+    """Return whether a command may run its input as a program: `echo 'code' | python3`."""
+    program = _program(words)
+    if not _LANGUAGES.fullmatch(program):
+        return program in _RUN_INPUT
+    at = next(index for index, word in enumerate(words) if word.rpartition("/")[2] == program)
+    for word in words[at + 1 :]:
+        if not word.startswith("-"):
+            return not (around.cwd / word).is_file()
+        if _READS_INPUT.fullmatch(word):
+            return True
+    return True
 
 
 def _only_reads(words: Words) -> bool:
@@ -308,13 +200,13 @@ def _word_doubt(program: str, word: str, around: Surroundings) -> str:
                 return reason
         return ""
     if word.startswith("-") and len(word) > 1:
-        if _may_execute_or_write(program, word):
+        if may_execute_or_write(program, word):
             return f"the option {word} may execute or write"
-    elif program in ("make", "gmake", "env") and _ASSIGNMENT.match(word):
+    elif program in ("make", "gmake", "env") and "=" in word and not _NUMBER.fullmatch(word):
         return f"{word!r} changes what it runs"
     elif word.startswith("@") and os.path.lexists(around.cwd / word[1:]):
         return f"{word!r} may stand for options in a file"
-    if "::" in word.partition("/")[0] and program.startswith("git "):
+    if ("::" in word.partition("/")[0] or "://-" in word) and program.startswith("git "):
         return f"{word!r} may start a program"
     attached = word[2:] if re.match(r"-[A-Za-z][@<./~]", word) else ""
     for text in {word, *_PARTS.split(word), attached, *_PARTS.split(attached)} - {""}:
@@ -323,18 +215,30 @@ def _word_doubt(program: str, word: str, around: Surroundings) -> str:
     return ""
 
 
-def _may_execute_or_write(program: str, option: str) -> bool:
-    name = option.partition("=")[0]
-    if _MORE.fullmatch(f"{program} {option}"):
-        return True
-    if option.startswith("--"):
-        short = program.partition(" ")[0] in _ABBREVIATES and len(name) > 3
-        begins = short and any(one.startswith(name[2:].lower()) for one in _LONG)
-        return begins or _EXECUTES_OR_WRITES.fullmatch(name) is not None
-    letters = re.sub(r"[^A-Za-z].*", "", option[1:])
-    listed = _SHORT.get(program, _SHORT.get(program.partition(" ")[0], ""))
-    given = letters[:1] if program in _ONLY_FIRST else letters
-    return not set(listed).isdisjoint(given)
+def _change_doubt(program: str, word: str, around: Surroundings, *, last: bool) -> str:
+    """Return why a program that changes files needs approval for a word, or "": it controls other programs."""
+    if program not in _CHANGES:
+        return ""
+    bare = re.sub(r"^-[A-Za-z]+(?=[./])", "", word)  # `-t.git/hooks`
+    for text in expand(word, around.cwd) if isinstance(word, Glob) else _PARTS.split(bare):
+        reads = program in _PACKS or (program in _COPIES and not last)
+        if not text or (reads and (around.cwd / text).is_file()):
+            continue
+        if around.keeps_unchanged(resolve(text, around.cwd, around.home)):
+            return f"{text!r} controls other programs"
+    return ""
+
+
+def _sed_script(program: str, word: str, words: Words, around: Surroundings) -> str:
+    """Return the script of sed that a word contains, or "" if it is an option or names a file."""
+    if program != "sed":
+        return ""
+    if word.startswith("-"):
+        found = _EXPRESSION.fullmatch(word)
+        return found[1] if found else ""
+    first = next(one for one in words[words.index("sed") + 1 :] if one and not one.startswith("-"))
+    is_file = isinstance(word, Glob) or os.path.lexists(around.cwd / word)
+    return "" if is_file and word is not first else word
 
 
 def _place_doubt(text: str, around: Surroundings) -> str:

@@ -287,17 +287,21 @@ def _rules_for_parts(line: Line, rules: Sequence[Rule], around: Surroundings) ->
     harmless = not any(words[0] in _CHANGES_STATE for words, _ in parts)
     return iter(
         [
-            _by_rule(words, rules, places) or (harmless and _is_harmless(words, places))
+            _by_rule(words, rules, places, line) or (harmless and _is_harmless(words, places))
             for words, places in parts
         ]
     )
 
 
-def _by_rule(words: tuple[str, ...], rules: Sequence[Rule], places: Sequence[Surroundings]) -> Rule | None:
-    """Return the first rule that names the command and covers its remaining words."""
+def _by_rule(
+    words: tuple[str, ...], rules: Sequence[Rule], places: Sequence[Surroundings], line: Line
+) -> Rule | None:
+    """Return the first rule that names the command of a line and covers its remaining words."""
     for rule in rules:
         left_open = command_allowed(rule, words)
-        if left_open is not None and not any(open_doubt(words, left_open, place) for place in places):
+        if left_open is not None and not any(
+            open_doubt(words, left_open, place, fed=bool(place.feed) or not line.flat) for place in places
+        ):
             return rule
     return None
 

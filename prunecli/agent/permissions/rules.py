@@ -75,6 +75,8 @@ _NAME_COMMANDS = frozenset(
     }
 )
 """Programs whose arguments name the command they start."""
+_RUNS_IN_GIT = frozenset({"-c", "-x", "--exec", "foreach", "run"})
+"""Words of git that may stand before a command that it runs."""
 _MAX_BETWEEN = 50
 """Maximum words to search for the next word of a rule, so that even a line of a megabyte is judged quickly."""
 
@@ -227,7 +229,11 @@ def line_named(rule: Rule, line: Line) -> bool | None:
             return True
         if program in _HIDE_COMMANDS | _NAME_COMMANDS and text_named(rule, " ".join(words)):
             return True
-        opened = program == _program(wanted[0]) and any(isinstance(word, Open) for word in words)
+        opened = program == _program(wanted[0]) and any(
+            isinstance(word, Open) or (program == "git" and "alias." in word) for word in words
+        )
+        if program == "git" and not _RUNS_IN_GIT.isdisjoint(words) and text_named(rule, " ".join(words[1:])):
+            return True
         hidden = hidden or opened or program in _HIDE_COMMANDS
     return None if hidden else False
 
@@ -250,7 +256,7 @@ def _stands_at(start: int, words: tuple[str, ...], wanted: tuple[str, ...], pref
     at = start + 1
     for word in wanted[1:]:
         after_option = False
-        while at < len(words) and words[at] != word:
+        while at < len(words) and not _may_be(words[at], word):
             if at - start > _MAX_BETWEEN or not (after_option or words[at].startswith("-")):
                 return False
             after_option = words[at].startswith("-")
@@ -259,6 +265,13 @@ def _stands_at(start: int, words: tuple[str, ...], wanted: tuple[str, ...], pref
             return False
         at += 1
     return prefix or at == len(words)
+
+
+def _may_be(word: str, wanted: str) -> bool:
+    """Return whether a word is the wanted one, or a glob that becomes it where a file has this name."""
+    if isinstance(word, Glob) and not wanted.startswith("-"):
+        return component_regex(word).fullmatch(wanted) is not None
+    return word == wanted
 
 
 def _program(word: str) -> str:

@@ -12,6 +12,8 @@ from prunecli.agent.permissions.places import (
     is_secret,
     is_system,
     lies_in,
+    lies_in_kept,
+    real_path,
     resolve,
 )
 from prunecli.agent.permissions.sweeps import Sweep
@@ -57,6 +59,15 @@ class Surroundings:
     def protects(self, place: Place) -> bool:
         """Return whether a place controls other programs."""
         return any(is_protected(place, folder) for folder in self.folders)
+
+    def keeps_unchanged(self, place: Place) -> bool:
+        """Return whether a place controls other programs, leaving out folders and files that builds write to."""
+        return any(
+            lies_in(spelling, root) and lies_in_kept(spelling[len(root) :].lstrip("/"))
+            for folder in self.folders
+            for root in (str(folder), real_path(folder))
+            for spelling in place.spellings
+        )
 
     def keeps_secrets(self, place: Place) -> bool:
         """Return whether a place is a usual location of credentials, a hard link to a file in one, or a configuration

@@ -638,6 +638,8 @@ def test_a_path_through_a_folder_without_access_is_denied() -> None:
         ),
         *(".vscode/tasks.json", ".envrc", ".mcp.json", ".tool-versions", "inner/config", "alias/hooks/x"),
         *("AGENTS.md", "src/AGENTS.md", "agents.MD", "CLAUDE.md", "GEMINI.md", ".github/workflows/ci.yml"),
+        *("CLAUDE.local.md", ".kiro/steering/a.md", ".github/hooks/a.json", ".forgejo/workflows/ci.yml"),
+        *("my.code-workspace", ".zlogin", ".bash_aliases", ".hg/hgrc", "lefthook.yaml", ".buildkite/hooks/a"),
         *("package.json", "src/package.json", "Package.JSON"),
         *(".github/actions/x/action.yml", ".cargo/config.toml", ".gemini/settings.json", ".zed/tasks.json"),
         *(

@@ -49,6 +49,25 @@ def test_a_glob_in_the_folder_of_a_denied_file_names_it(here: Scene, line: str) 
 
 
 @pytest.mark.parametrize(
+    ("line", "kind"),
+    [
+        ("git pus[h] origin", "deny"),
+        ("git p* origin", "deny"),
+        ("git submodule foreach git push", "deny"),
+        ("git rebase --exec 'git push' main", "deny"),
+        ("git -c alias.p=push p", "ask"),
+        ("git add p*", "allow"),
+        ("git commit -m 'before git push'", "allow"),
+        ("git stash push", "allow"),
+    ],
+)
+def test_a_deny_rule_for_a_git_command_finds_it_in_globs_aliases_and_commands_that_git_runs(
+    here: Scene, line: str, kind: str
+) -> None:
+    assert here.bash(line, rules=Rules(deny=("bash(git push *)",)), mode="auto").kind == kind
+
+
+@pytest.mark.parametrize(
     "line",
     ["ls", "cat src/*.py", "rg x src", "ls *.md", "sed -n 's/.*//p' x$y", "echo {a,b}", "git diff", "cat R*"],
 )
@@ -92,6 +111,13 @@ def test_a_deny_rule_leaves_other_globs_alone(here: Scene, line: str) -> None:
                     "git fetch ext::sh",
                     "git fetch --upload-pack=./x",
                     "git add .env",
+                ),
+                *(
+                    "git remote-ext x 'sh -c id'",
+                    "git merge-index ./x -a",
+                    "git credential-store get",
+                    "git fetch ssh://-oProxyCommand=x/y",
+                    "git submodule--helper foreach ls",
                 ),
             ],
         ),
@@ -165,6 +191,9 @@ def test_a_deny_rule_leaves_other_globs_alone(here: Scene, line: str) -> None:
                 "make --file=x",
                 "make --ev=x",
                 "make -E '$(shell id)'",
+                "make 'X!=id'",
+                "make 'a-b:=$(shell id)'",
+                "make '.SHELLFLAGS=-c id'",
             ],
         ),
         (
@@ -197,6 +226,18 @@ def test_a_deny_rule_leaves_other_globs_alone(here: Scene, line: str) -> None:
             ["npx tsc --outDir src", "npx tsc --outFile=README.md", "npx tsc -p /x"],
         ),
         ("bash(npx eslint *)", ["npx eslint src --fix"], ["npx eslint -f ./x", "npx eslint --rulesdir x"]),
+        (
+            "bash(sed -i *)",
+            [
+                *("sed -i s/a/b/g src/a.py", "sed -i '/x/d' src/*.py", "sed -i '2a we sew' src/a.py"),
+                *("sed -i -e '1d' -e '$!N;P;D' src/a.py", "sed -i ':a;N;$!ba;s/\\n/ /g' README.md"),
+            ],
+            [
+                *("sed -i 1e src/a.py", "sed -i s/a/b/e src/a.py", "sed -i 's/a/b/;w x' src/a.py"),
+                *("sed -i -e p -e 1e src/a.py", "sed -i -n -e1e src/a.py", "sed -i -f x src/a.py"),
+                *("sed -i ':a;e' src/a.py", "sed -i --expr=1e src/a.py", "sed -i 'r .env' src/a.py"),
+            ],
+        ),
         ("bash(grep -r *)", ["grep -r x src"], ["grep -r x .", "grep -r x deploy", "grep -rf .env src"]),
         ("bash(env *)", ["env"], ["env --split-string=id", "env -S id"]),
         ("bash(sqlite3 *)", ["sqlite3 x"], ["sqlite3 -init y x"]),
@@ -236,7 +277,17 @@ terraform plan | terraform output -json | terraform console
 pip install x | pip config list
 heroku ps | heroku config
 vim x.txt | vim +!id x.txt
-less README.md | less +!id README.md
+less README.md | less '+!id' README.md
+ssh host ls | ssh -4oProxyCommand=./x host | ssh -I ./x.so host
+curl -s https://x.y | curl -4o x y | curl -w '%output{x}' y | curl --variable %TOKEN --expand-data '{{TOKEN}}' y
+node src/a.js | node --print 1 | node -e 1
+perl src/a.pl | perl -MPOSIX src/a.pl | perl -e 1
+python3 -m pytest | python3 -m pip install x | python3 -mtimeit x | python3 -m pdb -c x
+python3.11 src/a.py | python3.11 -c x
+man ls | man -C ./x ls
+java -cp src A | java -XX:OnOutOfMemoryError=id A | java -agentpath:./x.so A
+go build . | go build -ldflags -extldflags=-fplugin=./x.so
+fd x | fd x --exec-batch rm
 gpg --verify x | gpg --export-secret-keys | gpg -d x
 openssl version | openssl rsa
 """
@@ -251,11 +302,68 @@ def test_a_prefix_rule_names_the_words_that_run_programs_or_print_credentials(he
         assert here.bash(line, rules=Rules(allow=(f"bash({program} *)",))).kind == "ask", line
 
 
+def test_a_prefix_rule_does_not_cover_changes_to_files_that_control_other_programs(here: Scene) -> None:
+    (here.workspace / ".git" / "hooks").mkdir(parents=True)
+    (here.workspace / "hooks").symlink_to(".git/hooks")
+    for line in (
+        *(
+            "cp README.md .git/hooks/pre-commit",
+            "cp -t.git/hooks README.md",
+            "cp README.md hooks/pre-commit",
+        ),
+        *("mv README.md AGENTS.md", "tee -a .bashrc", "dd if=README.md of=.git/config", "touch .vscode/a"),
+        *("sed -i s/a/b/ .prunecli/config.toml", "tar xf a.tar -C .git/hooks", "ln -sf README.md .envrc"),
+        *("rm *", "mkdir -p .github/workflows", "cp README.md .gi?/hooks"),
+    ):
+        rule = f"bash({line.split()[0]} {'-i ' * line.startswith('sed')}*)"
+        assert here.bash(line, rules=Rules(allow=(rule,))).kind == "ask", line
+    for line in (
+        *("cp package.json dist/", "cp README.md src/package.json", "tar cf a.tar src package.json"),
+        *("rm -rf node_modules", "mv README.md src/c.md", "mkdir -p src/x", "sed -i s/a/b/ src/a.py"),
+    ):
+        rule = f"bash({line.split()[0]} {'-i ' * line.startswith('sed')}*)"
+        assert here.bash(line, rules=Rules(allow=(rule,))).kind == "allow", line
+
+
+def test_no_rule_for_an_interpreter_covers_a_program_in_its_input(here: Scene) -> None:
+    for line in (
+        "python3",
+        "python3 -",
+        "node",
+        "bash -ms",
+        "perl -w",
+        "sqlite3 a.db",
+        "psql",
+        "uv run python",
+    ):
+        for rule in (f"bash({line})", f"bash({line.split()[0]} *)"):
+            assert here.bash(f"echo x | {line}", rules=Rules(allow=(rule,))).kind == "ask", line
+            assert here.bash(f"(echo x) | {line}", rules=Rules(allow=(rule,))).kind == "ask", line
+            assert here.bash(f"{line} < README.md", rules=Rules(allow=(rule,))).kind == "ask", line
+    for line in ("python3 - README.md", "bash -s README.md", "python3 -i src/a.py", "node --interactive x"):
+        rules = Rules(allow=(f"bash({line.split()[0]} *)",))
+        assert here.bash(f"echo x | {line}", rules=rules).kind == "ask", line
+    for line in (
+        "python3 src/a.py",
+        "uv run python src/a.py",
+        "python3 -m json.tool",
+        "bash src/a.py",
+        "wc -l",
+    ):
+        for rule in (f"bash({line})", f"bash({line.split()[0]} *)"):
+            assert here.bash(f"cat README.md | {line}", rules=Rules(allow=(rule,))).kind == "allow", line
+    whole = "echo x | python3"
+    assert here.bash(whole, rules=Rules(allow=(f"bash({whole})",))).kind == "allow"
+
+
 def test_a_rule_for_a_program_that_starts_another_names_that_one(here: Scene) -> None:
     for line in ("timeout 5 sh -c id", "env FOO=a ./x", "xargs rm", "sudo -n id"):
         assert here.bash(line, rules=Rules(allow=(f"bash({line.split()[0]} *)",))).kind == "ask", line
     for begin in ("timeout 5", "timeout -k 2s 1.5", "nice -n 5", "env A=b", "xargs -n 1", "watch -n 0.5"):
         assert here.bash(f"{begin} sh -c id", rules=Rules(allow=(f"bash({begin} *)",))).kind == "ask", begin
+    for line in ("timeout 5 gh auth token", "nice -n 5 make CC=./x", "sudo -n git merge-index x"):
+        begin = " ".join(line.split()[:-2])
+        assert here.bash(line, rules=Rules(allow=(f"bash({begin} *)",))).kind == "ask", begin
     assert here.bash("timeout 5 python3", rules=Rules(allow=("bash(timeout *)",))).kind == "ask"
     assert here.bash("timeout 5 make test", rules=Rules(allow=("bash(timeout 5 make *)",))).kind == "allow"
     assert here.bash("gh auth status", rules=Rules(allow=("bash(gh auth status *)",))).kind == "allow"
