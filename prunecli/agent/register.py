@@ -7,12 +7,12 @@ import fcntl
 import json
 import os
 import stat
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from prunecli.errors import ConfigError
+from prunecli.private_file import write_private
 
 _MAX_BYTES = 4_000_000
 
@@ -68,16 +68,7 @@ class Register:
 
     def _write(self, texts: dict[str, str]) -> None:
         content = json.dumps({"version": 1, self._key: texts}, indent=1, sort_keys=True) + "\n"
-        descriptor, name = tempfile.mkstemp(dir=self.path.parent, prefix=f".{self.path.name}.")
-        try:
-            with open(descriptor, "w", encoding="ascii") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(descriptor)
-            os.replace(name, self.path)
-        except BaseException:
-            os.unlink(name)
-            raise
+        write_private(self.path, content.encode(), sync=True)
 
     def _parsed(self, data: bytes) -> dict[str, str]:
         """Parse the file's content. Raises ValueError, RecursionError."""

@@ -8,12 +8,12 @@ import hashlib
 import json
 import os
 import stat
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from prunecli.errors import ConfigError
+from prunecli.private_file import write_private
 
 MAX_BYTES = 200_000
 
@@ -51,18 +51,10 @@ class Login:
     def save(self, kept: Mapping[str, Any]) -> None:
         """Write the file completely or not at all. Raises ConfigError."""
         data = json.dumps({"version": 1, "server": self._name, **kept}).encode()
-        temporary = ""
         try:
             self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            descriptor, temporary = tempfile.mkstemp(dir=self._path.parent, prefix=".")  # of mode 0600
-            with open(descriptor, "wb") as file:
-                file.write(data)
-                file.flush()
-                os.fsync(descriptor)
-            os.replace(temporary, self._path)
+            write_private(self._path, data, sync=True)
         except OSError as error:
-            if temporary:
-                Path(temporary).unlink(missing_ok=True)
             raise ConfigError(
                 f"cannot write {self._path}: {error.strerror}", "nothing was changed"
             ) from error
