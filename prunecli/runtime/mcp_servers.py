@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from prunecli.agent.project_settings import down_to
 from prunecli.errors import ToolError
+from prunecli.figures import counted
 from prunecli.model.events import UserMessage
 from prunecli.model.messages import Block, Json, Text, plain_text
 from prunecli.model.notes import RESOURCE, UNREAD, notice, told
@@ -321,7 +322,7 @@ class RemoteServers:
 def _line(server: "Server") -> str:
     count = len(server.offer.tools)
     if server.state == "connected":
-        return f"{server.name}: {count} {'tool' if count == 1 else 'tools'}"
+        return f"{server.name}: {counted(count, 'tool')}"
     return f"{server.name}: {server.state}{f' ({server.why})' if server.why else ''}"
 
 

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from html import escape
 
 from prunecli.context.exchange import Entry
+from prunecli.figures import counted
 from prunecli.lexing import language_of
 from prunecli.model.events import ToolResult
 from prunecli.model.messages import Json, ToolUse
@@ -32,7 +33,7 @@ def _ended(call: ToolUse, result: Entry | None) -> str:
     if result is None:
         return "no result"
     change, lines = _change(call, result).split("\n"), _lines(result.whole)
-    size = f"{lines:,} line{'s' if lines != 1 else ''}"
+    size = counted(lines, "line")
     if len(change) > 1:
         added, removed = (sum(line.startswith(sign) for line in change) for sign in "+-")
         size = f"+{added} −{removed}"
