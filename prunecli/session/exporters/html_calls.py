@@ -9,7 +9,7 @@ from prunecli.figures import counted
 from prunecli.lexing import language_of
 from prunecli.model.events import ToolResult
 from prunecli.model.messages import Json, ToolUse
-from prunecli.sanitize import one_line
+from prunecli.sanitize import one_line, shortened
 from prunecli.session.exporters.html_code import MOST_CHARS, Colors, diff, is_diff, plain
 from prunecli.session.exporters.report import argument, task_words
 
@@ -23,8 +23,7 @@ _LONGEST_HEAD = 120
 def heading(call: ToolUse, result: Entry | None) -> str:
     """Return one line: the tool, its main argument, and the outcome."""
     first, _, rest = argument(dict(call.input)).strip().replace("\t", " ").partition("\n")
-    given = one_line(first + (" …" if rest else ""))
-    short = given if len(given) <= _LONGEST_HEAD else given[: _LONGEST_HEAD - 1] + "…"
+    short = shortened(one_line(first + (" …" if rest else "")), _LONGEST_HEAD)
     return f"<code>{escape(one_line(call.name))}</code> {escape(short)} · {_ended(call, result)}"
 
 
