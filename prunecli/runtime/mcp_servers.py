@@ -21,7 +21,7 @@ from prunecli.errors import ToolError
 from prunecli.figures import counted
 from prunecli.model.events import UserMessage
 from prunecli.model.messages import Block, Json, Text, plain_text
-from prunecli.model.notes import RESOURCE, UNREAD, notice, told
+from prunecli.model.notes import RESOURCE, UNREAD, newest_notice, notice
 from prunecli.model.signals import Notice
 from prunecli.runtime.host import Host, Waits
 from prunecli.tools.tool import ToolOutput
@@ -285,8 +285,7 @@ class RemoteServers:
         known_tools = context.tool_names or ()
         if self._wanted is None or "mcp_call" not in known_tools or "mcp_call" not in self._runtime.tools:
             return ()
-        items = (item.event for item in reversed(context.items) if item.kind == "command")
-        known = told((one for one in items if isinstance(one, UserMessage)), TITLE)
+        known = newest_notice((item.event for item in reversed(context.items)), TITLE)
         if not self.servers:
             return () if known in (None, NONE_LEFT) else (notice(TITLE, NONE_LEFT, kept=True),)
         waits = time.monotonic() < self._begun_at + START_SECONDS
