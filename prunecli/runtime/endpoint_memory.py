@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from prunecli.model.codec import foreign_object
 from prunecli.model.messages import Json
 from prunecli.private_file import write_private
 
@@ -39,7 +40,6 @@ def bare(address: str) -> str:
 
 def _whole(path: Path) -> dict[str, Any]:
     try:
-        value = json.loads(path.read_bytes())
-    except (OSError, ValueError, RecursionError):
+        return foreign_object(path.read_bytes())
+    except OSError:
         return {}
-    return value if isinstance(value, dict) else {}
