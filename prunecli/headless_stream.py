@@ -49,9 +49,9 @@ async def run_stream(
     form: OutputFormat,
     out: Write,
     err: Write,
-    go_on: bool = False,
-    schema: "AnswerSchema | None" = None,
-    partial: bool = False,
+    go_on: bool,
+    schema: "AnswerSchema | None",
+    partial: bool,
 ) -> int:
     """Run `first`, if any, and then each message that arrives at the descriptor `source`.
 

@@ -15,15 +15,14 @@ _AHEAD = 32
 
 
 class LineTooLong(Exception):
-    """A line was longer than the limit and was skipped."""
+    """A line was longer than `MAX_LINE` and was skipped."""
 
 
 class InputLines:
     """The lines of a descriptor. The thread starts with the first `next`."""
 
-    def __init__(self, descriptor: int, limit: int = MAX_LINE) -> None:
+    def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
-        self._limit = limit
         self._lines: asyncio.Queue[bytes | LineTooLong | None] = asyncio.Queue()
         self._room = threading.Semaphore(_AHEAD)
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -58,7 +57,7 @@ class InputLines:
                     return
                 parts, size = [], 0
             size += len(rest)
-            if size <= self._limit:
+            if size <= MAX_LINE:
                 parts.append(rest)
             if not data:
                 if size and not self._give(parts, size):
@@ -68,7 +67,7 @@ class InputLines:
 
     def _give(self, parts: list[bytes], size: int) -> bool:
         self._room.acquire()
-        return self._put(b"".join(parts) if size <= self._limit else LineTooLong())
+        return self._put(b"".join(parts) if size <= MAX_LINE else LineTooLong())
 
     def _put(self, line: bytes | LineTooLong | None) -> bool:
         """Pass a line to the event loop; return False if the loop has ended."""

@@ -17,12 +17,12 @@ _SHIM_PROGRAMS = frozenset(
         *("volta", "volta-shim"),
     }
 )
+"""Programs that read `.tool-versions`, `.python-version`, `rust-toolchain` and the like, then start another
+program."""
 _RUSTUP_STARTS = frozenset(
     {"cargo", "rustc", "rustdoc", "rustfmt", "cargo-fmt", "clippy-driver", "cargo-clippy"}
 )
 """Other names of rustup, which may be hard links or copies."""
-"""Programs that read `.tool-versions`, `.python-version`, `rust-toolchain` and the like, then start another
-program."""
 
 
 def outside_path(path: str, folder: str) -> str:

@@ -102,3 +102,8 @@ def one_line(text: str) -> str:
     """Apply `visible` to a title, name or argument on one row: a line feed also becomes ␊."""
     text = visible(text)
     return text.replace("\n", "\u240a") if "\n" in text else text
+
+
+def shortened(text: str, most: int) -> str:
+    """Return a text of at most `most` characters: a longer one is cut and ends with an ellipsis."""
+    return text if len(text) <= most else text[: most - 1] + "…"

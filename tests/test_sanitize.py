@@ -5,7 +5,7 @@ import unicodedata
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prunecli.sanitize import one_line, source, visible
+from prunecli.sanitize import one_line, shortened, source, visible
 
 # Code points without a glyph that Unicode files under letters or marks.
 FILLERS = "\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u3164\ufe00\uffa0\U000e0100"
@@ -124,3 +124,8 @@ def test_one_line_shows_line_feeds():
 
 def test_lone_surrogates_are_replaced():
     assert visible("\ud83d x \ude00") == "\ufffd x \ufffd"
+
+
+def test_only_a_text_that_is_too_long_is_shortened():
+    assert shortened("abcd", 4) == "abcd"
+    assert shortened("abcde", 4) == "abc…"

@@ -26,7 +26,7 @@ from prunecli.model.todos import TOOL, todos_of
 from prunecli.model.touches import Touches, named
 from prunecli.presentation.outcomes import argument_of, text_of
 from prunecli.runtime.toolbox import summaries
-from prunecli.sanitize import one_line
+from prunecli.sanitize import one_line, shortened
 from prunecli.tools.inputs import parse
 from prunecli.tools.tool import Tool, touches_of
 
@@ -61,8 +61,8 @@ class Calls:
         touches = touches or self._touches(name, given)
         argument = argument_of(name, given, summaries(self._tools, self._cwd))
         only = bool(touches and touches.runs and argument)
-        title = one_line(" ".join((argument if only else f"{name} {argument}").split()))
-        title = title if len(title) <= MAX_TITLE else title[: MAX_TITLE - 1] + "…"
+        line = one_line(" ".join((argument if only else f"{name} {argument}").split()))
+        title = shortened(line, MAX_TITLE)
         return CallView(
             title, kind_of(name, touches), tuple(self._places(touches)), self.edits(given, touches)
         )

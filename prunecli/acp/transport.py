@@ -23,9 +23,8 @@ class StdioTransport:
     """A transport that reads messages from one descriptor and writes to another. It answers invalid lines with an
     error."""
 
-    def __init__(self, source: int, target: int, limit: int = MAX_LINE) -> None:
-        self._lines = InputLines(source, limit)
-        self._limit = limit
+    def __init__(self, source: int, target: int) -> None:
+        self._lines = InputLines(source)
         self._target = target
         self._waiting: SimpleQueue[tuple[bytes, asyncio.Future[None]] | None] = SimpleQueue()
         self._loop = asyncio.get_running_loop()
@@ -46,7 +45,7 @@ class StdioTransport:
             try:
                 line = await self._line()
             except LineTooLong:
-                await self._refuse(INVALID_REQUEST, f"Message longer than {self._limit:,} bytes")
+                await self._refuse(INVALID_REQUEST, f"Message longer than {MAX_LINE:,} bytes")
                 continue
             if line is None:
                 return None

@@ -170,9 +170,7 @@ def _request(
     )
 
 
-def _betas(
-    model: ModelSettings, messages: Sequence[WireMessage], *, summarizes: bool = False
-) -> tuple[str, ...]:
+def _betas(model: ModelSettings, messages: Sequence[WireMessage], *, summarizes: bool) -> tuple[str, ...]:
     """Return the beta features of a request. The summary feature is included only if the request asks for a summary
     or contains one."""
     if summarizes or leads_with_summary(messages):

@@ -15,6 +15,7 @@ from typing import NamedTuple
 from prunecli.agent.execute import Executor
 from prunecli.context.spill import Cut
 from prunecli.errors import PromptBlocked
+from prunecli.figures import counted
 from prunecli.frozen import frozen
 from prunecli.model.codec import well_formed, well_formed_json
 from prunecli.model.events import Attached, ToolResult, UserMessage
@@ -121,7 +122,7 @@ def headline(label: str, content: Sequence[Block]) -> str:
             case Image(width=width, height=height) if width:
                 return f"{label} {width}x{height}"
             case Document(pages=pages) if pages:
-                return f"{label}, {pages} page{'s' * (pages != 1)}"
+                return f"{label}, {counted(pages, 'page')}"
             case _:
                 pass
     return label

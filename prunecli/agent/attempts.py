@@ -47,7 +47,7 @@ class Attempts:
     _received: list[str] = field(default_factory=list)
     _begun: Usage = Usage()
 
-    async def until_answered(self, request: Request, *, summary: bool = False) -> Response:
+    async def until_answered(self, request: Request, *, summary: bool) -> Response:
         """Send the request until it succeeds, and return the response. Retries are announced to the readers. Raises a
         ProviderError that no retry can fix."""
         attempt = 1

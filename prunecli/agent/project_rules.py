@@ -43,7 +43,7 @@ class ProjectRules:
         parse_rule(rule)
         real = self._real(directory)
         if not real:
-            raise ConfigError(f"{self._path}: lies in this directory", "the rule applies until you quit")
+            raise ConfigError(f"{self._path}: is inside this directory", "the rule applies until you quit")
         with self._register.changing() as known:
             known[f"{real}\n{rule}"] = "allow"
 

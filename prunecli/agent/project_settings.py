@@ -7,11 +7,11 @@ outside the project is refused.
 import hashlib
 import json
 import os
-import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 
+from prunecli.private_file import write_private
 from prunecli.regular import open_regular, read_regular
 from prunecli.sanitize import visible
 
@@ -78,10 +78,7 @@ def keep(folder: Path, directory: Path) -> None:
     """Store the current settings to show differences later. A failure only prevents that."""
     with suppress(OSError):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        descriptor, name = tempfile.mkstemp(dir=folder)
-        with open(descriptor, "w", encoding="ascii") as file:
-            json.dump(texts(directory), file)
-        os.replace(name, _kept(folder, directory))
+        write_private(_kept(folder, directory), json.dumps(texts(directory)).encode())
 
 
 def changes(folder: Path, directory: Path) -> str:

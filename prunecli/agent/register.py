@@ -6,13 +6,12 @@ Trust and approvals each have one.
 import fcntl
 import json
 import os
-import stat
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from prunecli.errors import ConfigError
+from prunecli.private_file import read_private, write_private
 
 _MAX_BYTES = 4_000_000
 
@@ -31,16 +30,11 @@ class Register:
     def read(self) -> tuple[dict[str, str], str]:
         """Return the texts by name, and the problem with the file ("" if none)."""
         try:
-            descriptor = os.open(self.path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+            data = read_private(self.path, _MAX_BYTES + 1, is_secret=False)
         except FileNotFoundError:
             return {}, ""
         except OSError as error:
             return {}, f"{self.path}: {error.strerror}"
-        with open(descriptor, "rb") as file:
-            status = os.fstat(descriptor)
-            if not stat.S_ISREG(status.st_mode) or status.st_uid != os.geteuid() or status.st_mode & 0o022:
-                return {}, f"{self.path}: must be a file that only you can write to"
-            data = file.read(_MAX_BYTES + 1)
         try:
             return self._parsed(data), ""
         except (ValueError, RecursionError):
@@ -68,16 +62,7 @@ class Register:
 
     def _write(self, texts: dict[str, str]) -> None:
         content = json.dumps({"version": 1, self._key: texts}, indent=1, sort_keys=True) + "\n"
-        descriptor, name = tempfile.mkstemp(dir=self.path.parent, prefix=f".{self.path.name}.")
-        try:
-            with open(descriptor, "w", encoding="ascii") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(descriptor)
-            os.replace(name, self.path)
-        except BaseException:
-            os.unlink(name)
-            raise
+        write_private(self.path, content.encode(), sync=True)
 
     def _parsed(self, data: bytes) -> dict[str, str]:
         """Parse the file's content. Raises ValueError, RecursionError."""

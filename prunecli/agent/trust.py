@@ -71,7 +71,7 @@ class TrustStore:
     def trust(self, directory: Path, seen: str | None = None) -> None:
         """Trust a directory with its current settings, or with those of the digest `seen`.
 
-        Raises ConfigError if the store is damaged, lies in the directory, or can't be written.
+        Raises ConfigError if the store is damaged, is inside the directory, or can't be written.
         """
         real = self._real(directory)
         if real is None or not os.path.isdir(real):

@@ -12,6 +12,7 @@ from prunecli.cli.progress import working
 from prunecli.cli.shared import configured, group, own_sessions
 from prunecli.context.state import Context
 from prunecli.context.tokens import Chars4
+from prunecli.figures import counted
 from prunecli.inspector.labels import prune_in_words, withheld_by
 from prunecli.launch import working_directory
 from prunecli.model.events import (
@@ -182,7 +183,7 @@ def rm(
     """Delete a session and its tasks. Asks first, and refuses if another process has the session open."""
     path = own_sessions().find(session)
     count = len(tasks_of(path))
-    tasks = f" and its {count} task{'s' * (count != 1)}" if count else ""
+    tasks = f" and its {counted(count, 'task')}" if count else ""
     if yes or typer.confirm(f"Delete {path}{tasks}?"):
         remove(path)
         typer.echo(f"deleted {path.stem}{tasks}")

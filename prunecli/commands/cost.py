@@ -9,7 +9,7 @@ from unicodedata import east_asian_width
 from prunecli.commands.command import Effect as Effect_
 from prunecli.commands.command import Say, Table
 from prunecli.errors import UsageError
-from prunecli.figures import money, share, short
+from prunecli.figures import counted, money, share, short
 from prunecli.inspector.spending import Effect, Paid, Pruning, effects
 from prunecli.inspector.turns import BilledTurn, turns
 from prunecli.providers.models import SEARCH_USD
@@ -166,9 +166,7 @@ def _note(found: Pruning, responses: Sequence[Paid], fetches: int) -> str:
         )
     else:
         again = (
-            f"; fetching {fetches} result{'s' * (fetches != 1)} again cost ~{money(found.regret)}"
-            if fetches
-            else ""
+            f"; fetching {counted(fetches, 'result')} again cost ~{money(found.regret)}" if fetches else ""
         )
         rewriting = (
             f"; rewriting ~{short(found.rewritten)} tokens to the cache cost ~{money(found.cost)}"

@@ -7,7 +7,7 @@ from prunecli.commands.command import Effect, Say
 from prunecli.context.impact import impact
 from prunecli.context.state import Context
 from prunecli.errors import UsageError
-from prunecli.figures import short
+from prunecli.figures import counted, short
 from prunecli.inspector.labels import restored, spared_until
 from prunecli.runtime import Runtime
 
@@ -38,7 +38,7 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     if not events:
         return [Say(f"Nothing to prune: {note or 'no tool results yet'}{_undone(context)}")]
     results = sum(event.messages_removed for event in events)
-    amount = f"{results} result{'s' * (results != 1)}"
+    amount = counted(results, "result")
     found = impact(context, events, runtime.policy.market)
     if arguments:
         tokens = f"~{short(found.withheld)} tokens"

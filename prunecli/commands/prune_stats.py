@@ -97,7 +97,7 @@ def _balance(found: Pruning, fetches: int) -> list[str]:
     lines = (
         ("saved", found.saved, f"by keeping {short(found.withheld)} tokens out of requests"),
         ("paid", found.cost, "for rewriting tokens to the prompt cache"),
-        ("regret", found.regret, f"for fetching {fetches} result{'s' * (fetches != 1)} again"),
+        ("regret", found.regret, f"for fetching {counted(fetches, 'result')} again"),
     )
     rows = [f"{name:<10} {money(usd):>8} {words}" for name, usd, words in lines]
     return [
@@ -108,12 +108,12 @@ def _balance(found: Pruning, fetches: int) -> list[str]:
 
 def _cleared(ledger: Ledger) -> list[str]:
     uses = ledger.cleared_tool_uses
-    what = f"tokens in {uses} tool use{'s' * (uses != 1)}, by the endpoint"
+    what = f"tokens in {counted(uses, 'tool use')}, by the endpoint"
     return [f"cleared    {short(ledger.cleared_tokens):>8} {what}"] if ledger.cleared_tokens else []
 
 
 def _held(ledger: Ledger) -> list[str]:
-    what = f"tokens never sent, of {ledger.held_results} long result{'s' * (ledger.held_results != 1)}"
+    what = f"tokens never sent, of {counted(ledger.held_results, 'long result')}"
     return [f"held back  {_about(ledger.held_tokens):>8} {what}"] if ledger.held_results else []
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from prunecli.commands.command import WORKING, Choice, Choose, Effect, InThread, RewindNow, Say, Table
 from prunecli.errors import SnapshotFailed, UsageError
-from prunecli.figures import age
+from prunecli.figures import age, counted
 from prunecli.model.claude import is_bound
 from prunecli.model.codec import well_formed
 from prunecli.runtime import Runtime
@@ -89,7 +89,7 @@ def _label(point: Point) -> str:
 
 
 def _detail(point: Point, outlook: Outlook, now: int) -> str:
-    prompts = f"{point.prompts} prompt{'s' * (point.prompts > 1)} undone by a rewind" if point.forward else ""
+    prompts = f"{counted(point.prompts, 'prompt')} undone by a rewind" if point.forward else ""
     return _joined(age(now - point.at), prompts, _counts(point, outlook))
 
 
@@ -102,7 +102,7 @@ def _counts(point: Point, outlook: Outlook) -> str:
     if point.forward:
         added, removed = removed, added
     lines = f" +{added} −{removed}" if added or removed else ""
-    return f"{files} file{'s' * (files > 1)}{lines}"
+    return f"{counted(files, 'file')}{lines}"
 
 
 def _asked(runtime: Runtime, point: Point, *, show: bool) -> Sequence[Effect]:

@@ -1,10 +1,11 @@
 """/theme: choose the theme."""
 
-import tomllib
 from collections.abc import Sequence
 
 from prunecli.commands.command import Choice, Choose, Effect, Say, SetTheme
+from prunecli.config.files import parse_toml
 from prunecli.config.save import save
+from prunecli.errors import ConfigError
 from prunecli.paths import Places, names_in
 from prunecli.runtime import Runtime
 
@@ -34,8 +35,8 @@ def _about(places: Places, name: str) -> str:
     file = f"{name}.toml"
     path = places.user_themes / file if (places.user_themes / file).exists() else places.themes / file
     try:
-        table = tomllib.loads(path.read_text("utf-8"))
-    except (OSError, ValueError):
+        table = parse_toml(path.read_text("utf-8"), file, path)
+    except (ConfigError, OSError, ValueError):
         return ""
     dark = table.get("dark")
     shade = "" if dark is None else "dark" if dark else "light"

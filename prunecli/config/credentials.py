@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from prunecli.config.effective import Config
 from prunecli.config.files import read_bytes, reason
-from prunecli.config.save import write_private
+from prunecli.config.save import write
 from prunecli.errors import ConfigError
 from prunecli.paths import Places
 from prunecli.providers.provider import Provider
@@ -75,7 +75,7 @@ def save_key(places: Places, key: str, keys: Keys) -> str:
         places.config.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
         raise ConfigError(f"cannot create {places.config}: {reason(error)}") from error
-    write_private(file, checked.encode() + b"\n")
+    write(file, checked.encode() + b"\n")
     return places.shown(file)
 
 

@@ -236,8 +236,8 @@ def displayed(key: Key, value: Any) -> Any:
 def config_of(
     layers: tuple[Layer, ...],
     strategies: Strategies,
-    notices: tuple[str, ...] = (),
-    providers: Providers = SHIPPED,
+    notices: tuple[str, ...],
+    providers: Providers,
 ) -> Config:
     """Merge layers into a configuration; later layers take precedence.
 

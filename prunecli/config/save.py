@@ -18,6 +18,7 @@ from prunecli.config.layer import text_value
 from prunecli.config.schema import Schema
 from prunecli.errors import ConfigError
 from prunecli.paths import Places
+from prunecli.private_file import write_private
 
 
 def save(places: Places, config: Config, key: str, text: str) -> str:
@@ -36,7 +37,7 @@ def save(places: Places, config: Config, key: str, text: str) -> str:
         _put(table, full, value)
         import tomli_w  # only needed here, not at start
 
-        write_private(places.settings_file, tomli_w.dumps(table).encode())
+        write(places.settings_file, tomli_w.dumps(table).encode())
     found = after.found[full]
     if any(layer.kind == "settings" for layer in found.layers):
         return ""
@@ -55,25 +56,15 @@ def init(places: Places) -> Path:
             f"cannot read {places.sample_config}: {reason(error)}", "reinstall prunecli"
         ) from error
     with _locked(places.config):
-        write_private(target, sample)
+        write(target, sample)
     return target
 
 
-def write_private(path: Path, data: bytes) -> None:
-    """Write a file of mode 0600 completely or not at all; follows a link. Raises ConfigError."""
-    target = Path(os.path.realpath(path))
-    temporary = target.with_name(f".{target.name}.{os.getpid()}")
+def write(path: Path, data: bytes) -> None:
+    """Write a private file; follows a link. Raises ConfigError."""
     try:
-        descriptor = os.open(
-            temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600
-        )
-        with open(descriptor, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(descriptor)
-        os.replace(temporary, target)
+        write_private(Path(os.path.realpath(path)), data, sync=True)
     except OSError as error:
-        temporary.unlink(missing_ok=True)
         raise ConfigError(f"cannot write {path}: {reason(error)}", "nothing was changed") from error
 
 

@@ -81,7 +81,7 @@ def load(
     return config_of(tuple(layers), strategies, tuple(notices), providers)
 
 
-def user_files(places: Places, config_file: Path | None = None) -> tuple[Path, ...]:
+def user_files(places: Places, config_file: Path | None) -> tuple[Path, ...]:
     """Return the user's files, existing or not, in ascending order of precedence."""
     return (config_file,) if config_file else (places.config_file, places.settings_file)
 

@@ -12,7 +12,7 @@ from prunecli.extensions.definition_folders import Found
 from prunecli.extensions.front_matter import items, read, text
 from prunecli.extensions.hook_names import OURS, TOOLS
 from prunecli.frozen import frozen
-from prunecli.sanitize import one_line
+from prunecli.sanitize import one_line, shortened
 
 INHERIT = "inherit"
 SMALL = "small"
@@ -144,10 +144,7 @@ def listing(definitions: Mapping[str, Definition]) -> str:
         return ""
     lines, size = list[str](), 0
     for one in added:
-        description = one.description
-        if len(description) > _DESCRIPTION_CHARS:
-            description = description[: _DESCRIPTION_CHARS - 1] + "…"
-        line = f"- {one.name}: {description}"
+        line = f"- {one.name}: {shortened(one.description, _DESCRIPTION_CHARS)}"
         size += len(line)
         if size > MOST_CHARS:
             lines.append(

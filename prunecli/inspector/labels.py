@@ -8,7 +8,7 @@ from prunecli.context.again import shown_in
 from prunecli.context.economics import Break
 from prunecli.context.exchange import Entry, call_argument
 from prunecli.context.state import RESTORED, Context
-from prunecli.figures import money, short
+from prunecli.figures import counted, money, short
 from prunecli.model.edits import Edit
 from prunecli.model.events import AssistantMessage, PrunApplied, UserMessage
 from prunecli.model.messages import Json, Text, Thinking, ToolUse, plain_text
@@ -288,7 +288,7 @@ def prune_in_words(event: PrunApplied, tokens: int) -> str:
     if event.source == "strategy" and event.reason:
         text += f": {event.reason}"
     if event.thinking_blocks and "thinking block" not in event.reason:
-        text += f" · drops {event.thinking_blocks} thinking block{'s' * (event.thinking_blocks > 1)}"
+        text += f" · drops {counted(event.thinking_blocks, 'thinking block')}"
     return text + (f"\nIts memo: {event.memo}" if event.memo else "")
 
 

@@ -16,6 +16,7 @@ from prunecli.context.redo import undo
 from prunecli.context.state import RESTORED, Context
 from prunecli.context.todo_list import CURRENT
 from prunecli.context.view import View
+from prunecli.figures import counted
 from prunecli.frozen import frozen
 from prunecli.inspector.labels import Key
 from prunecli.inspector.outline import Outline
@@ -196,9 +197,9 @@ def _drop(view: View, exchanges: Sequence[Exchange], memo: str) -> Plan:
         return refused(f"this would add {view.told(-net):,} tokens, not save any")
     pinned = tuple(entry.seq for one in chosen for entry in one.entries if entry.seq in view.context.pinned)
     unpin = [Pinned(pinned, pinned=False)] if pinned else []
-    count = "this exchange" if len(chosen) == 1 else f"{len(chosen)} exchanges"
+    count = "this exchange" if len(chosen) == 1 else counted(len(chosen), "exchange")
     results = sum(len(exchange.results) for exchange in chosen)
-    with_them = f" with {results} result{'s' * (results > 1)}" if results else ""
+    with_them = f" with {counted(results, 'result')}" if results else ""
     what = f"{'unpin and ' if pinned else ''}drop {count}{with_them}"
     brief = "replace with a memo" if memo else f"drop {count}"
     what += ", memo in place" if memo else ""

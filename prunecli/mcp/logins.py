@@ -6,14 +6,12 @@ name and address, so a server of the same name at another address never gets the
 
 import hashlib
 import json
-import os
-import stat
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from prunecli.errors import ConfigError
+from prunecli.private_file import read_private, write_private
 
 MAX_BYTES = 200_000
 
@@ -32,16 +30,11 @@ class Login:
         Raises ConfigError for a file that others can read, and for one that cannot be read.
         """
         try:
-            descriptor = os.open(self._path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+            data = read_private(self._path, MAX_BYTES + 1, is_secret=True)
         except FileNotFoundError:
             return {}
         except OSError as error:
             raise ConfigError(f"{self._path}: {error.strerror}", self._anew) from error
-        with open(descriptor, "rb") as file:
-            status = os.fstat(descriptor)
-            if not stat.S_ISREG(status.st_mode) or status.st_uid != os.geteuid() or status.st_mode & 0o077:
-                raise ConfigError(f"{self._path}: must be a file that only you can read", self._anew)
-            data = file.read(MAX_BYTES + 1)
         try:
             kept = json.loads(data)
         except (ValueError, RecursionError):
@@ -51,18 +44,10 @@ class Login:
     def save(self, kept: Mapping[str, Any]) -> None:
         """Write the file completely or not at all. Raises ConfigError."""
         data = json.dumps({"version": 1, "server": self._name, **kept}).encode()
-        temporary = ""
         try:
             self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            descriptor, temporary = tempfile.mkstemp(dir=self._path.parent, prefix=".")  # of mode 0600
-            with open(descriptor, "wb") as file:
-                file.write(data)
-                file.flush()
-                os.fsync(descriptor)
-            os.replace(temporary, self._path)
+            write_private(self._path, data, sync=True)
         except OSError as error:
-            if temporary:
-                Path(temporary).unlink(missing_ok=True)
             raise ConfigError(
                 f"cannot write {self._path}: {error.strerror}", "nothing was changed"
             ) from error

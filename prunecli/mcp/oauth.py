@@ -30,7 +30,7 @@ from prunecli.mcp import keep_quiet
 from prunecli.mcp.definition import Definition, OAuth, url_problem
 from prunecli.mcp.logins import Login
 from prunecli.mcp.redirect import Redirect
-from prunecli.sanitize import one_line
+from prunecli.sanitize import one_line, shortened
 
 REQUEST_SECONDS = 30.0
 PERSON_SECONDS = 300.0
@@ -164,8 +164,7 @@ async def _ask(definition: Definition, provider: "_Provider") -> int:
 
 
 def _short(error: Exception) -> str:
-    text = one_line(" ".join(str(error).split()) or type(error).__name__)
-    return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
+    return shortened(one_line(" ".join(str(error).split()) or type(error).__name__), _SHOWN)
 
 
 class _Storage:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, assert_never
 
 from prunecli.model.codec import well_formed
 from prunecli.model.messages import Block, Json, Media, Text
+from prunecli.sanitize import shortened
 from prunecli.tools.files.media import image_of
 from prunecli.tools.tool import NO_OUTPUT, ToolOutput, bounded
 
@@ -33,8 +34,7 @@ def plain(text: str) -> str:
 
 def in_line(text: str, most: int = 200) -> str:
     """Return the beginning of the text as one line."""
-    line = " ".join(plain(text[: most * 4]).split())
-    return line if len(line) <= most else line[: most - 1] + "…"
+    return shortened(" ".join(plain(text[: most * 4]).split()), most)
 
 
 def output_of(result: "CallToolResult", media: Media) -> ToolOutput:

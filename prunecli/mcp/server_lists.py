@@ -3,6 +3,7 @@
 from collections.abc import Awaitable, Callable, Iterable
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from prunecli.figures import counted
 from prunecli.mcp.results import in_line
 from prunecli.mcp.server_state import Offer, RemotePrompt, RemoteResource, RemoteTool, usable
 
@@ -118,7 +119,7 @@ async def offer_of(client: "Client", log: Callable[[str], None], gone: list[str]
 def _left_out(unusable: int, gone: list[str]) -> str:
     """Return one line about tools that were left out, or ""."""
     more = f" (and {len(gone) - 1} more)" if len(gone) > 1 else ""
-    names = f"{unusable} {'tool' if unusable == 1 else 'tools'} left out: unusable or repeated names"
+    names = f"{counted(unusable, 'tool')} left out: unusable or repeated names"
     return "; ".join(filter(None, (gone[0] + more if gone else "", names if unusable else "")))
 
 

@@ -250,6 +250,15 @@ def strict_loads(data: bytes | str, levels: int = MAX_DEPTH) -> Json:
     return value
 
 
+def foreign_object(data: bytes | str | None) -> dict[str, Json]:
+    """Parse a JSON object that another program wrote; return {} for anything else."""
+    try:
+        value = json.loads(data or "")
+    except (ValueError, TypeError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
 _TOO_DEEP = "nested more than %d levels deep"
 
 

@@ -10,7 +10,7 @@ around the session without changing its system prompt or tools.
 import re
 from collections.abc import Iterable, Sequence
 
-from prunecli.model.events import UserMessage
+from prunecli.model.events import Event, UserMessage
 from prunecli.model.messages import Block, Text, plain_text
 
 PLAN = "[plan mode]"
@@ -93,9 +93,9 @@ def keeps_going(message: UserMessage) -> bool:
     return parts is not None and parts[0].startswith(GO_ON)
 
 
-def told(messages: Iterable[UserMessage], title: str) -> str | None:
-    """Return the text of the newest notice with this title among messages, newest first; None if there is none."""
-    found = filter(None, map(notice_parts, messages))
+def newest_notice(events: Iterable[Event], title: str) -> str | None:
+    """Return the text of the newest notice with this title among events, newest first; None if there is none."""
+    found = filter(None, (notice_parts(event) for event in events if isinstance(event, UserMessage)))
     return next((text for head, text in found if head == title), None)
 
 

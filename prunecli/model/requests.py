@@ -44,6 +44,11 @@ COMPACTION_BETA = "compact-2026-09-04"
 """The beta feature for both, also needed by each later request that contains the block."""
 
 
+def system_texts(preamble: Json) -> tuple[str, ...]:
+    """Return the texts of the system prompt in a value of `PREAMBLE`; () if it has none."""
+    return tuple(preamble.get("system") or ()) if isinstance(preamble, Mapping) else ()
+
+
 def tool_names(preamble: Json) -> tuple[str, ...]:
     """Return the names of the tools in a value of `PREAMBLE`; () if it has none."""
     tools = preamble.get("tools") if isinstance(preamble, dict) else None

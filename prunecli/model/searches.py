@@ -88,7 +88,7 @@ def countable(block: Block) -> list[str]:
     return [listing(block.json), *filter(None, texts)]
 
 
-def preamble_of(recorded: Mapping[str, Json], *, searches: bool = True) -> Preamble:
+def preamble_of(recorded: Mapping[str, Json], *, searches: bool) -> Preamble:
     """Return the preamble of a recorded setting, without the search if it is not offered."""
     tools = (tool for tool in recorded.get("tools") or () if searches or not offers_search(tool))
     return Preamble.of(tuple(recorded.get("system") or ()), tuple(tools))

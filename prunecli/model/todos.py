@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias, get_args
 
 from prunecli.frozen import frozen
 from prunecli.model.messages import Json
-from prunecli.sanitize import one_line
+from prunecli.sanitize import one_line, shortened
 
 TOOL = "todo"
 MOST = 100
@@ -47,9 +47,7 @@ def _todo(row: Json) -> Todo | None:
     if not isinstance(row, Mapping):
         return None
     text = next((row[key] for key in _TEXTS if isinstance(row.get(key), str)), "")
-    content = one_line(" ".join(text[: 4 * MOST_CHARS].split()))
-    if len(content) > MOST_CHARS:
-        content = content[: MOST_CHARS - 1] + "…"
+    content = shortened(one_line(" ".join(text[: 4 * MOST_CHARS].split())), MOST_CHARS)
     status: Status = next((one for one in STATUSES if one == row.get("status")), "pending")
     return Todo(content, status) if content else None
 

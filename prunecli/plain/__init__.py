@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from prunecli.runtime import Runtime
 
 
-def run_plain(make: "Callable[[], Runtime]", *, prompt: str = "") -> int:
+def run_plain(make: "Callable[[], Runtime]", *, prompt: str) -> int:
     """Run the plain interface until the user quits and return the exit code.
 
     `make` creates the runtime, which is closed at the end; its PrunecliError passes through. `prompt` is sent first.

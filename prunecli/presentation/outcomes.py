@@ -26,7 +26,7 @@ from prunecli.presentation.entries import (
     ToolCall,
     ToolState,
 )
-from prunecli.sanitize import uncolored, uncolored_around
+from prunecli.sanitize import shortened, uncolored, uncolored_around
 
 Summarize: TypeAlias = Callable[[str, Mapping[str, Json]], str]
 """(tool name, raw input) -> the call's main argument in one line; "" for an unknown tool."""
@@ -241,8 +241,7 @@ def _size(text: str) -> str:
 
 
 def _brief(line: str) -> str:
-    words = " ".join(line.split())
-    return words if len(words) <= OUTCOME_CHARS else words[: OUTCOME_CHARS - 1] + "…"
+    return shortened(" ".join(line.split()), OUTCOME_CHARS)
 
 
 def body_of(result: ToolResult) -> Output | Diff | None:

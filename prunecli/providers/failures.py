@@ -29,6 +29,7 @@ from prunecli.errors import (
 from prunecli.frozen import frozen
 from prunecli.model.messages import Json
 from prunecli.providers.optional_fields import refused_fields
+from prunecli.sanitize import shortened
 
 MAX_ERROR_BYTES = 64_000
 """Maximum bytes to read of an error's body."""
@@ -202,7 +203,7 @@ class Failures:
                 text = text.replace(secret, "[key]")
         text = _KEY.sub("[key]", text)[: 40 * _MAX_SHOWN]
         line = " ".join("".join(char if char.isprintable() else " " for char in text).split())
-        return line if len(line) <= _MAX_SHOWN else line[: _MAX_SHOWN - 1] + "…"
+        return shortened(line, _MAX_SHOWN)
 
     def _said(self, error: Mapping[str, Json], headers: Mapping[str, str], body: bytes) -> str:
         if message := error.get("message"):

@@ -21,6 +21,7 @@ from uuid import uuid4
 
 from prunecli.errors import BadRequest, ConfigError, ConnectionLost, ProviderError
 from prunecli.frozen import frozen
+from prunecli.model.codec import foreign_object
 from prunecli.model.messages import Json
 from prunecli.model.requests import Request
 from prunecli.providers import lazy_import
@@ -233,12 +234,9 @@ class AnthropicProvider:
         except _NotOffered:
             return None
         try:
-            value = json.loads(await reader.whole(MAX_ERROR_BYTES))
-        except ValueError:
-            return None
+            tokens = foreign_object(await reader.whole(MAX_ERROR_BYTES)).get("input_tokens")
         finally:
             await reader.close()
-        tokens = value.get("input_tokens") if isinstance(value, dict) else None
         return tokens if type(tokens) is int else None
 
     async def close(self) -> None:

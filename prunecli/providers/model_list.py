@@ -4,11 +4,11 @@ OpenRouter and gateways like it list prices in dollars per token, as strings. Li
 DETAILS. A row with an invalid price has no price.
 """
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from prunecli.model.codec import foreign_object
 from prunecli.model.messages import Json
 from prunecli.providers.models import Offer, Prices
 
@@ -58,7 +58,7 @@ class Page(NamedTuple):
 
 def page_of(body: bytes) -> Page:
     """Return the models in an answer. Invalid rows are left out; an invalid body gives an empty list."""
-    value = _object(body)
+    value = foreign_object(body)
     rows = _rows(value)
     found = tuple(Offer(name, _window(row), _prices(row)) for row in rows if (name := _name(row)))
     last = value.get("last_id") if value.get("has_more") is True else ""
@@ -73,7 +73,7 @@ def with_details(models: Mapping[str, Offer], body: bytes) -> dict[str, Offer]:
     depends on the length of the prompt.
     """
     told: dict[str, list[Mapping[str, Json]]] = {}
-    for row in _rows(_object(body)):
+    for row in _rows(foreign_object(body)):
         info = row.get("model_info")
         if isinstance(info, dict):
             told.setdefault(str(row.get("model_name")), []).append(info)
@@ -91,14 +91,6 @@ def _litellm_prices(info: Mapping[str, Json]) -> Prices:
     if any(value is not None and _LONGER.fullmatch(key) for key, value in info.items()):
         return Prices()
     return _whole({ours: _per_token(info.get(theirs)) for theirs, ours in _LITELLM_PRICES.items()})
-
-
-def _object(body: bytes) -> Mapping[str, Json]:
-    try:
-        value = json.loads(body)
-    except (ValueError, RecursionError):
-        return {}
-    return value if isinstance(value, dict) else {}
 
 
 def _rows(value: Mapping[str, Json]) -> list[dict[str, Json]]:

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 from prunecli.errors import UsageError
 from prunecli.model.events import UserMessage
-from prunecli.model.notes import notice, told
-from prunecli.model.requests import PREAMBLE
+from prunecli.model.notes import newest_notice, notice
+from prunecli.model.requests import PREAMBLE, system_texts
 from prunecli.runtime.setup import ADDED, Setup
 from prunecli.sanitize import one_line
 from prunecli.session.session import Session
@@ -111,11 +111,8 @@ class AddedFolders:
         if not setup.added.paths and ADDED not in context.settings:
             return ()
         now = in_words(setup) or _NONE
-        messages = (item.event for item in reversed(context.items) if isinstance(item.event, UserMessage))
-        text = told(messages, TITLE)
+        text = newest_notice((item.event for item in reversed(context.items)), TITLE)
         if text is None:
-            preamble = context.settings.get(PREAMBLE)
-            system = preamble.get("system") if isinstance(preamble, dict) else None
-            text = str(system[0]) if system else ""
+            text = next(iter(system_texts(context.settings.get(PREAMBLE))), "")
         known = found[1] if (found := _LINE.search(text)) else _NONE
         return () if known == now else (notice(TITLE, _FACT + now, kept=True),)

@@ -8,8 +8,8 @@ from prunecli.context.state import Context
 from prunecli.extensions.definition_folders import Shelf, folders
 from prunecli.extensions.subagent_definitions import HEADING, Definition, chosen, parse
 from prunecli.model.events import UserMessage
-from prunecli.model.notes import notice, told
-from prunecli.model.requests import PREAMBLE
+from prunecli.model.notes import newest_notice, notice
+from prunecli.model.requests import PREAMBLE, system_texts
 
 TITLE = "subagents"
 """The title of the notice that lists changed subagents during a session."""
@@ -33,9 +33,8 @@ class Agents:
 
 def agents_notice(context: Context, now: str) -> Sequence[UserMessage]:
     """Return the notice with the current subagents, unless the context already has it."""
-    said = (one.event for one in reversed(context.items) if one.kind == "command")
-    known = told((one for one in said if isinstance(one, UserMessage)), TITLE)
+    known = newest_notice((one.event for one in reversed(context.items)), TITLE)
     if known is None:
-        system = context.settings[PREAMBLE].get("system") or ()
+        system = system_texts(context.settings[PREAMBLE])
         known = next((text for text in system if text.startswith(HEADING)), GONE)
     return () if (now or GONE) == known else (notice(TITLE, now or GONE, kept=True),)

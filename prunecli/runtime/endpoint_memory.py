@@ -5,14 +5,15 @@ to read or write it are ignored.
 """
 
 import json
-import os
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from prunecli.model.codec import foreign_object
 from prunecli.model.messages import Json
+from prunecli.private_file import write_private
 
 LASTS_MS = 30 * 24 * 3600 * 1000
 """Milliseconds after which an entry expires, because gateways are updated."""
@@ -26,14 +27,9 @@ def recall(path: Path, section: str) -> dict[str, Any]:
 
 def remember(path: Path, section: str, value: Mapping[str, Json]) -> None:
     """Replace a section. Other sections stay."""
-    beside = path.with_name(f"{path.name}.{os.getpid()}")
-    try:
+    with suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        beside.write_text(json.dumps({**_whole(path), section: value}, indent=1), encoding="utf-8")
-        beside.replace(path)
-    except OSError:
-        with suppress(OSError):
-            beside.unlink()
+        write_private(path, json.dumps({**_whole(path), section: value}, indent=1).encode())
 
 
 def bare(address: str) -> str:
@@ -44,7 +40,6 @@ def bare(address: str) -> str:
 
 def _whole(path: Path) -> dict[str, Any]:
     try:
-        value = json.loads(path.read_bytes())
-    except (OSError, ValueError, RecursionError):
+        return foreign_object(path.read_bytes())
+    except OSError:
         return {}
-    return value if isinstance(value, dict) else {}

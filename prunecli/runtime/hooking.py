@@ -20,7 +20,7 @@ from prunecli.model.notes import notice
 from prunecli.model.signals import Notice
 from prunecli.runtime.host import Host
 from prunecli.runtime.toolbox import web_of
-from prunecli.sanitize import one_line, visible
+from prunecli.sanitize import one_line, shortened, visible
 
 if TYPE_CHECKING:
     from prunecli.agent.loop import Run
@@ -220,8 +220,7 @@ class Hooking:
         return reply
 
     def _heard(self, hook: "Hook", ran: "Ran", reply: "Reply") -> None:
-        line = one_line(reply.failure or reply.reason or reply.message or reply.context)
-        line = line if len(line) <= 200 else line[:199] + "…"
+        line = shortened(one_line(reply.failure or reply.reason or reply.message or reply.context), 200)
         (self._head or self).last[hook.event, hook.command] = LastRun(ran.duration_ms, ran.exit_code, line)
         if reply.failure:
             self.say(f"{hook.event} hook {one_line(hook.name)} failed: {line}")

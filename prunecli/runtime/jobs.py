@@ -21,7 +21,7 @@ from prunecli.model.messages import Json
 from prunecli.model.notes import notice
 from prunecli.model.signals import Notice
 from prunecli.runtime.job_records import JobRecords, title_of
-from prunecli.sanitize import one_line
+from prunecli.sanitize import one_line, shortened
 
 if TYPE_CHECKING:
     from prunecli.runtime.host import Host
@@ -122,7 +122,7 @@ class Jobs:
         """Wait for a job's end, then close its sandbox and tell the user."""
         await job.ended()
         line = one_line(f"Job {job.number} ended: {job.state} · {job.command}")
-        self._host.session.tell(Notice(line if len(line) <= LINE_CHARS else line[: LINE_CHARS - 1] + "…"))
+        self._host.session.tell(Notice(shortened(line, LINE_CHARS)))
 
     # Notices for the model -----------------------------------------------------------------------------------
 

@@ -5,6 +5,7 @@ from pathlib import Path
 from prunecli.agent.trust import TrustStore
 from prunecli.errors import UsageError
 from prunecli.launch_options import Launch
+from prunecli.model.requests import system_texts
 from prunecli.runtime.added_folders import real_folder
 from prunecli.runtime.preamble import recorded
 from prunecli.runtime.runtime import Runtime
@@ -63,7 +64,7 @@ def watch_prompt(runtime: Runtime) -> None:
 
     def opened(session: Session, setup: Setup = runtime.setup) -> None:
         kept = recorded(session.context)
-        if kept and setup.append_prompt not in (kept.get("system") or ()):
+        if kept and setup.append_prompt not in system_texts(kept):
             session.notices.append(NO_EFFECT)
 
     if runtime.setup.append_prompt:

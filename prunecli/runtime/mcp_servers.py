@@ -18,9 +18,10 @@ from typing import TYPE_CHECKING
 
 from prunecli.agent.project_settings import down_to
 from prunecli.errors import ToolError
+from prunecli.figures import counted
 from prunecli.model.events import UserMessage
 from prunecli.model.messages import Block, Json, Text, plain_text
-from prunecli.model.notes import RESOURCE, UNREAD, notice, told
+from prunecli.model.notes import RESOURCE, UNREAD, newest_notice, notice
 from prunecli.model.signals import Notice
 from prunecli.runtime.host import Host, Waits
 from prunecli.tools.tool import ToolOutput
@@ -284,8 +285,7 @@ class RemoteServers:
         known_tools = context.tool_names or ()
         if self._wanted is None or "mcp_call" not in known_tools or "mcp_call" not in self._runtime.tools:
             return ()
-        items = (item.event for item in reversed(context.items) if item.kind == "command")
-        known = told((one for one in items if isinstance(one, UserMessage)), TITLE)
+        known = newest_notice((item.event for item in reversed(context.items)), TITLE)
         if not self.servers:
             return () if known in (None, NONE_LEFT) else (notice(TITLE, NONE_LEFT, kept=True),)
         waits = time.monotonic() < self._begun_at + START_SECONDS
@@ -321,7 +321,7 @@ class RemoteServers:
 def _line(server: "Server") -> str:
     count = len(server.offer.tools)
     if server.state == "connected":
-        return f"{server.name}: {count} {'tool' if count == 1 else 'tools'}"
+        return f"{server.name}: {counted(count, 'tool')}"
     return f"{server.name}: {server.state}{f' ({server.why})' if server.why else ''}"
 
 

@@ -15,7 +15,7 @@ from prunecli.model.codec import well_formed
 from prunecli.model.events import SettingChanged
 from prunecli.model.messages import Json
 from prunecli.model.notes import CHANGED, DELETED, changes_told
-from prunecli.model.requests import PREAMBLE, tool_names
+from prunecli.model.requests import PREAMBLE, system_texts, tool_names
 from prunecli.providers.models import ModelInfo
 from prunecli.runtime.added_folders import fact
 from prunecli.runtime.memory_notices import as_known, files_in, known
@@ -116,7 +116,7 @@ def change_note(context: Context, now: Mapping[str, Json]) -> str:
     if kept is None:
         return ""
     told = changes_told([getattr(item.event, "content", ()) for item in context.items if item.kind == "user"])
-    system = kept.get("system") or ()
+    system = system_texts(kept)
     before = {**files_in(system), **files_in([told])}
     heard = as_known(known(context, system), now["system"], before)
     if _note(_differences(system, heard), told) == told:

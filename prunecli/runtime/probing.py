@@ -30,6 +30,7 @@ from prunecli.providers.provider import Provider, Response, TextDelta, ThinkingD
 from prunecli.providers.registry import Finding, State
 from prunecli.providers.thinking import betas_for, efforts_for, thinking_config, without
 from prunecli.runtime.refusals import Refusals
+from prunecli.sanitize import shortened
 
 SECONDS = 60.0
 """Time limit of one request: a local model may be slow to load."""
@@ -179,7 +180,7 @@ async def _count(provider: Provider, request: Request, seconds: float) -> Findin
 
 def _brief(error: PrunecliError) -> str:
     """Return the error's message, cut to a line or two because gateways add irrelevant details."""
-    return error.message if len(error.message) <= _MAX_SHOWN else f"{error.message[: _MAX_SHOWN - 1]}…"
+    return shortened(error.message, _MAX_SHOWN)
 
 
 def _less(request: Request, field: str) -> Request:

@@ -8,7 +8,7 @@ from prunecli.extensions.definition_folders import Shelf, Shelved, folders
 from prunecli.extensions.skills import MARKER, Skill, listing, news, skill_of, told
 from prunecli.model.events import UserMessage
 from prunecli.model.notes import notice, notice_parts
-from prunecli.model.requests import PREAMBLE
+from prunecli.model.requests import PREAMBLE, system_texts
 from prunecli.runtime.setup import Setup
 from prunecli.sanitize import one_line
 from prunecli.session.session import Session
@@ -72,9 +72,8 @@ class Skills:
 
     @staticmethod
     def _told(session: Session) -> dict[str, str]:
-        preamble = session.context.settings.get(PREAMBLE)
-        system = preamble.get("system") if isinstance(preamble, dict) else None
-        texts = [text for text in system or () if isinstance(text, str) and text.startswith("<skills>")]
+        system = system_texts(session.context.settings.get(PREAMBLE))
+        texts = [text for text in system if text.startswith("<skills>")]
         for item in session.context.items:
             parts = notice_parts(item.event) if isinstance(item.event, UserMessage) else None
             if parts and parts[0] == TITLE:

@@ -81,7 +81,7 @@ class Child:
 class Subagents:
     """The tasks of one runtime."""
 
-    def __init__(self, host: Host, on_task: "Sequence[Callable[[Child], None]]" = ()) -> None:
+    def __init__(self, host: Host, on_task: "Sequence[Callable[[Child], None]]") -> None:
         self._host = host
         self._on_task = on_task
         self.children: list[Child] = []

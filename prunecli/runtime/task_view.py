@@ -58,7 +58,7 @@ class View:
 
     def _say(self, doing: str) -> None:
         self._lines = [line[:_LINE_CHARS] for line in self._lines[-LINES:]]
-        calls = f"{self._calls} call{'s' * (self._calls != 1)}"
+        calls = counted(self._calls, "call")
         parts = doing[:_LINE_CHARS], calls, short(self._tokens) if self._tokens else ""
         say(self._parent, self._call_id, " · ".join(filter(None, parts)), self._lines)
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 from prunecli.context.todo_list import is_sent, todos
 from prunecli.model.events import UserMessage
-from prunecli.model.notes import notice, told
+from prunecli.model.notes import newest_notice, notice
 from prunecli.model.todos import in_lines, is_open
 from prunecli.session.session import Session
 
@@ -27,8 +27,7 @@ class TodoNotice:
         found, context = todos(session.context), session.context
         if is_open(found) and not is_sent(context):
             text = "\n".join(in_lines(found, plain=True))
-            said = (item.event for item in reversed(context.items))
-            if told((one for one in said if isinstance(one, UserMessage)), TITLE) != text:
+            if newest_notice((item.event for item in reversed(context.items)), TITLE) != text:
                 return (notice(TITLE, text, kept=True),)
         self._answered = state
         return ()

@@ -15,6 +15,7 @@ from pathlib import Path
 from prunecli.errors import StorageFailed
 from prunecli.model.events import WITH_CONTENT, Event
 from prunecli.model.messages import PDF, Blob, Block, Document, Image, Text
+from prunecli.private_file import write_private
 from prunecli.regular import read_regular
 from prunecli.session.folders import make_private, sync_folder
 from prunecli.session.writer import WAY_OUT
@@ -80,7 +81,7 @@ class Blobs:
             path = self._folder / name
             try:
                 if name in self._doubtful:
-                    self._place(name, data)
+                    write_private(path, data)
                 descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
                 try:
                     self._sync(descriptor)
@@ -152,25 +153,11 @@ class Blobs:
         try:
             if not _holds(path, data):
                 self._changed += make_private(self._folder)
-                self._place(name, data)
+                write_private(path, data)
                 self._unsynced[name] = data
         except OSError as error:
             raise StorageFailed(f"{path}: {error.strerror}", WAY_OUT) from error
         return Blob(name, len(data), media_type)
-
-    def _place(self, name: str, data: bytes) -> None:
-        """Write a blob completely or not at all. Raises OSError and leaves nothing behind."""
-        part = self._folder / f"{name}.{os.getpid()}.part"
-        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
-        descriptor = os.open(part, flags, 0o600)
-        try:
-            with open(descriptor, "wb") as file:
-                file.write(data)
-            part.replace(self._folder / name)
-        except OSError:
-            with suppress(OSError):
-                part.unlink()
-            raise
 
 
 def _decoded(text: str) -> bytes | None:

@@ -16,6 +16,7 @@ from typing import TypeAlias
 from prunecli.errors import SnapshotFailed
 from prunecli.model.codec import well_formed
 from prunecli.paths import slug
+from prunecli.private_file import write_private
 from prunecli.session.snapshots import MAX_FILE_BYTES, FileChange, Saved, Version
 
 States: TypeAlias = dict[str, Version | None]
@@ -133,9 +134,7 @@ class Copies:
             for folder in (self._place.parent, self._place):
                 folder.mkdir(mode=0o700, exist_ok=True)
             if not (self._place / name).exists():
-                part = self._place / f"{name}.{os.getpid()}.part"
-                part.write_bytes(data)
-                part.replace(self._place / name)
+                write_private(self._place / name, data)
         except OSError as error:
             raise SnapshotFailed(f"{self._place}: {error.strerror}") from error
         return name

@@ -21,6 +21,7 @@ from prunecli.model.codec import strict_loads, well_formed
 from prunecli.model.events import AssistantMessage, Event, Record, RequestSent, ToolResult, UserMessage
 from prunecli.model.messages import Text, ToolUse
 from prunecli.model.requests import TASK
+from prunecli.private_file import write_private
 
 SUFFIX = ".running"
 USER_COMMAND = "!"
@@ -65,7 +66,7 @@ class RunningOutput:
         if self.path is not None:
             value = {"key": well_formed(key), "since": self.since, "text": self.text}
             with suppress(OSError):
-                _replace(self.path, json.dumps(value).encode())
+                write_private(self.path, json.dumps(value).encode())
 
     def read(self) -> None:
         """Load what a crashed process left in the file, if anything."""
@@ -161,20 +162,6 @@ def _is_ours(exchange: Exchange | None, records: Sequence[Record]) -> bool:
 def _is_said(event: Event) -> bool:
     """Return whether the event is a message or command of the user. A `/restore` may come while a command runs."""
     return isinstance(event, UserMessage) and not event.restores
-
-
-def _replace(path: Path, data: bytes) -> None:
-    """Write a file completely or not at all. Raises OSError."""
-    begun = path.with_name(f"{path.name}.part")
-    descriptor = os.open(begun, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-    try:
-        with open(descriptor, "wb") as file:
-            file.write(data)
-        os.replace(begun, path)
-    except OSError:
-        with suppress(OSError):
-            begun.unlink()
-        raise
 
 
 def _read(path: Path) -> object:

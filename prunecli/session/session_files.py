@@ -1,7 +1,6 @@
 """Changes to a session that is not open: rename, remove, move to the trash."""
 
 import os
-from collections.abc import Callable
 from pathlib import Path
 
 from prunecli.errors import SessionNotFound, StorageFailed
@@ -12,12 +11,12 @@ from prunecli.session.running_call import SUFFIX
 from prunecli.session.writer import LogWriter
 
 
-def rename(path: Path, name: str, clock: Clock, open_log: Callable[[Path], LogWriter] = LogWriter) -> None:
+def rename(path: Path, name: str, clock: Clock) -> None:
     """Rename a session: append one record while holding its lock.
 
     Raises SessionLocked if another process has it open, SessionNotFound and StorageFailed.
     """
-    log = _locked(path, open_log)
+    log = _locked(path)
     try:
         last = last_record(path)
         if last is None:
@@ -31,14 +30,14 @@ def rename(path: Path, name: str, clock: Clock, open_log: Callable[[Path], LogWr
         log.close()
 
 
-def remove(path: Path, open_log: Callable[[Path], LogWriter] = LogWriter) -> None:
+def remove(path: Path) -> None:
     """Permanently delete a session's file, the files of its tasks, and the saved output of running calls.
 
     Blobs stay, since other sessions may refer to them.
 
     Raises SessionLocked if another process has it open, SessionNotFound and StorageFailed.
     """
-    log = _locked(path, open_log)
+    log = _locked(path)
     try:
         for one in (*tasks_of(path), path):
             one.unlink()
@@ -54,16 +53,14 @@ def tasks_of(path: Path) -> list[Path]:
     return sorted(one for one in path.parent.glob(f"{path.stem}-t[0-9]*.jsonl") if one.is_file())
 
 
-def to_trash(
-    path: Path, trash: Path, clock: Clock, open_log: Callable[[Path], LogWriter] = LogWriter
-) -> Path:
+def to_trash(path: Path, trash: Path, clock: Clock) -> Path:
     """Move a session's file and those of its tasks to the trash folder, and return the session's new path.
 
     Its blobs stay, so moving the file back restores the session.
 
     Raises SessionLocked if another process has it open, SessionNotFound and StorageFailed.
     """
-    log = _locked(path, open_log)
+    log = _locked(path)
     place = trash / path.parent.name / f"{path.stem}.{clock()}.jsonl"
     try:
         place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -77,8 +74,8 @@ def to_trash(
     return place
 
 
-def _locked(path: Path, open_log: Callable[[Path], LogWriter]) -> LogWriter:
+def _locked(path: Path) -> LogWriter:
     """Lock the session's file. Raises SessionNotFound if it no longer exists."""
     if not path.is_file():
         raise SessionNotFound(f"{path} no longer exists")
-    return open_log(path)
+    return LogWriter(path)

@@ -10,6 +10,7 @@ from functools import partial
 from typing import Annotated, Any, ClassVar
 
 from prunecli.errors import ToolError
+from prunecli.figures import counted
 from prunecli.frozen import frozen
 from prunecli.model.codec import well_formed
 from prunecli.model.messages import Json
@@ -249,8 +250,7 @@ def left_of(ended: Ended) -> list[str]:
         what = "1 background process was" if count == 1 else f"{count} background processes were"
         notes.append(f"[{what} ended: {'; '.join(ended.left)[:500]}]")
     if ended.stuck:
-        what = "1 process" if ended.stuck == 1 else f"{ended.stuck} processes"
-        notes.append(f"[{what} could not be ended]")
+        notes.append(f"[{counted(ended.stuck, 'process')} could not be ended]")
     return notes
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from prunecli.errors import ToolError
+from prunecli.figures import counted
 from prunecli.frozen import frozen
 from prunecli.model.codec import well_formed
 from prunecli.model.messages import Json
@@ -75,6 +76,6 @@ def _edited(
     context.files_seen.note(identity, digest_of(done.data), place.path)
     encoding = encoding_of(current.data)
     made = change(encoding.decode(current.data), encoding.decode(done.data))
-    places = "1 place" if done.count == 1 else f"{done.count} places"
+    places = counted(done.count, "place")
     text = f"Edited {name}: {places}, first at line {made.first_line} (+{made.added} −{made.removed} lines)."
     return text_output(text, made.details(place.path))

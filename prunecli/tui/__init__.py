@@ -22,8 +22,8 @@ def run_tui(
     places: Places,
     cwd: Path,
     environ: Mapping[str, str],
-    prompt: str = "",
-    inline: bool = False,
+    prompt: str,
+    inline: bool,
 ) -> int:
     """Run the terminal interface until the user leaves, and return the exit code.
 

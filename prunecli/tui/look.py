@@ -18,6 +18,8 @@ from textual.color import Color
 from textual.filter import LineFilter, monochrome_style
 from textual.theme import Theme
 
+from prunecli.private_file import write_private
+
 _COLOR = re.compile(r"#[0-9a-fA-F]{6}|ansi_[a-z_]{3,20}")
 _COLORS = (
     *("primary", "secondary", "accent", "foreground", "background"),
@@ -98,10 +100,8 @@ def save(path: Path, look: Look) -> None:
         "theme": {name: getattr(theme, name) for name in _COLORS},
         "variables": theme.variables,
     }
-    kept = path.with_suffix(".new")
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        kept.write_text(json.dumps(values), encoding="ascii")
-        kept.replace(path)
+        write_private(path, json.dumps(values).encode())
     except OSError:
         return

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from prunecli.model.events import UserMessage
 from prunecli.model.messages import Text, ToolUse
-from prunecli.model.notes import notice, notice_parts, told
+from prunecli.model.notes import newest_notice, notice, notice_parts
 from prunecli.providers.scripted import ScriptedProvider, calls, says
 from tests.agent.running import Bench
 
@@ -16,8 +16,8 @@ class Fact:
         self.bench, self.text = bench, ""
 
     def due(self) -> Sequence[UserMessage]:
-        said = [item.event for item in reversed(self.bench.session.context.items)]
-        known = told((one for one in said if isinstance(one, UserMessage)), "servers") or ""
+        items = reversed(self.bench.session.context.items)
+        known = newest_notice((item.event for item in items), "servers") or ""
         return () if known == self.text else (notice("servers", self.text, kept=True),)
 
 

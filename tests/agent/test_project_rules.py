@@ -73,7 +73,7 @@ def test_a_file_that_others_can_write_or_that_is_damaged_keeps_nothing(
 
 def test_a_file_in_the_directory_itself_keeps_nothing_for_it(work: Path) -> None:
     inside = ProjectRules(work / ".data" / "rules.json")
-    with pytest.raises(ConfigError, match="lies in this directory"):
+    with pytest.raises(ConfigError, match="is inside this directory"):
         inside.keep(work, RULE)
     (work / ".data").mkdir()
     (work / ".data" / "rules.json").write_text(

@@ -521,13 +521,14 @@ def test_theme_says_of_each_whether_it_is_light_and_what_it_says_of_itself(tmp_p
     themes = runtime.setup.places.user_themes
     themes.mkdir(parents=True)
     (themes / "broken.toml").write_text("= nothing")
+    (themes / "deep.toml").write_text("description = " + "[" * 10_000)
     (themes / "dusk.toml").write_text('description = "Mine."\nbase = "prune-dark"')
     (choose,) = run_line(runtime, "/theme")
     assert isinstance(choose, Choose)
     details = {choice.value: choice.detail for choice in choose.choices}
     assert details["parchment"] == "light · Ink on old paper."
     assert details["fjord"].startswith("dark · ")
-    assert (details["dusk"], details["broken"]) == ("Mine.", "")
+    assert (details["dusk"], details["broken"], details["deep"]) == ("Mine.", "", "")
 
 
 def test_help_names_the_keys_as_they_are_bound(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from prunecli.mcp.elicitation import Reply as ServerReply
 from prunecli.mcp.hub import Wanted
 from prunecli.model.events import ToolResult, ToolStarted, UserMessage
 from prunecli.model.messages import plain_text
-from prunecli.model.notes import told, typed
+from prunecli.model.notes import newest_notice, typed
 from prunecli.model.signals import Notice
 from prunecli.presentation.entries import Notice as Line
 from prunecli.presentation.presenter import Presenter, present_all
@@ -56,8 +56,7 @@ async def with_servers(folder: Path, endpoint: Endpoint, *wanted: Wanted) -> Asy
 
 
 def knows(runtime: Runtime) -> str | None:
-    items = [item.event for item in reversed(runtime.session.context.items)]
-    return told((one for one in items if isinstance(one, UserMessage)), TITLE)
+    return newest_notice((item.event for item in reversed(runtime.session.context.items)), TITLE)
 
 
 def same_beginning(endpoint: Endpoint) -> None:

@@ -1,8 +1,11 @@
 """Servers for tests: their definitions, and a hub of some of them."""
 
+import os
+import socket
+import subprocess
 import sys
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, closing, contextmanager
 from pathlib import Path
 
 from prunecli.mcp.connection import World
@@ -10,7 +13,7 @@ from prunecli.mcp.definition import Definition
 from prunecli.mcp.elicitation import Elicit, decline
 from prunecli.mcp.hub import Hub, Wanted
 from prunecli.mcp.server_state import Server
-from tests.waiting import until
+from tests.waiting import until, wait_until
 
 HERE = Path(__file__).parent
 
@@ -54,3 +57,27 @@ def server_of(hub: Hub, name: str) -> Server:
 
 def nothing(_: str) -> None:
     """Show no progress."""
+
+
+def free_port() -> int:
+    with closing(socket.socket()) as free:
+        free.bind(("127.0.0.1", 0))
+        return int(free.getsockname()[1])
+
+
+@contextmanager
+def listening(words: Callable[[int], Sequence[str]], at: int = 0) -> Iterator[str]:
+    """A server of its own process; yields its address. `words` is the command for a port."""
+    port, quiet = at or free_port(), subprocess.DEVNULL
+    process = subprocess.Popen(words(port), env={**os.environ, "PORT": str(port)}, stdout=quiet, stderr=quiet)
+
+    def listens() -> bool:
+        with closing(socket.socket()) as one:
+            return one.connect_ex(("127.0.0.1", port)) == 0
+
+    try:
+        wait_until(listens)
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        process.kill()
+        process.wait()

@@ -2,11 +2,8 @@
 
 import asyncio
 import json
-import socket
-import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import closing
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -18,7 +15,7 @@ from prunecli.mcp.definition import Definition
 from prunecli.mcp.elicitation import Elicitation, Reply
 from prunecli.mcp.hub import MISSING, Hub, Wanted
 from prunecli.model.messages import Image, plain_text
-from tests.mcp.running import HERE, hub_of, nothing, raw, sdk, server_of, world
+from tests.mcp.running import HERE, hub_of, listening, nothing, raw, sdk, server_of, world
 from tests.serving import Answer, as_json, serving
 from tests.waiting import until, wait_until
 
@@ -26,21 +23,9 @@ from tests.waiting import until, wait_until
 @pytest.fixture
 def address() -> Iterator[str]:
     """A server behind a URL."""
-    with closing(socket.socket()) as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    process = subprocess.Popen([sys.executable, str(HERE / "sdk_server.py"), f"port={port}"])
-
-    def listens() -> bool:
-        with closing(socket.socket()) as one:
-            return one.connect_ex(("127.0.0.1", port)) == 0
-
-    try:
-        wait_until(listens)
-        yield f"http://127.0.0.1:{port}/mcp"
-    finally:
-        process.kill()
-        process.wait()
+    script = str(HERE / "sdk_server.py")
+    with listening(lambda port: [sys.executable, script, f"port={port}"]) as server:
+        yield f"{server}/mcp"
 
 
 async def use(hub: Hub, name: str) -> None:

@@ -6,11 +6,10 @@ own, because it needs an older SDK. Then `pytest -m endpoint tests/mcp`."""
 import asyncio
 import os
 import shutil
-import socket
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -20,8 +19,8 @@ from prunecli.mcp.definition import Definition, Transport
 from prunecli.mcp.elicitation import Elicitation, Reply
 from prunecli.mcp.hub import Hub
 from prunecli.model.messages import Image, plain_text
-from tests.mcp.running import hub_of, nothing, server_of
-from tests.waiting import until, wait_until
+from tests.mcp.running import free_port, hub_of, listening, nothing, server_of
+from tests.waiting import until
 
 NODE = Path(os.environ.get("MCP_NODE", "none")) / "node_modules/@modelcontextprotocol"
 
@@ -39,30 +38,6 @@ def node(name: str, *words: str) -> Definition:
 
 def repository(folder: Path) -> None:
     subprocess.run(["git", "init", "-q", str(folder)], check=True)
-
-
-def free_port() -> int:
-    with closing(socket.socket()) as free:
-        free.bind(("127.0.0.1", 0))
-        return int(free.getsockname()[1])
-
-
-@contextmanager
-def listening(words: Callable[[int], Sequence[str]], at: int = 0) -> Iterator[str]:
-    """A server of its own process; yields its address. `words` is the command for a port."""
-    port, quiet = at or free_port(), subprocess.DEVNULL
-    process = subprocess.Popen(words(port), env={**os.environ, "PORT": str(port)}, stdout=quiet, stderr=quiet)
-
-    def listens() -> bool:
-        with closing(socket.socket()) as one:
-            return one.connect_ex(("127.0.0.1", port)) == 0
-
-    try:
-        wait_until(listens)
-        yield f"http://127.0.0.1:{port}"
-    finally:
-        process.kill()
-        process.wait()
 
 
 def serving(package: str, given: str) -> Callable[[int], list[str]]:

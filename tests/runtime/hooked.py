@@ -11,6 +11,8 @@ from prunecli.model.notes import notice_parts
 from prunecli.model.signals import Notice
 from prunecli.providers.scripted import Scripted
 from prunecli.runtime import Runtime
+from prunecli.session.log import read_log
+from prunecli.session.verify import verify_session
 from tests.starting import start
 
 
@@ -66,3 +68,12 @@ def hooked(
         settings.parent.mkdir(parents=True, exist_ok=True)
         settings.write_text(json.dumps(project))
     return Hooked(start(folder, script, sets=(*sets, *own), **more))
+
+
+async def closed(at: Hooked) -> None:
+    """Close the runtime; its log must prove what was sent."""
+    path = at.runtime.session.path
+    await at.runtime.close()
+    assert path is not None
+    report = verify_session(path, read_log(path))
+    assert report.clean, report.lines

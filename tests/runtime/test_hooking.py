@@ -13,9 +13,7 @@ from prunecli.errors import PromptBlocked
 from prunecli.model.events import AssistantMessage, RunEnded, ToolStarted, UserMessage
 from prunecli.model.messages import ToolUse, plain_text
 from prunecli.providers.scripted import ScriptedProvider, calls, says
-from prunecli.session.log import read_log
-from prunecli.session.verify import verify_session
-from tests.runtime.hooked import Hooked, group, hooked, prints, special
+from tests.runtime.hooked import Hooked, closed, group, hooked, prints, special
 from tests.waiting import until
 
 ROOT = Path(__file__).parents[2]
@@ -33,15 +31,6 @@ def bodies(at: Hooked) -> list[bytes]:
 
 def text(path: object) -> str:
     return Path(str(path)).read_text()
-
-
-async def closed(at: Hooked) -> None:
-    """Close the runtime; its log must prove what was sent."""
-    path = at.runtime.session.path
-    await at.runtime.close()
-    assert path is not None
-    report = verify_session(path, read_log(path))
-    assert report.clean, report.lines
 
 
 async def test_the_input_of_a_hook_has_claude_codes_fields(tmp_path: Path) -> None:

@@ -13,9 +13,7 @@ from prunecli.commands.command import run_line
 from prunecli.model.events import Pinned, PrunApplied, SettingChanged, ToolResult
 from prunecli.model.messages import ToolUse, Usage
 from prunecli.providers.scripted import Scripted, calls, says
-from prunecli.session.log import read_log
-from prunecli.session.verify import verify_session
-from tests.runtime.hooked import Hooked, group, hooked, prints, special
+from tests.runtime.hooked import Hooked, closed, group, hooked, prints, special
 
 WAITS = Waiting("prunes wait until your next prompt", "a hook holds them")
 PRUNES = (
@@ -50,14 +48,6 @@ def results(at: Hooked) -> list[int]:
     return [record.seq for record in at.runtime.session.records if isinstance(record.event, ToolResult)]
 
 
-async def verified(at: Hooked) -> None:
-    path = at.runtime.session.path
-    await at.runtime.close()
-    assert path is not None
-    report = verify_session(path, read_log(path))
-    assert report.clean, report.lines
-
-
 async def test_a_hook_sees_the_edits_and_their_price(tmp_path: Path) -> None:
     kept = tmp_path / "given"
     priced = [replace(one, usage=Usage(100, 20, 1_000, 200)) for one in reads(4)]  # the endpoint has a cache
@@ -77,7 +67,7 @@ async def test_a_hook_sees_the_edits_and_their_price(tmp_path: Path) -> None:
     assert given["tokens_removed"] > 0
     assert isinstance(given["saved_usd_per_request"], float)
     assert events(at, PrunApplied), "a hook that says nothing lets the prune happen"
-    await verified(at)
+    await closed(at)
 
 
 async def test_a_vetoed_entry_is_pinned_and_the_rest_is_pruned(tmp_path: Path) -> None:
@@ -95,7 +85,7 @@ async def test_a_vetoed_entry_is_pinned_and_the_rest_is_pruned(tmp_path: Path) -
     assert second in pruned
     assert any("A hook keeps 1 of" in line for line in at.said)
     at.runtime.emit(Pinned((first,), False))
-    await verified(at)
+    await closed(at)
 
 
 @pytest.mark.parametrize("reply", ["echo 'not now' >&2; exit 2", prints(special("PrePrune", veto="all"))])
@@ -112,7 +102,7 @@ async def test_a_veto_of_everything_holds_until_the_next_message(tmp_path: Path,
     assert len(count.read_text().splitlines()) == 2
     assert events(at, PrunApplied) == []
     path = at.runtime.session.path
-    await verified(at)
+    await closed(at)
     assert path is not None
     again = begin(tmp_path, [says("Resumed.")], {})
     again.runtime.open_session(path)
@@ -129,7 +119,7 @@ async def test_a_veto_of_the_models_own_prune_is_recorded_and_not_proposed_again
     (prune,) = events(at, PrunApplied)
     assert (prune.source, prune.edits, prune.tokens_removed) == ("model", (), 0)
     assert prune.reason == "kept by a hook: echo: I need it"
-    await verified(at)
+    await closed(at)
 
 
 async def test_a_veto_of_one_exchange_leaves_the_rest_of_the_models_prune(tmp_path: Path) -> None:
@@ -147,7 +137,7 @@ async def test_a_veto_of_one_exchange_leaves_the_rest_of_the_models_prune(tmp_pa
     (pin,) = events(at, Pinned)
     assert prune.edits
     assert not {edit.seq for edit in prune.edits} & set(pin.seqs)
-    await verified(at)
+    await closed(at)
 
 
 async def test_a_pin_keeps_an_entry_that_is_not_proposed_yet(tmp_path: Path) -> None:
@@ -164,7 +154,7 @@ async def test_a_pin_keeps_an_entry_that_is_not_proposed_yet(tmp_path: Path) -> 
     pruned = {edit.seq for prune in events(again, PrunApplied) for edit in prune.edits}
     assert last not in pruned
     assert max(pruned) > last
-    await verified(again)
+    await closed(again)
 
 
 async def test_a_hook_that_fails_prunes_as_without_it(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ from prunecli.providers.registry import Finding
 from prunecli.runtime.probing import price, probe, questions
 from prunecli.runtime.refusals import Refusals
 from tests.endpoint import Call, Endpoint, Reply, Rules, Text, Thinking, serve
-from tests.serving import HTML, Answer, as_json, nothing, serving
+from tests.serving import HTML, JSON, Answer, as_json, nothing, serving
 from tests.starting import start
 
 MODEL = "claude-sonnet-5-5"
@@ -180,9 +180,12 @@ async def test_a_certificate_of_ones_own_is_one_line(tmp_path: Path, certified: 
     assert "certificate" in found["streaming"].said + found["streaming"].hint
 
 
-async def test_an_endpoint_without_a_count_needs_none(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "counted", [nothing("", "", b""), (200, JSON, b'{"a":' * 100_000)], ids=["none", "deep"]
+)
+async def test_an_endpoint_without_a_count_needs_none(tmp_path: Path, counted: Answer) -> None:
     def answer(method: str, path: str, body: bytes) -> Answer:
-        return nothing(method, path, body) if path.endswith("count_tokens") else streamed(TALK)
+        return counted if path.endswith("count_tokens") else streamed(TALK)
 
     with serving(answer) as served:
         found, _ = await probed(served.address, tmp_path, "m")

@@ -13,6 +13,7 @@ from prunecli.errors import ConfigError
 from prunecli.paths import Places
 from prunecli.tui.themes import ANSI_COLORS, COLORS, DEFAULT, Theme, load_theme, parse_theme, theme_names
 from prunecli.tui.transcript.palette import Palette, inks
+from tests.tui.contrast import contrast
 
 SHIPPED = Places.of({"HOME": "/nonexistent"})
 NAMES = theme_names(SHIPPED)
@@ -41,19 +42,6 @@ GROUNDS = {
 """On which grounds the transcript and the screens write in each color."""
 
 NO_TEXT = {"faint", *SCREENS, "code_background", "cursor", "selection", "hit", "hit_current", *CHANGES}
-
-
-def luminance(color: str) -> float:
-    """Relative luminance, by the formula of WCAG 2."""
-    channels = [int(color[at : at + 2], 16) / 255 for at in (1, 3, 5)]
-    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
-
-
-def contrast(one: str, other: str) -> float:
-    """The ratio of WCAG 2, from 1 to 21."""
-    dark, light = sorted((luminance(one), luminance(other)))
-    return (light + 0.05) / (dark + 0.05)
 
 
 def test_there_are_eight_with_light_high_contrast_and_sixteen_colors_among_them():

@@ -5,10 +5,11 @@ from collections.abc import Mapping
 from html import escape
 
 from prunecli.context.exchange import Entry
+from prunecli.figures import counted
 from prunecli.lexing import language_of
 from prunecli.model.events import ToolResult
 from prunecli.model.messages import Json, ToolUse
-from prunecli.sanitize import one_line
+from prunecli.sanitize import one_line, shortened
 from prunecli.session.exporters.html_code import MOST_CHARS, Colors, diff, is_diff, plain
 from prunecli.session.exporters.report import argument, task_words
 
@@ -22,8 +23,7 @@ _LONGEST_HEAD = 120
 def heading(call: ToolUse, result: Entry | None) -> str:
     """Return one line: the tool, its main argument, and the outcome."""
     first, _, rest = argument(dict(call.input)).strip().replace("\t", " ").partition("\n")
-    given = one_line(first + (" …" if rest else ""))
-    short = given if len(given) <= _LONGEST_HEAD else given[: _LONGEST_HEAD - 1] + "…"
+    short = shortened(one_line(first + (" …" if rest else "")), _LONGEST_HEAD)
     return f"<code>{escape(one_line(call.name))}</code> {escape(short)} · {_ended(call, result)}"
 
 
@@ -32,7 +32,7 @@ def _ended(call: ToolUse, result: Entry | None) -> str:
     if result is None:
         return "no result"
     change, lines = _change(call, result).split("\n"), _lines(result.whole)
-    size = f"{lines:,} line{'s' if lines != 1 else ''}"
+    size = counted(lines, "line")
     if len(change) > 1:
         added, removed = (sum(line.startswith(sign) for line in change) for sign in "+-")
         size = f"+{added} −{removed}"

@@ -11,7 +11,7 @@ from prunecli.context.spill import held_words
 from prunecli.model.events import AssistantMessage, Record
 from prunecli.model.messages import Json, Opaque, Text, Thinking, ToolUse
 from prunecli.model.searches import is_result, is_use
-from prunecli.sanitize import one_line, source
+from prunecli.sanitize import one_line, shortened, source
 from prunecli.session.exporters.report import Reported, Story, argument, placeholder, story, task_words
 
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
@@ -133,8 +133,7 @@ def _heading(text: str) -> str:
 
 def _code(text: str) -> str:
     """Return a code span of one line; "" for empty text."""
-    line = one_line(text.replace("\t", " ").strip().split("\n")[0])
-    line = line if len(line) <= _LONGEST_HEAD else line[: _LONGEST_HEAD - 1] + "…"
+    line = shortened(one_line(text.replace("\t", " ").strip().split("\n")[0]), _LONGEST_HEAD)
     if not line:
         return ""
     ticks = "`" * (1 + max((len(run) for run in re.findall(r"`+", line)), default=0))

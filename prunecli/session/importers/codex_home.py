@@ -85,8 +85,9 @@ def content_with_beginning(path: Path) -> bytes:
     return b"".join([data, *(earlier for _, earlier in begun.parts)])
 
 
-def beginning_of(path: Path, first: Mapping[str, Json], room: int = MAX_BYTES) -> Beginning:
-    """Read the files that a file continues. `first` is its first row; `room` is their maximum size in bytes."""
+def beginning_of(path: Path, first: Mapping[str, Json]) -> Beginning:
+    """Read the files that a file continues. `first` is its first row."""
+    room = MAX_BYTES
     parts: list[tuple[Path, bytes]] = []
     seen = {path.absolute()}
     here = path.absolute()

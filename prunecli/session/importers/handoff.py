@@ -11,7 +11,7 @@ from itertools import islice
 from pathlib import Path
 
 from prunecli.errors import SessionError, SessionNotFound, UsageError
-from prunecli.figures import age, short
+from prunecli.figures import age, counted, short
 from prunecli.frozen import frozen
 from prunecli.model.events import AssistantMessage, Record, ToolResult, UserMessage
 from prunecli.session.importers.finding import listed
@@ -104,7 +104,7 @@ def hand_over(path: Path, agent: str, store: Store, here: Path) -> HandedOver:
 
 def facts_of(one: Listed, now_ms: int) -> str:
     """Return a session's prompts, context tokens and age, for a line of a list."""
-    prompts = f"{one.digest.prompts} prompt{'s' * (one.digest.prompts != 1)}"
+    prompts = counted(one.digest.prompts, "prompt")
     tokens = f"{short(one.digest.context)} tokens" if one.digest.context else ""
     return " · ".join(filter(None, [prompts, tokens, age(now_ms - one.changed)]))
 

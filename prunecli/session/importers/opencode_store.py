@@ -3,7 +3,6 @@
 The database is opened read-only. A session's path treats the database as a folder: `opencode.db/ses_123`.
 """
 
-import json
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from prunecli.errors import SessionCorrupt
+from prunecli.model.codec import foreign_object
 from prunecli.model.messages import Json
 from prunecli.session.digest import PROMPT_CHARS, Digest
 from prunecli.session.importers.opencode import name_of
@@ -76,7 +76,7 @@ def _digest(database: sqlite3.Connection, row: tuple[Any, ...]) -> Digest:
         digest.first, digest.last = digest.first or text, text or digest.last
         digest.prompts += 1
     for (data,) in database.execute(_ANSWER, (name,)):
-        answer = _object(data)
+        answer = foreign_object(data)
         told = part(answer.get("tokens"))
         cache = part(told.get("cache"))
         digest.context = count(told.get("input")) + count(cache.get("read")) + count(cache.get("write"))
@@ -105,27 +105,19 @@ def export_of(path: Path) -> Json:
         raise SessionCorrupt(path, 0, f"not an OpenCode database: {error}") from error
     parts_of: dict[str, list[Json]] = {}
     for message, own, data in parts:
-        parts_of.setdefault(message, []).append({"id": own, **_object(data)})
+        parts_of.setdefault(message, []).append({"id": own, **foreign_object(data)})
     info = dict(zip(columns, row, strict=True))
     kept = {key: info[key] for key in ("title", "directory") if key in info}
     decoded = {
-        key: _object(info[key]) for key in ("model", "revert") if info.get(key)
+        key: foreign_object(info[key]) for key in ("model", "revert") if info.get(key)
     }  # not in older databases
     return {
         "info": {"id": name, **kept, **decoded, "time": {"created": info.get("time_created")}},
         "messages": [
-            {"info": {"id": message, **_object(data)}, "parts": parts_of.get(message, [])}
+            {"info": {"id": message, **foreign_object(data)}, "parts": parts_of.get(message, [])}
             for message, data in messages
         ],
     }
-
-
-def _object(data: Any) -> dict[str, Json]:
-    try:
-        value = json.loads(data)
-    except (ValueError, TypeError):
-        return {}
-    return value if isinstance(value, dict) else {}
 
 
 def _opened(store: Path) -> sqlite3.Connection:

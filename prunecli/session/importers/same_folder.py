@@ -13,7 +13,7 @@ _MOST_BYTES = 4_096
 _MOST_WORKTREES = 200
 
 
-def same_folders(cwd: Path, shown_as: str = "") -> tuple[Path, ...]:
+def same_folders(cwd: Path, shown_as: str) -> tuple[Path, ...]:
     """Return the folders that share their sessions with `cwd`, starting with `cwd`. `shown_as` is the shell's
     $PWD."""
     real = cwd.resolve()

@@ -163,7 +163,7 @@ class Supervisor:
     """One command from its start to the end of the last process it started. `reader` is the descriptor of the
     command's output once it is in the background, -1 if it never will be."""
 
-    def __init__(self, control: int, grace: float, reader: int = -1) -> None:
+    def __init__(self, control: int, grace: float, reader: int) -> None:
         self.control = control
         self.grace = grace
         self.reader = reader

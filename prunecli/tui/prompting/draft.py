@@ -108,13 +108,11 @@ def save(path: Path, draft: Draft) -> None:
         return
     import json
 
+    from prunecli.private_file import write_private
+
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    kept = path.with_suffix(f".{os.getpid()}.tmp")
-    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW
     data = json.dumps({"text": draft.text, "pastes": {str(n): text for n, text in draft.pastes.items()}})
-    with open(os.open(kept, flags, 0o600), "w", encoding="ascii") as file:
-        file.write(data)
-    kept.replace(path)
+    write_private(path, data.encode())
 
 
 def load(path: Path) -> Draft | None:

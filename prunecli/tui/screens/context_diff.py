@@ -10,7 +10,7 @@ from textual.timer import Timer
 from textual.widgets import Static
 
 from prunecli.commands.command import Table
-from prunecli.figures import short
+from prunecli.figures import counted, short
 from prunecli.inspector.difference import Difference, Requests
 from prunecli.inspector.labels import Key, NodeKind
 from prunecli.inspector.outline import Outline
@@ -40,7 +40,7 @@ def summary(found: Difference, number: int) -> list[str]:
         cache = "cache intact: only additions at the end"
     else:
         cache = f"cache broken at entry {found.broken_at}"
-    messages = f"{found.same_messages} message{'s' * (found.same_messages != 1)}"
+    messages = counted(found.same_messages, "message")
     lines.append(
         f"{messages} unchanged (~{short(found.same)} tokens), ~{short(found.new)} after that · {cache}"
     )

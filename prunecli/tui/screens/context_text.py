@@ -7,6 +7,7 @@ from textual import events
 
 from prunecli.context.exchange import Entry
 from prunecli.context.spill import held_part
+from prunecli.figures import counted
 from prunecli.inspector import labels
 from prunecli.inspector.labels import Key
 from prunecli.inspector.outline import Outline
@@ -88,7 +89,7 @@ def _original(outline: Outline, entry: Entry, key: Key) -> Iterator[shown.Entry]
     else:
         yield from (shown.Prompt(block.text) for block in event.content if isinstance(block, Text))
     if images := sum(isinstance(block, Image) for block in getattr(event, "content", ())):
-        yield shown.Notice(f"{images} image{'s' * (images > 1)}")
+        yield shown.Notice(counted(images, "image"))
 
 
 def _held(entry: Entry) -> tuple[int, int] | None:

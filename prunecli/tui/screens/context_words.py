@@ -111,7 +111,7 @@ def detail(node: Node, why: str, read_price: float | None) -> list[Piece]:
     tokens = f"~{short(node.tokens)}" if node.known else "…"
     if node.tokens != node.original:
         tokens += f" of ~{short(node.original)}"
-    carried = f"carried {short(node.carried)} in {node.age} request{'s' * (node.age != 1)}"
+    carried = f"carried {short(node.carried)} in {counted(node.age, 'request')}"
     usd = f" ({money(node.carried * read_price / 1e6)} as cache reads)" if read_price and node.carried else ""
     name = node.key.kind if node.key.kind != "text" else "answer"
     where = f"{name} {node.key.seq}" if node.key.seq >= 0 else name

@@ -9,7 +9,7 @@ from textual.content import Content
 from textual.message import Message
 from textual.widget import Widget
 
-from prunecli.figures import money, short
+from prunecli.figures import counted, money, short
 from prunecli.frozen import frozen
 from prunecli.presentation import fuzzy
 from prunecli.sanitize import one_line
@@ -88,7 +88,7 @@ def details(row: Row, width: int) -> Content:
 
 
 def _prompts(number: int) -> str:
-    return f"{number} prompt{'s' * (number != 1)}"
+    return counted(number, "prompt")
 
 
 def _said(label: str, text: str, width: int) -> Content:

@@ -63,7 +63,7 @@ def chunk_rows(
     return out
 
 
-def code_rows(colored: Sequence[Sequence[Run]], sheet: Sheet, gutter: Gutter = NO_GUTTER) -> list[Row]:
+def code_rows(colored: Sequence[Sequence[Run]], sheet: Sheet, gutter: Gutter) -> list[Row]:
     """Lay out lines of code on their own background, wrapping long ones."""
     out: list[Row] = []
     margin = gutter.then("  ", sheet.inks.code)

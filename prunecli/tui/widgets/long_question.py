@@ -8,6 +8,7 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
 
+from prunecli.figures import counted
 from prunecli.tui.widgets.question import KEYS, Question, Row
 
 MOST_ROWS = 16
@@ -87,7 +88,7 @@ class LongQuestion(Question):
         what = self.what()
         below = round(what.max_scroll_y - what.scroll_y)
         if below > 0:
-            return (f"↓ {below} more {'line' if below == 1 else 'lines'} · PgDn to read on",)
+            return (f"↓ {counted(below, 'more line')} · PgDn to read on",)
         return ("↑ PgUp to read it again",) if what.max_scroll_y > 0 else self.keys
 
 

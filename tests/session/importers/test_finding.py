@@ -137,6 +137,7 @@ def database(path: Path) -> Path:
             ("p2", "m2", {"type": "tool", "tool": "bash", "callID": "c", "state": state}),
             ("p3", "m2", {"type": "text", "text": "two files"}),
             ("p4", "m2", "damaged"),
+            ("p5", "m2", '{"a":' * 100_000),
         )
         for name, at, data in (("m1", 1, said), ("m2", 2, done)):
             store.execute("INSERT INTO message VALUES (?, 'ses_1', ?, ?)", (name, at, json.dumps(data)))

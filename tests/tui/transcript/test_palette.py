@@ -6,18 +6,7 @@ from rich.style import Style
 
 from prunecli.figures import duration, short
 from prunecli.tui.transcript.palette import Palette, inks, mix
-
-
-def luminance(color: str) -> float:
-    """WCAG 2.2, relative luminance."""
-    parts = [int(color[start : start + 2], 16) / 255 for start in (1, 3, 5)]
-    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
-
-
-def contrast(first: str, second: str) -> float:
-    light, dark = sorted((luminance(first), luminance(second)), reverse=True)
-    return (light + 0.05) / (dark + 0.05)
+from tests.tui.contrast import contrast
 
 
 def test_every_text_of_the_default_palette_can_be_read():
