@@ -112,7 +112,7 @@ class Lines:
         if last is not None and last <= self.count:
             stop = self._place(last, end) + 1 if end else self._place(last + 1, None)
         if stop <= start:
-            raise ValueError(f'lines is a range such as "200-260", not {name[:40]!r}')
+            raise ValueError(f"lines {name[:40]!r} selects nothing: it ends before it starts")
         return start, min(stop, len(self.text))
 
     def _place(self, line: int, column: int | None) -> int:

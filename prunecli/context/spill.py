@@ -43,7 +43,7 @@ _TAIL_SHARES: dict[Kind, float] = {"bash": 0.5, "other": 0.25}
 _FAILED_SHARE = 0.5
 _SUMMARY_SHARE = 0.8
 _MARKER_TOKENS = 20
-"""Maximum tokens of the last line that says that an output was cut off by the limit on its size."""
+"""Maximum tokens of the last line that says that an output was cut off by a limit."""
 _QUOTED_SHARE = 0.6
 """Maximum share of the room before the tail for quoted lines."""
 _SUMMARY = re.compile(
@@ -198,7 +198,7 @@ def cut_of(
     if whole < cap + caps.least:
         return None
     text = "\n".join(texts)
-    cut_off = kind == "print" and bool(result.details.get("truncated"))
+    cut_off = kind in ("print", "search") and bool(result.details.get("truncated"))
     ends = _ends(text, kind, cap, counter, failed=result.is_error, cut_off=cut_off)
     if ends is None or ends[0] >= ends[1]:
         return None

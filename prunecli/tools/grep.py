@@ -106,15 +106,13 @@ def _for_scan(given: GrepInput, scope: Scope) -> list[str]:
 
 def _result(matches: Matches, ended: Ended, limit: int, left_out: str, *, separated: bool) -> ToolOutput:
     text = bounded(matches.text(separated=separated), max(limit - _NOTES_BYTES, limit // 2))
-    notes = list[str]()
+    notes = [left_out] if left_out else []
     if matches.cut and matches.count == MAX_MATCHES:
         notes.append(f"[the first {MAX_MATCHES} matches; narrow pattern, path or glob]")
     elif matches.cut:
         notes.append(f"[the first {matches.count} matches fill the output; narrow pattern, path or glob]")
     if ended.timed_out:
         notes.append(f"[stopped after {MAX_SECONDS:g} s; narrow pattern, path or glob]")
-    if left_out:
-        notes.append(left_out)
     if not matches.count:
         text = "No matches before the search was stopped." if ended.timed_out else "No matches."
     details: dict[str, Json] = {

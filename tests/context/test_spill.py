@@ -112,6 +112,12 @@ def test_a_printed_file_that_the_tool_cut_off_keeps_the_line_that_says_so() -> N
     assert "TRUNCATED" not in (shown(text, cat) or "")
 
 
+def test_a_search_that_was_cut_off_keeps_the_line_that_says_so() -> None:
+    last = "[the first 200 matches; narrow pattern, path or glob]"
+    found = shown(lines(500) + last, Touches(searches=(".",)), details={"truncated": True}) or ""
+    assert found.endswith(f" held back | recall 17 lines 18-500]\n{last}")
+
+
 def test_a_read_keeps_a_page_from_its_head_and_says_where_to_continue() -> None:
     found = shown(lines(500), READ)
     assert found == lines(160) + "[340 of 500 lines held back | continue with offset=161]"

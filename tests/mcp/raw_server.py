@@ -74,6 +74,18 @@ def hang() -> None:
         pass
 
 
+def silent_once() -> None:
+    """Never answers the first call."""
+    calls = []
+
+    def call(message: dict[str, Any]) -> None:
+        if calls:
+            well(message)
+        calls.append(message)
+
+    serve([TOOL], call)
+
+
 def flood_first() -> None:
     """100 MB in one line, and the id of the call first."""
 

@@ -288,7 +288,9 @@ async def test_a_detached_job_outlives_the_program_and_is_found_again(tmp_path: 
 async def test_a_job_can_be_detached_before_its_supervisor_has_taken_over(tmp_path: Path) -> None:
     word = mark()
     script = [begin(f"kill -STOP $PPID; echo one; sleep 1000; : {word}"), says("Ok.")]
-    runtime = soon(start(tmp_path, script, sets=(*AUTO, "sandbox.mode=off")))
+    runtime = start(tmp_path, script, sets=(*AUTO, "sandbox.mode=off"))
+    runtime.jobs.first_seconds = 3600.0
+    moved_when(runtime, "one")
     await runtime.submit("go")
     path = runtime.session.path
     assert path

@@ -113,6 +113,12 @@ async def test_lines_that_are_not_there_are_refused_with_the_number_of_lines(lin
         await recalled(lines=lines)
 
 
+@pytest.mark.parametrize("lines", ["7-3", "1:99990-3"])
+async def test_lines_that_end_before_they_start_are_called_so(lines: str) -> None:
+    with pytest.raises(ToolError, match=f"^lines '{lines}' selects nothing: it ends before it starts"):
+        await recalled(lines=lines)
+
+
 async def test_an_entry_of_one_line_has_one_line() -> None:
     with pytest.raises(
         ToolError, match=r"^lines starts at 2, but there is no such line\. Entry 17 has 1 line\.$"
