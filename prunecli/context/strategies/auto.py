@@ -2,13 +2,15 @@
 
 Clearing saves writing the result once more and reading it with each further request. It costs a request of its own if
 the result is needed again: its probability, by kind, age and size, and all other numbers come from
-`data/expectations.json`. With a warm cache, it prunes only at a prompt, if the gain is a multiple of the cost of the
-break, or near the limit of the context, where the gate decides by price. README.md explains the policy on one page.
+`data/expectations.json`. With a warm cache, it prunes only at a prompt, from the result on from which it gains most,
+if the gain is a multiple of the cost of the break, or near the limit of the context, where the gate decides by price.
+README.md explains the policy on one page.
 """
 
 from bisect import bisect_right
 from collections.abc import Callable
 from itertools import takewhile
+from math import inf
 from operator import attrgetter
 from typing import NamedTuple
 
@@ -82,21 +84,42 @@ def _done(view: View) -> bool:
 
 
 def _paying(view: View, market: Market, numbers: Expectations) -> list[Edit]:
-    """Return the clears that are worth breaking a warm cache; none if they are not, or without known prices."""
-    edits, gain = _worth(view, market, numbers, cached=True)
-    if not edits:
+    """Return the clears that are worth breaking a warm cache; none if they are not, or without known prices.
+
+    A break costs more the earlier it is, so results before a long part that stays may have to wait.
+    """
+    edits, gains = _worth(view, market, numbers, cached=True)
+    start = _best_start(view, market, edits, gains) if edits else 0
+    edits = edits[start:]
+    if not edits or _freed(view, edits) < numbers.min_batch:
         return []
     from prunecli.context.impact import impact  # deferred: the first request does not need it
 
     change = impact(view.context, [PrunApplied("strategy", tuple(edits))], market, withholds=False).change
     cost = change.cost if change else None
-    return edits if cost is not None and gain > numbers.warm_margin * cost else []
+    return edits if cost is not None and sum(gains[start:]) > numbers.warm_margin * cost else []
+
+
+def _best_start(view: View, market: Market, edits: list[Edit], gains: list[float]) -> int:
+    """Return the index of the clear from which on they are expected to gain most, less the cost of the break."""
+    context, counts = view.context, view.context.counts
+    rates = market.rates_for(counts.context_tokens)
+    best, start, net, at = -inf, 0, 0.0, len(context.items)
+    for index in range(len(edits) - 1, -1, -1):
+        entry = context.entries[edits[index].seq]
+        place = context.position(entry.exchange.seq if entry.exchange else entry.seq)
+        rewritten = counts.tokens_of(context.items[place:at]) - _freed(view, edits[index : index + 1])
+        net += gains[index] - rewritten * (rates.write - rates.read) / _MILLION
+        at = place
+        if net > best:
+            best, start = net, index
+    return start
 
 
 def _worth(
     view: View, market: Market, numbers: Expectations, *, cached: bool = False
-) -> tuple[list[Edit], float]:
-    """Return the clears whose expected gain is positive, and their gain in USD if prices are known.
+) -> tuple[list[Edit], list[float]]:
+    """Return the clears whose expected gain is positive, and the gain of each in USD if prices are known.
 
     What is `cached` is read by further requests, but not written again. Returns no clears if they free less than the
     minimum, unless the user asks.
@@ -112,7 +135,7 @@ def _worth(
     found = [(entry, fact) for entry in view.results if (fact := facts[entry])]
     replaced = {entry for entry, _ in superseded(view)} if found else set()
     ages = _ages(view, numbers)
-    newest, edits, gain = ages[0] if ages else NEVER, list[Edit](), 0.0
+    newest, edits, gains = ages[0] if ages else NEVER, list[Edit](), list[float]()
     for entry, (edit, raw, saved, odds) in found:
         at = -1
         if entry.seq > newest:
@@ -124,10 +147,10 @@ def _worth(
         net = saved * spared - risk * (fetch + raw * carried)
         if net > 0:
             edits.append(edit)
-            gain += net
+            gains.append(net / _MILLION)
     if not view.forced and _freed(view, edits) < numbers.min_batch:
-        return [], 0.0
-    return edits, gain / _MILLION
+        return [], []
+    return edits, gains
 
 
 def _freed(view: View, edits: list[Edit]) -> int:

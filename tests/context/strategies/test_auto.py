@@ -50,6 +50,20 @@ def asked(
     return propose(replace(view, **more), Options())  # type: ignore[arg-type]
 
 
+def test_a_warm_cache_is_edited_from_where_it_pays() -> None:
+    """What stands before a long text would cost more to break than all results gain."""
+    talk = Talk()
+    talk.user()
+    early = talk.step("read", tokens(1_000), path="early.py")
+    talk.user(tokens(30_000))
+    late = talk.step("read", tokens(8_000), path="late.py")
+    for _ in range(8):
+        used(talk)
+        talk.user()
+    assert seqs(asked(talk, WARM, margin=2)) == [late]
+    assert seqs(asked(talk)) == [early, late], "a cold cache loses both"
+
+
 def test_a_cold_cache_loses_what_is_unlikely_to_be_needed() -> None:
     talk, reads = talk_of(1_000, 800)
     proposal = asked(talk)
