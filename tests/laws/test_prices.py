@@ -323,7 +323,9 @@ SLOW = (pytest.param(500, False, marks=pytest.mark.slow), pytest.param(500, True
 
 @pytest.mark.parametrize(("examples", "acts"), [(20, False), (20, True), *SLOW])
 def test_prices_and_savings_hold_in_every_script(examples: int, acts: bool) -> None:
-    over_talks(examples, acts=acts)
+    """What a prune removed before it was sent is estimated, a few tokens wrong each time, so a net that nearly
+    cancels out may be wrong by 0.05 % of the bill."""
+    over_talks(examples, acts=acts, bounds=Bounds(of_bill=0.0005))
 
 
 @pytest.mark.parametrize("examples", [20, pytest.param(500, marks=pytest.mark.slow)])
