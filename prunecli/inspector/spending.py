@@ -139,6 +139,8 @@ def paid(
             found.append(one)
             continue
         sums, asked, prunes = sent or _Sent(*live.asks(record.timestamp))
+        if isinstance(event, CompactionApplied) and event.block:
+            sums = live.summed(event)
         if not isinstance(event, AttemptBilled):
             cleared = clearing_of(getattr(event, "applied_edits", None)).tokens
         asked = asked._replace(edits=(asked.edits[0], cleared))
