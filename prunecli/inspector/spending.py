@@ -164,10 +164,9 @@ def paid(
             again_fresh=again_fresh,
         )
         found.append(one)
-        parts = sums.held, held
-        asked = live.branch.answered(asked, one.model, usage, out, parts, record.timestamp, start)
-        again_sent = _Sent(sums._replace(fresh=0, again_fresh=0), asked, ())
-        sent = again_sent if one.kind == "cut" else None
+        at, parts = record.timestamp, (sums.held, held)
+        asked = live.branch.answered(asked, one.model, usage, out, parts, at, start)
+        sent = _Sent(sums._replace(fresh=0, again_fresh=0), asked, ()) if one.kind == "cut" else None
         live.take(record)
     return found
 
