@@ -1,7 +1,8 @@
 """Measures what prunes kept out of each request, as the endpoint counted it while it was included.
 
 A result makes the prompt longer once, by the tokens that the endpoint counts for it. That measurement is kept with
-the result, so the later savings of pruning it are known better than from any estimate of its text.
+the result, so the later savings of pruning it are known better than from any estimate of its text. What could not be
+measured so, such as an attachment of the first message, makes the prompt shorter by its tokens when it is pruned.
 """
 
 from bisect import bisect_right
@@ -14,6 +15,8 @@ from prunecli.context.tokens import NOTHING, RANGE, Amount, Scale, total
 
 _WORDS_SHARE = 20
 """Words are only estimated. If they make up more than 1/20 of the new content, nothing is measured."""
+_MOST_BESIDE = 2
+"""What left a prompt is measured only if it is at least twice the estimate of what else changed."""
 _MEDIA_RANGE = 8.0
 """Like `RANGE`, for results that are mostly images or documents: pages differ, and sizes may be unknown."""
 
@@ -75,7 +78,9 @@ class KeptOut:
         entries that it added, and `moved` the estimate of what its changes added. `altered` are those changes that
         did more than append."""
         self._use(report.response, scale)
-        if grown is not None and (results := [part for part in new if part.prunable]):
+        if grown is not None and self._measure_gone(report.changes, altered, grown, scale):
+            pass
+        elif grown is not None and (results := [part for part in new if part.prunable]):
             self._measure(report.changes, altered, results, grown, moved, scale)
         for then, now in report.changes:
             if _is_whole(then) and _is_whole(now):
@@ -112,11 +117,34 @@ class KeptOut:
                 moved = added_by(changes, lambda item: self._shown(item, scale))
         if abs(moved.words) * _WORDS_SHARE > new.raw + new.exact:
             return
-        rate = (grown - scale.weight(*moved.minus(new))) / expected
-        most = RANGE if new.raw > new.exact else _MEDIA_RANGE
-        if scale.share / most <= rate <= most:
-            for part in results:
-                self._rates[part.seq] = rate
+        self._set(results, (grown - scale.weight(*moved.minus(new))) / expected, new, scale)
+
+    def _measure_gone(self, changes: Changes, altered: Changes, grown: int, scale: Scale) -> bool:
+        """Record the endpoint's count of results that prunes took out of this report and that were never measured, if
+        little else changed. Return whether it did."""
+        gone = [
+            part
+            for then, now in altered
+            if then is not None and now is not None
+            for part in then.whole
+            if part.prunable and now.hides(part) and part.seq not in self._rates
+        ]
+        if not gone or any(_hides_a_guess(*change) for change in altered):
+            return False
+        lost = total(map(self._tokens.amount, gone))
+        rest = added_by(changes, lambda item: self._shown(item, scale)).plus(lost)
+        expected = scale.factor * lost.raw + lost.exact
+        if expected <= 0 or _MOST_BESIDE * (abs(rest.raw) + abs(rest.words)) > lost.raw + lost.exact:
+            return False
+        return self._set(gone, (scale.weight(*rest) - grown) / expected, lost, scale)
+
+    def _set(self, results: Sequence[Entry], rate: float, amount: Amount, scale: Scale) -> bool:
+        """Keep this rate of results, if it is plausible."""
+        most = RANGE if amount.raw > amount.exact else _MEDIA_RANGE
+        is_plausible = scale.share / most <= rate <= most
+        if is_plausible:
+            self._rates.update((part.seq, rate) for part in results)
+        return is_plausible
 
     def _shown(self, item: Item, scale: Scale) -> Amount:
         memos = Amount(sum(map(self._tokens.memo_tokens, item.memos)))

@@ -240,6 +240,11 @@ class Thoughts:
         fits = self._fitting_unedited()
         return frozenset((*fits.stale, *fits.unread))
 
+    def regained(self) -> frozenset[int]:
+        """Return the answers whose thinking fits only because of edits: without them, it would follow other
+        thinking."""
+        return frozenset(seq for seq in self.lost_anyway() - self._predicted() if self.sent(seq))
+
     def stale(self) -> tuple[int, ...]:
         """Return the answers whose thinking is sent and no longer fits, oldest first."""
         return self._fitting().stale

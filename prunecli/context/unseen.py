@@ -6,7 +6,7 @@ reports are stored for the whole session, so that the user is notified of each b
 
 import re
 from collections.abc import Container, Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from prunecli.context.exchange import Entry
 from prunecli.context.thoughts import left_out_by
@@ -38,7 +38,9 @@ SWITCHED = "switched"
 """The same, for losses that another model or system prompt causes anyway."""
 _PATH = re.compile(r"messages\.(\d+)\.content\.(\d+)")
 _NONE: frozenset[int] = frozenset()
-_NO_ENTRIES: frozenset[Entry] = frozenset()
+_Sides: TypeAlias = frozenset[tuple[Entry, bool]]
+"""Answers whose thinking edits keep out of a request (True), or let into it again (False)."""
+_NO_SIDES: _Sides = frozenset()
 _CHANGES = frozenset((PrunApplied, PrunReverted, CompactionApplied, SettingChanged, SessionStarted))
 
 
@@ -76,16 +78,16 @@ class Unseen:
         self._known: dict[int, tuple[str, Entry]] = {}
         self._out_at: dict[int, int] = {}
         """By response: how many of `_out_changes` led to the answers whose thinking edits kept out of its request."""
-        self._out_changes: list[tuple[frozenset[Entry], frozenset[Entry]]] = []
-        self._last_out = _NO_ENTRIES
+        self._out_changes: list[tuple[_Sides, _Sides]] = []
+        self._last_out = _NO_SIDES
         self._out_sums = [NOTHING]
         """The thinking kept out after each of `_out_changes`, computed only as far as requested."""
         self._edited: set[int] = set()
         self._reported = _NONE
         self._places: tuple[tuple[int, ...], ...] | None = None
         self._is_asked = False
-        self._lacking = _NO_ENTRIES
-        self._out: frozenset[Entry] | None = None
+        self._lacking = _NO_SIDES
+        self._out: _Sides | None = None
         self._newest = -1
         self.moved: list[int] = []
         self.losses: tuple[Loss, ...] = ()
@@ -135,12 +137,19 @@ class Unseen:
         return self.sum([entry for reason, entry in self._known.values() if reason == EDITED])
 
     def cost_to(self, response: int) -> Amount:
-        """Return the thinking that edits kept out of the request of this response."""
+        """Return the thinking that edits kept out of the request of this response, minus what they let in."""
         at = self._out_at.get(response, 0)
         for out, back in self._out_changes[len(self._out_sums) - 1 : at]:
-            more, less = (total(map(self._context.counts.thinking, answers)) for answers in (out, back))
+            more, less = (self._signed(sides) for sides in (out, back))
             self._out_sums.append(self._out_sums[-1].plus(more).minus(less))
         return self._out_sums[at]
+
+    def _signed(self, sides: _Sides) -> Amount:
+        counted = self._context.counts.thinking
+        out, back = (
+            total(counted(entry) for entry, is_out in sides if is_out is side) for side in (True, False)
+        )
+        return out.minus(back)
 
     def sum(self, answers: list[Entry]) -> ThinkingSum:
         """Return the thinking of these answers."""
@@ -200,7 +209,7 @@ class Unseen:
         left = [item.seq for item in self._context.items if end is not None and item.seq >= end]
         summarizing(self._context.counts, seq, left)
         out = self._kept_out()
-        self._keep_out(seq, out if end is None else frozenset(one for one in out if one.seq < end))
+        self._keep_out(seq, out if end is None else frozenset(one for one in out if one[0].seq < end))
 
     def reported(self, record: Record, event: AssistantMessage) -> None:
         """Handle a response about to be folded. Its report concerns its own request."""
@@ -222,7 +231,7 @@ class Unseen:
             self._reported = frozenset(found)
         if record.seq > self._newest:  # else a rewind folds it again
             self._newest = record.seq
-            others = [context.entries[seq] for seq, reason in found.items() if reason != EDITED]
+            others = [(context.entries[seq], True) for seq, reason in found.items() if reason != EDITED]
             out = self._kept_out()
             self._keep_out(record.seq, out.difference(others) if others else out)
 
@@ -235,20 +244,23 @@ class Unseen:
         )
         self._known |= {seq: (reason, self._context.entries[seq]) for seq, reason in new.items()}
 
-    def _keep_out(self, response: int, out: frozenset[Entry]) -> None:
+    def _keep_out(self, response: int, out: _Sides) -> None:
         """Record what edits kept out of the request of a response. Only changes are stored, to be summed up once."""
         if out is not self._last_out and out != self._last_out:
             self._out_changes.append((out - self._last_out, self._last_out - out))
             self._last_out = out
         self._out_at[response] = len(self._out_changes)
 
-    def _kept_out(self) -> frozenset[Entry]:
-        """Return the answers whose thinking the model would see without edits, as of the last update."""
+    def _kept_out(self) -> _Sides:
+        """Return the answers whose thinking the model sees only without edits, or only with them, as of the last
+        update."""
         if self._out is None:
             context = self._context
             found = self.dropped.union(seq for seq in self._edited if self._is_out(seq))
-            kept = found - self._behind_summary - context.thoughts.lost_anyway() if found else found
-            self._out = frozenset(context.entries[seq] for seq in kept)
+            anyway = context.thoughts.lost_anyway() if found else found
+            kept = [(context.entries[seq], True) for seq in found - self._behind_summary - anyway]
+            let_in = context.thoughts.regained() - found if anyway else anyway
+            self._out = frozenset((*kept, *((context.entries[seq], False) for seq in let_in)))
         return self._out
 
     def _is_out(self, seq: int) -> bool:

@@ -52,6 +52,12 @@ class HeldBack:
         self._prunes.clear()
         return sums, self.branch.asks(at, (hash(self._edits), 0)), prunes
 
+    def summed(self, summary: CompactionApplied) -> HeldSums:
+        """Return the sums of the request for a summary by the endpoint. It leaves out the entries that are kept, and
+        all others were sent before."""
+        held, again = _sums({seq: one for seq, one in self._parts.items() if seq < summary.tail_start})
+        return HeldSums(held, 0, again, 0)
+
     def take(self, record: Record) -> None:
         """Process a record."""
         match record.event:
@@ -108,4 +114,8 @@ class HeldBack:
 
     def _keep(self, parts: dict[int, tuple[int, int]]) -> None:
         self._parts = parts
-        self._held, self._again = (sum(one[at] for one in parts.values()) for at in range(2))
+        self._held, self._again = _sums(parts)
+
+
+def _sums(parts: Mapping[int, tuple[int, int]]) -> tuple[int, int]:
+    return sum(one for one, _ in parts.values()), sum(one for _, one in parts.values())

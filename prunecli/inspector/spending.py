@@ -139,6 +139,8 @@ def paid(
             found.append(one)
             continue
         sums, asked, prunes = sent or _Sent(*live.asks(record.timestamp))
+        if isinstance(event, CompactionApplied) and event.block:
+            sums = live.summed(event)
         if not isinstance(event, AttemptBilled):
             cleared = clearing_of(getattr(event, "applied_edits", None)).tokens
         asked = asked._replace(edits=(asked.edits[0], cleared))
@@ -162,10 +164,9 @@ def paid(
             again_fresh=again_fresh,
         )
         found.append(one)
-        parts = sums.held, held
-        asked = live.branch.answered(asked, one.model, usage, out, parts, record.timestamp, start)
-        again_sent = _Sent(sums._replace(fresh=0, again_fresh=0), asked, ())
-        sent = again_sent if one.kind == "cut" else None
+        at, parts = record.timestamp, (sums.held, held)
+        asked = live.branch.answered(asked, one.model, usage, out, parts, at, start)
+        sent = _Sent(sums._replace(fresh=0, again_fresh=0), asked, ()) if one.kind == "cut" else None
         live.take(record)
     return found
 

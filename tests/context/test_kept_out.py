@@ -2,12 +2,15 @@
 
 from dataclasses import replace
 
+import pytest
+
 from prunecli.context.state import Context
 from prunecli.context.tokens import Chars4, TokenCounter
 from prunecli.inspector.spending import payments_of
 from prunecli.model.edits import Edit
 from prunecli.model.events import (
     AssistantMessage,
+    Attached,
     AttemptBilled,
     CompactionApplied,
     Event,
@@ -21,7 +24,7 @@ from prunecli.model.events import (
     ToolResult,
     UserMessage,
 )
-from prunecli.model.messages import Document, Text, ToolUse, Usage
+from prunecli.model.messages import Block, Document, Text, ToolUse, Usage
 from prunecli.model.requests import PREAMBLE
 from prunecli.session.audit import audit
 from tests.context.thinking import Talk as Thinking
@@ -137,6 +140,26 @@ def test_a_document_is_worth_what_it_took_however_far_the_estimate_was_off() -> 
     talk.prune(3_000 - SHORT, Edit("clear", document, None, GONE, 17_500, SHORT))
     talk.step()
     assert talk.kept_out()[-1] == 3_000 - SHORT
+
+
+@pytest.mark.parametrize(
+    "shown", [Document("application/pdf", "JVBERi0=", 7), Text("x" * 60_000)], ids=["document", "text"]
+)
+def test_an_attachment_of_the_first_message_is_worth_what_the_prompt_lost_with_it(shown: Block) -> None:
+    """The first report has more than it, so it is known only by the one without it: 11,500 tokens, 17,500 and 15,000
+    were expected."""
+    talk = Talk(0)
+    attached = Attached("read", {"path": "x"})
+    first = talk.emit(UserMessage((Text("@x"), shown), "attachment", attached=attached))
+    talk.prompt += 11_500
+    for _ in range(3):
+        talk.step()
+    talk.prune(11_500, Edit("clear", first, None, GONE, 15_000, SHORT))
+    talk.step()
+    talk.clear(0)
+    talk.step()
+    assert talk.kept_out()[:3] == [0, 0, 0]
+    assert talk.kept_out()[3:] == pytest.approx([11_500, 11_500 + 128], rel=0.005)
 
 
 def test_what_was_kept_out_stays_when_something_leaves_the_prompt_without_a_record() -> None:

@@ -226,6 +226,19 @@ def test_thinking_that_a_change_of_the_model_costs_is_no_cost_or_gain_of_pruning
     assert talk.context.unseen.cost_of_edits().blocks == 0
 
 
+def test_thinking_that_fits_only_because_of_a_prune_counts_against_it() -> None:
+    """Sonnet can't read what Opus thinks, so its own thinking follows none. Opus sees it only once a prune has made
+    all of its own stale."""
+    talk = Talk(3)
+    talk.use("claude-sonnet-5-5")
+    talk.emit(PrunApplied("user", (Edit("drop", talk.context.exchanges[0].seq),)))
+    talk.step()
+    before = talk.step()
+    talk.use(OPUS)
+    after = talk.step()
+    assert talk.context.withheld_from(after) == talk.context.withheld_from(before) + 3 * 30 - 2 * 30
+
+
 def test_thinking_that_comes_back_stale_with_its_answer_is_not_lost() -> None:
     talk = Talk(3)
     dropped_answer = talk.emit(PrunApplied("user", (Edit("drop", 6),)))

@@ -151,6 +151,16 @@ def test_what_was_never_sent_is_not_written_again_when_its_size_is_estimated_ane
     assert (books.saved, books.cost) == (400.0 + 30.0 + 50.0, 0.0)
 
 
+def test_what_was_never_sent_is_not_saved_from_a_summary_by_the_endpoint_of_the_turns_before_it() -> None:
+    """Such a request has the first 40 tokens, and not the 90 of the turns that are kept."""
+    events = (held_back(40), answer(0, 60), held_back(90), answer(60, 9))
+    usage, block = Usage(0, 0, 0, 60), {"type": "compaction"}
+    for made, left in (({}, 130), ({"block": block}, 40)):
+        summary = CompactionApplied("s", -1, 2, model="m", usage=usage, **made)
+        rows = paid(log(*events, summary, answer(0, 20), step=TTL + 1), price)
+        assert [one.withheld for one in rows] == [40, 130, left, 90]
+
+
 def test_on_a_cold_cache_it_would_have_been_written_again() -> None:
     books = pruning(paid(log(held_back(40), answer(0, 60), answer(0, 65), step=TTL + 1), price), price)
     assert books.saved == 800.0
