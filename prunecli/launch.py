@@ -155,8 +155,19 @@ def _collect_again() -> None:
 
 
 def _piped() -> str:
-    """Read standard input; bytes that are not UTF-8 become visible replacement characters."""
-    return sys.stdin.buffer.read().decode("utf-8", "replace")
+    """Read standard input; bytes that are not UTF-8 become visible replacement characters.
+
+    Raises UsageError for more than a request can hold, which need not end (`yes | prunecli -p`).
+    """
+    from prunecli.model.requests import MAX_BODY_BYTES
+
+    data = sys.stdin.buffer.read(MAX_BODY_BYTES + 1)
+    if len(data) > MAX_BODY_BYTES:
+        raise UsageError(
+            f"standard input is over the limit of {MAX_BODY_BYTES / 1e6:.1f} MB",
+            "save it to a file and name the file, or send only the relevant part",
+        )
+    return data.decode("utf-8", "replace")
 
 
 def exit_code(error: PrunecliError) -> int:

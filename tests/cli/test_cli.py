@@ -1,5 +1,6 @@
 """The command line: subcommand or prompt, flags, errors as one line and one hint."""
 
+import contextlib
 import json
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from prunecli.errors import SessionReadOnly
 from prunecli.model.events import SessionStarted, UserMessage
 from prunecli.model.messages import Text
 from prunecli.session.session import Session
+from tests import preloaded
 from tests.cli.running import kept_session, prunecli, with_endpoint, work_of
 from tests.endpoint import Reply, serve
 
@@ -80,6 +82,18 @@ def test_piped_input_is_appended_to_the_prompt(environ: dict[str, str]) -> None:
         done = prunecli(with_endpoint(environ, endpoint), "-p", "explain this:", given="the input\n")
         assert done.stdout == "Ok.\n", done.stderr
         assert b"explain this:\\n\\nthe input" in endpoint.requests[0].body
+
+
+def test_input_that_does_not_end_is_refused_at_the_size_of_a_request(environ: dict[str, str]) -> None:
+    with preloaded.piped(["-p", "hi", "--model", "demo"], cwd=work_of(environ), env=environ) as program:
+        with contextlib.suppress(BrokenPipeError):
+            while True:
+                program.stdin.write(b"y\n" * 100_000)
+        assert program.wait(60) == 2
+        assert program.stderr.read().decode().splitlines() == [
+            "prunecli: standard input is over the limit of 24.0 MB",
+            "save it to a file and name the file, or send only the relevant part",
+        ]
 
 
 def test_options_may_follow_the_prompt_and_a_subcommand_after_dashes_is_a_prompt(
