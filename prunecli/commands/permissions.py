@@ -25,7 +25,7 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
             runtime.gatekeeper.mode = mode
             return [Say(f"Mode {mode}: {_WHAT[mode]}.")]
     word, _, rule = arguments.partition(" ")
-    if word == "remove" and rule.strip():
+    if word == "remove":
         return [_removed(runtime, rule.strip())]
     if arguments:
         return [Say(f"No mode named {arguments!r}: choose {', '.join(MODES)}", "error")]
@@ -50,6 +50,8 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
 
 
 def _removed(runtime: Runtime, rule: str) -> Say:
+    if not rule:
+        return Say("No rule given: /permissions lists those that /permissions remove RULE removes", "error")
     try:
         kept = runtime.project_rules.remove(runtime.setup.cwd, rule)
     except ConfigError as error:

@@ -18,6 +18,7 @@ from prunecli.errors import SessionLocked, SessionNotFound
 from prunecli.runtime import Runtime
 from prunecli.session.importers.known_agents import AGENTS, is_agent, title_of
 
+ALIASES = ("sessions",)
 _MOST_CHOICES = 30
 
 

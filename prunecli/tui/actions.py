@@ -69,7 +69,9 @@ class Actions:
         return deed is not None
 
     def forget(self) -> None:
-        """Forget the last key, so that the next press does not count as a repetition."""
+        """Forget the last key and its hint, so that the next press does not count as a repetition."""
+        if self._pressed:
+            self._port.hint("")
         self._pressed = {}
 
     def _again(self, name: str) -> bool:
@@ -92,7 +94,8 @@ class Actions:
         elif self._again("interrupt"):
             port.command("/rewind")
         else:
-            port.hint(f"{frame.keys.hint('interrupt')} again to go back to an earlier prompt")
+            key = frame.keys.hint("interrupt")
+            port.hint(f"{key} again to go back to an earlier prompt", seconds=TWICE_SECONDS)
 
     def _background(self) -> None:
         moved = self._runtime.jobs.move()
@@ -107,9 +110,9 @@ class Actions:
         elif self._again("quit"):
             self._program.leave()
         elif self._runs.interrupt():
-            port.hint(f"Stopping … {key} again to quit", "$warning")
+            port.hint(f"Stopping … {key} again to quit", "$warning", seconds=TWICE_SECONDS)
         else:
-            port.hint(f"{key} again to quit{self._losing_jobs()}", "$warning")
+            port.hint(f"{key} again to quit{self._losing_jobs()}", "$warning", seconds=TWICE_SECONDS)
 
     def _leave(self) -> None:
         losing, key = self._losing_jobs(), self._frame.keys.hint("leave")
@@ -117,7 +120,7 @@ class Actions:
             self._program.leave()
         else:
             stops = "stop the agent and " if self._runs.busy else ""
-            self._port.hint(f"{key} again to {stops}quit{losing}", "$warning")
+            self._port.hint(f"{key} again to {stops}quit{losing}", "$warning", seconds=TWICE_SECONDS)
 
     def _losing_jobs(self) -> str:
         """Return the end of a hint that quitting ends jobs, "" if none run."""

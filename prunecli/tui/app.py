@@ -38,7 +38,7 @@ STOP_SECONDS = 3.0
 """Seconds allowed for the work to shut down cleanly on exit."""
 
 CSS = """
-Frame { background: $background; color: $foreground; }
+Frame { background: $background; color: $foreground; overflow: hidden; }
 Frame:inline { height: 70vh; min-height: 12; border: none; }
 ModalScreen:inline { height: 70vh; border: none; }
 Masthead { height: 1; }

@@ -271,7 +271,8 @@ class Conversation:
 
     def _typed(self, _: Typed) -> None:
         self.typed_at = monotonic()
-        self.actions.forget()
+        if not self.frame.prompt.is_empty:  # emptied by Enter or Ctrl+C, which may come before this message
+            self.actions.forget()
         self.prompt_store.typed()
         self.frame.waiting.refresh()
 

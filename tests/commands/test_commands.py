@@ -570,6 +570,11 @@ def test_kept_rules_are_listed_and_removed(tmp_path: Path) -> None:
     assert "No rule 'bash(make test)'" in say(list(run_line(runtime, "/permissions remove bash(make test)")))
 
 
+def test_removing_a_rule_without_naming_it_says_so(tmp_path: Path) -> None:
+    said = say(list(run_line(start(tmp_path), "/permissions remove")))
+    assert said.startswith("No rule given")
+
+
 async def test_a_rule_of_the_session_can_be_removed(tmp_path: Path) -> None:
     runtime = start(tmp_path)
 
@@ -599,3 +604,7 @@ async def test_a_rule_that_cannot_be_kept_holds_for_the_session(tmp_path: Path) 
     assert runtime.gatekeeper.judge("bash", named("bash", call.input)).kind == "allow"
     assert file.read_text() == "damaged"
     assert "not a list of rules" in say(list(run_line(runtime, "/permissions")))
+
+
+def test_sessions_is_another_name_of_resume(tmp_path: Path) -> None:
+    assert list(run_line(start(tmp_path), "/sessions")) == [Say("No earlier sessions.")]

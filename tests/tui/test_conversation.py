@@ -357,6 +357,14 @@ async def test_ctrl_c_twice_quits_and_once_says_so(tmp_path: Path) -> None:
         assert s.app.return_value == 0
 
 
+async def test_the_hint_of_a_second_ctrl_c_goes_when_something_else_is_typed(tmp_path: Path) -> None:
+    async with shown(tmp_path) as s:
+        await s.pilot.press("ctrl+c")
+        await s.until_shown("Ctrl+C again to quit")
+        await s.type("x")
+        await s.until(lambda: "again to quit" not in s.screen_text())
+
+
 async def test_quitting_while_the_agent_works_leaves_a_valid_session(tmp_path: Path) -> None:
     """The run is interrupted and recorded first."""
     response, _ = hanging()

@@ -148,6 +148,12 @@ class Menu(OfferList):
     """The menu above the prompt. It overlays the transcript, so that nothing moves when it opens."""
 
     @property
+    def whole_rows(self) -> int:
+        """Rows reserved for the marked item's text: none where they would leave no row for the list."""
+        rows = super().whole_rows
+        return rows if self.screen.size.height >= BELOW_ROWS + rows else 0
+
+    @property
     def is_open(self) -> bool:
         """Whether the menu is open."""
         return self.display

@@ -117,3 +117,14 @@ async def test_the_last_line_of_a_table_names_only_keys_that_do_something_and_is
         await s.idle()
         await s.type("/cost", "escape", "enter")
         await s.until_shown(" Enter to unfold · Esc to close")
+
+
+async def test_in_six_rows_the_menu_shows_the_marked_command_and_nothing_is_pushed_off_the_screen(
+    tmp_path: Path,
+) -> None:
+    async with shown(tmp_path, size=(80, 6)) as s:
+        await s.type("/")
+        await s.until_shown("/add-dir", "1 of ")
+        assert not s.frame.show_vertical_scrollbar
+        await s.pilot.press("down")
+        await s.until_shown("/agents", "2 of ")
