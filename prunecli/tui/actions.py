@@ -74,6 +74,11 @@ class Actions:
             self._port.hint("")
         self._pressed = {}
 
+    def typed(self) -> None:
+        """Forget the last key, unless it emptied the prompt: the message of that may come after the key."""
+        if not self._frame.prompt.is_empty:
+            self.forget()
+
     def _again(self, name: str) -> bool:
         """Return whether this key was also pressed a moment ago."""
         now = monotonic()

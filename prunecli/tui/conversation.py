@@ -271,8 +271,7 @@ class Conversation:
 
     def _typed(self, _: Typed) -> None:
         self.typed_at = monotonic()
-        if not self.frame.prompt.is_empty:  # emptied by Enter or Ctrl+C, which may come before this message
-            self.actions.forget()
+        self.actions.typed()
         self.prompt_store.typed()
         self.frame.waiting.refresh()
 
