@@ -158,8 +158,8 @@ class Policy(NamedTuple):
 
     def problems(self, context: Context) -> tuple[str, ...]:
         """Return problems of the strategies that the user should know, such as failed functions."""
-        near = self.market.near_limit(context.counts.context_tokens) or not in_tool_round(context)
-        asked = self.chosen if self.enabled and (near or any(one.foreign for one in self.chosen)) else ()
+        may_wait = not in_tool_round(context) or self.market.near_limit(context.counts.context_tokens)
+        asked = self.chosen if self.enabled and (may_wait or any(one.foreign for one in self.chosen)) else ()
         return tuple(one.problem for _, one in propose_all(self.view(context), asked) if one.problem)
 
     def can_compact(self, context: Context) -> bool:

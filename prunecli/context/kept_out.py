@@ -78,9 +78,8 @@ class KeptOut:
         entries that it added, and `moved` the estimate of what its changes added. `altered` are those changes that
         did more than append."""
         self._use(report.response, scale)
-        if grown is not None and self._measure_gone(report.changes, altered, grown, scale):
-            pass
-        elif grown is not None and (results := [part for part in new if part.prunable]):
+        results = [part for part in new if part.prunable]
+        if grown is not None and not self._measure_gone(report.changes, altered, grown, scale) and results:
             self._measure(report.changes, altered, results, grown, moved, scale)
         for then, now in report.changes:
             if _is_whole(then) and _is_whole(now):

@@ -137,8 +137,7 @@ def _runs_input(words: Words, around: Surroundings) -> bool:
     program = _program(words)
     if not _LANGUAGES.fullmatch(program):
         return program in _RUN_INPUT
-    at = next(index for index, word in enumerate(words) if word.rpartition("/")[2] == program)
-    for word in words[at + 1 :]:
+    for word in _after(program, words):
         if not word.startswith("-"):
             return not (around.cwd / word).is_file()
         if _READS_INPUT.fullmatch(word):
@@ -174,6 +173,12 @@ def _program(words: Words) -> str:
     if first in ("npx", "bunx", "uvx") and second and not second.startswith("-"):
         return second.rpartition("/")[2]
     return f"git {''.join(words[_subcommand(words) :][:1])}" if first == "git" else first
+
+
+def _after(program: str, words: Words) -> Words:
+    """Return the words after a program, which may be named by its path."""
+    at = next(index for index, word in enumerate(words) if word.rpartition("/")[2] == program)
+    return words[at + 1 :]
 
 
 def _without_options(words: Words, named: Words) -> Words:
@@ -236,7 +241,7 @@ def _sed_script(program: str, word: str, words: Words, around: Surroundings) -> 
     if word.startswith("-"):
         found = _EXPRESSION.fullmatch(word)
         return found[1] if found else ""
-    first = next(one for one in words[words.index("sed") + 1 :] if one and not one.startswith("-"))
+    first = next((one for one in _after(program, words) if one and not one.startswith("-")), "")
     is_file = isinstance(word, Glob) or os.path.lexists(around.cwd / word)
     return "" if is_file and word is not first else word
 

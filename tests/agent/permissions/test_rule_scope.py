@@ -325,6 +325,17 @@ def test_a_prefix_rule_does_not_cover_changes_to_files_that_control_other_progra
         assert here.bash(line, rules=Rules(allow=(rule,))).kind == "allow", line
 
 
+def test_a_program_that_a_rule_names_by_its_path_is_judged_as_by_its_name(here: Scene) -> None:
+    for program in ("sed", "/bin/sed", "/usr/bin/sed"):
+        rules = Rules(allow=(f"bash({program} -i *)",))
+        assert here.bash(f"{program} -i s/a/b/ src/a.py", rules=rules).kind == "allow"
+        assert here.bash(f"{program} -i s/a/b/e src/a.py", rules=rules).kind == "ask"
+        assert here.bash(f"{program} -i '' -n", rules=rules).kind == "allow", "an empty script"
+    for program in ("python3", "/usr/bin/python3"):
+        rules = Rules(allow=(f"bash({program} *)",))
+        assert here.bash(f"echo x | {program}", rules=rules).kind == "ask"
+
+
 def test_no_rule_for_an_interpreter_covers_a_program_in_its_input(here: Scene) -> None:
     for line in (
         "python3",
