@@ -9,6 +9,7 @@ import signal
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import reduce
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 from uuid import uuid4
 
@@ -226,7 +227,7 @@ class Printer:
                     "session_id": self.runtime.session.id,
                     "num_turns": self.turns,
                     "duration_ms": duration_ms,
-                    "usage": usage_to_json(_total(self.usage)),
+                    "usage": usage_to_json(reduce(Usage.plus, self.usage, Usage(0, 0, 0, 0))),
                     "total_cost_usd": round(status.bill.cost, 6),
                     "ledger": status.ledger.to_json(),
                     "permission_denials": [
@@ -238,16 +239,6 @@ class Printer:
                 }
             )
         )
-
-
-def _total(usages: Sequence[Usage]) -> Usage:
-    return Usage(
-        sum(usage.input_tokens for usage in usages),
-        sum(usage.output_tokens for usage in usages),
-        sum(usage.cache_read_input_tokens or 0 for usage in usages),
-        sum(usage.cache_creation_input_tokens or 0 for usage in usages),
-        sum(usage.web_search_requests or 0 for usage in usages) or None,
-    )
 
 
 class Turn(NamedTuple):

@@ -143,7 +143,14 @@ def _market(config: Config, table: ModelTable, model: str, context: Context) -> 
     from prunecli.runtime.choices import Choices
 
     return (
-        Choices(config, context.settings, table.info, caches=context.caches, kept=model)
+        Choices(
+            config,
+            context.settings,
+            table.info,
+            caches=context.caches,
+            kept=model,
+            kept_for=context.prefixes.ttl,
+        )
         .policy_at(None)
         .market
     )

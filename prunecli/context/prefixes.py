@@ -17,7 +17,7 @@ from prunecli.context.placing import NOTHING_PLANNED, known
 from prunecli.context.wire import LOOK_BACK, SAME_PREFIX
 from prunecli.model.events import AssistantMessage, AttemptBilled, Record, UserMessage
 from prunecli.model.messages import Usage, thinking_blocks
-from prunecli.model.requests import TTL_MS
+from prunecli.model.requests import TTL_MS, CacheTtl, reported_ttl
 
 _MOST = 128
 """Prefixes to remember, up to twice as many, so that memory and time do not grow. Most requests add one."""
@@ -68,6 +68,8 @@ class Prefixes:
         self._newest: tuple[int, Prefix] | None = None
         """The longest stored prefix of the current content, as of the last report, and the kind of its content."""
         self._is_passed_on = True
+        self.ttl: CacheTtl | None = None
+        """How long the endpoint keeps a prefix, as last reported."""
         self.clear()
 
     def clear(self) -> None:
@@ -106,6 +108,7 @@ class Prefixes:
         """Record what the endpoint read of the last request from its cache. Return whether it reports this."""
         self.here, read = at, usage.cache_read_input_tokens
         if read is not None and not self._again:
+            self.ttl = reported_ttl(usage) or self.ttl
             self._read(read, at)
             self._renew(at, usage.prompt_tokens - usage.input_tokens)
         return self._context.wire.answered(usage)

@@ -298,17 +298,24 @@ def _without_fetched(usage: Usage, one: Paid) -> Usage:
     written = usage.cache_creation_input_tokens or 0
     old = min(read, one.again - one.again_fresh)
     new = min(written, one.again - old)
-    return Usage(max(0, plain - (one.again - old - new)), 0, read - old, written - new)
+    return _with_counts(usage, max(0, plain - (one.again - old - new)), read - old, written - new)
 
 
 def _prompt(usage: Usage) -> Usage:
-    return Usage(usage.input_tokens, 0, usage.cache_read_input_tokens, usage.cache_creation_input_tokens)
+    return replace(usage, output_tokens=0, web_search_requests=None)
+
+
+def _with_counts(usage: Usage, plain: int, read: int, written: int) -> Usage:
+    """Return a prompt with these counts, cached for as long as the written tokens of `usage`."""
+    hour, old = usage.cache_1h_input_tokens, usage.cache_creation_input_tokens
+    hour = written * hour // old if hour is not None and old else None
+    return Usage(plain, 0, read, written, cache_1h_input_tokens=hour)
 
 
 def _moved(usage: Usage, tokens: int) -> Usage:
     """Return a prompt with this many of the written tokens read instead."""
     read, written = usage.cache_read_input_tokens or 0, usage.cache_creation_input_tokens or 0
-    return Usage(usage.input_tokens, 0, read + tokens, written - tokens)
+    return _with_counts(usage, usage.input_tokens, read + tokens, written - tokens)
 
 
 def _unpruned(one: Paid) -> Usage:
@@ -321,4 +328,4 @@ def _unpruned(one: Paid) -> Usage:
         return Usage(usage.input_tokens + one.withheld)
     cached = usage.prompt_tokens + one.withheld - usage.input_tokens
     there = min(one.known, cached)
-    return Usage(usage.input_tokens, 0, there, cached - there)
+    return _with_counts(usage, usage.input_tokens, there, cached - there)

@@ -31,6 +31,8 @@ _SURROGATES = re.compile("[\ud800-\udfff]")
 _MAX_DIGITS = 40
 _BOM = b"\xef\xbb\xbf"
 MAX_DEPTH = 100
+CACHED_1H = "ephemeral_1h_input_tokens"
+"""The count of tokens cached for an hour, in the object `cache_creation` of a usage."""
 """Maximum nesting of JSON from other programs.
 
 No program writes more than a dozen levels, and Python's own limit depends on its version.
@@ -209,6 +211,8 @@ def usage_to_json(usage: Usage) -> dict[str, Json]:
     found: dict[str, Json] = {key: count for key, count in pairs.items() if count is not None}
     if usage.web_search_requests is not None:
         found["server_tool_use"] = {"web_search_requests": usage.web_search_requests}
+    if usage.cache_1h_input_tokens is not None:
+        found["cache_creation"] = {CACHED_1H: usage.cache_1h_input_tokens}
     return found
 
 
@@ -225,13 +229,29 @@ def usage_from_json(value: Mapping[str, Json]) -> Usage:
         count("cache_read_input_tokens"),
         count("cache_creation_input_tokens"),
         searches_of(value),
+        cached_1h_of(value),
     )
 
 
 def searches_of(usage: Mapping[str, Json]) -> int | None:
     """Return the billed searches in the usage that the API reports, None if it reports none."""
-    tools = usage.get("server_tool_use")
-    found = tools.get("web_search_requests") if isinstance(tools, Mapping) else None
+    return _count_in(usage.get("server_tool_use"), "web_search_requests")
+
+
+def cached_1h_of(usage: Mapping[str, Json]) -> int | None:
+    """Return the tokens in the usage that are cached for an hour, None if the API reports no lifetimes."""
+    return _count_in(usage.get("cache_creation"), CACHED_1H)
+
+
+def counts_of(usage: Mapping[str, Json]) -> dict[str, int]:
+    """Return the counts in a usage, with those of cached tokens by lifetime."""
+    written = usage.get("cache_creation")
+    every = {**written, **usage} if isinstance(written, Mapping) else usage
+    return {key: count for key, count in every.items() if type(count) is int and count >= 0}
+
+
+def _count_in(value: Json, key: str) -> int | None:
+    found = value.get(key) if isinstance(value, Mapping) else None
     return found if type(found) is int and found >= 0 else None
 
 

@@ -2,7 +2,14 @@
 
 from collections.abc import Mapping
 
-from prunecli.model.codec import content_from_json, mapping, searches_of, well_formed, well_formed_json
+from prunecli.model.codec import (
+    cached_1h_of,
+    content_from_json,
+    mapping,
+    searches_of,
+    well_formed,
+    well_formed_json,
+)
 from prunecli.model.messages import Block, Json, Usage
 from prunecli.model.requests import PREAMBLE
 from prunecli.model.touches import Touches
@@ -134,7 +141,7 @@ def usage(payload: Mapping[str, Json]) -> Usage:
     """Return the usage in the API's names; absent cache fields stay unknown."""
     given = part(payload, "usage")
     sent, answered, read, written = [_count(given, key) for key in USAGE_TOKENS]
-    return Usage(sent or 0, answered or 0, read, written, searches_of(given))
+    return Usage(sent or 0, answered or 0, read, written, searches_of(given), cached_1h_of(given))
 
 
 def _count(usage: Mapping[str, Json], key: str) -> int | None:

@@ -109,13 +109,15 @@ Block: TypeAlias = Text | Thinking | RedactedThinking | ToolUse | Image | Docume
 @frozen
 class Usage:
     """Tokens of one request as reported; the cache fields are None if not reported. `web_search_requests` is the
-    number of the endpoint's own searches, each of which is billed."""
+    number of the endpoint's own searches, each of which is billed. `cache_1h_input_tokens` is the part of the tokens
+    written to the cache that stays there for an hour; the rest stays for five minutes."""
 
     input_tokens: int = 0
     output_tokens: int = 0
     cache_read_input_tokens: int | None = None
     cache_creation_input_tokens: int | None = None
     web_search_requests: int | None = None
+    cache_1h_input_tokens: int | None = None
 
     @property
     def prompt_tokens(self) -> int:
@@ -132,6 +134,7 @@ class Usage:
             _sum(self.cache_read_input_tokens, other.cache_read_input_tokens),
             _sum(self.cache_creation_input_tokens, other.cache_creation_input_tokens),
             _sum(self.web_search_requests, other.web_search_requests),
+            _sum(self.cache_1h_input_tokens, other.cache_1h_input_tokens),
         )
 
 

@@ -11,6 +11,7 @@ from zlib import crc32
 from prunecli.model import fields
 from prunecli.model.codec import (
     MAX_DEPTH,
+    cached_1h_of,
     content_to_json,
     searches_of,
     strict_loads,
@@ -288,7 +289,7 @@ _BLOCK_KEYS: dict[Json, frozenset[str]] = {
 }
 _EDIT_KINDS = frozenset(get_args(EditKind))
 _PART_KEYS: dict[str, frozenset[str] | None] = {
-    "usage": frozenset((*fields.USAGE_TOKENS, "server_tool_use")),
+    "usage": frozenset((*fields.USAGE_TOKENS, "server_tool_use", "cache_creation")),
     "edits": frozenset(Edit.__match_args__),
     "touches": frozenset(Touches.__match_args__),
     "spilled": frozenset(Spilled.__match_args__),
@@ -299,7 +300,7 @@ _PARTS = {
     kind: [(key, of_parts) for key, of_parts in _PART_KEYS.items() if key in keys]
     for kind, keys in _KEYS.items()
 }
-_NESTED = frozenset(("citations", "server_tool_use"))
+_NESTED = frozenset(("citations", "server_tool_use", "cache_creation"))
 """The keys of parts whose values `_fits` checks."""
 
 
@@ -318,13 +319,12 @@ def _unknown(kind: str, payload: Mapping[str, Json]) -> dict[str, Json] | None:
 
 
 def _fits(part: Mapping[str, Json]) -> bool:
-    """Return whether `Text` and `Usage` can hold the citations of a text and the searches of a usage."""
-    cited, tools = part.get("citations", [{}]), part.get("server_tool_use", part)
+    """Return whether `Text` and `Usage` can hold the citations of a text, and the nested counts of a usage."""
+    cited = part.get("citations", [{}])
     citations = isinstance(cited, list) and bool(cited) and all(isinstance(one, dict) for one in cited)
-    searches = tools is part or (
-        isinstance(tools, dict) and len(tools) == 1 and searches_of(part) is not None
-    )
-    return citations and searches
+    counts = {"server_tool_use": searches_of(part), "cache_creation": cached_1h_of(part)}
+    whole = all(held is not None and len(part[key]) == 1 for key, held in counts.items() if key in part)
+    return citations and whole
 
 
 def event_type(event: Event) -> str:

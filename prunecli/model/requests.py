@@ -10,13 +10,21 @@ from typing import Literal, TypeAlias
 
 from prunecli.frozen import frozen
 from prunecli.model.codec import canonical
-from prunecli.model.messages import Json
+from prunecli.model.messages import Json, Usage
 
 Role: TypeAlias = Literal["user", "assistant"]
 CacheTtl: TypeAlias = Literal["5m", "1h"]
 """How long the endpoint keeps a cached prefix after its last use, in the endpoint's terms."""
 
 TTL_MS: Mapping[CacheTtl, int] = {"5m": 300_000, "1h": 3_600_000}
+
+
+def reported_ttl(usage: Usage) -> CacheTtl | None:
+    """Return how long the endpoint keeps what this request wrote to the cache, if it reports that."""
+    if usage.cache_1h_input_tokens is None or not usage.cache_creation_input_tokens:
+        return None
+    return "1h" if usage.cache_1h_input_tokens else "5m"
+
 
 PREAMBLE = "request.preamble"
 """The setting that records system prompt and tool schemas, so the log alone can prove requests."""

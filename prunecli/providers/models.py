@@ -227,26 +227,29 @@ SEARCH_USD = 0.01
 
 
 def cost(usage: Usage, info: ModelInfo, ttl: CacheTtl, prompt_tokens: int | None = None) -> float | None:
-    """Return the cost of a request in US dollars, with its cache written for `ttl`; None if a price is unknown.
+    """Return the cost of a request in US dollars; None if a price is unknown.
 
-    Cached tokens without their own price cost the same as input. The length of the prompt selects the price band;
-    pass `prompt_tokens` if the usage is a part or a sum of requests.
+    If the endpoint does not report how long it keeps what it wrote to its cache, that is `ttl`. Cached tokens without
+    their own price cost the same as input. The length of the prompt selects the price band; pass `prompt_tokens` if
+    the usage is a part or a sum of requests.
     """
     prices = info.prices_for(usage.prompt_tokens if prompt_tokens is None else prompt_tokens)
-    write = prices.cache_write(ttl)
+    read, written = usage.cache_read_input_tokens or 0, usage.cache_creation_input_tokens or 0
+    hour = usage.cache_1h_input_tokens
+    if hour is None:
+        hour = written if ttl == "1h" else 0
     total = 0.0
-    for tokens, price in (
-        (usage.input_tokens, prices.input),
-        (usage.output_tokens, prices.output),
-        (
-            usage.cache_read_input_tokens or 0,
-            prices.input if prices.cache_read is None else prices.cache_read,
-        ),
-        (usage.cache_creation_input_tokens or 0, prices.input if write is None else write),
+    for tokens, price, instead in (
+        (usage.input_tokens, prices.input, None),
+        (usage.output_tokens, prices.output, None),
+        (read, prices.cache_read, prices.input),
+        (written - min(hour, written), prices.cache_write_5m, prices.input),
+        (min(hour, written), prices.cache_write_1h, prices.input),
     ):
-        if tokens and price is None:
+        each = instead if price is None else price
+        if tokens and each is None:
             return None
-        total += tokens * (price or 0.0)
+        total += tokens * (each or 0.0)
     return total / _MILLION + (usage.web_search_requests or 0) * SEARCH_USD
 
 

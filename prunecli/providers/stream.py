@@ -11,7 +11,9 @@ from dataclasses import replace
 from typing import Any
 
 from prunecli.model.codec import (
+    CACHED_1H,
     MAX_DEPTH,
+    counts_of,
     nests_deeper,
     searches_of,
     strict_loads,
@@ -28,6 +30,7 @@ from prunecli.model.messages import (
     Text,
     Thinking,
     ToolUse,
+    Usage,
 )
 from prunecli.model.requests import COMPACTION
 from prunecli.model.searches import USE
@@ -153,7 +156,13 @@ class Assembly:
         return []
 
     def _begun(self) -> Begun:
-        return Begun(replace(usage_from_json(self._usage), web_search_requests=self._searched))
+        return Begun(self._usage_of(self._usage))
+
+    def _usage_of(self, counts: Mapping[str, int]) -> Usage:
+        hour = counts.get(CACHED_1H)
+        return replace(
+            usage_from_json(counts), web_search_requests=self._searched, cache_1h_input_tokens=hour
+        )
 
     def response(self) -> Response:
         """Return the whole response. Raises ValueError before `message_stop`."""
@@ -166,9 +175,7 @@ class Assembly:
         return Response(
             content,
             self._stop_reason or ("tool_use" if calls else "end_turn"),
-            replace(
-                usage_from_json(_sum(self._usage, self._summarizing)), web_search_requests=self._searched
-            ),
+            self._usage_of(_sum(self._usage, self._summarizing)),
             self._model,
             self._request_id,
             self._transformations,
@@ -240,9 +247,8 @@ class Assembly:
         """Merge cumulative counts. The larger count is the later one, even if an endpoint reports it only once."""
         if not isinstance(usage, Mapping):
             return
-        for key, count in usage.items():
-            if type(count) is int and count >= 0:
-                self._usage[key] = max(count, self._usage.get(key, 0))
+        for key, count in counts_of(usage).items():
+            self._usage[key] = max(count, self._usage.get(key, 0))
         if (searched := searches_of(usage)) is not None:
             self._searched = max(searched, self._searched or 0)
         if isinstance(passes := usage.get("iterations"), list):
@@ -289,9 +295,7 @@ def _summarizing(passes: Sequence[Json]) -> dict[str, int]:
     found: dict[str, int] = {}
     for one in passes:
         if isinstance(one, Mapping) and one.get("type") == COMPACTION:
-            found = _sum(
-                found, {key: count for key, count in one.items() if type(count) is int and count >= 0}
-            )
+            found = _sum(found, counts_of(one))
     return found
 
 

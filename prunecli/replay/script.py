@@ -28,7 +28,7 @@ from prunecli.model.events import (
     UserMessage,
 )
 from prunecli.model.messages import Block, Json, Text, tool_uses
-from prunecli.model.requests import PREAMBLE
+from prunecli.model.requests import PREAMBLE, CacheTtl, reported_ttl
 from prunecli.model.touches import Touches
 from prunecli.replay.quotes import Quotes, find_quotes
 
@@ -128,6 +128,13 @@ class Script:
         named = [step.event.model for step in self.requests if isinstance(step.event, AssistantMessage)]
         started = next((one.event.model for one in self.steps if isinstance(one.event, SessionStarted)), "")
         return tuple(dict.fromkeys(filter(None, named))) or ((started,) if started else ())
+
+    @property
+    def cache_ttl(self) -> CacheTtl | None:
+        """The cache lifetime that the recording's endpoint reported last, if it did."""
+        events = (step.event for step in reversed(self.requests))
+        reports = (reported_ttl(one.usage) for one in events if isinstance(one, AssistantMessage))
+        return next(filter(None, reports), None)
 
     @property
     def largest_prompt(self) -> int:

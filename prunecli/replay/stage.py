@@ -65,6 +65,7 @@ class Replayed:
 class Stage:
     """The setup of a replay.
 
+    `ttl` is the lifetime of cached prefixes; None for the recorded one, or the configured one if there is none.
     `fixed` replaces the tokens of system prompt and tools. `compactions`: also play compactions that an importer
     leaves out because the file still has the content they replaced. `plots`: keep the course of each play.
     """
@@ -72,7 +73,7 @@ class Stage:
     config: Config
     table: Table
     settings: tuple[Setting, ...]
-    ttl: CacheTtl
+    ttl: CacheTtl | None
     expectations: Expectations
     fixed: int | None = None
     compactions: bool = False
@@ -140,7 +141,7 @@ class Stage:
     def part(self, script: Script, setting: Setting, peak: int = 0) -> Part:
         """Return the inputs for playing a script under a setting. `peak` is the largest prompt without pruning, in
         tokens."""
-        window = self._window(script, peak)
+        window, ttl = self._window(script, peak), self._ttl_of(script)
         model = self.table.name(next(iter(script.models), ""))
         preamble = script.preamble or self._preamble(script, window)
         fixed = self.fixed
@@ -152,12 +153,12 @@ class Stage:
             setting.strategy,
             setting.gate,
             lambda recorded: self._terms_of(
-                recorded, setting, window, recall="recall" in tool_names(preamble)
+                recorded, setting, window, ttl, recall="recall" in tool_names(preamble)
             ),
             self.table.name,
             preamble,
             fixed,
-            TTL_MS[self.ttl],
+            TTL_MS[ttl],
             self.expectations.reply_tokens,
             _spill(self._caps(setting), preamble, script) if setting.spill else None,
         )
@@ -167,10 +168,16 @@ class Stage:
         config = self._config_of(setting)
         return Choices(config, {}, self.table.info_of, expectations=self.expectations).caps
 
-    def _terms_of(self, recorded: str, setting: Setting, window: int, *, recall: bool) -> Terms:
-        key = recorded, setting, window, recall
+    def _ttl_of(self, script: Script) -> CacheTtl:
+        return self.ttl or script.cache_ttl or self.config.model.cache_ttl
+
+    def _terms_of(
+        self, recorded: str, setting: Setting, window: int, ttl: CacheTtl, *, recall: bool
+    ) -> Terms:
+        key = recorded, setting, window, ttl, recall
         if key not in self._terms:
-            info, config, ttl = self.table.info(recorded, window), self._config_of(setting), self.ttl
+            info = self.table.info(recorded, window)
+            config = self._config_of(setting).with_value("model.cache_ttl", ttl)
             choices = Choices(
                 config, {}, lambda _: info, recall, asked=info.name, expectations=self.expectations
             )
@@ -195,7 +202,6 @@ class Stage:
             .with_value("pruning.gate", setting.gate)
             .with_value("pruning.enabled", "true")
             .with_value("pruning.spill.enabled", str(setting.spill).lower())
-            .with_value("model.cache_ttl", self.ttl)
         )
 
     def _window(self, script: Script, peak: int) -> int:

@@ -44,7 +44,8 @@ class Choices:
     `settings` are recorded in the session's log and take precedence. `caches`: the endpoint reports its cache use.
     `asked` is the model named on the command line, and `kept` the model of a resumed session; "" for none.
     `refused_by` returns the optional fields that the endpoint rejects for a model. Without `expectations`, results
-    are not held back. `losing()`: pruning has cost more than it saved. `model` has the window, prices and limits of
+    are not held back. `losing()`: pruning has cost more than it saved. `kept_for` is the cache lifetime that the
+    endpoint reports, which may ignore the one requested. `model` has the window, prices and limits of
     the session's model, and `refused` the fields that are rejected for it. Equal choices have equal options.
     """
 
@@ -58,6 +59,7 @@ class Choices:
     refused_by: Callable[[str], frozenset[str]] = lambda _: frozenset()
     expectations: Expectations | None = None
     losing: Callable[[], bool] = bool
+    kept_for: CacheTtl | None = None
     model: ModelInfo = field(init=False)
     refused: frozenset[str] = field(init=False)
 
@@ -108,7 +110,7 @@ class Choices:
         most = min(most, max(1, self.window // 2))
         budget = model.thinking if info.thinking and model.thinking < most else 0
         thinking = without(thinking_config(info.name, budget), self.refused)
-        ttl = None if CACHE_CONTROL in self.refused else self.cache_ttl
+        ttl = None if CACHE_CONTROL in self.refused else self._wanted_ttl
         effort = "" if EFFORT in self.refused else self._effort(efforts_for(info, thinking))
         edits = self._context_edits
         betas = (*betas_for(thinking), *([CONTEXT_MANAGEMENT_BETA] if edits else []))
@@ -145,7 +147,11 @@ class Choices:
 
     @property
     def cache_ttl(self) -> CacheTtl:
-        """The lifetime of a cached prefix, in the endpoint's terms."""
+        """The lifetime of a cached prefix, in the endpoint's terms: the reported one, or the one requested."""
+        return self.kept_for or self._wanted_ttl
+
+    @property
+    def _wanted_ttl(self) -> CacheTtl:
         return "5m" if CACHE_TTL in self.refused else self.config.model.cache_ttl
 
     def policy_at(self, now: int | None) -> Policy:

@@ -17,8 +17,8 @@ from prunecli.session.store import Listed
 
 @frozen
 class Costs:
-    """Prices for sums of usage, assuming five-minute cache writes: those of the table, else those that the session
-    recorded."""
+    """Prices for sums of usage: those of the table, else those that the session recorded. Cache writes whose lifetime
+    no endpoint reported count as five-minute writes."""
 
     table: ModelTable
 
@@ -45,6 +45,7 @@ def _difference(whole: Usage, part: Usage) -> Usage:
         (whole.cache_read_input_tokens or 0) - (part.cache_read_input_tokens or 0),
         (whole.cache_creation_input_tokens or 0) - (part.cache_creation_input_tokens or 0),
         (whole.web_search_requests or 0) - (part.web_search_requests or 0),
+        (whole.cache_1h_input_tokens or 0) - (part.cache_1h_input_tokens or 0),
     )
 
 

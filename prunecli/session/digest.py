@@ -66,11 +66,11 @@ def _large(content: Iterable[Block]) -> str:
 class Digest:
     """The facts about a session. Times are in unix ms.
 
-    `spent` maps each model to [requests, input, output, cache read, cache written] in tokens, and searches if any;
-    `spent_long` counts only prompts of more than LONG_PROMPT tokens. `prices` are those that the session recorded
-    (the setting `model.prices`). `context` is the prompt tokens of the last
-    request; `prompts` and `entries` are counts. `task` is the id of the parent's call that started this task, "" for
-    other sessions. `id` is empty if the file is not a session or its first record is damaged; in the second case,
+    `spent` maps each model to [requests, input, output, cache read, cache written] in tokens, and if there are any,
+    searches and the tokens written for an hour; `spent_long` counts only prompts of more than LONG_PROMPT tokens.
+    `prices` are those that the session recorded (the setting `model.prices`). `context` is the prompt tokens of the
+    last request; `prompts` and `entries` are counts. `task` is the id of the parent's call that started this task, ""
+    for other sessions. `id` is empty if the file is not a session or its first record is damaged; in the second case,
     `entries` is not 0.
     """
 
@@ -147,13 +147,14 @@ class Digest:
     def _spend(self, model: str, usage: Usage) -> None:
         if not usage.prompt_tokens:
             return
+        hour = usage.cache_1h_input_tokens or 0
         found = (
             1,
             usage.input_tokens,
             usage.output_tokens,
             usage.cache_read_input_tokens or 0,
             usage.cache_creation_input_tokens or 0,
-            *([usage.web_search_requests] if usage.web_search_requests else []),
+            *([usage.web_search_requests or 0, hour] if usage.web_search_requests or hour else []),
         )
         for sums in (self.spent, self.spent_long)[: 1 + (usage.prompt_tokens > LONG_PROMPT)]:
             sums[model] = [old + new for old, new in zip_longest(sums.get(model, []), found, fillvalue=0)]

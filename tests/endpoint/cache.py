@@ -99,7 +99,7 @@ class PromptCache:
         for place in breakpoints:
             if path[place].tokens < self._rules.cache_minimum:
                 continue
-            ttl = prompt.blocks[place].ttl
+            ttl = prompt.blocks[place].ttl if self._rules.caches_an_hour else "5m"
             self._store(path[place], self._name(prompt, place), SECONDS[ttl], now)
             written[ttl] = max(written[ttl], path[place].tokens)
         end = max(written["5m"], written["1h"])

@@ -98,6 +98,7 @@ class Rules:
     "thinking.block_binding", "thinking.display", "cache_control.ttl", "context_management", "output_config",
     "compaction", "anthropic-beta" (every value of that header). `summaries`: what a request for a summary
     meets: 529, or an answer without one. `max_images` is 600 at the service where the window is above 200,000.
+    `caches_an_hour` off keeps every prefix for five minutes, whatever is asked for, as some gateways do.
     `cache_minimum` and `lookback` belong to the prompt cache: tokens below which a prefix is not stored (the
     service: 512 to 4,096), and how many blocks each breakpoint looks back, itself included.
     """
@@ -125,6 +126,7 @@ class Rules:
     many_images_pixels: int = 2_000
     min_thinking_budget: int = 1_024
     chars_per_token: int = 4
+    caches_an_hour: bool = True
     cache_minimum: int = 0
     lookback: int = 20
 

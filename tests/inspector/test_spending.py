@@ -67,6 +67,21 @@ def test_the_request_after_a_prune_is_held_against_one_that_reads_all_of_the_req
     assert books.net == saved - rewritten == first + second
 
 
+def test_what_would_have_been_written_costs_by_the_lifetime_of_what_was() -> None:
+    def hourly(model: str, usage: Usage) -> float:
+        short = (usage.cache_creation_input_tokens or 0) - (hour := usage.cache_1h_input_tokens or 0)
+        return (usage.cache_read_input_tokens or 0) + 10.0 * short + 16 * hour
+
+    def written(read: int, tokens: int, hour: int) -> AssistantMessage:
+        return AssistantMessage((Text("x"),), "m", usage=Usage(0, 0, read, tokens, None, hour))
+
+    for share, each in ((0, 10.0), (1, 16.0)):
+        events = (written(0, 100, 100 * share), clear(40), written(20, 45, 45 * share))
+        books = pruning(paid(log(*events), hourly, kept_out(40, 2)), hourly)
+        assert books.cost == 40 * (each - 1)
+        assert books.net == (100 + 5 * each) - (20 + 45 * each)
+
+
 def test_the_prunes_before_a_request_share_what_it_rewrote() -> None:
     """The figures of each add up to the one of the session."""
     events = (answer(0, 100), clear(30), clear(10), answer(20, 45), clear(5), answer(30, 40))

@@ -121,6 +121,13 @@ def test_a_request_costs_what_its_four_kinds_of_tokens_cost():
     assert cost(Usage(1_000_000, 0), info, "5m") == pytest.approx(3.0)
 
 
+def test_what_is_written_to_the_cache_costs_by_the_lifetime_that_the_endpoint_reports():
+    info = ModelInfo("m", prices=Prices(3.0, 15.0, 0.3, 3.75, 6.0))
+    for asked in ("5m", "1h"):
+        written = [Usage(0, 0, 0, 400_000, cache_1h_input_tokens=hour) for hour in (0, 100_000, 400_000)]
+        assert [cost(usage, info, asked) for usage in written] == pytest.approx([1.5, 1.725, 2.4])
+
+
 def test_cached_tokens_cost_as_much_as_others_where_they_have_no_price():
     info = ModelInfo("m", prices=Prices(2.0, 4.0))
     assert cost(Usage(500_000, 0, 250_000, 250_000), info, "1h") == pytest.approx(2.0)

@@ -218,7 +218,7 @@ def _made_of(runtime: Runtime) -> Made:
             case RequestSent(sha256=sha256):
                 sha = sha256
             case AssistantMessage(model=model, usage=usage):
-                made.requests.append((sha, replace(usage, output_tokens=0)))
+                made.requests.append((sha, replace(usage, output_tokens=0, cache_1h_input_tokens=None)))
                 cost += runtime.choices.price(model, replace(usage, output_tokens=0))
             case PrunApplied(edits=edits, source="strategy"):
                 made.edits.append(edits)

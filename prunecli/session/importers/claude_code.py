@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 from pathlib import Path
 
+from prunecli.model.codec import cached_1h_of
 from prunecli.model.events import AssistantMessage
 from prunecli.model.messages import Block, Json, Text, ToolUse, Usage, plain_text
 from prunecli.session.importers.anthropic_blocks import answered, said
@@ -240,6 +241,7 @@ def _usage(value: Json) -> Usage:
         count(value.get("output_tokens")),
         None if read is None else count(read),
         None if written is None else count(written),
+        cache_1h_input_tokens=cached_1h_of(value),
     )
 
 
