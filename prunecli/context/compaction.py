@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from operator import itemgetter
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 from prunecli.context import render
 from prunecli.context.exchange import Entry
@@ -33,14 +33,14 @@ MAX_INSTRUCTIONS = 16_384
 
 @frozen
 class Options:
-    """The options of `[compaction]`."""
+    """The options of `[compaction]`, as described in the configuration."""
 
-    enabled: Annotated[bool, "Compact automatically."] = True
-    max_context_tokens: Annotated[int, "Tokens of context, at most the model's window."] = 200_000
-    compact_at_pct: Annotated[float, "Share of these tokens at which to compact."] = 0.85
-    keep_first_turns: Annotated[int, "User turns kept at the beginning."] = 2
-    keep_recent_turns: Annotated[int, "User turns kept at the end."] = 4
-    keep_user_chars: Annotated[int, "Characters of user messages kept verbatim."] = 20_000
+    enabled: bool = True
+    max_context_tokens: int = 200_000
+    compact_at_pct: float = 0.85
+    keep_first_turns: int = 2
+    keep_recent_turns: int = 4
+    keep_user_chars: int = 20_000
 
     def limit(self, window: int) -> int:
         """Return the limit of context tokens, no larger than the window."""

@@ -108,10 +108,10 @@ def _said(head: Entry) -> Iterator[str]:
         if isinstance(block, Text):
             yield block.text
         elif isinstance(block, ToolUse):
-            yield from _strings(block.input)
+            yield from strings(block.input)
 
 
-def _strings(value: Json) -> Iterator[str]:
+def strings(value: Json) -> Iterator[str]:
     """Yield the strings inside a JSON value. The log reader bounds the nesting."""
     waiting = [value]
     while waiting:
@@ -120,5 +120,5 @@ def _strings(value: Json) -> Iterator[str]:
             yield one
         elif isinstance(one, list | tuple):
             waiting.extend(one)
-        elif hasattr(one, "values"):
+        elif isinstance(one, Mapping):
             waiting.extend(one.values())

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import NamedTuple
 
+from prunecli.context.evidence import strings
 from prunecli.frozen import frozen
 from prunecli.model.events import AssistantMessage, CompactionApplied, Event, ToolResult, UserMessage
 from prunecli.model.messages import Json, Text, ToolUse, plain_text
@@ -215,16 +216,3 @@ def _old_lines(patch: str) -> Iterator[str]:
             hunk = []
     if hunk:
         yield "\n".join(hunk)
-
-
-def strings(value: Json) -> Iterator[str]:
-    """Yield the strings inside a JSON value."""
-    waiting = [value]
-    while waiting:
-        one = waiting.pop()
-        if isinstance(one, str):
-            yield one
-        elif isinstance(one, list | tuple):
-            waiting.extend(one)
-        elif isinstance(one, Mapping):
-            waiting.extend(one.values())
