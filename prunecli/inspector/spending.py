@@ -149,9 +149,8 @@ def paid(
         fresh = held - told_now(sums.held - sums.fresh)
         out = max(0, withheld(record.seq)) + cleared + held
         start = asked.cached(one.model, ttl_ms)
-        known = read_without_prunes(start, asked, usage.cache_read_input_tokens or 0, ttl_ms, told_now)
-        if start is None and out:
-            known = min(known, preamble)  # a prefix that prunes changed may be cached, but not the original
+        read, least = usage.cache_read_input_tokens or 0, preamble if out else None
+        known = read_without_prunes(start, asked, read, ttl_ms, told_now, least)
         one = replace(
             one,
             withheld=out,

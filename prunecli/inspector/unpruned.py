@@ -102,19 +102,31 @@ class Asked(NamedTuple):
         return one
 
 
+LARGEST_MINIMUM = 4_096
+"""The length in tokens from which prompts are cached for every model."""
+
+
 def read_without_prunes(
-    start: Prefix | None, asked: Asked, read: int, ttl_ms: int, told: Callable[[int], int]
+    start: Prefix | None,
+    asked: Asked,
+    read: int,
+    ttl_ms: int,
+    told: Callable[[int], int],
+    preamble: int | None,
 ) -> int:
     """Return the tokens that a request would have read from the cache without prunes, when it read this many.
 
-    `start` is the prefix that should be cached. `told` converts raw tokens of results. If the same edits were in
-    effect when it was sent, the report shows what is left of it: if less was read, the endpoint lost the rest, with
-    or without prunes. This request looks for it from its end, and from the end of the last request if that had the
-    same edits. With other edits, it would have read at least what it read: after a summary, breakpoints store
-    prefixes that are not whole requests.
+    `start` is the prefix that should be cached. `told` converts raw tokens of results. `preamble`: the tokens of
+    system prompt and tools, with which all requests begin, None if prunes kept nothing out of this one. If the same
+    edits were in effect when it was sent, the report shows what is left of it: if less was read, the endpoint lost
+    the rest, with or without prunes. This request looks for it from its end, and from the end of the last request if
+    that had the same edits. With other edits, it would have read at least what it read: after a summary, breakpoints
+    store prefixes that are not whole requests.
     """
-    if start is None:
-        return read
+    if not read and preamble is not None and preamble >= LARGEST_MINIMUM:
+        return 0  # the endpoint lost everything, which no prune causes
+    if start is None:  # a prefix that prunes changed may be cached, but not the original
+        return read if preamble is None else min(read, preamble)
     tokens = start.size(told)
     looks = asked.edits == asked.before or asked.end.blocks <= start.end.blocks + LOOK_BACK
     if start.edits != asked.edits or asked.at - start.seen > ttl_ms or not looks:

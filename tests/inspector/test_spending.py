@@ -82,6 +82,18 @@ def test_what_would_have_been_written_costs_by_the_lifetime_of_what_was() -> Non
         assert books.net == (100 + 5 * each) - (20 + 45 * each)
 
 
+def test_a_prune_is_not_charged_for_a_cache_that_the_endpoint_lost_with_its_system_prompt() -> None:
+    def net_and_cost(preamble: int, read: int) -> tuple[float | None, float | None]:
+        events = (answer(0, 9_000), clear(400), answer(read, 8_700 - read))
+        books = pruning(paid(log(*events), price, kept_out(400, 2), preamble=preamble), price)
+        return books.net, books.cost
+
+    assert net_and_cost(5_000, 0) == (400 * 10, 0), "written anew either way, but less"
+    assert net_and_cost(5_000, 5_000) == (9_000 + 100 * 10 - (5_000 + 3_700 * 10), (9_000 - 400 - 5_000) * 9)
+    short = (9_000 + 100 * 10 - 8_700 * 10, (9_000 - 400) * 9)
+    assert net_and_cost(1_000, 0) == short, "so short that it may not be cached at all"
+
+
 def test_the_prunes_before_a_request_share_what_it_rewrote() -> None:
     """The figures of each add up to the one of the session."""
     events = (answer(0, 100), clear(30), clear(10), answer(20, 45), clear(5), answer(30, 40))
