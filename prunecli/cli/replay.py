@@ -147,7 +147,7 @@ def _setup(asked: Asked, stage: "Stage") -> str:
     sizes = {"window": asked.window, "system prompt and tools": asked.fixed}
     said = [
         f"gate {asked.gate or stage.config.pruning.gate}",
-        f"{stage.ttl} cache" if stage.ttl else f"{stage.config.model.cache_ttl} cache unless recorded",
+        f"{stage.ttl} cache",
         f"model {stage.table.name('')}" if asked.model else "models and prices as recorded",
         *(f"{name} {price:g}" for name, price in given.items() if price is not None),
         *(f"{name} {short(tokens)}" for name, tokens in sizes.items() if tokens is not None),
@@ -289,11 +289,12 @@ def stage_of(asked: Asked) -> "Stage":
             'set them as [models."NAME"] prices, or use a model that `prunecli doctor` knows',
         )
     settings = tuple(setting for name in names if (setting := _setting(asked, config, name)))
+    ttl = asked.ttl or config.model.cache_ttl
     return Stage(
         config,
         table,
         settings,
-        "1h" if asked.ttl == "1h" else "5m" if asked.ttl else None,
+        "1h" if ttl == "1h" else "5m",
         _expectations(asked, places),
         asked.fixed,
         asked.compactions,

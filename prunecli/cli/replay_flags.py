@@ -32,9 +32,7 @@ When: TypeAlias = Annotated[str, Option(metavar="always|cache_aware", help="When
 Options: TypeAlias = Annotated[
     list[str] | None, Option("-o", metavar="KEY=VALUE", help="A strategy option, such as pi.prune_minimum=0.")
 ]
-Ttl: TypeAlias = Annotated[
-    str, Option(metavar="5m|1h", help="How long the endpoint keeps a cached prompt; else as recorded.")
-]
+Ttl: TypeAlias = Annotated[str, Option(metavar="5m|1h", help="How long the endpoint keeps a cached prompt.")]
 Model: TypeAlias = Annotated[
     str,
     Option(

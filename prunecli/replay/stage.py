@@ -65,7 +65,6 @@ class Replayed:
 class Stage:
     """The setup of a replay.
 
-    `ttl` is the lifetime of cached prefixes; None for the recorded one, or the configured one if there is none.
     `fixed` replaces the tokens of system prompt and tools. `compactions`: also play compactions that an importer
     leaves out because the file still has the content they replaced. `plots`: keep the course of each play.
     """
@@ -73,7 +72,7 @@ class Stage:
     config: Config
     table: Table
     settings: tuple[Setting, ...]
-    ttl: CacheTtl | None
+    ttl: CacheTtl
     expectations: Expectations
     fixed: int | None = None
     compactions: bool = False
@@ -95,7 +94,7 @@ class Stage:
         rows = self.play(script, *(one.watch for one in series))
         for row, one in zip(rows, series, strict=False):
             one.name = row.name
-        notices = (*_damaged(path, source.notices), *self.assumptions(script))
+        notices = (*_damaged(path, source.notices), *self.assumptions(script), *self._other_ttl(script))
         real = source if self.compactions else read_source(path, compactions=True)
         return Replayed(
             rows,
@@ -138,10 +137,19 @@ class Stage:
         """Return a line for each model of a script whose prices are unknown."""
         return [text for name in script.models if (text := self.table.assumed(name))]
 
+    def _other_ttl(self, script: Script) -> list[str]:
+        """Return a line if the recording's endpoint kept prefixes for another time."""
+        ttl = script.cache_ttl
+        if ttl in (None, self.ttl):
+            return []
+        return [
+            f"some sessions were recorded with a {ttl} cache, but are replayed with {self.ttl}: see --cache-ttl"
+        ]
+
     def part(self, script: Script, setting: Setting, peak: int = 0) -> Part:
         """Return the inputs for playing a script under a setting. `peak` is the largest prompt without pruning, in
         tokens."""
-        window, ttl = self._window(script, peak), self._ttl_of(script)
+        window = self._window(script, peak)
         model = self.table.name(next(iter(script.models), ""))
         preamble = script.preamble or self._preamble(script, window)
         fixed = self.fixed
@@ -153,12 +161,12 @@ class Stage:
             setting.strategy,
             setting.gate,
             lambda recorded: self._terms_of(
-                recorded, setting, window, ttl, recall="recall" in tool_names(preamble)
+                recorded, setting, window, recall="recall" in tool_names(preamble)
             ),
             self.table.name,
             preamble,
             fixed,
-            TTL_MS[ttl],
+            TTL_MS[self.ttl],
             self.expectations.reply_tokens,
             _spill(self._caps(setting), preamble, script) if setting.spill else None,
         )
@@ -168,16 +176,10 @@ class Stage:
         config = self._config_of(setting)
         return Choices(config, {}, self.table.info_of, expectations=self.expectations).caps
 
-    def _ttl_of(self, script: Script) -> CacheTtl:
-        return self.ttl or script.cache_ttl or self.config.model.cache_ttl
-
-    def _terms_of(
-        self, recorded: str, setting: Setting, window: int, ttl: CacheTtl, *, recall: bool
-    ) -> Terms:
-        key = recorded, setting, window, ttl, recall
+    def _terms_of(self, recorded: str, setting: Setting, window: int, *, recall: bool) -> Terms:
+        key = recorded, setting, window, recall
         if key not in self._terms:
-            info = self.table.info(recorded, window)
-            config = self._config_of(setting).with_value("model.cache_ttl", ttl)
+            info, config, ttl = self.table.info(recorded, window), self._config_of(setting), self.ttl
             choices = Choices(
                 config, {}, lambda _: info, recall, asked=info.name, expectations=self.expectations
             )
@@ -202,6 +204,7 @@ class Stage:
             .with_value("pruning.gate", setting.gate)
             .with_value("pruning.enabled", "true")
             .with_value("pruning.spill.enabled", str(setting.spill).lower())
+            .with_value("model.cache_ttl", self.ttl)
         )
 
     def _window(self, script: Script, peak: int) -> int:

@@ -1,9 +1,10 @@
 """Compares the predicted size and cache reads of each prompt with those that a recording reports.
 
 The recording is folded with its own edits and reports. Each prompt is estimated before its report is known, based on
-the earlier reports. Cache reads are those of the exact cache (`prefix.py`), with the lifetime that fits the recording
-better, because programs rarely record the lifetime they chose. The first request may read content that earlier
-sessions cached, which counts as cached from then on. Attempts without an answer are requests too.
+the earlier reports. Cache reads are those of the exact cache (`prefix.py`), with the lifetime that the endpoint
+reported. If it reported none or several, it is the one that fits the recording better. The first request may read
+content that earlier sessions cached, which counts as cached from then on. Attempts without an answer
+are requests too.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -14,7 +15,7 @@ from prunecli.context.tokens import TokenCounter
 from prunecli.frozen import frozen
 from prunecli.model.events import AssistantMessage, AttemptBilled, Event, Record, RequestSent
 from prunecli.model.messages import Json
-from prunecli.model.requests import TTL_MS
+from prunecli.model.requests import TTL_MS, reported_ttl
 from prunecli.providers.models import token_factor
 from prunecli.replay.prefix import PrefixCache
 
@@ -61,7 +62,9 @@ def validated(records: Sequence[Record], counter: TokenCounter) -> Validation:
         if read is not None:
             reads.append(predicted)
             reported += read
-    sums = [sum(one[at] for one in reads) for at in range(len(TTL_MS))]
+    kept = {reported_ttl(record.event.usage) for record in records if _reports(record.event)} - {None}
+    likely = [at for at, ttl in enumerate(TTL_MS) if len(kept) != 1 or ttl in kept]
+    sums = [sum(one[at] for one in reads) for at in likely]
     return Validation(tuple(sorted(errors)), min(sums, key=lambda one: abs(one - reported)), reported)
 
 

@@ -5,6 +5,8 @@ The first line gives format, source_agent, model and cwd. Each message has a `ro
 the summary replaced.
 """
 
+from dataclasses import replace
+
 from prunecli.model.codec import usage_from_json
 from prunecli.model.events import AssistantMessage, UserMessage
 from prunecli.model.messages import Json, plain_text
@@ -65,7 +67,8 @@ class _Reader:
             return
         self.flush()
         if role == "assistant":
-            usage = usage_from_json(part(_counts(message.get("usage"))))
+            counts = _counts(message.get("usage"))
+            usage = replace(usage_from_json(counts), cache_1h_input_tokens=counts.get("cache_creation_1h"))
             shown, model = answered(content, self.to), words(message.get("model"))
             self.to.add(AssistantMessage(shown, model, "end_turn", usage), when)
         elif role == "user":
@@ -86,5 +89,5 @@ class _Reader:
             self._summary = []
 
 
-def _counts(usage: Json) -> Json:
+def _counts(usage: Json) -> dict[str, int]:
     return {key: count(value) for key, value in part(usage).items() if value is not None}
