@@ -89,6 +89,7 @@ async def test_ignored_hidden_by_git_binary_and_linked_files_are_left_out(either
         "src/a.py",
         "src/b.ts",
         "src.d/z.py",
+        "wide",
     ]
 
 
@@ -107,7 +108,33 @@ async def test_lines_around_a_match_are_marked_and_groups_are_separated(either: 
 
 async def test_long_lines_are_cut_at_five_hundred_characters(either: Caller, tree: Path) -> None:
     text = await either.text("grep", pattern="alpha", glob="long*.txt")
-    assert text.splitlines() == ["long.txt:1:" + "x" * 500 + "…", "longer.txt:1:alpha " + "é" * 494 + "…"]
+    assert text.splitlines() == [
+        "long.txt:1:…" + "x" * 99 + " alpha " + "y" * 394 + "…",
+        "longer.txt:1:alpha " + "é" * 494 + "…",
+    ]
+
+
+async def test_the_shown_part_of_a_long_line_has_the_first_match(either: Caller, workspace: Path) -> None:
+    lines = [
+        "é" * before + "alpha" + "z" * after for before in (0, 380, 480, 1_900, 2_040) for after in (0, 600)
+    ]
+    (workspace / "a").write_text("\n".join([*lines, "short", "q" * 5_000 + "alpha"]))
+    found = (await either.text("grep", pattern="alpha", context=1)).splitlines()
+    shown = [line.split(":", 2)[2] for line in found if line.startswith("a:")]
+    assert all("alpha" in line and len(line) <= 502 for line in shown[:-1])
+    assert [line.endswith("…") for line in shown[:-1]] == [False, True] * 5
+    assert shown[0] == "alpha"
+    assert shown[-1] == "q" * 500 + "…", "so late in its line that the search does not print it"
+    assert "a-11-short" in found
+
+
+async def test_text_is_found_in_utf_16_and_after_a_byte_order_mark(either: Caller, workspace: Path) -> None:
+    for name, encoding in (("a", "utf-16-le"), ("b", "utf-16-be"), ("c", "utf-8")):
+        (workspace / name).write_bytes(
+            ("\ufeffone 漢字\r\ntwo 漢字\r\n" + "x\r\n" * 40_000 + "last").encode(encoding)
+        )
+    found = await either.text("grep", pattern="^one 漢|^last$")
+    assert found == "\n".join(f"{name}:1:one 漢字\n{name}:40003:last" for name in "abc")
 
 
 async def test_a_searched_file_that_is_ignored_is_searched_all_the_same(either: Caller, tree: Path) -> None:

@@ -6,17 +6,24 @@ from collections.abc import Callable
 
 from prunecli.tools.files.decoding import decoded
 from prunecli.tools.searching.names import shown_name
+from prunecli.tools.searching.search_process import MAX_COLUMNS
 
 MAX_MATCHES = 200
 MAX_CHARACTERS = 500
 
-_LINE = re.compile(rb"([^\0]+)\0(\d+)([:-])([^\n]*)\n")
+_BEFORE = 100
+"""Characters shown before a match that is not at the start of a long line."""
+_PRINTED = MAX_COLUMNS - 3
+"""Bytes of a longer line that the search prints at least. ripgrep cuts it at a whole character and adds a note."""
+
+_LINE = re.compile(rb"([^\0]+)\0(\d+)(?::(\d+):|-)([^\n]*)\n")
 _NOTICE = re.compile(rb"^[^\n\0]*binary file[^\n\0]*\n", re.MULTILINE)
 """The notice that ripgrep prints between lines when it finds a NUL late in a file."""
 
 
 class Matches:
-    """A reader of `PATH NUL NUMBER : LINE` (`-` for a line of context) until there are enough lines."""
+    """A reader of `PATH NUL NUMBER : COLUMN : LINE`, or `PATH NUL NUMBER - LINE` for a line of context, until there
+    are enough lines. The column is that of the first match, in bytes."""
 
     def __init__(self, prefix: str, max_bytes: int, wanted: Callable[[str], bool]) -> None:
         self.count = 0
@@ -45,22 +52,23 @@ class Matches:
         """Errors of the search: output that is neither a match nor a notice."""
         return decoded(_NOTICE.sub(b"", self._unread))
 
-    def _add(self, raw_path: bytes, number: bytes, mark: bytes, raw_line: bytes) -> bool:
+    def _add(self, raw_path: bytes, number: bytes, column: bytes | None, raw_line: bytes) -> bool:
         if b"\n" in raw_path:
             raw_path = _NOTICE.sub(b"", raw_path)
         path = os.fsdecode(raw_path).removeprefix("./")
         if not self._wanted(path):
             return True
-        is_match = mark == b":"
+        is_match = column is not None
         if self._left <= 0 or (is_match and self.count == MAX_MATCHES):
             return False
-        line = decoded(raw_line).removesuffix("\r")
+        raw_line = raw_line.removesuffix(b"\r")
+        line = decoded(raw_line)
         if len(line) > MAX_CHARACTERS:
-            line = line[:MAX_CHARACTERS] + "…"
+            line = _around(raw_line, int(column or 1) - 1)
         shown = shown_name(os.path.join(self._prefix, path))
         self.count += is_match
         self.files.add(path)
-        self._lines.append((shown, int(number), mark.decode(), line))
+        self._lines.append((shown, int(number), ":" if is_match else "-", line))
         self._left -= len(shown) + len(line.encode()) + 10
         return True
 
@@ -73,3 +81,13 @@ class Matches:
             lines.append(f"{path}{mark}{number}{mark}{line}")
             last = path, number
         return "\n".join(lines)
+
+
+def _around(raw: bytes, match: int) -> str:
+    """Return MAX_CHARACTERS of a longer line, with the match at this byte in its first part."""
+    line = decoded(raw[:_PRINTED])
+    at = len(decoded(raw[:match])) if match < _PRINTED else 0
+    start = at - _BEFORE if at > MAX_CHARACTERS - _BEFORE else 0
+    end = start + MAX_CHARACTERS
+    is_cut = end < len(line) or len(raw) > _PRINTED
+    return "…" * (start > 0) + line[start:end] + "…" * is_cut

@@ -30,12 +30,13 @@ _RIPGREP_FLAGS = (
     "--no-heading",
     "--with-filename",
     "--line-number",
+    "--column",
     "--null",
     "--color=never",
     f"--max-columns={MAX_COLUMNS}",
     "--max-columns-preview",
     "--no-context-separator",
-    "--encoding=none",
+    "--encoding=auto",
     "--sort=path",
 )
 """Options that make ripgrep find the same files and lines as the search process, in the same order and form. A test

@@ -8,6 +8,7 @@ import os
 import re
 import stat
 import sys
+from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE, getincrementaldecoder
 from collections import deque
 from collections.abc import Callable, Iterator
 from io import FileIO
@@ -123,7 +124,7 @@ class Search:
             return False
         with FileIO(descriptor) as file:
             try:
-                return self._lines(os.fsencode(path) + b"\0", _blocks(file))
+                return self._lines(os.fsencode(path) + b"\0", _blocks(_reader(file)))
             except OSError:
                 return False
 
@@ -139,11 +140,12 @@ class Search:
                 continue
             for line in block.split("\n")[:-1]:
                 number += 1
-                if self._line.search(line):
+                if match := self._line.search(line):
                     for earlier in before:
                         self._print(prefix, earlier, b"-")
                     before.clear()
-                    self._print(prefix, (number, line), b":")
+                    column = len(_encoded(line[: match.start()])) + 1
+                    self._print(prefix, (number, line), b":%d:" % column)
                     found, after = True, self._context
                 elif after:
                     self._print(prefix, (number, line), b"-")
@@ -153,17 +155,39 @@ class Search:
         return found
 
     def _print(self, prefix: bytes, line: tuple[int, str], mark: bytes) -> None:
-        text = line[1][:MAX_COLUMNS].encode("utf-8", "surrogateescape")
-        self._write(b"%b%d%b%b\n" % (prefix, line[0], mark, text))
+        self._write(b"%b%d%b%b\n" % (prefix, line[0], mark, _encoded(line[1][:MAX_COLUMNS])))
 
 
-def _blocks(file: FileIO) -> Iterator[str]:
+def _encoded(text: str) -> bytes:
+    return text.encode("utf-8", "surrogateescape")
+
+
+def _reader(file: FileIO) -> Callable[[int], bytes]:
+    """Return a function that reads about this many bytes of a file, in UTF-8 and without a byte order mark."""
+    head = file.read(3)
+    if head == BOM_UTF8:
+        return file.read
+    file.seek(0)
+    if not head.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
+        return file.read
+    decoder = getincrementaldecoder("utf-16")("replace")
+
+    def read(count: int) -> bytes:
+        text = ""
+        while not text and (data := file.read(count)):
+            text = decoder.decode(data)
+        return (text or decoder.decode(b"", final=True)).encode()
+
+    return read
+
+
+def _blocks(read: Callable[[int], bytes]) -> Iterator[str]:
     """Yield the text of a file in pieces of whole lines with their newlines, up to the first piece with a NUL.
 
     The pieces are as large as ripgrep's, so that both stop at the same line.
     """
     rest, room = b"", SAMPLE
-    while data := file.read(room - len(rest)):
+    while data := read(room - len(rest)):
         if b"\0" in data:
             return
         end = data.rfind(b"\n") + 1
@@ -172,7 +196,7 @@ def _blocks(file: FileIO) -> Iterator[str]:
             rest, room = data[end:], SAMPLE
             continue
         rest += data
-        if len(rest) == room:
+        if len(rest) >= room:
             room *= 2
         if room > MAX_LINE:
             yield rest.decode("utf-8", "surrogateescape") + "\n"
