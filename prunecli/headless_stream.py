@@ -227,17 +227,34 @@ def _control(text: str) -> Mapping[str, Json] | None:
 def user_turn(line: str, number: int) -> Turn:
     """Return the prompt in a line of stream-json. Raises PrunecliError, which names the line number."""
     try:
-        value = strict_loads(line)
-        content = value["message"]["content"]
-        words, given = (content, ()) if isinstance(content, str) else _parts(content)
-    except (ValueError, KeyError, TypeError) as error:
+        words, given = _prompt(line)
+    except ValueError as error:
         raise PrunecliError(
-            f"standard input: line {number}: not a stream-json user message ({error})",
+            f"standard input: line {number}: {error}",
             'write one message per line: {"type":"user","message":{"role":"user","content":"…"}}',
         ) from error
     if not (words.strip() or given):
         raise PrunecliError(f"standard input: line {number}: the message is empty", "add some text")
     return Turn(words, given)
+
+
+def _prompt(line: str) -> tuple[str, tuple[Block, ...]]:
+    """Return the words, images and documents of a user's message. Raises ValueError for any other line."""
+    try:
+        value = strict_loads(line)
+    except ValueError as error:
+        raise ValueError(f"not valid JSON: {error}") from error
+    match value:
+        case {"type": str(kind)} if kind != "user":
+            raise ValueError(f"a line of type {kind[:40]!r}; expected 'user' or 'control_request'")
+        case {"message": {"role": str(role)}} if role != "user":
+            raise ValueError(f"a message of the role {role[:40]!r}; expected 'user'")
+        case {"message": {"content": str(words)}}:
+            return words, ()
+        case {"message": {"content": content}}:
+            return _parts(content)
+        case _:
+            raise ValueError("not a message with content")
 
 
 def _parts(content: Json) -> tuple[str, tuple[Block, ...]]:

@@ -155,10 +155,25 @@ def test_a_line_of_stream_json_input_is_a_message() -> None:
     assert user_turn(json.dumps({"type": "user", "message": {"content": blocks}}), 1) == Turn("two\nlines")
 
 
-@pytest.mark.parametrize("line", ["nonsense", "{}", '{"message":{"content":[{"type":"image"}]}}', "[]", "3"])
-def test_a_malformed_line_of_input_is_named(line: str) -> None:
-    with pytest.raises(PrunecliError, match="line 2"):
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ("nonsense", "not valid JSON: Expecting value"),
+        ("{}", "not a message with content"),
+        ("[]", "not a message with content"),
+        ('{"type":"user","message":"hi"}', "not a message with content"),
+        ('{"type":"assistant","message":{"role":"assistant","content":"hi"}}', "a line of type 'assistant'"),
+        ('{"type":"keep_alive"}', "a line of type 'keep_alive'; expected 'user' or 'control_request'"),
+        ('{"type":"user","message":{"role":"system","content":"hi"}}', "a message of the role 'system'"),
+        ('{"message":{"content":[{"type":"image"}]}}', "a block of type 'image'"),
+        ('{"message":{"content":7}}', "content is neither a string nor a list of blocks"),
+    ],
+)
+def test_a_line_of_input_that_is_no_message_of_the_user_is_named_with_the_reason(line: str, why: str) -> None:
+    with pytest.raises(PrunecliError) as raised:
         user_turn(line, 2)
+    assert raised.value.message.startswith(f"standard input: line 2: {why}")
+    assert '{"type":"user"' in (raised.value.hint or "")
 
 
 FORMS: list[OutputFormat] = ["text", "json", "stream-json"]
