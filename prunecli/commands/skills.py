@@ -1,4 +1,4 @@
-"""/skills: the available skills, their tokens, and the unused files."""
+"""/skills: the available skills, their tokens, and the unused files of skills, commands and subagents."""
 
 from collections.abc import Sequence
 

@@ -6,7 +6,7 @@ prompt or tools; notices tell the model of later changes.
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Container, Sequence
+from collections.abc import AsyncIterator, Callable, Container, Sequence
 from contextlib import asynccontextmanager
 from functools import cached_property
 from time import monotonic
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from prunecli.runtime.memories import Memories
     from prunecli.runtime.nested_instructions import NestedInstructions
     from prunecli.runtime.skills import Skills
+    from prunecli.runtime.subagents import Subagents
     from prunecli.runtime.todo_reminder import TodoNotice
     from prunecli.session.session import Session
 
@@ -35,10 +36,11 @@ _MOST_REUSED = 2.0
 
 
 class Extensions:
-    """The extensions of a host. `news` returns their notices."""
+    """The extensions of a host. `news` returns their notices. `subagents` returns its subagents."""
 
-    def __init__(self, host: "Host") -> None:
+    def __init__(self, host: "Host", subagents: "Callable[[], Subagents]") -> None:
         self._host = host
+        self._subagents = subagents
         self._told = set[str]()
         self._absent: tuple[Session | None, frozenset[str]] = None, frozenset()
         self._offers: list[tuple[str, str]] = []
@@ -121,13 +123,12 @@ class Extensions:
         self.mentioning = words
         if self._host.mailbox.notices:
             self.memories.deliver()
-        if not words.startswith("/"):
-            if not self.absent("skills"):
-                await asyncio.to_thread(self.skills.look)
-                self._tell(self.skills.problems)
+        is_call = words.startswith("/")
+        if is_call or not (self.absent("skills") and self.absent("agents")):
+            self._tell(await asyncio.to_thread(self.look if is_call else self._look))
+        if not is_call:
             yield words
             return
-        self._tell(await asyncio.to_thread(self.look))
         async with self.commands.called(words) as text:
             self.mentioning = self.commands.mentioning
             yield text
@@ -135,7 +136,17 @@ class Extensions:
     def look(self) -> tuple[str, ...]:
         """Check all folders again. Returns a line for each unused file."""
         self.skills.look()
-        return (*self.skills.problems, *self.commands.look()[1])
+        return (*self.skills.problems, *self.commands.look()[1], *self._agents())
+
+    def _look(self) -> tuple[str, ...]:
+        """Do the same for the folders of what the model uses, if there are any."""
+        if self.absent("skills"):
+            return self._agents()
+        self.skills.look()
+        return (*self.skills.problems, *self._agents())
+
+    def _agents(self) -> tuple[str, ...]:
+        return () if self._host.who or self.absent("agents") else self._subagents().definitions()[1]
 
     def _tell(self, problems: Sequence[str]) -> None:
         """Tell the user about new problems."""

@@ -111,7 +111,7 @@ class Runtime:
         self.resuming: Resuming | None = None
         self.session_model, self.expectations = SessionModel(info_of), expectations_of(setup.places)
         self.session: Session = fresh(setup, self.config.model.name, self.store, self.new_context())
-        self.extensions, self.folders = Extensions(self), AddedFolders(self)
+        self.extensions, self.folders = Extensions(self, lambda: self.subagents), AddedFolders(self)
         self.inquiries: Inquiries = Inquiries(self, self.hooking.waits, within.inquiries if within else None)
         self.jobs: Jobs = Jobs(self, within.jobs if within else None)
         self._watch(self.session)

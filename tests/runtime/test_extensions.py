@@ -224,6 +224,17 @@ async def test_problems_are_told_once(tmp_path: Path) -> None:
     assert told[-1] == "4 more files are not used: /skills lists them."
 
 
+@pytest.mark.parametrize("words", ["one", "/one"])
+async def test_an_agent_with_an_error_is_told(tmp_path: Path, words: str) -> None:
+    runtime = start(tmp_path, [says("a")])
+    put(runtime.setup.cwd / ".claude/agents/bad.md", "---\nname: [\n---\nDo it.")
+    told: list[str] = []
+    runtime.session.subscribe(lambda event: told.append(event.text) if isinstance(event, Notice) else None)
+    await runtime.submit(words)
+    assert len(told) == 1
+    assert ".claude/agents/bad.md: name: invalid name" in told[0]
+
+
 async def test_a_skill_is_called_by_its_name(tmp_path: Path) -> None:
     at = skill(tmp_path / "home/.claude/skills", "pdf")
     runtime = start(tmp_path, [says("Done.")])
