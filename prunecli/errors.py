@@ -48,12 +48,13 @@ class SessionNotFound(SessionError):
 
 
 class SessionCorrupt(SessionError):
-    """The file holds no usable session. `line` is the first bad line, from 1, or 0 for the whole file."""
+    """The file holds no usable session. `line` is the first bad line, from 1, or 0 for the whole file. `is_log`: it
+    is a log of prunecli."""
 
-    def __init__(self, path: "Path", line: int, why: str) -> None:
+    def __init__(self, path: "Path", line: int, why: str, *, is_log: bool = False) -> None:
         where = f"{path}: line {line}" if line else str(path)
         super().__init__(
-            f"{where}: {why}", "run `prunecli sessions verify` to see what can be read" if line else ""
+            f"{where}: {why}", "run `prunecli sessions verify` to see what can be read" if is_log else ""
         )
         self.path = path
         self.line = line

@@ -301,8 +301,10 @@ class EditorAgent:
 
 def _folder(cwd: str) -> Path:
     folder = Path(cwd)
-    if "\0" in cwd or not folder.is_absolute() or not folder.is_dir():
-        raise RequestError(INVALID_PARAMS, f"cwd: not an absolute folder path: {one_line(cwd)[:200]}")
+    if "\0" in cwd or not folder.is_absolute():
+        raise RequestError(INVALID_PARAMS, f"cwd: not an absolute path: {one_line(cwd)[:200]}")
+    if not folder.is_dir():
+        raise RequestError(INVALID_PARAMS, f"cwd: no such folder: {one_line(cwd)[:200]}")
     return folder
 
 

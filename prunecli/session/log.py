@@ -111,7 +111,7 @@ def at_end(path: Path, loaded: Loaded) -> list[Record]:
     """
     if not loaded.records:
         first = loaded.bad[0] if loaded.bad else BadLine(0, b"", "the file is empty")
-        raise SessionCorrupt(path, first.number, first.why)
+        raise SessionCorrupt(path, first.number, first.why, is_log=bool(first.number))
     last = loaded.records[-1]
     said = any(_type(line) == "UserMessage" and line.endswith(b"}\n") for line in loaded.unread)
     return [Record(last.seq + 1, last.timestamp + 1, LOST_WORDS)] if said else []

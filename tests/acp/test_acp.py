@@ -518,13 +518,20 @@ async def test_an_mcp_server_of_the_editor_runs_with_its_session(tmp_path: Path)
         assert endpoint.rejected == []
 
 
-@pytest.mark.parametrize("cwd", ["relative", "/no/such/folder", ""])
-async def test_a_session_needs_a_folder(tmp_path: Path, cwd: str) -> None:
+@pytest.mark.parametrize(
+    ("cwd", "why"),
+    [
+        ("relative", "not an absolute path"),
+        ("/no/such/folder", "no such folder"),
+        ("", "not an absolute path"),
+    ],
+)
+async def test_a_session_needs_a_folder(tmp_path: Path, cwd: str, why: str) -> None:
     async with (
         Endpoint([]) as endpoint,
         editing(tmp_path, endpoint.base_url) as (_, agent, _),
     ):
-        with pytest.raises(RequestError, match="cwd"):
+        with pytest.raises(RequestError, match=f"cwd: {why}: {cwd}"):
             await agent.new_session(cwd=cwd)
 
 

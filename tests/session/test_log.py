@@ -27,6 +27,7 @@ from prunecli.model.events import (
 from prunecli.model.messages import Text
 from prunecli.model.record_codec import decode_record, encode_record, record_from_json
 from prunecli.model.touches import Touches
+from prunecli.session.importers.source import read_source
 from prunecli.session.lock_owner import lock_holder
 from prunecli.session.log import LOST_WORDS, quarantine, read_log
 from prunecli.session.writer import LogWriter
@@ -321,8 +322,17 @@ def test_a_file_that_was_replaced_is_noticed(tmp_path: Path) -> None:
 
 def test_a_file_without_a_single_record_is_corrupt(tmp_path: Path) -> None:
     (tmp_path / "s.jsonl").write_bytes(b"nothing here\n")
-    with pytest.raises(SessionCorrupt, match="line 1"):
+    with pytest.raises(SessionCorrupt, match="line 1") as raised:
         read_log(tmp_path / "s.jsonl")
+    assert "sessions verify" in raised.value.hint
+
+
+def test_only_a_log_of_prunecli_can_be_verified(tmp_path: Path) -> None:
+    path = tmp_path / "chat.json"
+    path.write_text('{"messages": [{"role": "user", "content": 7}]}')
+    with pytest.raises(SessionCorrupt, match="line 1") as raised:
+        read_source(path)
+    assert raised.value.hint == ""
 
 
 def test_details_are_kept_as_they_are() -> None:
