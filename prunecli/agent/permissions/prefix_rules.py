@@ -65,6 +65,8 @@ _CHANGES = CHANGING | {"sed"}
 _PACKS = frozenset({"tar", "zip"})
 _COPIES = frozenset({"cp", "install", "ln", "rsync"})
 """Programs that read the files they are given, except for the last one of `_COPIES`."""
+_TARGET = re.compile(r"^(?:-[a-zA-Z]*t(?=[./~])|--target-directory=)")
+"""What precedes the folder in an option of these programs."""
 _EXPRESSION = re.compile(r"(?:-[nErsuz]*e|--e[a-z]*=)(.+)", re.DOTALL)
 """An option of sed with its script."""
 _STARTERS = frozenset({"env", "xargs", "timeout", "nice", "nohup", "stdbuf", "setsid", "sudo", "doas"})
@@ -120,7 +122,7 @@ def open_doubt(words: Words, left_open: Words, around: Surroundings, *, fed: boo
             or _change_doubt(program, word, around, last=word is left_open[-1])
             for word in left_open
         )
-        return next(filter(None, doubts), "")
+        return next(filter(None, doubts), "") or _landing_doubt(program, left_open, around)
     except (Unresolvable, TooMany) as error:
         return f"it uses a path that can't be checked ({error})"
 
@@ -232,6 +234,35 @@ def _change_doubt(program: str, word: str, around: Surroundings, *, last: bool) 
         if around.keeps_unchanged(resolve(text, around.cwd, around.home)):
             return f"{text!r} controls other programs"
     return ""
+
+
+def _landing_doubt(program: str, words: Words, around: Surroundings) -> str:
+    """Return why a program that copies files into a folder needs approval, or "": one of them would control other
+    programs there."""
+    if program not in _COPIES | {"mv"}:
+        return ""
+    places = [
+        text
+        for word in words
+        for text in (
+            map(str, expand(word, around.cwd)) if isinstance(word, Glob) else [_TARGET.sub("", word)]
+        )
+    ]
+    for folder in (text for text in places if (around.cwd / text).is_dir()):
+        for name in (name for text in places for name in _names(program, text, around)):
+            if around.keeps_unchanged(resolve(f"{folder}/{name}", around.cwd, around.home)):
+                return f"{name!r} controls other programs in {folder!r}"
+    return ""
+
+
+def _names(program: str, source: str, around: Surroundings) -> list[str]:
+    """Return the names that a file or folder has after it is copied into a folder."""
+    if not source.endswith(("/.", "/") if program == "rsync" else "/."):
+        return [source.rstrip("/").rpartition("/")[2]]
+    try:
+        return os.listdir(around.cwd / source)
+    except OSError:
+        return []
 
 
 def _sed_script(program: str, word: str, words: Words, around: Surroundings) -> str:

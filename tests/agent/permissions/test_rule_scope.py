@@ -208,8 +208,16 @@ def test_a_deny_rule_leaves_other_globs_alone(here: Scene, line: str) -> None:
         ),
         (
             "bash(pytest *)",
-            ["pytest -q src", "pytest src/*.py"],
-            ["pytest -p x", "pytest --rootdir=/", "pytest .e*", "pytest --basetemp=src", "pytest -vvvvp x"],
+            ["pytest -q src", "pytest src/*.py", "pytest --cov-report=term --cov=src"],
+            [
+                "pytest -p x",
+                "pytest --cov-report=html:/x",
+                "pytest --cov-report html:/x",
+                "pytest --rootdir=/",
+                "pytest .e*",
+                "pytest --basetemp=src",
+                "pytest -vvvvp x",
+            ],
         ),
         (
             "bash(python3 -m pytest *)",
@@ -305,6 +313,8 @@ def test_a_prefix_rule_names_the_words_that_run_programs_or_print_credentials(he
 def test_a_prefix_rule_does_not_cover_changes_to_files_that_control_other_programs(here: Scene) -> None:
     (here.workspace / ".git" / "hooks").mkdir(parents=True)
     (here.workspace / "hooks").symlink_to(".git/hooks")
+    (here.workspace / "src" / "sub").mkdir()
+    (here.workspace / "src" / "package.json").write_text("{}")
     for line in (
         *(
             "cp README.md .git/hooks/pre-commit",
@@ -314,11 +324,20 @@ def test_a_prefix_rule_does_not_cover_changes_to_files_that_control_other_progra
         *("mv README.md AGENTS.md", "tee -a .bashrc", "dd if=README.md of=.git/config", "touch .vscode/a"),
         *("sed -i s/a/b/ .prunecli/config.toml", "tar xf a.tar -C .git/hooks", "ln -sf README.md .envrc"),
         *("rm *", "mkdir -p .github/workflows", "cp README.md .gi?/hooks"),
+        *(
+            "cp src/package.json .",
+            "mv src/pack* .",
+            "cp -t. src/package.json",
+            "cp -r src/. .",
+            "rsync -a src/ .",
+        ),
+        *("ln -s src/package.json ./", "install src/package.json --target-directory=."),
     ):
         rule = f"bash({line.split()[0]} {'-i ' * line.startswith('sed')}*)"
         assert here.bash(line, rules=Rules(allow=(rule,))).kind == "ask", line
     for line in (
         *("cp package.json dist/", "cp README.md src/package.json", "tar cf a.tar src package.json"),
+        *("cp src/a.py .", "cp -r src/package.json README.md src/sub", "rsync -a src .", "mv README.md src"),
         *("rm -rf node_modules", "mv README.md src/c.md", "mkdir -p src/x", "sed -i s/a/b/ src/a.py"),
     ):
         rule = f"bash({line.split()[0]} {'-i ' * line.startswith('sed')}*)"
