@@ -142,6 +142,7 @@ class Thoughts:
     _changed_at: int = _NEVER
     _saw: dict[int, tuple[int, int, int]] = field(default_factory=dict)
     _at_request: frozenset[int] = _NONE
+    _last_seen: tuple[int, int] = _NEVER, _NEVER
     _reported: frozenset[int] | None = None
     _foreseen: frozenset[int] = _NONE
     _foreign: frozenset[int] = _NONE
@@ -176,6 +177,7 @@ class Thoughts:
     def requested(self, seq: int) -> None:
         """Record a sent request: the next answer saw the context of this record."""
         self.last_request, self._at_request = seq, self._predicted()
+        self._last_seen = self._fitting().last, self._fitting_unedited().last
 
     def reported(self, dropped: Iterable[int], foreign: Iterable[int] = ()) -> None:
         """Record the endpoint's report of the answers whose thinking it dropped from the last request.
@@ -195,7 +197,8 @@ class Thoughts:
             return
         fits, unedited = self._fitting(), self._fitting_unedited()
         asked = self.last_request if self.last_request >= 0 else seq
-        saw = self._saw.setdefault(seq, (asked, fits.last, unedited.last))
+        seen = self._last_seen if asked < seq else (fits.last, unedited.last)
+        saw = self._saw.setdefault(seq, (asked, *seen))
         thought = _Thought(seq, *saw, blocks, event.model)
         self._thoughts.append(thought)
         self._writers.add(event.model)
