@@ -19,7 +19,7 @@ from prunecli.context.tokens import (
 )
 from prunecli.model.edits import Edit
 from prunecli.model.events import AssistantMessage, CompactionApplied, Event, ToolResult
-from prunecli.model.messages import Document, Text, Thinking, ToolUse, thinking_blocks
+from prunecli.model.messages import Document, Text, Thinking, ToolUse, sendable, thinking_blocks
 
 FactorOf: TypeAlias = Callable[[str], float]
 """A function from a model's name to its estimated number of tokens per raw token."""
@@ -119,10 +119,13 @@ def added_by(changes: Changes, amount_of: Callable[[Item], Amount]) -> Amount:
 def output_tokens(entry: Entry) -> int:
     """Output tokens of an answer as reported, including hidden thinking; 0 if not plausible, or if it is not sent.
 
-    Some agents' files record the count at the start of the stream. That of an interrupted answer is estimated.
+    Some agents' files record the count at the start of the stream. That of an interrupted answer, or one that ends
+    with thinking, is estimated.
     """
     event = entry.event
     if not isinstance(event, AssistantMessage) or event.stop_reason == "interrupted" or not entry.is_sent:
+        return 0
+    if len(sendable(event.content)) < len(event.content):
         return 0
     reported = event.usage.output_tokens
     return reported if _most_chars(event) <= 10 * reported or entry.countable_chars <= 10 * reported else 0

@@ -29,6 +29,7 @@ from prunecli.model.messages import (
     Thinking,
     ToolUse,
     is_media,
+    sendable,
     tool_uses,
 )
 from prunecli.model.notes import notice_parts, opens_turn
@@ -227,7 +228,7 @@ class Entry:
         if not isinstance(self.event, AssistantMessage):
             return [text for one in (self, *self.beside) for text in one.typed] + self.texts
         found: list[str] = []
-        for block in self.event.content if self.is_sent else ():
+        for block in sendable(self.event.content) if self.is_sent else ():
             if isinstance(block, Text):
                 found.append(block.text)
             elif isinstance(block, ToolUse):

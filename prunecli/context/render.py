@@ -27,6 +27,7 @@ from prunecli.model.messages import (
     Text,
     Thinking,
     ToolUse,
+    sendable,
 )
 from prunecli.model.requests import COMPACTION
 
@@ -168,7 +169,9 @@ def assistant(content: tuple[Block, ...], ids: Ids, *, stripped: bool = False) -
 
     The result is empty if only thinking would be left, since such a message is not sent.
     """
-    kept = tuple(b for b in content if not (stripped and isinstance(b, Thinking | RedactedThinking)))
+    kept = tuple(
+        b for b in sendable(content) if not (stripped and isinstance(b, Thinking | RedactedThinking))
+    )
     fit = [value for value in kept if not is_out_of_place(value, answer=True)] if is_answer(kept) else []
     found = (block(value, ids) for value in fit)
     return tuple(piece for piece in found if piece is not None)
@@ -178,7 +181,8 @@ def sent_blocks(content: tuple[Block, ...], *, answer: bool) -> int:
     """Return the number of blocks that `assistant` or `blocks` returns for this content, without making them."""
     if answer and not is_answer(content):
         return 0
-    found = sum([is_sent(value) and not is_out_of_place(value, answer=answer) for value in content])
+    kept = sendable(content) if answer else content
+    found = sum([is_sent(value) and not is_out_of_place(value, answer=answer) for value in kept])
     return found or int(is_lost(content))
 
 

@@ -9,10 +9,11 @@ from collections.abc import Sequence
 from prunecli.context.exchange import Entry
 from prunecli.context.ledger import prun_applied
 from prunecli.context.thoughts import thinks
+from prunecli.context.unseen import has_thinking
 from prunecli.context.view import View
 from prunecli.model.edits import Edit
-from prunecli.model.events import AssistantMessage, PrunApplied
-from prunecli.model.messages import Document, Image, RedactedThinking, Thinking
+from prunecli.model.events import PrunApplied
+from prunecli.model.messages import Document, Image
 
 _PLACE = re.compile(r"messages\.(\d+)\.content\.(\d+)")
 _NAMED = re.compile(r"messages\.(\d+)(?:\.content\.(\d+))?")
@@ -61,14 +62,6 @@ def summary_as_text(view: View, why: str) -> PrunApplied | None:
     tokens = view.tokens(first)
     edit = Edit("repair", first.seq, None, first.text, tokens, tokens)
     return prun_applied(view, "strategy", [edit], strategy="repair", reason=why)
-
-
-def has_thinking(entry: Entry) -> bool:
-    """Return whether an entry is an answer with thinking."""
-    event = entry.event
-    return isinstance(event, AssistantMessage) and any(
-        isinstance(block, Thinking | RedactedThinking) for block in event.content
-    )
 
 
 def _named_answer(view: View, refusal: str) -> int:

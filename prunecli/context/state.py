@@ -229,13 +229,13 @@ class Context:
             self.prune_history.after(record, self)
 
     def _rewind(self, seq: int, to_seq: int) -> None:
-        reader, last = self.thoughts.reader, self.last_response
+        reader, foreign, last = self.thoughts.reader, self.thoughts.foreign, self.last_response
         self._clear()
         for earlier in self._lineage.rewind(seq, to_seq):
             self._fold(earlier)
         self.counts.rewound()
         self.last_response = self.prefixes.rewound(last)
-        self.thoughts.back(reader)
+        self.thoughts.back(reader, foreign)
         self.unseen.update(seq)
 
     def _fold(self, record: Record) -> None:

@@ -124,8 +124,9 @@ class Thoughts:
     """The thinking of a context.
 
     `sent(seq)` returns whether an answer's thinking is in the request, and `sent_unedited(seq)` whether it would be
-    without edits. `reader` is the model of the next request, and `last_request` the record of the last one. `version`
-    increases whenever `dropped` may change.
+    without edits. `reader` is the model of the next request, and `last_request` the record of the last one. `foreign`
+    are the answers whose thinking belongs to another account or user. `version` increases whenever `dropped` may
+    change.
     """
 
     sent: Callable[[int], bool]
@@ -142,17 +143,17 @@ class Thoughts:
     _changed_at: int = _NEVER
     _saw: dict[int, tuple[int, int, int]] = field(default_factory=dict)
     _at_request: frozenset[int] = _NONE
+    _last_seen: tuple[int, int] = _NEVER, _NEVER
     _reported: frozenset[int] | None = None
     _foreseen: frozenset[int] = _NONE
-    _foreign: frozenset[int] = _NONE
+    foreign: frozenset[int] = _NONE
 
     # Writing -------------------------------------------------------------------------------------------------
 
     def clear(self) -> None:
         """Reset the answers, forms and reports of a branch.
 
-        Keeps the context that each answer saw, the forms of the preamble, and the thinking that belongs to another
-        account or user.
+        Keeps the context that each answer saw, and the forms of the preamble.
         """
         self._thoughts.clear()
         self._writers.clear()
@@ -167,15 +168,17 @@ class Thoughts:
             self.reader = name
             self._moved()
 
-    def back(self, reader: str) -> None:
-        """Forget the reports after a switch of branch: they describe requests with another prompt or model."""
+    def back(self, reader: str, foreign: frozenset[int]) -> None:
+        """Forget the reports after a switch of branch: they describe requests with another prompt, model or
+        account."""
         self._reported = None
-        self.reader = reader
+        self.reader, self.foreign = reader, foreign
         self._moved()
 
     def requested(self, seq: int) -> None:
         """Record a sent request: the next answer saw the context of this record."""
         self.last_request, self._at_request = seq, self._predicted()
+        self._last_seen = self._fitting().last, self._fitting_unedited().last
 
     def reported(self, dropped: Iterable[int], foreign: Iterable[int] = ()) -> None:
         """Record the endpoint's report of the answers whose thinking it dropped from the last request.
@@ -184,8 +187,8 @@ class Thoughts:
         """
         found, others = frozenset(dropped), frozenset(foreign)
         given = None if found == self._at_request else found  # as predicted
-        if given is not None or self._reported is not None or others != self._foreign:
-            self._reported, self._foreseen, self._foreign = given, self._at_request, others
+        if given is not None or self._reported is not None or others != self.foreign:
+            self._reported, self._foreseen, self.foreign = given, self._at_request, others
             self._moved()
 
     def answered(self, seq: int, event: AssistantMessage) -> None:
@@ -195,7 +198,8 @@ class Thoughts:
             return
         fits, unedited = self._fitting(), self._fitting_unedited()
         asked = self.last_request if self.last_request >= 0 else seq
-        saw = self._saw.setdefault(seq, (asked, fits.last, unedited.last))
+        seen = self._last_seen if asked < seq else (fits.last, unedited.last)
+        saw = self._saw.setdefault(seq, (asked, *seen))
         thought = _Thought(seq, *saw, blocks, event.model)
         self._thoughts.append(thought)
         self._writers.add(event.model)
@@ -305,7 +309,7 @@ class Thoughts:
     ) -> _Fits:
         blind = {writer for writer in self._writers if not may_read(reader, writer)}
         binding = {writer for writer in self._writers if is_bound(writer)} if is_bound(reader) else set[str]()
-        if not blind and not binding and not self._foreign:
+        if not blind and not binding and not self.foreign:
             return _Fits(last=next((one.seq for one in reversed(self._thoughts) if sent(one.seq)), _NEVER))
         misplaced = self._misplaced(forms(), edited=edited) if binding else [False] * len(self._thoughts)
         stale, unread, last = list[int](), list[int](), _NEVER
@@ -313,7 +317,7 @@ class Thoughts:
             if not sent(thought.seq):
                 continue
             previous = thought.previous if edited else thought.unedited
-            if thought.writer in blind or thought.seq in self._foreign:
+            if thought.writer in blind or thought.seq in self.foreign:
                 unread.append(thought.seq)
             elif thought.writer in binding and (moved or last not in (_NEVER, previous)):
                 stale.append(thought.seq)

@@ -309,7 +309,7 @@ class Unseen:
             anyway = self._context.thoughts.lost_anyway()
             for edit in record.event.edits:
                 entry = self._context.entries.get(edit.seq)
-                if entry is None or not _has_thinking(entry):
+                if entry is None or not has_thinking(entry):
                     continue
                 if edit.kind in ("drop", "repair"):
                     self._edited.add(edit.seq)
@@ -367,5 +367,6 @@ class Unseen:
             self.moved.append(seq)
 
 
-def _has_thinking(entry: Entry) -> bool:
+def has_thinking(entry: Entry) -> bool:
+    """Return whether an entry is an answer with thinking that can be sent back."""
     return isinstance(entry.event, AssistantMessage) and thinking_blocks(entry.event.content) > 0

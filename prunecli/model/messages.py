@@ -155,9 +155,21 @@ def is_media(block: Block) -> bool:
             return False
 
 
+def sendable(content: tuple[Block, ...]) -> tuple[Block, ...]:
+    """Return an answer's blocks without thinking at the end, left by a length limit: no endpoint accepts it there."""
+    last = len(content)
+    while last and (isinstance(block := content[last - 1], (Thinking, RedactedThinking)) or _is_blank(block)):
+        last -= 1
+    return content if all(map(_is_blank, content[last:])) else content[:last]
+
+
+def _is_blank(block: Block) -> bool:
+    return isinstance(block, Text) and not block.text.strip()
+
+
 def thinking_blocks(content: tuple[Block, ...]) -> int:
     """Return the number of thinking blocks that are sent back: those the endpoint signed."""
-    found = [block for block in content if isinstance(block, (Thinking, RedactedThinking))]
+    found = [block for block in sendable(content) if isinstance(block, (Thinking, RedactedThinking))]
     return sum([isinstance(block, RedactedThinking) or bool(block.signature) for block in found])
 
 

@@ -48,7 +48,8 @@ _TOO_LONG = re.compile(
     re.IGNORECASE,
 )
 _SIGNATURE = re.compile(
-    r"signature.*thinking|thinking.*signature|thinking.*cannot be modified|cannot be `thinking`",
+    r"signature.*thinking|thinking.*signature|thinking.*cannot be modified|cannot be `(?:redacted_)?thinking`"
+    r"|invalid `?data`? in `?redacted_thinking",
     re.IGNORECASE | re.DOTALL,
 )
 _NO_CREDIT = re.compile(r"credit balance|billing|spend(?:ing)? limit|quota exhausted", re.IGNORECASE)

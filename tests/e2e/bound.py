@@ -16,6 +16,7 @@ from prunecli.session.verify import verify_session
 from tests.endpoint import Call, Endpoint, Reply, Thinking
 
 OPUS = "claude-opus-5-5"
+KEY = "sk-ant-test-0000000000"
 
 
 def step(number: int) -> Reply:
@@ -38,7 +39,7 @@ def project(folder: Path) -> Path:
     return folder
 
 
-def environment(tmp_path: Path, endpoint: Endpoint, key: str = "sk-ant-test-0000000000") -> dict[str, str]:
+def environment(tmp_path: Path, endpoint: Endpoint, key: str = KEY) -> dict[str, str]:
     return {
         "HOME": str(tmp_path / "home"),
         "PRUNECLI_HOME": str(tmp_path / "data"),
@@ -49,7 +50,7 @@ def environment(tmp_path: Path, endpoint: Endpoint, key: str = "sk-ant-test-0000
 
 @asynccontextmanager
 async def session(
-    tmp_path: Path, endpoint: Endpoint, *sets: str, model: str = OPUS, **more: Any
+    tmp_path: Path, endpoint: Endpoint, *sets: str, model: str = OPUS, key: str = KEY, **more: Any
 ) -> AsyncIterator[Runtime]:
     """A runtime in its project; afterwards its log must verify."""
     cwd = project(tmp_path / "project")
@@ -61,7 +62,7 @@ async def session(
         *sets,
     )
     asked = Launch(headless=True, trust=True, cwd=cwd, sets=quiet, flags={"--model": model}, **more)
-    runtime = make_runtime(asked, environment(tmp_path, endpoint))
+    runtime = make_runtime(asked, environment(tmp_path, endpoint, key))
     try:
         yield runtime
     finally:

@@ -11,7 +11,15 @@ import pytest
 from prunecli.commands.command import Choose, InThread, RewindNow, run_line
 from prunecli.context.again import shown_in
 from prunecli.inspector.inspect import inspect
-from prunecli.model.events import PrunReverted, Record, Rewound, ToolResult, ToolStarted, UserMessage
+from prunecli.model.events import (
+    PrunReverted,
+    Record,
+    RequestSent,
+    Rewound,
+    ToolResult,
+    ToolStarted,
+    UserMessage,
+)
 from prunecli.model.requests import link
 from prunecli.model.signals import Notice
 from prunecli.providers.models import token_factor
@@ -19,7 +27,7 @@ from prunecli.providers.tokenizer import SHIPPED
 from prunecli.runtime.entry_numbers import bring_back
 from prunecli.runtime.rewinding import points_of, rewind, thinking_lost
 from tests.e2e.bound import answers, clear, dropped, results, session, step, strips, turn, undo
-from tests.endpoint import Call, Endpoint, Reply, Rules, Text, Thinking
+from tests.endpoint import Call, Endpoint, HttpError, Redacted, Reply, Rules, Text, Thinking
 
 BOUND = ("claude-opus-5-5", "claude-sonnet-5-5", "claude-haiku-5-5", "claude-fable-5-2")
 GATEWAY = ("thinking.block_binding",)
@@ -46,6 +54,7 @@ async def test_pruned_and_undone_nothing_is_refused_and_the_drops_are_foretold(
             await runtime.submit("again")
             assert dropped(endpoint)[-2:] == [foretold, foretold]
             assert [len(one.input_transformations or ()) for one in answers(runtime)] == dropped(endpoint)
+            assert all(one.thinking_tokens for one in answers(runtime)), "recorded as reported"
             undo(runtime, prune)
             foretold = thoughts.blocks(thoughts.stale())
             assert foretold == 2, "what was thought while the result was pruned"
@@ -228,6 +237,70 @@ async def test_thinking_refused_inside_the_open_tool_loop_is_left_out_and_the_lo
             assert [len(seqs) for seqs in strips(runtime)] == [1], "the first thinking is kept"
         assert len(refusals(endpoint)) == 1
         assert sum(dropped(endpoint)) == 0
+
+
+async def test_a_prune_that_the_endpoint_refuses_costs_only_the_thinking_behind_it(tmp_path: Path) -> None:
+    """A gateway that passes the field on without effect; the error also names the place that was edited."""
+    refusal = HttpError(
+        400,
+        "messages.3.content.0: Invalid `signature` in `thinking` block. The block is bound to a different "
+        "conversation. Content before this block differs from when it was created, first at `messages.0.content.0`.",
+    )
+    async with Endpoint([*turn(0, 1), refusal, *turn(2)]) as endpoint, session(tmp_path, endpoint) as runtime:
+        await runtime.submit("look")
+        await runtime.submit("again")
+        heads = [exchange.seq for exchange in runtime.session.context.exchanges]
+        assert strips(runtime) == [heads[1:3]], "the first thinking is kept"
+
+
+async def test_thinking_of_another_account_is_known_to_be_lost_after_a_rewind_too(tmp_path: Path) -> None:
+    script, other = [*turn(0), *turn(1), *turn(2), *turn(3)], "sk-ant-test-1111111111"
+    model, rules = "claude-sonnet-5-5", Rules(accounts={other: "another"})
+    async with Endpoint(script, rules=rules) as endpoint:
+        async with session(tmp_path, endpoint, model=model) as runtime:
+            await runtime.submit("one")
+        async with session(tmp_path, endpoint, model=model, key=other, continue_last=True) as runtime:
+            await runtime.submit("two")
+            context = runtime.session.context
+            runtime.emit(Rewound(context.user_turns[-1] - 1))
+            assert context.thoughts.blocks(context.unseen.dropped) == 2, "as the endpoint said"
+            await runtime.submit("two, another way")
+        assert dropped(endpoint)[-2:] == [2, 2]
+        assert refusals(endpoint) == []
+
+
+async def test_redacted_thinking_that_is_refused_is_left_out_too(tmp_path: Path) -> None:
+    damaged = Reply([Redacted(data="AAAA"), Text("Step 1."), Call("read", {"path": "0.txt"})])
+    async with Endpoint([step(0), damaged, *turn(2)]) as endpoint:
+        async with session(tmp_path, endpoint) as runtime:
+            assert (await runtime.submit("look")).reason == "finished"
+            assert [len(seqs) for seqs in strips(runtime)] == [1], "the first thinking is kept"
+        assert len(refusals(endpoint)) == 1
+
+
+@pytest.mark.parametrize("last", [Thinking("And then " * 900), Redacted("And then")])
+async def test_an_answer_cut_off_in_its_thinking_is_sent_back_without_that_thinking(
+    tmp_path: Path, last: Thinking | Redacted
+) -> None:
+    cut = Reply([Thinking("First."), Text("I begin."), last, Text(" ")], stop_reason="max_tokens")
+    async with Endpoint([cut, *turn(0), *turn(1)]) as endpoint:
+        async with session(tmp_path, endpoint) as runtime:
+            await runtime.submit("look")
+            await runtime.submit("continue")
+            prune = clear(runtime, results(runtime)[0])
+            foretold = runtime.session.context.thoughts.blocks(runtime.session.context.unseen.dropped)
+            await runtime.submit("again")
+            undo(runtime, prune)
+            sizes = [
+                record.event.tokens
+                for record in runtime.session.records
+                if isinstance(record.event, RequestSent)
+            ]
+        assert refusals(endpoint) == []
+        kinds = [block["type"] for block in endpoint.requests[-1].messages[1]["content"]]
+        assert kinds == ["thinking", "text"], "its first thinking is kept"
+        assert dropped(endpoint)[-1] == foretold == 1, "the answer behind the pruned result"
+        assert sizes[1] - sizes[0] < 200, "what is not sent is not counted"
 
 
 @pytest.mark.parametrize("model", ["claude-sonnet-4-5", "claude-haiku-4-5"])

@@ -21,7 +21,7 @@ from prunecli.providers.tokenizer import SHIPPED
 from prunecli.runtime import Runtime
 from prunecli.session.audit import audit
 from tests.e2e.bound import answers, dropped, session, turn
-from tests.endpoint import Endpoint, Rules
+from tests.endpoint import Endpoint, Reply, Rules
 
 ON = (
     "pruning.enabled=true",
@@ -86,6 +86,21 @@ async def test_the_endpoint_clears_and_no_thinking_is_dropped(tmp_path: Path) ->
             assert runtime.session.context.preamble == before
             assert ledger(runtime).cleared_tool_uses == 0
     assert endpoint.rejected == []
+
+
+async def test_a_summary_by_the_endpoint_is_asked_for_without_clearing(tmp_path: Path) -> None:
+    """The endpoint takes only one of both."""
+    gist = Reply("The gist.")
+    async with Endpoint([*turn(0, 1, 2, 3), *turn(4), gist, *turn(5)]) as endpoint:
+        async with session(tmp_path, endpoint, *ON) as runtime:
+            await runtime.submit("look")
+            await runtime.submit("again")
+            assert await runtime.compact()
+            await runtime.submit("go on")
+        assert endpoint.rejected == []
+        summaries = [request.json for request in endpoint.requests if "compaction" in request.json]
+        assert [FIELD in body for body in summaries] == [False]
+        assert FIELD in endpoint.requests[-1].json
 
 
 async def test_a_prompt_that_the_endpoint_made_smaller_spoils_no_estimate(tmp_path: Path) -> None:

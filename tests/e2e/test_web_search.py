@@ -70,7 +70,7 @@ def _without(usage: Usage) -> Usage:
 
 async def test_a_paused_search_continues_and_its_result_belongs_to_the_same_message(tmp_path: Path) -> None:
     paused = Reply([Thinking("I search."), asks("python")], stop_reason="pause_turn")
-    rest = Reply([finds(*PAGES), "Found it."], usage=SEARCHED)
+    rest = Reply([finds(*PAGES), Thinking("I read."), "Found it."], usage=SEARCHED)
     async with Endpoint([paused, rest, "Yes."]) as endpoint, session(tmp_path, endpoint, ON) as runtime:
         await runtime.submit("search")
         await runtime.submit("again")
@@ -78,7 +78,7 @@ async def test_a_paused_search_continues_and_its_result_belongs_to_the_same_mess
     assert endpoint.rejected == []
     assert sent(endpoint)[1]["messages"][-1]["role"] == "assistant"
     kinds = [block["type"] for block in sent(endpoint)[2]["messages"][1]["content"]]
-    assert kinds == ["thinking", "server_tool_use", "web_search_tool_result", "text"]
+    assert kinds == ["thinking", "server_tool_use", "web_search_tool_result", "thinking", "text"]
 
 
 async def test_a_search_that_never_ended_is_sent_as_text(tmp_path: Path) -> None:

@@ -23,6 +23,7 @@ CHANGED = (
     "Invalid `{field}` in `{kind}` block. The block is bound to a different conversation. Remove the block, or set "
     '`thinking.block_binding.prefix_mismatch_behavior` to "drop_block".'
 )
+DIFFERS = " Content before this block differs from when it was created, first at `{place}`."
 NEEDS_BETA = f" That setting requires the `{BINDING_CONTROLS}` value in the `anthropic-beta` header."
 
 Mismatch: TypeAlias = Literal["error", "drop_block", "allow"]
@@ -53,11 +54,13 @@ UNBOUND = Prefix()
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """Who reads the thinking of a request: its model, its account, and what it does with mismatches."""
+    """Who reads the thinking of a request: its model, its account, what it does with mismatches, and whether it sent
+    the header that this needs."""
 
     model: Model
     account: str
     mismatch: Mismatch
+    controls: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,11 +74,21 @@ class Bound:
 
 
 class PrefixChain:
-    """Digests of every prefix of a sequence of blocks; what a sequence shares with the one before is not redone."""
+    """Digests of every prefix of a sequence of blocks; what a sequence shares with the one before is not redone.
+    `shorter`: of each one that ever was, the one that is shorter by a block."""
 
     def __init__(self, start: bytes = _START) -> None:
         self._keys: list[bytes] = []
         self._digests: list[bytes] = [start]
+        self.shorter: dict[bytes, bytes] = {}
+
+    def differs(self, now: Sequence[bytes], then: bytes) -> int:
+        """Which block (from 0) of a sequence with these digests is the first that differs from the one with this
+        digest; -1 if that is not known."""
+        same = {then}
+        while then in self.shorter:
+            same.add(then := self.shorter[then])
+        return next((at for at, digest in enumerate(now) if digest not in same), 0) - 1
 
     def digests(self, keys: list[bytes]) -> list[bytes]:
         """The digest in front of each key, and behind the last."""
@@ -87,6 +100,7 @@ class PrefixChain:
         digests = self._digests[: shared + 1]
         for key in keys[shared:]:
             digests.append(_link(digests[-1], key))
+            self.shorter[digests[-1]] = digests[-2]
         self._keys, self._digests = keys, digests
         return digests
 
@@ -122,7 +136,11 @@ def bind(
             where = f"messages.{index}.content.{at}"
             if reason == "prefix_binding_mismatch" and reader.mismatch == "error":
                 name = "signature" if kind == "thinking" else "data"
-                raise RefusedError(where, CHANGED.format(field=name, kind=kind))
+                beta = "" if reader.controls else NEEDS_BETA
+                first = chain.differs(digests[: place + 1], bytes.fromhex(thought.origin.prefix))
+                named = _place(facts, first - (len(preamble) if start is None else 0))
+                differs = DIFFERS.format(place=named) if named else ""
+                raise RefusedError(where, CHANGED.format(field=name, kind=kind) + beta + differs)
             kept = not reason or (reason == "prefix_binding_mismatch" and reader.mismatch == "allow")
             if kept:
                 previous = thought.tag
@@ -133,6 +151,19 @@ def bind(
                 told.append({"type": type_, "path": where, "reason": reason})
     digest = digests[-1] if digests else b""
     return Bound(Prefix(digest, previous, reader.account), frozenset(dropped), tuple(told))
+
+
+def _place(facts: Sequence[Facts], block: int) -> str:
+    """Where a block is, counted without thinking; "" for one before the messages."""
+    if block < 0:
+        return ""
+    counted = [
+        f"messages.{index}.content.{at}"
+        for index, message in enumerate(facts)
+        for at, kind in enumerate(message.kinds)
+        if kind not in THINKING and kind != "compaction"
+    ]
+    return counted[block]
 
 
 def _mismatch(thought: Thought, reader: Reader, digest: str, previous: str) -> str:

@@ -39,11 +39,13 @@ _NONE: Set[str] = frozenset()
 
 @dataclass(slots=True)
 class Replies:
-    """What this endpoint sent so far: the kinds of each message's blocks, and where each call stood."""
+    """What this endpoint sent so far: the kinds of each message's blocks, where each call stood, the content of
+    paused turns, and their ids (`unfinished`)."""
 
     kinds: dict[str, tuple[str, ...]] = field(default_factory=dict)
     calls: dict[str, Origin] = field(default_factory=dict)
     paused: list[Sequence[Json]] = field(default_factory=list)
+    unfinished: set[str] = field(default_factory=set)
 
     def goes_on(self, content: Json) -> bool:
         """Whether the last message is a turn that was paused here, sent back unchanged: no prefill, but how the
@@ -156,8 +158,9 @@ def _check_results(where: str, message: Facts, asked: Set[str]) -> None:
 
 
 def _check_thinking(facts: Sequence[Facts], replies: Replies) -> None:
-    """Signed blocks stand in the message and the order in which they were issued, each once; the latest assistant
-    message has all of those in front of its last block that is known."""
+    """Signed blocks stand in the message and the order in which they were issued, each once, behind those of a paused
+    turn that theirs goes on with; the latest assistant message has all of those in front of its last block that is
+    known."""
     seen: set[str] = set()
     latest = next((at for at in range(len(facts) - 1, -1, -1) if facts[at].role == "assistant"), -1)
     for index, message in enumerate(facts):
@@ -169,20 +172,18 @@ def _check_thinking(facts: Sequence[Facts], replies: Replies) -> None:
                 where, f"The final block in an assistant message cannot be `{message.kinds[-1]}`."
             )
         known = [(thought.index, thought.origin) for thought in message.thinking if thought.origin.message_id]
-        last = -1
+        name, last = "", -1
         for place, origin in known:
-            if (
-                origin.message_id != known[0][1].message_id
-                or origin.message_id in seen
-                or origin.position <= last
-            ):
+            if origin.message_id != name:
+                if origin.message_id in seen or (name and name not in replies.unfinished):
+                    raise RefusedError(f"messages.{index}.content.{place}", MODIFIED)
+                name, last = origin.message_id, -1
+                seen.add(name)
+            if origin.position <= last:
                 raise RefusedError(f"messages.{index}.content.{place}", MODIFIED)
             last = origin.position
-        if not known:
-            continue
-        seen.add(known[0][1].message_id)
-        if index == latest:
-            _check_complete(index, message, [origin for _, origin in known], replies)
+        for name in dict.fromkeys(origin.message_id for _, origin in known) if index == latest else ():
+            _check_complete(index, message, [one for _, one in known if one.message_id == name], replies)
 
 
 def _check_complete(index: int, message: Facts, thoughts: list[Origin], replies: Replies) -> None:

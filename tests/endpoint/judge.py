@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from tests.endpoint.binding import (
-    NEEDS_BETA,
     UNBOUND,
     Mismatch,
     Prefix,
@@ -96,12 +95,9 @@ class Judge:
         check_summaries(facts, client.betas, preamble.model, rules, asked=preamble.compacts)
         if preamble.thinking == "enabled":
             check_open_loop(facts)
-        reader = Reader(preamble.model, client.account, self._mismatch(preamble))
         reported = BINDING_CONTROLS in client.betas
-        try:
-            bound = bind(preamble.blocks, facts, self._chain, reader)
-        except RefusedError as refusal:
-            raise refusal if reported else RefusedError(refusal.where, refusal.message + NEEDS_BETA) from None
+        reader = Reader(preamble.model, client.account, self._mismatch(preamble), reported)
+        bound = bind(preamble.blocks, facts, self._chain, reader)
         prompt, cleared = self._prompt(parsed, preamble, facts, bound.dropped), Cleared()
         for edit in preamble.edits or ():
             cleared = clear(edit, messages, prompt.tokens)

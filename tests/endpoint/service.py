@@ -157,6 +157,7 @@ class Service:
         self._judge.replies.add(response.message_id, response.kinds(), response.calls())
         if response.stop_reason == "pause_turn":
             self._judge.replies.paused.append([dict(block.whole) for block in response.blocks])
+            self._judge.replies.unfinished.add(response.message_id)
         self._remember(
             self.requests,
             replace(

@@ -160,6 +160,8 @@ def test_another_model_shares_nothing_other_parameters_only_the_preamble(account
     assert account(ask, system=system, model="claude-opus-5").cache_read_input_tokens == 0
     thinking = {"type": "adaptive"}
     assert account(ask, system=system, thinking=thinking).cache_read_input_tokens == 50
+    effort = {"output_config": {"effort": "low"}}
+    assert account(ask, system=system, **effort).cache_read_input_tokens == 50
     assert account(ask, system=system).cache_read_input_tokens == 150
 
 

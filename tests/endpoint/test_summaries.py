@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.endpoint.judge import Accepted, Judge
-from tests.endpoint.rules import BINDING_CONTROLS, COMPACTION, Rules
+from tests.endpoint.rules import BINDING_CONTROLS, COMPACTION, CONTEXT_MANAGEMENT, Rules
 from tests.endpoint.sample import TOOL, assistant, body, call, post, result, user
 from tests.endpoint.script import Call, Reply
 from tests.endpoint.server import serve
@@ -87,6 +87,7 @@ def test_without_the_beta_both_are_refused() -> None:
     "beside",
     [
         {"stop_sequences": ["x"]},
+        {"context_management": {"edits": []}},
         {"tool_choice": {"type": "any"}, "tools": [TOOL], "model": "claude-opus-5"},
         {"output_config": {"format": {"type": "json_schema"}}},
         {"compaction": {"type": "summarize", "instructions": "x" * 16_385}},
@@ -97,7 +98,7 @@ def test_without_the_beta_both_are_refused() -> None:
 )
 def test_what_may_not_stand_beside_it_is_refused(beside: dict[str, Any]) -> None:
     whole = {**body(*TURNS, model=OPUS, compaction=ASKED), **beside}
-    assert refused(whole, COMPACTION).status == 400
+    assert refused(whole, COMPACTION, CONTEXT_MANAGEMENT).status == 400
 
 
 def test_nothing_and_an_open_call_can_not_be_summarized() -> None:

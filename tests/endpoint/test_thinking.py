@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
-from tests.endpoint.binding import CHANGED, NEEDS_BETA
+from tests.endpoint.binding import CHANGED, DIFFERS, NEEDS_BETA
 from tests.endpoint.cache import PromptCache, Usage
 from tests.endpoint.conversation import MODIFIED
 from tests.endpoint.judge import Accepted, Judge
 from tests.endpoint.readers import may_read
 from tests.endpoint.response import Prompted, respond
-from tests.endpoint.rules import BINDING_CONTROLS, Rules
+from tests.endpoint.rules import BINDING_CONTROLS, COMPACTION, Rules
 from tests.endpoint.sample import TOOL, assistant, body, call, post, result, user, verdict
 from tests.endpoint.script import Block, Call, Redacted, Reply, Text, Thinking
 from tests.endpoint.server import Endpoint
@@ -208,6 +208,19 @@ class TestOrder:
         talk.messages.append(user("more"))
         assert talk.refusal() == f"messages.3.content.0: {MODIFIED}"
 
+    def test_thinking_of_the_next_reply_belongs_in_its_message_only_behind_a_paused_turn(
+        self, talk: Conversation
+    ):
+        said = talk.messages[1]["content"][:3]
+        del talk.messages[2:]
+        talk.messages[1] = assistant(*said, "and")
+        talk.messages.append(user("go on"))
+        more = talk.ask(Thinking("more"), "done")
+        talk.messages[1:] = [assistant(*said, "and", *more), user("go on")]
+        assert talk.refusal() == f"messages.1.content.4: {MODIFIED}"
+        talk.judge.replies.unfinished |= set(talk.judge.replies.kinds)
+        assert talk.refusal() == ""
+
     def test_one_of_two_left_out_of_the_latest_message_is_refused(self, talk: Conversation):
         first, words, _, request = talk.messages[1]["content"]
         talk.messages[1] = assistant(first, words, request)
@@ -315,7 +328,9 @@ class TestPreserved:
 
     def test_a_cleared_result_makes_the_thinking_behind_it_invalid(self, talk: Conversation):
         talk.clear(2)
-        assert talk.refusal() == self.changed("messages.3.content.0")
+        assert talk.refusal() == self.changed("messages.3.content.0") + DIFFERS.format(
+            place="messages.2.content.0"
+        )
 
     def test_a_dropped_exchange_makes_the_thinking_behind_it_invalid(self, talk: Conversation):
         del talk.messages[1:3]
@@ -351,6 +366,27 @@ class TestPreserved:
     def test_thinking_left_out_between_others_is_refused(self, talk: Conversation):
         talk.strip(3)
         assert talk.refusal() == self.changed("messages.5.content.0")
+
+    def test_redacted_thinking_is_held_to_the_same_in_other_words(self):
+        talk = Conversation(Judge(Rules()), model="claude-opus-5-5")
+        talk.ask(Redacted("one"), "done")
+        talk.messages[0] = user("hello!")
+        talk.messages.append(user("more"))
+        changed = CHANGED.format(field="data", kind="redacted_thinking") + NEEDS_BETA
+        differs = DIFFERS.format(place="messages.0.content.0")
+        assert talk.refusal() == f"messages.1.content.0: {changed}{differs}"
+
+    @pytest.mark.parametrize(("replaced", "kept"), [(2, True), (1, False)])
+    def test_thinking_behind_a_summary_is_kept_if_the_role_changes_there(self, replaced: int, kept: bool):
+        talk = Conversation(Judge(Rules()), model="claude-opus-5-5")
+        talk.messages.append(user("and more"))
+        talk.ask(Thinking("one"), "done")
+        asked = body(*talk.messages[:replaced], **talk.fields, compaction={"type": "summarize"})
+        summary = talk.judge.judge(post(asked, anthropic_beta=COMPACTION)).replaced
+        assert summary is not None
+        gist = assistant(summary.block("the gist", "claude-opus-5-5", b"tests.endpoint"))
+        talk.messages = [gist, *talk.messages[replaced:], user("go on")]
+        assert (talk.refusal(anthropic_beta=COMPACTION) == "") == kept
 
     @pytest.mark.parametrize("places", [(1,), (1, 3), (5,), (3, 5), (1, 3, 5)])
     def test_thinking_may_be_left_out_from_either_end_or_wholly(
@@ -443,7 +479,8 @@ class TestDropping:
     def test_error_may_be_asked_for(self, talk: Conversation):
         talk.clear(2)
         talk.fields["thinking"]["block_binding"]["prefix_mismatch_behavior"] = "error"
-        assert talk.refusal().endswith('to "drop_block".'), "nothing is said of the header that is there"
+        assert talk.refusal().startswith("messages.3.content.0: " + CHANGED[:9])
+        assert NEEDS_BETA not in talk.refusal(), "nothing is said of the header that is there"
 
     @pytest.mark.parametrize(
         ("model", "kind"), [("claude-sonnet-5-5", "between_tools"), ("claude-haiku-5-5", "disabled")]

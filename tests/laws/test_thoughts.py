@@ -4,6 +4,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -57,7 +58,10 @@ STEPS = (
     "compact",
     "preamble",
     "model",
+    "meanwhile",
 )
+MEANWHILE = ("clear", "strip", "undo", "restore", "model")
+"""What a person may do while an answer is out."""
 
 
 class Play:
@@ -98,15 +102,16 @@ class Play:
         messages = self.context.messages()
         return sorted({messages[at].seqs[place] for at, place in self.judged().dropped})
 
-    def answer(self, *, calling: bool) -> None:
+    def answer(self, *, calling: bool, meanwhile: tuple[str, int] | None = None) -> None:
         if self.context.messages()[-1].role != "user":
             self.emit(UserMessage((Text("go on"),)))
         judged = self.judged()
         prefix, report = judged.prefix, judged.transformations if self.count % 3 else None
-        self.emit(RequestSent(self.model, 0, ""))
+        model = self.model
+        self.emit(RequestSent(model, 0, ""))
         prompt, kept_out = self.context.counts.context_tokens, self.without_thinking()
         chars = 3 if prefix.digest else 0
-        origin = Origin(f"m{self.count}", 0, prefix.digest.hex(), prefix.previous, self.model, "", chars)
+        origin = Origin(f"m{self.count}", 0, prefix.digest.hex(), prefix.previous, model, "", chars)
         words = Text(
             f"so {self.count}"
         )  # no two answers are alike: the endpoint compares content, not entries
@@ -115,10 +120,10 @@ class Play:
         said = (*content, call) if calling else content
         thought = 7 if self.count % 2 else None
         usage = Usage(prompt, 40, 0, 0)
+        if meanwhile:
+            self.step(*meanwhile)
         seq = self.emit(
-            AssistantMessage(
-                said, self.model, usage=usage, input_transformations=report, thinking_tokens=thought
-            )
+            AssistantMessage(said, model, usage=usage, input_transformations=report, thinking_tokens=thought)
         )
         self.kept_out[seq] = kept_out
         if calling:
@@ -142,6 +147,10 @@ class Play:
                 self.emit(UserMessage((Text(f"words {pick}"),)))
             case "answer" | "call":
                 self.answer(calling=what == "call")
+            case "meanwhile":
+                self.answer(
+                    calling=True, meanwhile=(MEANWHILE[pick % len(MEANWHILE)], pick // len(MEANWHILE))
+                )
             case "clear" if results:
                 seq = results[pick % len(results)]
                 self.prune([Edit("clear", seq, None, f"[cleared {pick % 2}]")])
@@ -232,6 +241,19 @@ def test_it_is_so_behind_summaries_that_the_endpoint_made(steps: list[tuple[str,
     for what, pick in [("answer", 0), ("ask", 0), ("answer", 0), ("ask", 1), ("answer", 0), *steps]:
         play.step(what, pick)
         assert sorted(play.context.unseen.dropped) == play.dropped(), what
+
+
+@pytest.mark.parametrize(("what", "back"), [("clear", "undo"), ("model", "model")])
+def test_what_is_changed_while_an_answer_is_out_and_changed_back_costs_no_thinking(
+    what: str, back: str
+) -> None:
+    play = Play()
+    for _ in range(2):
+        play.answer(calling=True)
+    play.answer(calling=True, meanwhile=(what, MODELS.index("claude-sonnet-5-5") if what == "model" else 0))
+    assert play.dropped()
+    play.step(back, 0)
+    assert sorted(play.context.unseen.dropped) == play.dropped() == []
 
 
 def test_thinking_behind_such_a_summary_is_kept_and_behind_our_own_it_is_not() -> None:

@@ -91,6 +91,9 @@ def test_a_prompt_that_does_not_fit_is_an_overflow_in_every_server_s_words(messa
         "messages.1.content.0: Invalid `signature` in `thinking` block. The block is bound to another one.",
         "messages.3.content.0: `thinking` or `redacted_thinking` blocks in the latest message cannot be modified.",
         "messages.2: The final block in an assistant message cannot be `thinking`.",
+        "messages.2.content.1: The final block in an assistant message cannot be `redacted_thinking`.",
+        "messages.1.content.0: Invalid `data` in `redacted_thinking` block",
+        "messages.1.content.0: Invalid `data` in `redacted_thinking` block. The block is bound to a different one.",
     ],
 )
 def test_a_refused_signature_has_its_own_kind(message: str):
