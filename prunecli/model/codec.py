@@ -208,11 +208,26 @@ def usage_to_json(usage: Usage) -> dict[str, Json]:
         "cache_read_input_tokens": usage.cache_read_input_tokens,
         "cache_creation_input_tokens": usage.cache_creation_input_tokens,
     }
-    found: dict[str, Json] = {key: count for key, count in pairs.items() if count is not None}
-    if usage.web_search_requests is not None:
-        found["server_tool_use"] = {"web_search_requests": usage.web_search_requests}
-    if usage.cache_1h_input_tokens is not None:
-        found["cache_creation"] = {CACHED_1H: usage.cache_1h_input_tokens}
+    plain: dict[str, Json] = {key: count for key, count in pairs.items() if count is not None}
+    return {
+        **plain,
+        **nested_counts(
+            usage.web_search_requests, usage.cache_1h_input_tokens, usage.cache_creation_input_tokens
+        ),
+    }
+
+
+def nested_counts(searches: int | None, hour: int | None, written: int | None) -> dict[str, Json]:
+    """Return the objects in a usage: the searches, and the written tokens by lifetime, of which `hour` last an
+    hour."""
+    found: dict[str, Json] = {}
+    if searches is not None:
+        found["server_tool_use"] = {"web_search_requests": searches}
+    if hour is not None:
+        found["cache_creation"] = {
+            "ephemeral_5m_input_tokens": max(0, (written or 0) - hour),
+            CACHED_1H: hour,
+        }
     return found
 
 

@@ -13,6 +13,7 @@ from prunecli.model.codec import (
     MAX_DEPTH,
     cached_1h_of,
     content_to_json,
+    nested_counts,
     searches_of,
     strict_loads,
     usage_to_json,
@@ -300,7 +301,8 @@ _PARTS = {
     kind: [(key, of_parts) for key, of_parts in _PART_KEYS.items() if key in keys]
     for kind, keys in _KEYS.items()
 }
-_NESTED = frozenset(("citations", "server_tool_use", "cache_creation"))
+_COUNTS = "server_tool_use", "cache_creation"
+_NESTED = frozenset(("citations", *_COUNTS))
 """The keys of parts whose values `_fits` checks."""
 
 
@@ -322,9 +324,8 @@ def _fits(part: Mapping[str, Json]) -> bool:
     """Return whether `Text` and `Usage` can hold the citations of a text, and the nested counts of a usage."""
     cited = part.get("citations", [{}])
     citations = isinstance(cited, list) and bool(cited) and all(isinstance(one, dict) for one in cited)
-    counts = {"server_tool_use": searches_of(part), "cache_creation": cached_1h_of(part)}
-    whole = all(held is not None and len(part[key]) == 1 for key, held in counts.items() if key in part)
-    return citations and whole
+    held = nested_counts(searches_of(part), cached_1h_of(part), part.get("cache_creation_input_tokens"))
+    return citations and all(part[key] == held.get(key, part) for key in _COUNTS if key in part)
 
 
 def event_type(event: Event) -> str:
@@ -351,8 +352,7 @@ def encode_record(record: Record) -> bytes:
     return b'%b,"crc":"%08x"}\n' % (body, crc32(body))
 
 
-_LEVELS = 2 * MAX_DEPTH
-"""A record nests its content a few levels deeper than the content itself."""
+_LEVELS = 2 * MAX_DEPTH  # a record nests its content a few levels deeper than the content itself
 _CRC_KEY = b',"crc":"'
 _CRC_END = len(_CRC_KEY) + 10
 

@@ -73,7 +73,8 @@ def test_citations_of_a_user_are_kept_but_never_sent() -> None:
         {"usage": {"input_tokens": 1, "server_tool_use": None}},
         {"usage": {"input_tokens": 1, "cache_creation": None}},
         {"usage": {"input_tokens": 1, "cache_creation": {"ephemeral_1h_input_tokens": -1}}},
-        {"usage": {"input_tokens": 1, "cache_creation": {"ephemeral_1h_input_tokens": 2, "other": 3}}},
+        {"usage": {"input_tokens": 1, "cache_creation": {"ephemeral_1h_input_tokens": 2}}},
+        {"usage": {"input_tokens": 1, "cache_creation": {}, "server_tool_use": {}}},
         {"usage": {"input_tokens": 1, "server_tool_use": {"web_search_requests": -1}}},
     ],
 )
