@@ -23,9 +23,9 @@ async def shell(
 ) -> str:
     """Run the user's own command, outside the sandbox; the model sees it and its output unless `!!` was typed.
 
-    Returns the output. While the command runs, `progress` gets the last lines; if it is interrupted, `so_far` gets
-    the whole output. A canceled command is recorded with its output so far. Raises ToolError if it cannot run,
-    StorageFailed.
+    Returns the output. While the command runs, `progress` gets the last lines; if it is interrupted or its output
+    can't be recorded, `so_far` gets the whole output. A canceled command is recorded with its output so far. Raises
+    ToolError if it cannot run. Raises StorageFailed; output that could not be recorded is recorded later.
     """
     tool = runtime.tools.get("bash") or load_tools(("bash",))["bash"]
     session, key = runtime.session, f"!{command}"
@@ -51,6 +51,7 @@ async def shell(
     output = bounded_output(output, runtime.config.tools.max_output_bytes)
     text = "\n".join(block.text for block in output.content if isinstance(block, Text))
     if show_model:
-        session.emit(UserMessage((Text(key), Text(text)), "command"))
+        so_far(text)
+        session.keep(UserMessage((Text(key), Text(text)), "command"))
         await asyncio.to_thread(session.commit)
     return text
