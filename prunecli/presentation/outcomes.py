@@ -222,7 +222,7 @@ def of_command(text: str) -> tuple[ToolState, str]:
     if lines[-1:] == [INTERRUPTED]:
         return ToolState.INTERRUPTED, ""
     ended = _ENDED.fullmatch(lines[-1]) if lines else None
-    said = counted(len(lines) - bool(ended), "line") if len(lines) > bool(ended) else "nothing"
+    said = counted(len(lines) - bool(ended), "line") if len(lines) > bool(ended) else "no output"
     return (ToolState.ERROR, f"{ended[1].replace(' code', '')} · {said}") if ended else (ToolState.OK, said)
 
 
