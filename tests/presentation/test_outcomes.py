@@ -39,6 +39,7 @@ def test_a_command_says_its_last_line_which_is_its_summary() -> None:
     [
         ("a\nb\n", ToolState.OK, "2 lines"),
         ("  \n", ToolState.OK, "no output"),
+        ("(no output)", ToolState.OK, "no output"),
         ("[1, 2]\n[3]\n", ToolState.OK, "2 lines"),
         ("a\nb\n[exit code 3]", ToolState.ERROR, "exit 3 · 2 lines"),
         ("[exit code 127 (not found)]", ToolState.ERROR, "exit 127 · no output"),
