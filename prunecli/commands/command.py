@@ -125,9 +125,10 @@ class Submit:
 
 @frozen
 class SetTheme:
-    """Switch to this theme."""
+    """Switch to this theme, then carry out the effects of `then`; an invalid theme changes nothing."""
 
     name: str
+    then: "Callable[[], Sequence[Effect]]" = tuple
 
 
 @frozen

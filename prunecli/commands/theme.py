@@ -22,12 +22,16 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
         return [Choose("Theme", "theme", tuple(choices))]
     if name not in names:
         return [Say(f"No theme named {name!r}: choose {', '.join(names)}", "error")]
+    return [SetTheme(name, lambda: _chosen(runtime, name, keep="--save" in words))]
+
+
+def _chosen(runtime: Runtime, name: str, *, keep: bool) -> Sequence[Effect]:
+    """Set the theme for this session, or save it too."""
     runtime.use_config(runtime.config.with_value("ui.theme", name))
-    said = f"Theme: {name}. /theme {name} --save keeps it."
-    if "--save" in words:
-        note = save(places, runtime.config, "ui.theme", name)
-        said = f"Theme: {name}. Saved{note and f'; {note}'}."
-    return [SetTheme(name), Say(said)]
+    if not keep:
+        return [Say(f"Theme: {name}. /theme {name} --save keeps it.")]
+    note = save(runtime.setup.places, runtime.config, "ui.theme", name)
+    return [Say(f"Theme: {name}. Saved{note and f'; {note}'}.")]
 
 
 def _about(places: Places, name: str) -> str:

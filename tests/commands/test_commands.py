@@ -236,10 +236,12 @@ def test_a_model_that_may_not_answer_is_taken_and_doubted(tmp_path: Path) -> Non
 def test_theme_is_chosen_and_unknown_ones_are_refused(tmp_path: Path) -> None:
     runtime = start(tmp_path)
     assert isinstance(run_line(runtime, "/theme")[0], Choose)
-    assert run_line(runtime, "/theme prune-light") == [
-        SetTheme("prune-light"),
-        Say("Theme: prune-light. /theme prune-light --save keeps it."),
-    ]
+    (effect,) = run_line(runtime, "/theme prune-light")
+    assert isinstance(effect, SetTheme)
+    assert effect.name == "prune-light"
+    assert runtime.config.ui.theme != "prune-light", "the front end checks the theme first"
+    assert effect.then() == [Say("Theme: prune-light. /theme prune-light --save keeps it.")]
+    assert runtime.config.ui.theme == "prune-light"
     assert "No theme" in say(list(run_line(runtime, "/theme ../../x")))
 
 
@@ -294,7 +296,9 @@ def test_config_opens_the_editor_and_reload_reads_again(tmp_path: Path) -> None:
 def test_reload_keeps_what_was_set_for_the_session(tmp_path: Path) -> None:
     runtime = start(tmp_path)
     run_line(runtime, "/prune-config pi.prune_protect 7")
-    run_line(runtime, "/theme fjord")
+    (theme,) = run_line(runtime, "/theme fjord")
+    assert isinstance(theme, SetTheme)
+    theme.then()
     runtime.setup.places.config_file.parent.mkdir(parents=True, exist_ok=True)
     runtime.setup.places.config_file.write_text("[pruning.pi]\nprune_protect = 8\nprune_minimum = 9\n")
     said = say(list(run_line(runtime, "/reload")))

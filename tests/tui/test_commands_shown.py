@@ -14,7 +14,7 @@ from prunecli.tui.screens.choose import ChooseScreen
 from prunecli.tui.screens.table import TableScreen
 from prunecli.tui.widgets.editor import Field
 from tests.starting import start
-from tests.tui.showing_app import Shown, shown
+from tests.tui.showing_app import Shown, joined, shown
 from tests.waiting import DEADLINE
 
 
@@ -193,6 +193,28 @@ async def test_themes_are_tried_on_while_one_looks_through_them(tmp_path: Path) 
         await s.type("dusk", "enter")
         await s.until(lambda: s.app.theme == "dusk" and s.app.screen is s.frame)
         assert s.runtime.config.ui.theme == "dusk"
+
+
+@pytest.mark.parametrize("way", ["/theme broken", "/theme broken --save", "/theme"])
+async def test_a_theme_with_an_error_is_not_chosen(tmp_path: Path, way: str) -> None:
+    async with shown(tmp_path, size=(120, 30)) as s:
+        places = s.runtime.setup.places
+        places.user_themes.mkdir(parents=True)
+        (places.user_themes / "broken.toml").write_text('base = "prune-dark"\ncolors.accent = "blue"\n')
+        await s.type("/theme fjord", "enter")
+        await s.until_shown("Theme: fjord.")
+        await s.type(way, "enter")
+        if way == "/theme":
+            await s.until(lambda: isinstance(s.app.screen, ChooseScreen))
+            await s.type("dusk")
+            await s.until(lambda: s.app.theme == "dusk")
+            await s.pilot.press("ctrl+u")
+            await s.type("broken", "enter")
+        await s.until_shown("broken.toml: colors.accent: expected a color")
+        assert joined(s.screen_text()).count("expected a color") == 1
+        assert "Theme: broken" not in s.screen_text()
+        assert (s.app.theme, s.runtime.config.ui.theme) == ("fjord", "fjord")
+        assert not places.settings_file.exists()
 
 
 async def test_the_theme_of_the_last_time_is_in_the_first_frame_of_the_next(tmp_path: Path) -> None:
