@@ -10,14 +10,18 @@ from importlib import import_module
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from prunecli.errors import PrunecliError, ToolError
+from prunecli.errors import PrunecliError, ToolError, UsageError
 from prunecli.frozen import frozen
 from prunecli.paths import names_in
 from prunecli.runtime import Runtime
+from prunecli.sanitize import one_line, shortened
 from prunecli.session.session import Session
 
 NEAR = 0.6
 """Minimum similarity, 0 to 1, for suggesting a command in place of an unknown word."""
+
+MOST_SHOWN = 60
+"""Characters to show of unknown arguments."""
 
 
 @frozen
@@ -337,6 +341,13 @@ def run_line(runtime: Runtime, line: str) -> Sequence[Effect]:
         return command.run(runtime, arguments.strip())
     except PrunecliError as error:
         return [Say(f"{error.message}\n{error.hint}".strip(), "error")]
+
+
+def refuse(command: str, surplus: Sequence[str], takes: str = "no arguments") -> None:
+    """Raise UsageError if there are arguments that a command does not take. `takes` describes those that it takes."""
+    if surplus:
+        given = shortened(one_line(" ".join(surplus)), MOST_SHOWN)
+        raise UsageError(f"/{command} {given}: unknown argument", f"/{command} takes {takes}")
 
 
 def _server_prompt(runtime: Runtime, word: str, arguments: str) -> Sequence[Effect]:

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from prunecli.commands.command import Copy, Effect, Say
+from prunecli.commands.command import Copy, Effect, Say, refuse
 from prunecli.context.exchange import Entry
 from prunecli.errors import UsageError
 from prunecli.model.messages import plain_text
@@ -28,6 +28,7 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
 def _code(blocks: Sequence[str], words: Sequence[str]) -> Sequence[Effect]:
     if not blocks:
         return [Say("The last answer has no code block.")]
+    refuse("copy", words[1:], "code and the number of one block")
     which = words[0] if words else str(len(blocks))
     if not which.isdigit() or not 1 <= int(which) <= len(blocks):
         raise UsageError(

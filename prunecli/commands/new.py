@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from prunecli.commands.command import WORKING, Effect, switched
+from prunecli.commands.command import WORKING, Effect, refuse, switched
 from prunecli.runtime import Runtime
 
 ALIASES = ("clear",)
@@ -10,6 +10,7 @@ ALIASES = ("clear",)
 
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     """Start a new session; /resume returns to this one."""
+    refuse("new", arguments.split())
     if runtime.running:
         return [WORKING]
     unheard = runtime.status().waiting

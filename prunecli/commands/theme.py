@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from prunecli.commands.command import Choice, Choose, Effect, Say, SetTheme
+from prunecli.commands.command import Choice, Choose, Effect, Say, SetTheme, refuse
 from prunecli.config.files import parse_toml
 from prunecli.config.save import save
 from prunecli.errors import ConfigError
@@ -15,7 +15,8 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     places = runtime.setup.places
     names = sorted({*names_in(places.themes, ".toml"), *names_in(places.user_themes, ".toml")})
     words = arguments.split()
-    name = next((word for word in words if not word.startswith("--")), "")
+    name, *surplus = [word for word in words if word != "--save"] or [""]
+    refuse("theme", surplus if name else words, "a name, with --save to keep it")
     if not name:
         current = runtime.config.ui.theme
         choices = (Choice(one, one, _about(places, one), current=one == current) for one in names)

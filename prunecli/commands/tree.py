@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from prunecli.commands.command import WORKING, Choice, Choose, Effect, Say
+from prunecli.commands.command import WORKING, Choice, Choose, Effect, Say, refuse
 from prunecli.figures import age
 from prunecli.runtime import Runtime
 from prunecli.session.session_tree import Member, family
@@ -10,6 +10,7 @@ from prunecli.session.session_tree import Member, family
 
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     """Choose a session from the tree of copies in this directory."""
+    refuse("tree", arguments.split())
     if runtime.running:
         return [WORKING]
     now = runtime.setup.clock()

@@ -40,6 +40,9 @@ SMALL = (
     "permissions.mode=auto",
 )
 
+BARE = ("config", "new", "prune-stats", "quit", "redo", "reload", "skills", "status", "todo", "tree", "trust")
+"""The commands that take no arguments."""
+
 
 def say(effects: object) -> str:
     assert isinstance(effects, list)
@@ -231,6 +234,33 @@ def test_a_model_that_may_not_answer_is_taken_and_doubted(tmp_path: Path) -> Non
     assert len(list(run_line(runtime, "/model demo"))) == 1
     elsewhere = start(tmp_path / "other", sets=["model.base_url=http://127.0.0.1:9"])
     assert len(list(run_line(elsewhere, "/model sonnet"))) == 1
+
+
+@pytest.mark.parametrize(
+    ("line", "surplus", "takes"),
+    [
+        *((f"/{name} extra words", "extra words", "no arguments") for name in BARE),
+        ("/context tabel", "tabel", "nothing or table"),
+        ("/effort high now", "now", "a level, with --save to keep it"),
+        ("/effort --save", "--save", "a level, with --save to keep it"),
+        ("/theme fjord --sav", "--sav", "a name, with --save to keep it"),
+        ("/theme --save", "--save", "a name, with --save to keep it"),
+        ("/quit " + "x" * 5_000, "x" * 59 + "…", "no arguments"),
+    ],
+)
+def test_arguments_that_a_command_does_not_take_are_refused_and_nothing_is_done(
+    tmp_path: Path, line: str, surplus: str, takes: str
+) -> None:
+    runtime = start(tmp_path)
+    before, name = runtime.session.id, line.split()[0]
+    expected = f"{name} {surplus}: unknown argument\n{name} takes {takes}"
+    assert run_line(runtime, line) == [Say(expected, "error")]
+    assert runtime.session.id == before
+    assert runtime.session.records == []
+
+
+def test_surplus_arguments_of_a_subcommand_are_refused(tmp_path: Path) -> None:
+    assert "/hooks revoke x: unknown argument" in say(list(run_line(start(tmp_path), "/hooks revoke x")))
 
 
 def test_theme_is_chosen_and_unknown_ones_are_refused(tmp_path: Path) -> None:
