@@ -8,8 +8,9 @@ from prunecli.context.exchange import Entry
 from prunecli.errors import UsageError
 from prunecli.model.messages import plain_text
 from prunecli.runtime import Runtime
-from prunecli.runtime.entry_numbers import entries_of
+from prunecli.runtime.entry_numbers import NUMBERS, entries_of
 
+USAGE = f"/copy, /copy code, /copy code 2 or /copy 17 20-24; {NUMBERS}"
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
 
 
@@ -20,7 +21,7 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
         return [Copy(_last_answer(runtime), "the last answer")]
     if words[0] == "code":
         return _code(code_blocks(_last_answer(runtime)), words[1:])
-    seqs = entries_of(runtime, words)
+    seqs = entries_of(runtime, words, USAGE)
     entries = runtime.session.context.entries
     return [Copy("\n\n".join(_text(entries[seq]) for seq in seqs), f"entry {', '.join(map(str, seqs))}")]
 

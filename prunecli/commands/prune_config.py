@@ -5,11 +5,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from prunecli.commands.command import Choice, Choose, Effect, InThread, Say, Table
+from prunecli.commands.command import NEAR, Choice, Choose, Effect, InThread, Say, Table
 from prunecli.config.effective import displayed
-from prunecli.config.keys import parse
+from prunecli.config.keys import nearest, parse
 from prunecli.config.references import import_own
 from prunecli.config.save import save
+from prunecli.config.typed import got
 from prunecli.context.expectations import Caps
 from prunecli.errors import UsageError
 from prunecli.figures import money, share, short
@@ -53,14 +54,15 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     key, _, text = rest.partition(" ")
     if not text:
         name = key.removeprefix("pruning.")
-        if (of_table := _table(runtime, f"{name}.")).rows:
+        if (of_table := _table(runtime, name)).rows:
             return [of_table]
         for option, shown, origin in _options(runtime):
             if option == name:
                 return [Say(f"{key} = {shown}    ({origin})")]
+        _check(runtime, key)
         value = displayed(parse(key) or ("",), runtime.config.value(key))
         return [Say(f"{key} = {json.dumps(value)}    ({runtime.config.origin(key)})")]
-    runtime.config.value(key)  # raises ConfigError with the nearest option in any table
+    _check(runtime, key)
     changed = runtime.config.with_value(key, text)
     import_own(changed)
     runtime.use_config(changed)
@@ -70,6 +72,20 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
         note = save(runtime.setup.places, changed, key, text)
         said = f"{key} = {json.dumps(shown)}, saved" + (f"; {note}" if note else "")
     return [Say(said)]
+
+
+def _check(runtime: Runtime, key: str) -> None:
+    """Raise UsageError for an unknown option, with the nearest one of pruning and the options of this session."""
+    config = runtime.config
+    if config.has(key):
+        return
+    known = [one.key for one in config.items(config.strategies.names()) if one.key.startswith("pruning.")]
+    near = nearest(key.removeprefix("pruning."), [name.removeprefix("pruning.") for name in known], NEAR)
+    names = ", ".join(name for name, *_ in _options(runtime))
+    raise UsageError(
+        f"no pruning option named {got(key)}" + (f" (did you mean pruning.{near}?)" if near else ""),
+        f"options: {names}; /prune-config pi shows those of the strategy pi",
+    )
 
 
 def words(runtime: Runtime, before: str) -> Sequence[tuple[str, str]]:
@@ -85,9 +101,10 @@ def words(runtime: Runtime, before: str) -> Sequence[tuple[str, str]]:
     return [(name, "current" if name == now else "") for name in _tried(runtime)]
 
 
-def _options(runtime: Runtime) -> tuple[tuple[str, str, str], ...]:
-    """Return the pruning options, each with its value and where it is set."""
-    names = runtime.config.pruning.strategies
+def _options(runtime: Runtime, table: str = "") -> tuple[tuple[str, str, str], ...]:
+    """Return the pruning options, each with its value and where it is set, also those of a strategy `table`."""
+    also = [table] if table in runtime.config.strategies.names() else []
+    names = dict.fromkeys((*runtime.config.pruning.strategies, *also))
     rows = tuple(
         _option(runtime, key.removeprefix("pruning."), value, origin)
         for key, value, origin in runtime.config.items(names)
@@ -112,13 +129,14 @@ def _option(runtime: Runtime, name: str, value: object, origin: str) -> tuple[st
     )
 
 
-def _table(runtime: Runtime, begins: str = "") -> Table:
-    """Return the options whose names begin like this."""
+def _table(runtime: Runtime, table: str = "") -> Table:
+    """Return the options, or those of one table, such as spill or a strategy."""
     note = (
         "/prune-config NAME VALUE sets an option for this session; --save keeps it · "
         "/prune-config try STRATEGY shows what a strategy would have cost so far"
     )
-    rows = tuple(row for row in _options(runtime) if row[0].startswith(begins))
+    begins = table and f"{table}."
+    rows = tuple(row for row in _options(runtime, table) if row[0].startswith(begins))
     return Table("Pruning options", ("option", "value", "from"), rows, note=note)
 
 

@@ -197,6 +197,38 @@ def test_prune_config_saves_only_when_asked(tmp_path: Path) -> None:
     assert "10000" in runtime.setup.places.settings_file.read_text()
 
 
+def test_an_unknown_option_is_answered_with_those_of_pruning(tmp_path: Path) -> None:
+    runtime = start(tmp_path)
+    for line in ("/prune-config protect", "/prune-config protect 3"):
+        said = say(list(run_line(runtime, line)))
+        assert said.startswith("no pruning option named 'protect' (did you mean pruning.pi.prune_protect?)\n")
+        assert "options: enabled, strategy, gate," in said
+    assert "did you mean" not in say(list(run_line(runtime, "/prune-config x"))), "nothing is like it"
+
+
+def test_the_options_of_any_strategy_can_be_listed(tmp_path: Path) -> None:
+    (table,) = run_line(start(tmp_path), "/prune-config opencode")
+    assert isinstance(table, Table)
+    assert {row[0].partition(".")[0] for row in table.rows} == {"opencode"}
+
+
+@pytest.mark.parametrize(
+    ("line", "takes"),
+    [
+        ("/doctor x", "/doctor probe tests the endpoint"),
+        ("/copy x", "/copy code"),
+        ("/pin off x", "/pin off 17"),
+        ("/restore x", "/restore 17 20-24"),
+    ],
+)
+async def test_a_word_in_place_of_an_entry_number_is_answered_with_what_the_command_takes(
+    tmp_path: Path, line: str, takes: str
+) -> None:
+    said = say(list(run_line(await with_results(tmp_path), line)))
+    assert said.startswith("expected an entry number, got 'x'\n")
+    assert takes in said
+
+
 @pytest.mark.parametrize("line", ["/prune-config pi.prune_protect 20k", "/prune-config pi.nothing 1"])
 def test_a_wrong_option_is_an_error_that_names_the_key(tmp_path: Path, line: str) -> None:
     effects = list(run_line(start(tmp_path), line))
