@@ -76,11 +76,9 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
 
 def _check(runtime: Runtime, key: str) -> None:
     """Raise UsageError for an unknown option, with the nearest one of pruning and the options of this session."""
-    config = runtime.config
-    if config.has(key):
+    if runtime.config.has(key):
         return
-    known = [one.key for one in config.items(config.strategies.names()) if one.key.startswith("pruning.")]
-    near = nearest(key.removeprefix("pruning."), [name.removeprefix("pruning.") for name in known], NEAR)
+    near = nearest(key.removeprefix("pruning."), _known(runtime), NEAR)
     names = ", ".join(name for name, *_ in _options(runtime))
     raise UsageError(
         f"no pruning option named {got(key)}" + (f" (did you mean pruning.{near}?)" if near else ""),
@@ -88,12 +86,19 @@ def _check(runtime: Runtime, key: str) -> None:
     )
 
 
+def _known(runtime: Runtime) -> list[str]:
+    """Return the names of all pruning options, also of strategies that are not in use."""
+    config = runtime.config
+    names = [one.key for one in config.items(config.strategies.names())]
+    return [name.removeprefix("pruning.") for name in names if name.startswith("pruning.")]
+
+
 def words(runtime: Runtime, before: str) -> Sequence[tuple[str, str]]:
     """Return the completions: "try", and the strategies after it, a table of options, or an option with its value."""
     if not before:
         tried = ("try", "See what another strategy would have cost so far")
         options = {name: value for name, value, _ in _options(runtime)}
-        tables = dict.fromkeys(name.partition(".")[0] for name in options if "." in name)
+        tables = dict.fromkeys(name.partition(".")[0] for name in _known(runtime) if "." in name)
         return [tried, *((name, "All of its options") for name in tables), *options.items()]
     if before != "try":
         return []
