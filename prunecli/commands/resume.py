@@ -13,6 +13,7 @@ from prunecli.commands.command import (
     RunLine,
     Say,
     switched,
+    unquoted,
 )
 from prunecli.errors import SessionLocked, SessionNotFound
 from prunecli.runtime import Runtime
@@ -32,7 +33,7 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
             wanted, how = arguments, ""
         if is_agent(wanted):
             return _of_agent(runtime, wanted, how)
-        path, unheard = runtime.store.find(wanted), runtime.status().waiting
+        path, unheard = runtime.store.find(unquoted(wanted)), runtime.status().waiting
         try:
             runtime.resume(path, writable=how != "--view", fork=how == "--fork")
         except SessionLocked as locked:

@@ -431,6 +431,17 @@ def test_rename_names_the_session(tmp_path: Path) -> None:
     assert runtime.session.name == "parser fix"
 
 
+async def test_a_name_may_stand_in_quotes(tmp_path: Path) -> None:
+    runtime = await with_results(tmp_path)
+    first = runtime.session.id
+    assert run_line(runtime, '/rename "parser fix"') == [Say("Session renamed to parser fix.")]
+    assert run_line(runtime, "/new") == [SwitchSession()]
+    run_line(runtime, "/resume 'parser fix'")
+    assert runtime.session.id == first
+    run_line(runtime, '/rename the "old" one')
+    assert runtime.session.name == 'the "old" one'
+
+
 def test_quit_leaves(tmp_path: Path) -> None:
     assert run_line(start(tmp_path), "/exit") == [Quit()]
 
