@@ -277,6 +277,7 @@ def test_a_model_that_may_not_answer_is_taken_and_doubted(tmp_path: Path) -> Non
         ("/effort --save", "--save", "a level, with --save to keep it"),
         ("/theme fjord --sav", "--sav", "a name, with --save to keep it"),
         ("/theme --save", "--save", "a name, with --save to keep it"),
+        ("/plan off", "off", "a task; Shift+Tab or /permissions changes the mode"),
         ("/quit " + "x" * 5_000, "x" * 59 + "…", "no arguments"),
     ],
 )
@@ -284,10 +285,10 @@ def test_arguments_that_a_command_does_not_take_are_refused_and_nothing_is_done(
     tmp_path: Path, line: str, surplus: str, takes: str
 ) -> None:
     runtime = start(tmp_path)
-    before, name = runtime.session.id, line.split()[0]
+    before, name, mode = runtime.session.id, line.split()[0], runtime.gatekeeper.mode
     expected = f"{name} {surplus}: unknown argument\n{name} takes {takes}"
     assert run_line(runtime, line) == [Say(expected, "error")]
-    assert runtime.session.id == before
+    assert (runtime.session.id, runtime.gatekeeper.mode) == (before, mode)
     assert runtime.session.records == []
 
 
