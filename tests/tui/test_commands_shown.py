@@ -86,6 +86,17 @@ async def test_a_table_is_shown_aligned_and_closed_with_esc(tmp_path: Path) -> N
         await s.until(lambda: s.app.screen is s.frame)
 
 
+async def test_the_note_below_a_table_leaves_most_of_a_low_screen_to_the_rows(tmp_path: Path) -> None:
+    rows = tuple((str(n), f"row {n}") for n in range(40))
+    note = "\n".join(f"note {n}" for n in range(4))
+    async with shown(tmp_path, size=(60, 15)) as s:
+        effects(s).perform([Table("Things", ("n", "what"), rows, (0,), note)])
+        await s.until_shown("Things", "row 7")
+        assert "note" not in s.screen_text()
+        await s.pilot.press("end")
+        await s.until_shown("row 39", "note 0", "note 3")
+
+
 async def test_choosing_runs_the_command_with_what_was_chosen(tmp_path: Path) -> None:
     choices = tuple(Choice(f"m{n}", f"Model {n}", f"{n} tokens", current=n == 3) for n in range(30))
     async with shown(tmp_path) as s:
