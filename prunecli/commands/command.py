@@ -5,11 +5,11 @@ define `ALIASES`. Commands never touch the screen: they return effects, and fron
 """
 
 from collections.abc import Callable, Sequence
-from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
 from typing import Literal, TypeAlias
 
+from prunecli.config.keys import nearest
 from prunecli.errors import PrunecliError, ToolError, UsageError
 from prunecli.frozen import frozen
 from prunecli.paths import names_in
@@ -330,13 +330,9 @@ def run_line(runtime: Runtime, line: str) -> Sequence[Effect]:
         return _server_prompt(runtime, word, arguments.strip())
     if command is None:
         known = [*sorted(_own_words()), *(name for name, _ in runtime.extensions.offered())]
-        near = get_close_matches(word, known, 1, NEAR)
-        return [
-            Say(
-                f"No command named /{word}." + (f" Did you mean /{near[0]}?" if near else " See /help."),
-                "error",
-            )
-        ]
+        near = nearest(word, known, NEAR)
+        way = f"Did you mean /{near}?" if near else "See /help."
+        return [Say(f"No command named /{word}. {way}", "error")]
     try:
         return command.run(runtime, arguments.strip())
     except PrunecliError as error:

@@ -101,6 +101,8 @@ async def test_review_asks_for_the_uncommitted_changes_or_what_is_named(tmp_path
 def test_only_a_near_command_is_suggested(tmp_path: Path) -> None:
     runtime = start(tmp_path)
     assert "Did you mean /prune-stats?" in say(list(run_line(runtime, "/prunestats")))
+    assert "Did you mean /help?" in say(list(run_line(runtime, "/HELP")))
+    assert "did you mean 'pi'?" in say(list(run_line(runtime, "/prune-config strategy PI")))
     assert "Did you mean" not in say(list(run_line(runtime, "/vim")))
 
 
