@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from prunecli.commands.command import WORKING, Effect, refuse, switched
 from prunecli.runtime import Runtime
+from prunecli.runtime.user_shell import is_busy
 
 ALIASES = ("clear",)
 
@@ -11,7 +12,7 @@ ALIASES = ("clear",)
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     """Start a new session; /resume returns to this one."""
     refuse("new", arguments.split())
-    if runtime.running:
+    if is_busy(runtime):
         return [WORKING]
     unheard = runtime.status().waiting
     runtime.new_session()

@@ -17,6 +17,7 @@ from prunecli.commands.command import (
 )
 from prunecli.errors import SessionLocked, SessionNotFound
 from prunecli.runtime import Runtime
+from prunecli.runtime.user_shell import is_busy
 from prunecli.session.importers.known_agents import AGENTS, is_agent, title_of
 
 ALIASES = ("sessions",)
@@ -25,7 +26,7 @@ _MOST_CHOICES = 30
 
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     """Resume a session: /resume ID; --fork copies it, --view is read-only; @claude, @codex … list theirs."""
-    if runtime.running:
+    if is_busy(runtime):
         return [WORKING]
     if arguments:
         wanted, _, how = arguments.rpartition(" ")

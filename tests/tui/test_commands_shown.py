@@ -262,6 +262,27 @@ async def test_a_command_can_speak_to_the_agent_and_let_it_go_on_and_quit(tmp_pa
         assert s.app.return_value == 0
 
 
+@pytest.mark.parametrize("mark", ["!", "!!"])
+async def test_the_session_stays_while_a_command_of_the_user_runs(tmp_path: Path, mark: str) -> None:
+    async with shown(tmp_path, [says("one")]) as s:
+        await s.type("go", "enter")
+        await s.idle()
+        session = s.runtime.session
+        await s.type(f"{mark}echo started; sleep 1000", "enter")
+        await s.until_shown("│ started")
+        for line in ("/new", "/fork", f"/resume {session.id}", "/tree"):
+            s.conversation.command(line)
+            await s.until(lambda line=line: s.frame.prompt.typed == line)
+            assert s.app.screen is s.frame
+            assert s.runtime.session is session
+            s.frame.prompt.set_text("")
+        await s.until_shown("The agent is working.")
+        await s.pilot.press("escape")
+        await s.idle()
+        s.conversation.command("/new")
+        assert s.runtime.session is not session
+
+
 async def test_a_file_that_cannot_be_edited_here_is_said(tmp_path: Path) -> None:
     async with shown(tmp_path) as s:
         effects(s).perform([EditFile(tmp_path / "config.toml", "reload")])
