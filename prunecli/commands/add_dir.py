@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from prunecli.commands.command import Choice, Choose, Effect, Say
+from prunecli.commands.command import Choice, Choose, Effect, Say, unquoted
 from prunecli.runtime import Runtime
 from prunecli.runtime.added_folders import folder_of, in_words
 from prunecli.sanitize import one_line
@@ -20,7 +20,7 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     if arguments.startswith(f"{_NO}/"):
         return [Say(f"Not added: {one_line(arguments.removeprefix(_NO))}.")]
     agreed = arguments.startswith(f"{_YES}/")
-    path = folder_of(arguments.removeprefix(_YES) if agreed else arguments, setup)
+    path = folder_of(arguments.removeprefix(_YES) if agreed else unquoted(arguments), setup)
     if path in setup.added.paths:
         return [Say(f"Already works in {one_line(str(path))}.")]
     if agreed:

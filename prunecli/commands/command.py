@@ -5,19 +5,23 @@ define `ALIASES`. Commands never touch the screen: they return effects, and fron
 """
 
 from collections.abc import Callable, Sequence
-from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from prunecli.errors import PrunecliError, ToolError
+from prunecli.config.keys import nearest
+from prunecli.errors import PrunecliError, ToolError, UsageError
 from prunecli.frozen import frozen
 from prunecli.paths import names_in
 from prunecli.runtime import Runtime
+from prunecli.sanitize import one_line, shortened
 from prunecli.session.session import Session
 
 NEAR = 0.6
 """Minimum similarity, 0 to 1, for suggesting a command in place of an unknown word."""
+
+MOST_SHOWN = 60
+"""Characters to show of unknown arguments."""
 
 
 @frozen
@@ -125,9 +129,10 @@ class Submit:
 
 @frozen
 class SetTheme:
-    """Switch to this theme."""
+    """Switch to this theme, then carry out the effects of `then`; an invalid theme changes nothing."""
 
     name: str
+    then: "Callable[[], Sequence[Effect]]" = tuple
 
 
 @frozen
@@ -325,17 +330,25 @@ def run_line(runtime: Runtime, line: str) -> Sequence[Effect]:
         return _server_prompt(runtime, word, arguments.strip())
     if command is None:
         known = [*sorted(_own_words()), *(name for name, _ in runtime.extensions.offered())]
-        near = get_close_matches(word, known, 1, NEAR)
-        return [
-            Say(
-                f"No command named /{word}." + (f" Did you mean /{near[0]}?" if near else " See /help."),
-                "error",
-            )
-        ]
+        near = nearest(word, known, NEAR)
+        way = f"Did you mean /{near}?" if near else "See /help."
+        return [Say(f"No command named /{word}. {way}", "error")]
     try:
         return command.run(runtime, arguments.strip())
     except PrunecliError as error:
         return [Say(f"{error.message}\n{error.hint}".strip(), "error")]
+
+
+def unquoted(text: str) -> str:
+    """Return a name or path without the quotes around it, which commands do not need."""
+    return text[1:-1] if len(text) > 2 and text[0] in "\"'" and text[-1] == text[0] else text
+
+
+def refuse(command: str, surplus: Sequence[str], takes: str = "no arguments") -> None:
+    """Raise UsageError if there are arguments that a command does not take. `takes` describes those that it takes."""
+    if surplus:
+        given = shortened(one_line(" ".join(surplus)), MOST_SHOWN)
+        raise UsageError(f"/{command} {given}: unknown argument", f"/{command} takes {takes}")
 
 
 def _server_prompt(runtime: Runtime, word: str, arguments: str) -> Sequence[Effect]:

@@ -2,13 +2,14 @@
 
 from collections.abc import Sequence
 
-from prunecli.commands.command import EditFile, Effect
+from prunecli.commands.command import EditFile, Effect, refuse
 from prunecli.config.save import init
 from prunecli.runtime import Runtime
 
 
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     """Edit config.toml in $EDITOR, then reload it."""
+    refuse("config", arguments.split())
     places = runtime.setup.places
     if not places.config_file.exists():
         init(places)

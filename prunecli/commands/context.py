@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from prunecli.commands.command import Effect, ShowContext, Table
+from prunecli.commands.command import Effect, ShowContext, Table, refuse
 from prunecli.context.exchange import Entry
 from prunecli.context.state import Context
 from prunecli.figures import share, short
@@ -15,6 +15,7 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     """Inspect and edit the context; /context table lists it."""
     if arguments == "table":
         return [table(runtime)]
+    refuse("context", arguments.split(), "nothing or table")
     return [ShowContext(lambda: table(runtime))]
 
 

@@ -3,13 +3,14 @@
 import re
 from collections.abc import Sequence
 
-from prunecli.commands.command import Copy, Effect, Say
+from prunecli.commands.command import Copy, Effect, Say, refuse
 from prunecli.context.exchange import Entry
 from prunecli.errors import UsageError
 from prunecli.model.messages import plain_text
 from prunecli.runtime import Runtime
-from prunecli.runtime.entry_numbers import entries_of
+from prunecli.runtime.entry_numbers import NUMBERS, entries_of
 
+USAGE = f"/copy, /copy code, /copy code 2 or /copy 17 20-24; {NUMBERS}"
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
 
 
@@ -20,7 +21,7 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
         return [Copy(_last_answer(runtime), "the last answer")]
     if words[0] == "code":
         return _code(code_blocks(_last_answer(runtime)), words[1:])
-    seqs = entries_of(runtime, words)
+    seqs = entries_of(runtime, words, USAGE)
     entries = runtime.session.context.entries
     return [Copy("\n\n".join(_text(entries[seq]) for seq in seqs), f"entry {', '.join(map(str, seqs))}")]
 
@@ -28,6 +29,7 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
 def _code(blocks: Sequence[str], words: Sequence[str]) -> Sequence[Effect]:
     if not blocks:
         return [Say("The last answer has no code block.")]
+    refuse("copy", words[1:], "code and the number of one block")
     which = words[0] if words else str(len(blocks))
     if not which.isdigit() or not 1 <= int(which) <= len(blocks):
         raise UsageError(

@@ -9,12 +9,13 @@ from prunecli.context.repair import leave_out
 from prunecli.providers.registry import Finding
 from prunecli.runtime import Runtime
 from prunecli.runtime.checkup import MARKS, checkup, patient_of
-from prunecli.runtime.entry_numbers import entries_of
+from prunecli.runtime.entry_numbers import NUMBERS, entries_of
 from prunecli.runtime.make import STAND_IN
 from prunecli.runtime.probing import probe
 
 PROBE = "probe"
 """The argument that tests the endpoint's features."""
+USAGE = f"/doctor checks the environment, /doctor probe tests the endpoint, /doctor 17 removes entry 17; {NUMBERS}"
 
 
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
@@ -22,7 +23,7 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     if arguments == PROBE:
         return [InThread("Asking the endpoint", lambda: _probed(runtime))]
     if arguments:
-        return [_leave_out(runtime, seq) for seq in entries_of(runtime, arguments.split())]
+        return [_leave_out(runtime, seq) for seq in entries_of(runtime, arguments.split(), USAGE)]
     setup, config = runtime.setup, runtime.config
 
     def work() -> Sequence[Effect]:

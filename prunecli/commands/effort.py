@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from prunecli.commands.command import Choice, Choose, Effect, Say
+from prunecli.commands.command import Choice, Choose, Effect, Say, refuse
 from prunecli.config.save import save
 from prunecli.figures import short
 from prunecli.model.events import SettingChanged
@@ -15,7 +15,8 @@ DEFAULT = "default"
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     """Set the model's effort for this session: /effort high; --save keeps it."""
     words = arguments.split()
-    level = next((word for word in words if not word.startswith("--")), "").lower()
+    level, *surplus = [word.lower() for word in words if word != "--save"] or [""]
+    refuse("effort", surplus if level else words, "a level, with --save to keep it")
     choices = runtime.choices
     taken = choices.efforts
     if taken == ():

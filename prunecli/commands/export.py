@@ -3,18 +3,19 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from prunecli.commands.command import Effect, Say
+from prunecli.commands.command import Effect, Say, unquoted
 from prunecli.runtime import Runtime
-from prunecli.session.exporters.formats import ENDINGS, exported, format_named, write_new
+from prunecli.session.exporters.formats import ENDINGS, exported, format_named, is_format, write_new
 from prunecli.tools.files.workspace import seen_from
 
 
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     """Write this session to a file: /export [markdown|html|pi|messages] [file]."""
     first, _, rest = arguments.partition(" ")
-    by_ending = next((one for one, ending in ENDINGS.items() if first.endswith(ending)), "")
-    name = by_ending or format_named(first or "markdown")
-    place = arguments if by_ending else rest.strip()
+    place = unquoted(arguments)
+    name = next((one for one, ending in ENDINGS.items() if place.endswith(ending)), "")
+    if not name or is_format(first):
+        name, place = format_named(first or "markdown"), unquoted(rest.strip())
     if not runtime.session.context.entries:
         return [Say("Nothing to export: the session is empty.", "warning")]
     path = Path(place or f"prunecli-{runtime.session.id}{ENDINGS[name]}").expanduser()

@@ -7,11 +7,12 @@ from prunecli.errors import SessionNotFound, UsageError
 from prunecli.model.events import UserMessage
 from prunecli.model.notes import typed
 from prunecli.runtime import Runtime
+from prunecli.runtime.user_shell import is_busy
 
 
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     """Continue in a copy of this session, optionally up to an entry: /fork 17."""
-    if runtime.running:
+    if is_busy(runtime):
         return [WORKING]
     session = runtime.session
     if not session.records or session.path is None:

@@ -23,7 +23,7 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     word, _, rest = arguments.partition(" ")
     if word == "approve":
         return _answered(runtime, rest) if rest else approval(runtime)
-    if word == "revoke":
+    if word == "revoke" and not rest:
         gone = runtime.hooking.revoke()
         return [Say(f"Hooks off: {', '.join(gone)}." if gone else "No hooks were approved here.")]
     if word:

@@ -2,15 +2,17 @@
 
 from collections.abc import Sequence
 
-from prunecli.commands.command import WORKING, Effect, switched
+from prunecli.commands.command import WORKING, Effect, refuse, switched
 from prunecli.runtime import Runtime
+from prunecli.runtime.user_shell import is_busy
 
 ALIASES = ("clear",)
 
 
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     """Start a new session; /resume returns to this one."""
-    if runtime.running:
+    refuse("new", arguments.split())
+    if is_busy(runtime):
         return [WORKING]
     unheard = runtime.status().waiting
     runtime.new_session()

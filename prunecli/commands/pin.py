@@ -5,7 +5,9 @@ from collections.abc import Sequence
 from prunecli.commands.command import Effect, Say
 from prunecli.model.events import Pinned
 from prunecli.runtime import Runtime
-from prunecli.runtime.entry_numbers import entries_of
+from prunecli.runtime.entry_numbers import NUMBERS, entries_of
+
+USAGE = f"/pin 17 20-24 or /pin off 17; {NUMBERS}"
 
 
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
@@ -15,7 +17,7 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     if not words:
         pinned = sorted(runtime.session.context.pinned)
         return [Say(f"Pinned: {', '.join(map(str, pinned))}" if pinned else "Nothing is pinned.")]
-    seqs = entries_of(runtime, words[1:] if off else words)
+    seqs = entries_of(runtime, words[1:] if off else words, USAGE)
     runtime.emit(Pinned(seqs, not off))
     named = ", ".join(map(str, seqs))
     return [

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from prunecli.commands.command import Effect, Say, Submit
+from prunecli.commands.command import Effect, Say, Submit, refuse
 from prunecli.model.messages import plain_text
 from prunecli.model.notes import plan_in
 from prunecli.runtime import Runtime
@@ -10,6 +10,8 @@ from prunecli.runtime import Runtime
 
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     """Plan mode: the agent only reads, then proposes a plan; /plan TASK starts at once."""
+    if arguments == "off":
+        refuse("plan", [arguments], "a task; Shift+Tab or /permissions changes the mode")
     runtime.gatekeeper.mode = "plan"
     if arguments:
         return [Submit(arguments)]

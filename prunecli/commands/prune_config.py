@@ -5,11 +5,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from prunecli.commands.command import Choice, Choose, Effect, InThread, Say, Table
+from prunecli.commands.command import NEAR, Choice, Choose, Effect, InThread, Say, Table
 from prunecli.config.effective import displayed
-from prunecli.config.keys import parse
+from prunecli.config.keys import nearest, parse
 from prunecli.config.references import import_own
 from prunecli.config.save import save
+from prunecli.config.typed import got
 from prunecli.context.expectations import Caps
 from prunecli.errors import UsageError
 from prunecli.figures import money, share, short
@@ -53,14 +54,15 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     key, _, text = rest.partition(" ")
     if not text:
         name = key.removeprefix("pruning.")
-        if (of_table := _table(runtime, f"{name}.")).rows:
+        if (of_table := _table(runtime, name)).rows:
             return [of_table]
         for option, shown, origin in _options(runtime):
             if option == name:
                 return [Say(f"{key} = {shown}    ({origin})")]
+        _check(runtime, key)
         value = displayed(parse(key) or ("",), runtime.config.value(key))
         return [Say(f"{key} = {json.dumps(value)}    ({runtime.config.origin(key)})")]
-    runtime.config.value(key)  # raises ConfigError with the nearest option in any table
+    _check(runtime, key)
     changed = runtime.config.with_value(key, text)
     import_own(changed)
     runtime.use_config(changed)
@@ -72,12 +74,31 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     return [Say(said)]
 
 
+def _check(runtime: Runtime, key: str) -> None:
+    """Raise UsageError for an unknown option, with the nearest one of pruning and the options of this session."""
+    if runtime.config.has(key):
+        return
+    near = nearest(key.removeprefix("pruning."), _known(runtime), NEAR)
+    names = ", ".join(name for name, *_ in _options(runtime))
+    raise UsageError(
+        f"no pruning option named {got(key)}" + (f" (did you mean pruning.{near}?)" if near else ""),
+        f"options: {names}; /prune-config pi shows those of the strategy pi",
+    )
+
+
+def _known(runtime: Runtime) -> list[str]:
+    """Return the names of all pruning options, also of strategies that are not in use."""
+    config = runtime.config
+    names = [one.key for one in config.items(config.strategies.names())]
+    return [name.removeprefix("pruning.") for name in names if name.startswith("pruning.")]
+
+
 def words(runtime: Runtime, before: str) -> Sequence[tuple[str, str]]:
     """Return the completions: "try", and the strategies after it, a table of options, or an option with its value."""
     if not before:
         tried = ("try", "See what another strategy would have cost so far")
         options = {name: value for name, value, _ in _options(runtime)}
-        tables = dict.fromkeys(name.partition(".")[0] for name in options if "." in name)
+        tables = dict.fromkeys(name.partition(".")[0] for name in _known(runtime) if "." in name)
         return [tried, *((name, "All of its options") for name in tables), *options.items()]
     if before != "try":
         return []
@@ -85,9 +106,10 @@ def words(runtime: Runtime, before: str) -> Sequence[tuple[str, str]]:
     return [(name, "current" if name == now else "") for name in _tried(runtime)]
 
 
-def _options(runtime: Runtime) -> tuple[tuple[str, str, str], ...]:
-    """Return the pruning options, each with its value and where it is set."""
-    names = runtime.config.pruning.strategies
+def _options(runtime: Runtime, table: str = "") -> tuple[tuple[str, str, str], ...]:
+    """Return the pruning options, each with its value and where it is set, also those of a strategy `table`."""
+    also = [table] if table in runtime.config.strategies.names() else []
+    names = dict.fromkeys((*runtime.config.pruning.strategies, *also))
     rows = tuple(
         _option(runtime, key.removeprefix("pruning."), value, origin)
         for key, value, origin in runtime.config.items(names)
@@ -112,13 +134,14 @@ def _option(runtime: Runtime, name: str, value: object, origin: str) -> tuple[st
     )
 
 
-def _table(runtime: Runtime, begins: str = "") -> Table:
-    """Return the options whose names begin like this."""
+def _table(runtime: Runtime, table: str = "") -> Table:
+    """Return the options, or those of one table, such as spill or a strategy."""
     note = (
         "/prune-config NAME VALUE sets an option for this session; --save keeps it · "
         "/prune-config try STRATEGY shows what a strategy would have cost so far"
     )
-    rows = tuple(row for row in _options(runtime) if row[0].startswith(begins))
+    begins = table and f"{table}."
+    rows = tuple(row for row in _options(runtime, table) if row[0].startswith(begins))
     return Table("Pruning options", ("option", "value", "from"), rows, note=note)
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from datetime import datetime, tzinfo
 
-from prunecli.commands.command import Effect, Say, Table
+from prunecli.commands.command import Effect, Say, Table, refuse
 from prunecli.context.ledger import Ledger
 from prunecli.context.lineage import branch
 from prunecli.context.prune_history import PruneStats
@@ -36,6 +36,7 @@ _NOTE = (
 
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     """Show tokens scanned, pruned and protected, and each prune with its cost and re-reads."""
+    refuse("prune-stats", arguments.split())
     status = runtime.status()
     ledger, bill = status.ledger, status.bill
     history = runtime.session.context.prune_history

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from prunecli.commands.command import Effect, Quit
+from prunecli.commands.command import Effect, Quit, refuse
 from prunecli.runtime import Runtime
 
 ALIASES = ("exit",)
@@ -10,4 +10,5 @@ ALIASES = ("exit",)
 
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     """Quit; `prunecli -c` continues the session."""
+    refuse("quit", arguments.split())
     return [Quit()]

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from prunecli.commands.command import Effect, Say
+from prunecli.commands.command import Effect, Say, refuse
 from prunecli.context.redo import redo, undone
 from prunecli.figures import counted, short
 from prunecli.inspector.labels import withheld_by
@@ -13,6 +13,7 @@ from prunecli.runtime.entry_numbers import thinking_cost
 
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     """Redo the prunes that the last /undo restored."""
+    refuse("redo", arguments.split())
     context = runtime.session.context
     events = redo(runtime.policy.view(context), runtime.session.records)
     if not events:

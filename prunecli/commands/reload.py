@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from prunecli.commands.command import Effect, Reconfigured, Say, hidden
+from prunecli.commands.command import Effect, Reconfigured, Say, hidden, refuse
 from prunecli.commands.hooks import reread
 from prunecli.commands.mcp import newly_waiting
 from prunecli.config.keys import shown
@@ -12,6 +12,7 @@ from prunecli.runtime import Runtime, reconfiguring
 
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     """Reload the config; values set for this session stay."""
+    refuse("reload", arguments.split())
     try:
         notices = reconfiguring.reload(runtime)
     except ConfigError as error:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from prunecli.commands.command import Effect, Say
+from prunecli.commands.command import Effect, Say, unquoted
 from prunecli.model.events import SettingChanged
 from prunecli.runtime import Runtime
 
@@ -11,5 +11,6 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     """Name this session: /rename parser fix."""
     if not arguments:
         return [Say(f"Session name: {runtime.session.name or runtime.session.id}.")]
-    runtime.emit(SettingChanged("session.name", arguments))
-    return [Say(f"Session renamed to {arguments}.")]
+    name = unquoted(arguments)
+    runtime.emit(SettingChanged("session.name", name))
+    return [Say(f"Session renamed to {name}.")]

@@ -13,9 +13,11 @@ from prunecli.commands.command import (
     RunLine,
     Say,
     switched,
+    unquoted,
 )
 from prunecli.errors import SessionLocked, SessionNotFound
 from prunecli.runtime import Runtime
+from prunecli.runtime.user_shell import is_busy
 from prunecli.session.importers.known_agents import AGENTS, is_agent, title_of
 
 ALIASES = ("sessions",)
@@ -24,7 +26,7 @@ _MOST_CHOICES = 30
 
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     """Resume a session: /resume ID; --fork copies it, --view is read-only; @claude, @codex … list theirs."""
-    if runtime.running:
+    if is_busy(runtime):
         return [WORKING]
     if arguments:
         wanted, _, how = arguments.rpartition(" ")
@@ -32,7 +34,7 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
             wanted, how = arguments, ""
         if is_agent(wanted):
             return _of_agent(runtime, wanted, how)
-        path, unheard = runtime.store.find(wanted), runtime.status().waiting
+        path, unheard = runtime.store.find(unquoted(wanted)), runtime.status().waiting
         try:
             runtime.resume(path, writable=how != "--view", fork=how == "--fork")
         except SessionLocked as locked:

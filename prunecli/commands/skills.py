@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from prunecli.commands.command import Effect, InThread, Say, Table, hidden
+from prunecli.commands.command import Effect, InThread, Say, Table, hidden, refuse
 from prunecli.errors import ConfigError
 from prunecli.extensions.front_matter import read
 from prunecli.extensions.skills import Skill
@@ -14,6 +14,7 @@ _NONE = "No skills. A skill is a folder with a SKILL.md in .prunecli/skills, .cl
 
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     """List the skills with their tokens, origin and problems."""
+    refuse("skills", arguments.split())
     return [InThread("Reading the skills", lambda: _listed(runtime))]
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from prunecli import __version__
-from prunecli.commands.command import Effect, Table
+from prunecli.commands.command import Effect, Table, refuse
 from prunecli.figures import money, share, short
 from prunecli.runtime import Runtime
 from prunecli.runtime.added_folders import in_words
@@ -11,6 +11,7 @@ from prunecli.runtime.added_folders import in_words
 
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     """Show model, session, context, permissions, sandbox and version."""
+    refuse("status", arguments.split())
     status, setup, session = runtime.status(), runtime.setup, runtime.session
     ledger = status.ledger
     used = f" ({share(ledger.context_tokens / ledger.window)})" if ledger.window else ""

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from prunecli.commands.command import Choice, Choose, Effect, Say, SetTheme
+from prunecli.commands.command import Choice, Choose, Effect, Say, SetTheme, refuse
 from prunecli.config.files import parse_toml
 from prunecli.config.save import save
 from prunecli.errors import ConfigError
@@ -15,19 +15,24 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     places = runtime.setup.places
     names = sorted({*names_in(places.themes, ".toml"), *names_in(places.user_themes, ".toml")})
     words = arguments.split()
-    name = next((word for word in words if not word.startswith("--")), "")
+    name, *surplus = [word for word in words if word != "--save"] or [""]
+    refuse("theme", surplus if name else words, "a name, with --save to keep it")
     if not name:
         current = runtime.config.ui.theme
         choices = (Choice(one, one, _about(places, one), current=one == current) for one in names)
         return [Choose("Theme", "theme", tuple(choices))]
     if name not in names:
         return [Say(f"No theme named {name!r}: choose {', '.join(names)}", "error")]
+    return [SetTheme(name, lambda: _chosen(runtime, name, keep="--save" in words))]
+
+
+def _chosen(runtime: Runtime, name: str, *, keep: bool) -> Sequence[Effect]:
+    """Set the theme for this session, or save it too."""
     runtime.use_config(runtime.config.with_value("ui.theme", name))
-    said = f"Theme: {name}. /theme {name} --save keeps it."
-    if "--save" in words:
-        note = save(places, runtime.config, "ui.theme", name)
-        said = f"Theme: {name}. Saved{note and f'; {note}'}."
-    return [SetTheme(name), Say(said)]
+    if not keep:
+        return [Say(f"Theme: {name}. /theme {name} --save keeps it.")]
+    note = save(runtime.setup.places, runtime.config, "ui.theme", name)
+    return [Say(f"Theme: {name}. Saved{note and f'; {note}'}.")]
 
 
 def _about(places: Places, name: str) -> str:

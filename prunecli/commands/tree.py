@@ -2,15 +2,17 @@
 
 from collections.abc import Sequence
 
-from prunecli.commands.command import WORKING, Choice, Choose, Effect, Say
+from prunecli.commands.command import WORKING, Choice, Choose, Effect, Say, refuse
 from prunecli.figures import age
 from prunecli.runtime import Runtime
+from prunecli.runtime.user_shell import is_busy
 from prunecli.session.session_tree import Member, family
 
 
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     """Choose a session from the tree of copies in this directory."""
-    if runtime.running:
+    refuse("tree", arguments.split())
+    if is_busy(runtime):
         return [WORKING]
     now = runtime.setup.clock()
     choices = [

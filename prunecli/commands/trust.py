@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from prunecli.commands.command import Choice, Choose, Effect, Say
+from prunecli.commands.command import Choice, Choose, Effect, Say, refuse
 from prunecli.commands.hooks import reread
 from prunecli.commands.mcp import newly_waiting
 from prunecli.runtime import Runtime, reconfiguring
@@ -13,6 +13,8 @@ CHANGED = "The settings of this directory changed since you trusted it, so it is
 
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     """Trust this directory: tools may change it, and AGENTS.md and .prunecli/ are loaded."""
+    if arguments not in ("yes", "no"):
+        refuse("trust", arguments.split())
     if runtime.gatekeeper.trusted:
         return [Say(f"{runtime.setup.cwd} is trusted.")]
     if arguments == "yes":

@@ -68,8 +68,10 @@ def _unquoted(part: str) -> str | None:
 
 
 def nearest(name: str, known: Collection[str], likeness: float = 0.0) -> str:
-    """Return the known name most similar to this one, with at least this likeness (0 to 1), or ""."""
+    """Return the known name most similar to this one, whatever its case, with at least this likeness (0 to 1), or
+    ""."""
     from difflib import get_close_matches  # only needed for errors
 
-    found = get_close_matches(name[:_SHOWN], known, 1, likeness)
-    return found[0] if found else ""
+    folded = {one.lower(): one for one in known}
+    found = get_close_matches(name[:_SHOWN].lower(), folded, 1, likeness)
+    return folded[found[0]] if found else ""

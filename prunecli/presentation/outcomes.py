@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from prunecli.context.again import is_heading
-from prunecli.context.render import INTERRUPTED
+from prunecli.context.render import INTERRUPTED, NO_OUTPUT
 from prunecli.context.spill import held_part, held_words
 from prunecli.figures import counted, money, short
 from prunecli.model.events import Record, RunEnded, ToolResult, UserMessage
@@ -210,7 +210,7 @@ def _command_outcome(details: Mapping[str, Json], text: str) -> str:
         ended = "ended from outside"
     else:
         ended = f"exit {details['exit_code']}" if details["exit_code"] else ""
-    return " · ".join(part for part in (ended, "" if said == "(no output)" and ended else said) if part)
+    return " · ".join(part for part in (ended, "" if said == NO_OUTPUT and ended else said) if part)
 
 
 def of_command(text: str) -> tuple[ToolState, str]:
@@ -218,12 +218,17 @@ def of_command(text: str) -> tuple[ToolState, str]:
 
     The last line of a failed command's text describes the end in brackets.
     """
-    lines = text.rstrip("\n").split("\n") if text.strip() else []
+    lines = [] if is_no_output(text) else text.rstrip("\n").split("\n")
     if lines[-1:] == [INTERRUPTED]:
         return ToolState.INTERRUPTED, ""
     ended = _ENDED.fullmatch(lines[-1]) if lines else None
-    said = counted(len(lines) - bool(ended), "line") if len(lines) > bool(ended) else "nothing"
+    said = counted(len(lines) - bool(ended), "line") if len(lines) > bool(ended) else "no output"
     return (ToolState.ERROR, f"{ended[1].replace(' code', '')} · {said}") if ended else (ToolState.OK, said)
+
+
+def is_no_output(text: str) -> bool:
+    """Return whether the text of a result stands for no output."""
+    return text.strip() in ("", NO_OUTPUT)
 
 
 def restored(output: ToolCall, event: UserMessage) -> ToolCall:
@@ -260,7 +265,7 @@ def body_of(result: ToolResult) -> Output | Diff | None:
     text, held = _printed(result), (0, 0)
     if result.spilled:
         text, held = _printed_in_part(result, result.spilled.shown)
-    if not text.strip() or text.strip() == "(no output)":
+    if is_no_output(text):
         return None
     language = _language(path) if isinstance(path, str) and not result.is_error else ""
     return Output(text, language, held if held[1] > held[0] else None)

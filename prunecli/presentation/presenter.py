@@ -371,7 +371,7 @@ def command_output(output: str, tokens: int | None = None) -> shown.ToolCall:
         state=state,
         outcome=outcome,
         tokens=tokens,
-        body=shown.Output(text) if text.strip() else None,
+        body=None if outcomes.is_no_output(text) else shown.Output(text),
         folded=text.count("\n") >= OPEN_LINES,
     )
 

@@ -46,7 +46,7 @@ def reply_to(scene: Scene) -> Reply:
         return Reply(
             f"{WHO} This command needs the tool `{call.name}`, which is not enabled (`[tools] enabled`)."
         )
-    return Reply(f"{WHO} {REAL_MODEL}\n\nI'll {doing(call)}.", (call,), "command")
+    return Reply(f"{WHO} {REAL_MODEL}\n\nI'll {doing(call)} now.", (call,), "command")
 
 
 def help_text(tools: frozenset[str]) -> str:
@@ -74,5 +74,6 @@ def _report(answered: Answered) -> str:
     shown = lines[-_SHOWN_LINES:] if is_command else lines[:_SHOWN_LINES]
     more = f" ({len(shown)} of {len(lines):,} lines)" if len(shown) < len(lines) else ""
     failed = " failed" if answered.is_error else ""
-    subject = code(call.input.get("command") or call.input.get("pattern") or call.input.get("path"))
+    given = call.input.get("command") or call.input.get("pattern") or call.input.get("path")
+    subject = "This folder" if (call.name, given) == ("ls", ".") else code(given)
     return f"{subject}{failed}{more}:\n\n" + "\n".join(f"    {line[:100]}" for line in shown)

@@ -138,6 +138,8 @@ def code(text: object) -> str:
 
 def doing(call: Call | ToolUse) -> str:
     """Return a description of a call that follows "I'll"."""
+    if call.name == "ls" and call.input.get("path") == ".":
+        return "list this folder"
     verb, key = _VERBS.get(call.name, (call.name, "path"))
     return f"{verb} {code(call.input[key])}" if key in call.input else verb
 

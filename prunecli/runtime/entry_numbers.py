@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Sequence
 
+from prunecli.config.typed import got
 from prunecli.context.exchange import Entry
 from prunecli.context.impact import Impact, impact
 from prunecli.errors import UsageError
@@ -15,15 +16,20 @@ _RANGE = re.compile(r"(\d{1,15})-(\d{1,15})")
 
 
 def entries_of(runtime: Runtime, words: Sequence[str], hint: str = NUMBERS) -> tuple[int, ...]:
-    """Return the entries with these numbers or in ranges such as 12-20. Raises UsageError if there are none."""
+    """Return the entries with these numbers or in ranges such as 12-20.
+
+    Raises UsageError if there are none; `hint` describes the arguments that the command takes.
+    """
     known = runtime.session.context.entries
     seqs: dict[int, None] = {}
     for word in words:
         ends = _RANGE.fullmatch(word)
+        if not ends and not word.isdecimal():
+            raise UsageError(f"expected an entry number, got {got(word)}", hint)
         if ends:
             found = [seq for seq in known if int(ends[1]) <= seq <= int(ends[2])]
         else:
-            found = [int(word)] if word.isdecimal() and len(word) <= 15 and int(word) in known else []
+            found = [int(word)] if len(word) <= 15 and int(word) in known else []
         if not found:
             raise UsageError(f"{word} is not an entry of this session", NUMBERS)
         seqs.update(dict.fromkeys(sorted(found)))

@@ -42,8 +42,9 @@ def whole(event: Event, _: int, __: Context) -> Event:
 class RunningOutput:
     """The output of the running call. `key` is the call's id, or the user's command with its `!`.
 
-    `since` is the seq of the last record when the call began. `shorten` selects the part of an interrupted call's
-    output that is sent. The file is best effort: if it cannot be written, the text is kept in memory only.
+    `since` is the seq of the last record when the call began. `in_command`: the user's command runs now.
+    `shorten` selects the part of an interrupted call's output that is sent. The file is best effort: if it cannot be
+    written, the text is kept in memory only.
     """
 
     def __init__(self, log: Path | None) -> None:
@@ -51,6 +52,7 @@ class RunningOutput:
         self.key = ""
         self.text = ""
         self.since = -1
+        self.in_command = False
         self.shorten: Shorten = whole
 
     @property

@@ -130,7 +130,7 @@ class Session:
             raise SessionTooNew(f"{self.id} is {self.read_only}", "update prunecli to continue it")
 
     def keep(self, event: Event) -> None:
-        """Like `emit`, for results that cannot be requested again: a response or a tool result.
+        """Like `emit`, for results that cannot be requested again: a response, or the output of a tool or command.
 
         If writing fails, the event is owed: it is written before anything else as soon as possible. Still raises
         StorageFailed, since nothing else may happen until then.

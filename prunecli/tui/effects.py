@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import assert_never
 
@@ -32,7 +33,7 @@ from prunecli.commands.command import (
     Table,
     run_line,
 )
-from prunecli.errors import PrunecliError
+from prunecli.errors import ConfigError, PrunecliError
 from prunecli.figures import counted
 from prunecli.presentation.entries import Level
 from prunecli.runtime import Runtime, outside
@@ -118,12 +119,21 @@ class Effects:
         """Change the theme, the mouse or the keys."""
         program = self._program
         match effect:
-            case SetTheme(name):
-                program.use_theme(name)
+            case SetTheme():
+                self._guarded(lambda: self._set_theme(effect))
             case SetMouse(on):
                 program.use_mouse(on)
             case Reconfigured():
                 program.use_configured()
+
+    def _set_theme(self, effect: SetTheme) -> Sequence[Effect]:
+        """Switch to a theme. Raises ConfigError for an invalid one, and the current one stays."""
+        from prunecli.tui.themes import load_theme
+
+        load_theme(self._runtime.setup.places, effect.name)
+        effects = effect.then()
+        self._program.use_theme(effect.name)
+        return effects
 
     def _open(self, effect: Table | ShowContext | ShowTask | Choose | AskSecret | PickSession) -> None:
         """Open a screen."""
@@ -213,12 +223,13 @@ class Effects:
 
         def look(choice: Choice) -> None:
             if themes:
-                program.use_theme(choice.value)
+                with suppress(ConfigError):  # choosing the theme reports it
+                    self._set_theme(SetTheme(choice.value))
 
         def chosen(value: str | None) -> None:
             if value is not None:
                 self.run(f"/{choose.command} {value}")
-            elif themes:
+            if themes and program.theme != value:
                 program.use_theme(before)
 
         self._port.push_screen(ChooseScreen(choose, look), chosen)

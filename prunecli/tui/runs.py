@@ -154,8 +154,10 @@ class Runs:
     def shell(self, command: str, *, show_model: bool) -> None:
         """Run a shell command that the user typed."""
 
+        line = f"{'!' if show_model else '!!'}{command}"
+
         async def run() -> Done | None:
-            live = LiveCommand(self._feed, command, show_model=show_model)
+            live = LiveCommand(self._feed, self._runtime.session, command, show_model=show_model)
             try:
                 text = await shell(
                     self._runtime,
@@ -167,13 +169,17 @@ class Runs:
             except (asyncio.CancelledError, ToolError) as error:
                 live.failed(interrupted=isinstance(error, asyncio.CancelledError))
                 raise
+            except StorageFailed:
+                if not live.unsaved():
+                    self._front.prompt.give_back(line)
+                raise
             if show_model:
-                live.recorded()
+                live.remove()
             else:
                 live.done(text)
             return None
 
-        self._start(f"Running {command}", run, line=f"{'!' if show_model else '!!'}{command}")
+        self._start(f"Running {command}", run, line=line)
 
     def _start(self, words: str, work: Callable[[], Awaitable[Done | None]], line: str = "") -> None:
         """Begin work. During a run, refuse it, and put the typed line back."""
@@ -218,10 +224,8 @@ class Runs:
             path = self._runtime.session.path
             why = error.message.removeprefix(f"{path}: ") if path else error.message
             way = error.hint or "check the disk"
-            self._front.warn(
-                f"Cannot write the session: {why}. Paused: {way}. "
-                + (GOES_ON if self._stalled else SAY_AGAIN)
-            )
+            next_step = GOES_ON if self._stalled else "" if self._front.prompt.is_empty else SAY_AGAIN
+            self._front.warn(f"Cannot write the session: {why}. Paused: {way}. {next_step}".rstrip())
         except PrunecliError as error:
             self._front.complain(error)
         except ToolError as error:

@@ -40,6 +40,9 @@ SMALL = (
     "permissions.mode=auto",
 )
 
+BARE = ("config", "new", "prune-stats", "quit", "redo", "reload", "skills", "status", "todo", "tree", "trust")
+"""The commands that take no arguments."""
+
 
 def say(effects: object) -> str:
     assert isinstance(effects, list)
@@ -98,6 +101,8 @@ async def test_review_asks_for_the_uncommitted_changes_or_what_is_named(tmp_path
 def test_only_a_near_command_is_suggested(tmp_path: Path) -> None:
     runtime = start(tmp_path)
     assert "Did you mean /prune-stats?" in say(list(run_line(runtime, "/prunestats")))
+    assert "Did you mean /help?" in say(list(run_line(runtime, "/HELP")))
+    assert "did you mean 'pi'?" in say(list(run_line(runtime, "/prune-config strategy PI")))
     assert "Did you mean" not in say(list(run_line(runtime, "/vim")))
 
 
@@ -194,6 +199,38 @@ def test_prune_config_saves_only_when_asked(tmp_path: Path) -> None:
     assert "10000" in runtime.setup.places.settings_file.read_text()
 
 
+def test_an_unknown_option_is_answered_with_those_of_pruning(tmp_path: Path) -> None:
+    runtime = start(tmp_path)
+    for line in ("/prune-config protect", "/prune-config protect 3"):
+        said = say(list(run_line(runtime, line)))
+        assert said.startswith("no pruning option named 'protect' (did you mean pruning.pi.prune_protect?)\n")
+        assert "options: enabled, strategy, gate," in said
+    assert "did you mean" not in say(list(run_line(runtime, "/prune-config x"))), "nothing is like it"
+
+
+def test_the_options_of_any_strategy_can_be_listed(tmp_path: Path) -> None:
+    (table,) = run_line(start(tmp_path), "/prune-config opencode")
+    assert isinstance(table, Table)
+    assert {row[0].partition(".")[0] for row in table.rows} == {"opencode"}
+
+
+@pytest.mark.parametrize(
+    ("line", "takes"),
+    [
+        ("/doctor x", "/doctor probe tests the endpoint"),
+        ("/copy x", "/copy code"),
+        ("/pin off x", "/pin off 17"),
+        ("/restore x", "/restore 17 20-24"),
+    ],
+)
+async def test_a_word_in_place_of_an_entry_number_is_answered_with_what_the_command_takes(
+    tmp_path: Path, line: str, takes: str
+) -> None:
+    said = say(list(run_line(await with_results(tmp_path), line)))
+    assert said.startswith("expected an entry number, got 'x'\n")
+    assert takes in said
+
+
 @pytest.mark.parametrize("line", ["/prune-config pi.prune_protect 20k", "/prune-config pi.nothing 1"])
 def test_a_wrong_option_is_an_error_that_names_the_key(tmp_path: Path, line: str) -> None:
     effects = list(run_line(start(tmp_path), line))
@@ -233,13 +270,43 @@ def test_a_model_that_may_not_answer_is_taken_and_doubted(tmp_path: Path) -> Non
     assert len(list(run_line(elsewhere, "/model sonnet"))) == 1
 
 
+@pytest.mark.parametrize(
+    ("line", "surplus", "takes"),
+    [
+        *((f"/{name} extra words", "extra words", "no arguments") for name in BARE),
+        ("/context tabel", "tabel", "nothing or table"),
+        ("/effort high now", "now", "a level, with --save to keep it"),
+        ("/effort --save", "--save", "a level, with --save to keep it"),
+        ("/theme fjord --sav", "--sav", "a name, with --save to keep it"),
+        ("/theme --save", "--save", "a name, with --save to keep it"),
+        ("/plan off", "off", "a task; Shift+Tab or /permissions changes the mode"),
+        ("/quit " + "x" * 5_000, "x" * 59 + "…", "no arguments"),
+    ],
+)
+def test_arguments_that_a_command_does_not_take_are_refused_and_nothing_is_done(
+    tmp_path: Path, line: str, surplus: str, takes: str
+) -> None:
+    runtime = start(tmp_path)
+    before, name, mode = runtime.session.id, line.split()[0], runtime.gatekeeper.mode
+    expected = f"{name} {surplus}: unknown argument\n{name} takes {takes}"
+    assert run_line(runtime, line) == [Say(expected, "error")]
+    assert (runtime.session.id, runtime.gatekeeper.mode) == (before, mode)
+    assert runtime.session.records == []
+
+
+def test_surplus_arguments_of_a_subcommand_are_refused(tmp_path: Path) -> None:
+    assert "/hooks revoke x: unknown argument" in say(list(run_line(start(tmp_path), "/hooks revoke x")))
+
+
 def test_theme_is_chosen_and_unknown_ones_are_refused(tmp_path: Path) -> None:
     runtime = start(tmp_path)
     assert isinstance(run_line(runtime, "/theme")[0], Choose)
-    assert run_line(runtime, "/theme prune-light") == [
-        SetTheme("prune-light"),
-        Say("Theme: prune-light. /theme prune-light --save keeps it."),
-    ]
+    (effect,) = run_line(runtime, "/theme prune-light")
+    assert isinstance(effect, SetTheme)
+    assert effect.name == "prune-light"
+    assert runtime.config.ui.theme != "prune-light", "the front end checks the theme first"
+    assert effect.then() == [Say("Theme: prune-light. /theme prune-light --save keeps it.")]
+    assert runtime.config.ui.theme == "prune-light"
     assert "No theme" in say(list(run_line(runtime, "/theme ../../x")))
 
 
@@ -294,7 +361,9 @@ def test_config_opens_the_editor_and_reload_reads_again(tmp_path: Path) -> None:
 def test_reload_keeps_what_was_set_for_the_session(tmp_path: Path) -> None:
     runtime = start(tmp_path)
     run_line(runtime, "/prune-config pi.prune_protect 7")
-    run_line(runtime, "/theme fjord")
+    (theme,) = run_line(runtime, "/theme fjord")
+    assert isinstance(theme, SetTheme)
+    theme.then()
     runtime.setup.places.config_file.parent.mkdir(parents=True, exist_ok=True)
     runtime.setup.places.config_file.write_text("[pruning.pi]\nprune_protect = 8\nprune_minimum = 9\n")
     said = say(list(run_line(runtime, "/reload")))
@@ -363,6 +432,17 @@ def test_rename_names_the_session(tmp_path: Path) -> None:
     runtime = start(tmp_path)
     run_line(runtime, "/rename parser fix")
     assert runtime.session.name == "parser fix"
+
+
+async def test_a_name_may_stand_in_quotes(tmp_path: Path) -> None:
+    runtime = await with_results(tmp_path)
+    first = runtime.session.id
+    assert run_line(runtime, '/rename "parser fix"') == [Say("Session renamed to parser fix.")]
+    assert run_line(runtime, "/new") == [SwitchSession()]
+    run_line(runtime, "/resume 'parser fix'")
+    assert runtime.session.id == first
+    run_line(runtime, '/rename the "old" one')
+    assert runtime.session.name == 'the "old" one'
 
 
 def test_quit_leaves(tmp_path: Path) -> None:

@@ -42,6 +42,12 @@ async def test_a_code_block_that_is_not_there_is_said(tmp_path: Path, which: str
     assert "from 1 to 2" in said[0].text
 
 
+async def test_one_code_block_is_copied_at_a_time(tmp_path: Path) -> None:
+    assert run_line(await answered(tmp_path), "/copy code 1 2") == [
+        Say("/copy 2: unknown argument\n/copy takes code and the number of one block", "error")
+    ]
+
+
 async def test_entries_are_copied_by_their_numbers(tmp_path: Path) -> None:
     runtime = await answered(tmp_path)
     first = next(iter(runtime.session.context.entries.values()))

@@ -3,6 +3,8 @@
 import json
 from pathlib import Path
 
+import pytest
+
 from prunecli.commands.command import Say, run_line
 from prunecli.providers.scripted import says
 from tests.starting import start
@@ -26,6 +28,17 @@ async def test_the_session_is_written_in_each_format(tmp_path: Path) -> None:
     messages = json.loads((folder / "out.messages").read_text())["messages"]
     assert messages[-1]["content"][0]["text"] == "Hello there."
     assert (folder / "out.html").stat().st_mode & 0o777 == 0o600
+    await runtime.close()
+
+
+@pytest.mark.parametrize(
+    "given", ["my talk.html", '"my talk.html"', 'html "my talk.html"', "html my talk.html"]
+)
+async def test_a_file_name_may_have_spaces(tmp_path: Path, given: str) -> None:
+    runtime = start(tmp_path, [says("Hello there.")])
+    await runtime.submit("say hello")
+    assert answer(run_line(runtime, f"/export {given}")).text == "Wrote my talk.html."
+    assert (runtime.setup.cwd / "my talk.html").read_text().startswith("<!doctype html>")
     await runtime.close()
 
 

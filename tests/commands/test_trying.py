@@ -155,6 +155,7 @@ async def test_a_session_without_a_request_shows_zeros_and_one_without_a_price_w
 async def test_the_strategies_that_can_be_tried_are_completed(tmp_path: Path) -> None:
     runtime = await worked(tmp_path)
     words = dict(arguments(runtime, "prune-config "))
+    assert "opencode" in words, "the options of any strategy can be listed"
     assert next(iter(words)) == "try"
     assert words["gate"] == '"cache_aware"', "an option and its value"
     assert words["spill"] == "All of its options"

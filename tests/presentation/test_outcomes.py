@@ -38,10 +38,11 @@ def test_a_command_says_its_last_line_which_is_its_summary() -> None:
     ("text", "state", "said"),
     [
         ("a\nb\n", ToolState.OK, "2 lines"),
-        ("  \n", ToolState.OK, "nothing"),
+        ("  \n", ToolState.OK, "no output"),
+        ("(no output)", ToolState.OK, "no output"),
         ("[1, 2]\n[3]\n", ToolState.OK, "2 lines"),
         ("a\nb\n[exit code 3]", ToolState.ERROR, "exit 3 · 2 lines"),
-        ("[exit code 127 (not found)]", ToolState.ERROR, "exit 127 · nothing"),
+        ("[exit code 127 (not found)]", ToolState.ERROR, "exit 127 · no output"),
         (f"a\n{INTERRUPTED}", ToolState.INTERRUPTED, ""),
         ("a\n[timed out after 3 s]", ToolState.ERROR, "timed out · 1 line"),
         ("a\n[killed by SIGKILL]", ToolState.ERROR, "killed by SIGKILL · 1 line"),

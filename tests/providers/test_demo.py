@@ -82,6 +82,23 @@ async def test_each_command_is_one_call_of_its_tool(words: str, name: str, given
     assert (call.name, call.input) == (name, given)
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("list", "I'll list this folder now."),
+        ("ls ..", "I'll list `..` now."),
+        ("read a.py", "I'll read `a.py` now."),
+    ],
+)
+async def test_it_says_what_it_calls_in_a_sentence(words: str, said: str) -> None:
+    assert plain_text((await answer(request(user(words)))).content).endswith(f"\n\n{said}")
+
+
+async def test_the_folder_is_reported_in_words(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("one")
+    assert (await Bench(tmp_path).talk("list")).startswith("This folder:\n\n    a.py")
+
+
 async def test_what_was_read_is_reported_as_it_is(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text("one\n```\nthree\n")
     (tmp_path / "b.txt").write_text("".join(f"line {n}\n" for n in range(30)))

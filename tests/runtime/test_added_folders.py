@@ -254,6 +254,13 @@ async def test_tasks_work_there_too(tmp_path: Path) -> None:
     assert "I saw it." in plain_text(results(runtime)[0].content)
 
 
+def test_a_folder_may_stand_in_quotes(tmp_path: Path) -> None:
+    (tmp_path / "my lib").mkdir()
+    (question,) = run_line(start(tmp_path), '/add-dir "../my lib"')
+    assert isinstance(question, Choose)
+    assert question.about == str(tmp_path / "my lib")
+
+
 # The command --------------------------------------------------------------------------------------------------
 
 

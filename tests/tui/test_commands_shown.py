@@ -14,7 +14,7 @@ from prunecli.tui.screens.choose import ChooseScreen
 from prunecli.tui.screens.table import TableScreen
 from prunecli.tui.widgets.editor import Field
 from tests.starting import start
-from tests.tui.showing_app import Shown, shown
+from tests.tui.showing_app import Shown, joined, shown
 from tests.waiting import DEADLINE
 
 
@@ -84,6 +84,17 @@ async def test_a_table_is_shown_aligned_and_closed_with_esc(tmp_path: Path) -> N
         assert " n  name" in s.screen_text()
         await s.pilot.press("escape")
         await s.until(lambda: s.app.screen is s.frame)
+
+
+async def test_the_note_below_a_table_leaves_most_of_a_low_screen_to_the_rows(tmp_path: Path) -> None:
+    rows = tuple((str(n), f"row {n}") for n in range(40))
+    note = "\n".join(f"note {n}" for n in range(4))
+    async with shown(tmp_path, size=(60, 15)) as s:
+        effects(s).perform([Table("Things", ("n", "what"), rows, (0,), note)])
+        await s.until_shown("Things", "row 7")
+        assert "note" not in s.screen_text()
+        await s.pilot.press("end")
+        await s.until_shown("row 39", "note 0", "note 3")
 
 
 async def test_choosing_runs_the_command_with_what_was_chosen(tmp_path: Path) -> None:
@@ -195,6 +206,28 @@ async def test_themes_are_tried_on_while_one_looks_through_them(tmp_path: Path) 
         assert s.runtime.config.ui.theme == "dusk"
 
 
+@pytest.mark.parametrize("way", ["/theme broken", "/theme broken --save", "/theme"])
+async def test_a_theme_with_an_error_is_not_chosen(tmp_path: Path, way: str) -> None:
+    async with shown(tmp_path, size=(120, 30)) as s:
+        places = s.runtime.setup.places
+        places.user_themes.mkdir(parents=True)
+        (places.user_themes / "broken.toml").write_text('base = "prune-dark"\ncolors.accent = "blue"\n')
+        await s.type("/theme fjord", "enter")
+        await s.until_shown("Theme: fjord.")
+        await s.type(way, "enter")
+        if way == "/theme":
+            await s.until(lambda: isinstance(s.app.screen, ChooseScreen))
+            await s.type("dusk")
+            await s.until(lambda: s.app.theme == "dusk")
+            await s.pilot.press("ctrl+u")
+            await s.type("broken", "enter")
+        await s.until_shown("broken.toml: colors.accent: expected a color")
+        assert joined(s.screen_text()).count("expected a color") == 1
+        assert "Theme: broken" not in s.screen_text()
+        assert (s.app.theme, s.runtime.config.ui.theme) == ("fjord", "fjord")
+        assert not places.settings_file.exists()
+
+
 async def test_the_theme_of_the_last_time_is_in_the_first_frame_of_the_next(tmp_path: Path) -> None:
     async with shown(tmp_path, sets=["ui.theme=fjord"]):
         pass
@@ -227,6 +260,27 @@ async def test_a_command_can_speak_to_the_agent_and_let_it_go_on_and_quit(tmp_pa
         effects(s).perform([Quit()])
         await s.until(lambda: s.app._exit)
         assert s.app.return_value == 0
+
+
+@pytest.mark.parametrize("mark", ["!", "!!"])
+async def test_the_session_stays_while_a_command_of_the_user_runs(tmp_path: Path, mark: str) -> None:
+    async with shown(tmp_path, [says("one")]) as s:
+        await s.type("go", "enter")
+        await s.idle()
+        session = s.runtime.session
+        await s.type(f"{mark}echo started; sleep 1000", "enter")
+        await s.until_shown("│ started")
+        for line in ("/new", "/fork", f"/resume {session.id}", "/tree"):
+            s.conversation.command(line)
+            await s.until(lambda line=line: s.frame.prompt.typed == line)
+            assert s.app.screen is s.frame
+            assert s.runtime.session is session
+            s.frame.prompt.set_text("")
+        await s.until_shown("The agent is working.")
+        await s.pilot.press("escape")
+        await s.idle()
+        s.conversation.command("/new")
+        assert s.runtime.session is not session
 
 
 async def test_a_file_that_cannot_be_edited_here_is_said(tmp_path: Path) -> None:

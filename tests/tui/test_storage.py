@@ -11,16 +11,18 @@ from prunecli.launch_options import Launch
 from prunecli.model.edits import Edit
 from prunecli.model.events import PrunApplied
 from prunecli.model.messages import ToolUse
+from prunecli.presentation.entries import ToolCall, ToolState
 from prunecli.providers.scripted import Scripted, ScriptedProvider, calls, says
 from prunecli.runtime import Runtime
 from prunecli.runtime.make import _open
 from prunecli.session.session import Session
 from prunecli.session.writer import LogWriter
+from prunecli.tui.live_command import UNSAVED
 from prunecli.tui.screens.choose import ChooseScreen
 from prunecli.tui.widgets.prompt import PLACEHOLDER
 from tests.faults.disks import Disk
 from tests.starting import start
-from tests.tui.showing_app import Shown, shown
+from tests.tui.showing_app import Shown, joined, shown
 
 LIST = ToolUse("t1", "ls", {"path": "."})
 TWICE = [calls(LIST), calls(ToolUse("t2", "ls", {})), says("All of it is saved.")]
@@ -119,6 +121,60 @@ async def test_what_could_not_be_recorded_stands_in_the_prompt_again(tmp_path: P
         await s.pilot.press("enter")
         await s.until_shown("heard")
         await s.until(lambda: "No space left" not in s.screen_text())
+
+
+def outputs(s: Shown) -> list[tuple[str, ToolState]]:
+    """The output entries of the user's commands: what each says beside its name, and its state."""
+    return [
+        (entry.argument, entry.state)
+        for entry in s.entries
+        if isinstance(entry, ToolCall) and entry.name == "output"
+    ]
+
+
+async def test_a_command_that_could_not_be_recorded_before_it_ran_stands_in_the_prompt_again(
+    tmp_path: Path,
+) -> None:
+    disk = Disk(write=1)
+    async with shown(tmp_path, runtime=on_disk(tmp_path, [], disk)) as s:
+        await s.type("!true", "enter")
+        await s.until_shown("No space left on device", "Enter to send again")
+        await s.until(lambda: s.frame.prompt.typed == "!true")
+        assert outputs(s) == []
+        disk.repaired()
+        await s.pilot.press("enter")
+        await s.until(lambda: outputs(s) == [("", ToolState.OK)])
+        await s.until(lambda: "No space left" not in s.screen_text())
+
+
+async def test_output_that_could_not_be_recorded_is_shown_and_reaches_the_model_later(tmp_path: Path) -> None:
+    disk = Disk()
+    async with shown(tmp_path, runtime=on_disk(tmp_path, [*TWICE, says("heard")], disk)) as s:
+        await worked(s)
+        disk.fails_at["write"] = disk.counts["write"] + 1
+        await s.type("!echo precious", "enter")
+        await s.until_shown("No space left on device", "Paused:", "precious", UNSAVED)
+        await s.idle()
+        assert outputs(s) == [(UNSAVED, ToolState.OK)]
+        assert "send again" not in joined(s.screen_text())
+        disk.repaired()
+        await s.type("what was it", "enter")
+        await s.until_shown("heard")
+        provider = s.runtime.provider
+        assert isinstance(provider, ScriptedProvider)
+        assert any(b"precious\\n" in one.canonical for one in provider.requests[-1].messages)
+        assert outputs(s) == [("", ToolState.OK)]
+
+
+async def test_output_whose_sync_failed_is_shown_once(tmp_path: Path) -> None:
+    disk = Disk()
+    async with shown(tmp_path, runtime=on_disk(tmp_path, list(TWICE), disk)) as s:
+        await worked(s)
+        disk.fails_at["sync"] = disk.counts["sync"] + 1
+        await s.type("!echo precious", "enter")
+        await s.until_shown("cannot sync", "Paused:")
+        await s.idle()
+        assert outputs(s) == [("", ToolState.OK)]
 
 
 async def test_esc_leaves_a_run_that_waits_for_space_as_it_is(tmp_path: Path) -> None:

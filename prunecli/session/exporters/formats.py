@@ -35,6 +35,11 @@ class Exported:
     redacted: int
 
 
+def is_format(name: str) -> bool:
+    """Return whether a format has this name or abbreviation."""
+    return name.lower() in (*ENDINGS, *_NAMES)
+
+
 def format_named(name: str) -> str:
     """Return the format for a name or common abbreviation. Raises UsageError for unknown names."""
     found = _NAMES.get(name.lower(), name.lower())

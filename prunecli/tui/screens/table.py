@@ -24,7 +24,8 @@ from prunecli.tui.slices import once
 RENEW_SECONDS = 0.1
 """Seconds in which the changes of a live table are shown together."""
 MOST_NOTE_ROWS = 4
-"""Maximum rows of a note that stays below the table. A longer note scrolls with the table if both do not fit."""
+"""Maximum rows of a note that stays below the table; on a low screen, a third of the rows. A longer note scrolls with
+the table if both do not fit."""
 
 
 class Rows(ScrollView, can_focus=True):
@@ -163,7 +164,7 @@ class TableScreen(Dialog[bool]):
         below = len(note) + 1 if note else 0
         most = max(3, int(self.size.height * 0.9) - 4)
         wanted = self._rows.lines_in(room) + 1
-        scrolls = wanted + below > most and len(note) > MOST_NOTE_ROWS
+        scrolls = wanted + below > most and len(note) > min(MOST_NOTE_ROWS, most // 3)
         said = self.query_one("#note", Static)
         said.update(Content(visible(self._table.note)))
         said.display = bool(note) and not scrolls

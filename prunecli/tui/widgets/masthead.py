@@ -33,15 +33,21 @@ class Masthead(Widget):
 
     def render(self) -> Content:
         """Draw the line at the current width."""
-        width = self.size.width - 2
-        left = [
-            Piece(("prunecli",), "bold $accent", 9),
-            Piece((self._directory, *_shorter(self._directory)), "$foreground", 2),
-        ]
-        if self._branch:
-            left.append(Piece((f"({one_line(self._branch)})", ""), "$muted", 1, glue=" "))
-        right = [Piece((one_line(self._session), ""), "$muted", 3)] if self._session else []
-        return Content.assemble(" ", fitted(left, right, width), " ")
+        line = title_line(self._directory, self._branch, self._session, self.size.width - 2)
+        return Content.assemble(" ", line, " ")
+
+
+def title_line(directory: str, branch: str, session: str, width: int) -> Content:
+    """Return the top line. A long session name gets at most half of it."""
+    left = [
+        Piece(("prunecli",), "bold $accent", 9),
+        Piece((directory, *_shorter(directory)), "$foreground", 2),
+    ]
+    if branch:
+        left.append(Piece((f"({one_line(branch)})", ""), "$muted", 1, glue=" "))
+    name = Content(one_line(session)).truncate(width // 2, ellipsis=True).plain
+    right = [Piece((name, ""), "$muted", 3)] if name else []
+    return fitted(left, right, width)
 
 
 def _shorter(path: str) -> tuple[str, ...]:
