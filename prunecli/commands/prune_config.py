@@ -76,9 +76,12 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
 
 def _check(runtime: Runtime, key: str) -> None:
     """Raise UsageError for an unknown option, with the nearest one of pruning and the options of this session."""
+    name, known = key.removeprefix("pruning."), _known(runtime)
+    if any(one.startswith(f"{name}.") for one in known):
+        runtime.config.value(key)  # raises ConfigError with the keys of the table
     if runtime.config.has(key):
         return
-    near = nearest(key.removeprefix("pruning."), _known(runtime), NEAR)
+    near = nearest(name, known, NEAR)
     names = ", ".join(name for name, *_ in _options(runtime))
     raise UsageError(
         f"no pruning option named {got(key)}" + (f" (did you mean pruning.{near}?)" if near else ""),
