@@ -29,6 +29,7 @@ from prunecli.replay.series import Series
 from prunecli.replay.validation import Validation, validated
 from prunecli.runtime.choices import Choices
 from prunecli.runtime.toolbox import load_tools
+from prunecli.session.importers.origin import Kind
 from prunecli.session.importers.source import read_source
 from prunecli.tools.inputs import definition
 
@@ -94,7 +95,12 @@ class Stage:
         rows = self.play(script, *(one.watch for one in series))
         for row, one in zip(rows, series, strict=False):
             one.name = row.name
-        notices = (*_damaged(path, source.notices), *self.assumptions(script), *self._other_ttl(script))
+        notices = (
+            *_damaged(path, source.notices),
+            *self.assumptions(script),
+            *self._other_ttl(script),
+            *_untimed(script, source.kind),
+        )
         real = source if self.compactions else read_source(path, compactions=True)
         return Replayed(
             rows,
@@ -230,6 +236,16 @@ def _damaged(path: Path, notices: Sequence[str]) -> list[str]:
     """Return the damage to a file as one line, or nothing."""
     more = f", and {len(notices) - 1:,} more" if len(notices) > 1 else ""
     return [f"{path}: {notices[0]}{more}"] if notices else []
+
+
+def _untimed(script: Script, kind: Kind) -> list[str]:
+    """Return a line if the recording has no timestamps. Importers then give its records regular ones."""
+    if len(script.requests) < 2:
+        return []
+    first, last = script.steps[0], script.steps[-1]
+    if kind != "messages" and last.at - first.at > last.source - first.source:
+        return []
+    return ["some sessions have no timestamps, and are replayed without pauses, so their cache never expires"]
 
 
 def _name(path: Path) -> str:

@@ -109,6 +109,23 @@ def test_a_recording_with_another_cache_lifetime_is_told(runner: CliRunner, tmp_
     assert told("short", "--cache-ttl", "1h")
 
 
+def test_a_recording_without_timestamps_is_told(runner: CliRunner, tmp_path: Path) -> None:
+    head, *rows = gzip.decompress(SMALL[0].read_bytes()).decode().splitlines()
+    said = [json.loads(row) for row in rows]
+    for name, text in {"timed": rows, "untimed": [json.dumps({**one, "ts": None}) for one in said]}.items():
+        (tmp_path / f"{name}.jsonl").write_text("\n".join([head, *text]))
+    messages = [{"role": role, "content": "hello"} for role in ("user", "assistant") * 2]
+    (tmp_path / "messages.json").write_text(json.dumps({"messages": messages}))
+
+    def told(name: str) -> bool:
+        asked = ["replay", str(tmp_path / name), "--strategy", "no_pruning"]
+        return "some sessions have no timestamps" in runner.invoke(app, asked).stderr
+
+    assert told("untimed.jsonl")
+    assert told("messages.json")
+    assert not told("timed.jsonl")
+
+
 def test_folders_are_searched_and_the_same_file_counts_once(runner: CliRunner, tmp_path: Path) -> None:
     folder = tmp_path / "some" / "deep" / "folder"
     folder.mkdir(parents=True)
