@@ -364,6 +364,18 @@ def test_what_cannot_be_replayed_is_said(
     assert said in refused(runner, *given)
 
 
+def test_a_strategy_of_the_user_that_fails_is_told(runner: CliRunner, tmp_path: Path) -> None:
+    own = tmp_path / ".config" / "prunecli" / "strategies" / "own.py"
+    own.parent.mkdir(parents=True)
+    own.write_text(
+        "from dataclasses import dataclass\n\n\n@dataclass(frozen=True, slots=True)\nclass Options:\n    pass\n\n\n"
+        "def propose(view, options):\n    return 1 / 0\n"
+    )
+    done = runner.invoke(app, ["replay", str(SMALL[0]), "--strategy", "own"])
+    assert done.exit_code == 0, done.output
+    assert "prunecli: strategy own: ZeroDivisionError: division by zero (own.py, line 10)\n" in done.stderr
+
+
 def test_a_damaged_session_costs_only_itself(runner: CliRunner, tmp_path: Path) -> None:
     whole = [Record(0, 1, SessionStarted("s", "/w", "m")), Record(1, 2, UserMessage((Text("hi"),)))]
     more = Record(2, 3, AssistantMessage((Text("hello"),), "m"))
