@@ -303,13 +303,18 @@ def stage_of(asked: Asked) -> "Stage":
 
 
 def _expectations(asked: Asked, places: Places) -> "Expectations":
-    """Return the numbers to use. A damaged file of the user does not prevent a new fit."""
+    """Return the numbers to use. A damaged file of the user does not prevent a new fit.
+
+    Raises UsageError for a wrong `--expectations`, and ConfigError for a damaged file of the user.
+    """
     from prunecli.providers.models import load_expectations
 
     try:
         return load_expectations(places.shipped_data, asked.expectations or places.expectations_file)
-    except ConfigError:
-        if asked.expectations or not asked.fit:
+    except ConfigError as error:
+        if asked.expectations:  # it may be any file, so do not suggest deleting it
+            raise UsageError(f"--expectations: {error.message}", "create one with --fit FILE") from error
+        if not asked.fit:
             raise
         return load_expectations(places.shipped_data)
 

@@ -177,7 +177,7 @@ def _try(runtime: Runtime, given: Sequence[str]) -> Sequence[Effect]:
         if wanted != "+".join(config.pruning.strategies):
             value = json.dumps(wanted.split("+")) if "+" in wanted else wanted
             note += f". /prune-config strategy {value} selects it"
-        note = ". ".join((*trial.assumptions, note))
+        note = ". ".join((*trial.notes, note))
         names, *figures = zip(_TRIED, *_rows(runtime, rows), strict=True)  # so that it fits 80 columns
         right = tuple(range(1, len(names)))
         return [Table(f"This session with {wanted}", names, tuple(figures), right, note)]

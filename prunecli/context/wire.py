@@ -267,7 +267,8 @@ class Wire:
         if self._laid_out is None and not marks and not self._stored:
             self.marks, self._sent, self._kept = (), len(self._items), len(self._items)
             return
-        self.marks = [self.items_before(at + 1) for at in marks]
+        messages = len(self._groups)  # fewer than were sent if the log is damaged
+        self.marks = [self.items_before(at + 1) for at in marks if at < messages]
         while next(reversed(self._stored), 0) > self._kept:
             self._stored.popitem()
         self._store({items: self._stored.get(items, 0) for items in self.marks})

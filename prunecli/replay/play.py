@@ -167,7 +167,8 @@ class Player:
             case ToolResult() as event:
                 self._result(step, event)
             case UserMessage(restores=restores) as event if restores:
-                places = tuple(self.places[seq] for seq in restores if seq in self.places)
+                found = (self.places.get(seq, -1) for seq in restores)
+                places = tuple(seq for seq in found if seq in self.context.entries)
                 if withheld(self.context, places):  # else there is nothing to restore in this play
                     self._record(step, replace(event, restores=places))
             case UserMessage(attached=Attached() as attached) as event:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
+from itertools import pairwise
 from typing import Literal, TypeAlias
 
 from prunecli.context.exchange import Entry
@@ -52,9 +53,9 @@ class Series:
         context, counts = player.context, player.context.counts
         sums = dict.fromkeys(CONTENTS, 0.0)
         sums["fixed"] = player.cache.totals[0]
-        totals = player.cache.totals
-        for place, item in enumerate(context.items):
-            whole = totals[place + 1] - totals[place]
+        # A damaged log may lack the record of a request, so that there are items which were added after the last one.
+        for item, (start, end) in zip(context.items, pairwise(player.cache.totals), strict=False):
+            whole = end - start
             if item.exchange is None:
                 sums["user"] += whole
                 continue

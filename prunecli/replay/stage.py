@@ -12,7 +12,9 @@ from prunecli.agent.system_prompt import PromptFacts, system_prompt
 from prunecli.config.effective import Config
 from prunecli.context.expectations import KINDS, Caps, Expectations
 from prunecli.context.spill import cut_of
+from prunecli.context.strategy import Chosen, Proposal
 from prunecli.context.tokens import TokenCounter
+from prunecli.context.view import View
 from prunecli.frozen import frozen
 from prunecli.model.events import ToolResult
 from prunecli.model.messages import Json, ToolUse
@@ -29,6 +31,7 @@ from prunecli.replay.series import Series
 from prunecli.replay.validation import Validation, validated
 from prunecli.runtime.choices import Choices
 from prunecli.runtime.toolbox import load_tools
+from prunecli.session.importers.origin import Kind
 from prunecli.session.importers.source import read_source
 from prunecli.tools.inputs import definition
 
@@ -78,6 +81,7 @@ class Stage:
     compactions: bool = False
     plots: bool = False
     _terms: dict[object, Terms] = field(default_factory=dict)
+    _failures: dict[str, str] = field(default_factory=dict)
 
     @cached_property
     def counter(self) -> TokenCounter:
@@ -94,7 +98,13 @@ class Stage:
         rows = self.play(script, *(one.watch for one in series))
         for row, one in zip(rows, series, strict=False):
             one.name = row.name
-        notices = (*_damaged(path, source.notices), *self.assumptions(script), *self._other_ttl(script))
+        notices = (
+            *_damaged(path, source.notices),
+            *self.failures,
+            *self.assumptions(script),
+            *self._other_ttl(script),
+            *_untimed(script, source.kind),
+        )
         real = source if self.compactions else read_source(path, compactions=True)
         return Replayed(
             rows,
@@ -125,6 +135,7 @@ class Stage:
 
         `watches` are called after each request: one for all plays, or one for each.
         """
+        self._failures.clear()
         settings = (Setting(NO_PRUNING, "always", spill=False), *self.settings)
         each = watches if len(watches) > 1 else (watches or (None,)) * len(settings)
         rows: list[Row] = []
@@ -132,6 +143,11 @@ class Stage:
             part = self.part(script, setting, rows[0].peak if rows else 0)
             rows.append(Player(script, part, watch).play())
         return tuple(rows)
+
+    @property
+    def failures(self) -> list[str]:
+        """The first failure of each strategy with code of the user, in the last script that was played."""
+        return list(self._failures.values())
 
     def assumptions(self, script: Script) -> list[str]:
         """Return a line for each model of a script whose prices are unknown."""
@@ -192,6 +208,10 @@ class Stage:
     def _here(self, policy: Policy, setting: Setting) -> Policy:
         """Return the policy without compactions, since a recording does not have their summaries."""
         return policy._replace(
+            chosen=tuple(
+                replace(one, strategy=_Noted(one, self._failures)) if one.foreign else one
+                for one in policy.chosen
+            ),
             enabled=setting.strategy != NO_PRUNING,
             compaction=replace(policy.compaction, enabled=False),
             market=policy.market._replace(limit=0),
@@ -226,10 +246,37 @@ class Stage:
         return {"system": list(system_prompt(place, ())), "tools": tools}
 
 
+class _Noted:
+    """A strategy with code of the user that notes its first failure. In the figures, it would only prune nothing."""
+
+    Options: type = object
+
+    def __init__(self, chosen: Chosen, failures: dict[str, str]) -> None:
+        self._chosen = chosen
+        self._failures = failures
+
+    def propose(self, view: View, *_: object, **__: object) -> Proposal:
+        """Return the proposal of the strategy, with its own options and functions."""
+        proposal = self._chosen.propose(view)
+        if proposal.problem:
+            self._failures.setdefault(self._chosen.name, proposal.problem)
+        return proposal
+
+
 def _damaged(path: Path, notices: Sequence[str]) -> list[str]:
     """Return the damage to a file as one line, or nothing."""
     more = f", and {len(notices) - 1:,} more" if len(notices) > 1 else ""
     return [f"{path}: {notices[0]}{more}"] if notices else []
+
+
+def _untimed(script: Script, kind: Kind) -> list[str]:
+    """Return a line if the recording has no timestamps. Importers then give its records regular ones."""
+    if len(script.requests) < 2:
+        return []
+    first, last = script.steps[0], script.steps[-1]
+    if kind != "messages" and last.at - first.at > last.source - first.source:
+        return []
+    return ["some sessions have no timestamps, and are replayed without pauses, so their cache never expires"]
 
 
 def _name(path: Path) -> str:

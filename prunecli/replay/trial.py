@@ -23,13 +23,14 @@ class TrialStopped(UsageError):
 class Trial:
     """A trial that plays a session without pruning, with its current setting, and with another setting.
 
-    `stop` ends the trial from another thread. `assumptions` are the lines of `Stage.assumptions`, once it is played.
+    `stop` ends the trial from another thread. `notes` are the lines of `Stage.failures` and `Stage.assumptions`, once
+    it is played.
     """
 
     def __init__(self, stage: Stage, records: Sequence[Record], settings: Sequence[Setting]) -> None:
         self._stage = replace(stage, settings=tuple(dict.fromkeys(settings)))
         self._records, self.whole = _bounded(records)
-        self.assumptions: list[str] = []
+        self.notes: list[str] = []
         self._stopped = False
         self._until = 0.0
 
@@ -41,8 +42,9 @@ class Trial:
         """Return one row for each setting, the first without pruning. Raises TrialStopped."""
         self._until = monotonic() + MOST_SECONDS
         script = script_of(self._records, self._stage.counter)
-        self.assumptions = self._stage.assumptions(script)
-        return self._stage.play(script, self._watch)
+        rows = self._stage.play(script, self._watch)
+        self.notes = [*self._stage.failures, *self._stage.assumptions(script)]
+        return rows
 
     def _watch(self, player: Player, sent: Sent) -> None:  # noqa: ARG002  # the signature of `Watch`
         if self._stopped:

@@ -109,6 +109,23 @@ def test_a_recording_with_another_cache_lifetime_is_told(runner: CliRunner, tmp_
     assert told("short", "--cache-ttl", "1h")
 
 
+def test_a_recording_without_timestamps_is_told(runner: CliRunner, tmp_path: Path) -> None:
+    head, *rows = gzip.decompress(SMALL[0].read_bytes()).decode().splitlines()
+    said = [json.loads(row) for row in rows]
+    for name, text in {"timed": rows, "untimed": [json.dumps({**one, "ts": None}) for one in said]}.items():
+        (tmp_path / f"{name}.jsonl").write_text("\n".join([head, *text]))
+    messages = [{"role": role, "content": "hello"} for role in ("user", "assistant") * 2]
+    (tmp_path / "messages.json").write_text(json.dumps({"messages": messages}))
+
+    def told(name: str) -> bool:
+        asked = ["replay", str(tmp_path / name), "--strategy", "no_pruning"]
+        return "some sessions have no timestamps" in runner.invoke(app, asked).stderr
+
+    assert told("untimed.jsonl")
+    assert told("messages.json")
+    assert not told("timed.jsonl")
+
+
 def test_folders_are_searched_and_the_same_file_counts_once(runner: CliRunner, tmp_path: Path) -> None:
     folder = tmp_path / "some" / "deep" / "folder"
     folder.mkdir(parents=True)
@@ -329,6 +346,9 @@ def test_outputs_are_checked_before_anything_is_replayed(runner: CliRunner, tmp_
         (["SMALL", "-o", "n=1"], "-o: no strategy given"),
         (["SMALL", "--strategy", "pi", "-o", "pi.nothing=1"], "nothing"),
         (["SMALL", "--expectations", "no.json"], "--expectations: no such file: no.json"),
+        (["SMALL", "--expectations", "DAMAGED"], "not a table of expectations"),
+        (["SMALL", "--expectations", "DAMAGED"], "create one with --fit FILE"),
+        (["SMALL", "--html", "-"], "--html -: a page can't go to standard output"),
         (["EMPTY"], "no session files in"),
         (["DAMAGED"], "no session could be replayed"),
         (["/dev/null"], "/dev/null: not a regular file"),
@@ -342,6 +362,18 @@ def test_what_cannot_be_replayed_is_said(
     places = {"SMALL": SMALL[0], "EMPTY": tmp_path / "empty", "DAMAGED": tmp_path / "damaged.jsonl"}
     given = [str(places.get(word, word)) for word in words]
     assert said in refused(runner, *given)
+
+
+def test_a_strategy_of_the_user_that_fails_is_told(runner: CliRunner, tmp_path: Path) -> None:
+    own = tmp_path / ".config" / "prunecli" / "strategies" / "own.py"
+    own.parent.mkdir(parents=True)
+    own.write_text(
+        "from dataclasses import dataclass\n\n\n@dataclass(frozen=True, slots=True)\nclass Options:\n    pass\n\n\n"
+        "def propose(view, options):\n    return 1 / 0\n"
+    )
+    done = runner.invoke(app, ["replay", str(SMALL[0]), "--strategy", "own"])
+    assert done.exit_code == 0, done.output
+    assert "prunecli: strategy own: ZeroDivisionError: division by zero (own.py, line 10)\n" in done.stderr
 
 
 def test_a_damaged_session_costs_only_itself(runner: CliRunner, tmp_path: Path) -> None:

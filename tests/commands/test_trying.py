@@ -152,6 +152,11 @@ async def test_a_session_without_a_request_shows_zeros_and_one_without_a_price_w
     )
 
 
+async def test_a_function_that_fails_is_told(tmp_path: Path) -> None:
+    runtime = await worked(tmp_path, "pruning.importance.function=math:nothing", "pruning.importance.n=1")
+    assert tried(runtime, "importance").note.startswith("pruning.importance.function (math:nothing): ")
+
+
 async def test_the_strategies_that_can_be_tried_are_completed(tmp_path: Path) -> None:
     runtime = await worked(tmp_path)
     words = dict(arguments(runtime, "prune-config "))

@@ -28,10 +28,11 @@ from prunecli.model.events import (
 )
 from prunecli.model.messages import Text, Thinking, ToolUse, Usage
 from prunecli.model.requests import PREAMBLE
-from prunecli.replay.play import Part, Player, Terms
+from prunecli.replay.play import Part, Player, Terms, Watch
 from prunecli.replay.rates import Rates
 from prunecli.replay.rows import Row
 from prunecli.replay.script import Script, script_of
+from prunecli.replay.series import Series
 
 RATES = Rates(input=10.0, read=1.0, write=12.5, output=50.0)
 LINE = "the quick brown fox jumps over the lazy dog, twice"
@@ -88,8 +89,8 @@ NONE = part(Policy(enabled=False))
 CLEARING = part(Policy((Chosen("clear", ClearAll, None),)))
 
 
-def played(session: Session, way: Part) -> Row:
-    return Player(session.script(), way).play()
+def played(session: Session, way: Part, watch: Watch | None = None) -> Row:
+    return Player(session.script(), way, watch).play()
 
 
 def reading(result: str = LINE * 200) -> Session:
@@ -351,3 +352,24 @@ def test_an_answer_with_the_very_content_of_a_prompt_is_still_counted_as_an_answ
 
     text = Text("語" * 3_000)
     assert prompts(text, text, (text,)) == prompts(text, text)
+
+
+def test_a_restore_of_a_result_whose_call_is_lost_from_the_log_is_left_out() -> None:
+    session = Session()
+    session.add(SettingChanged(PREAMBLE, {"system": ["x"], "tools": []}))
+    session.user()
+    session.add(ToolResult("lost", "read", (Text(LINE),)))
+    whole = len(session.events)
+    session.add(UserMessage((Text("/restore"), Text(LINE)), "command", (whole - 1,)))
+    session.says("done")
+    player = Player(session.script(), NONE)
+    assert player.play().requests == 1
+    assert LINE not in str(player.context.messages())
+
+
+def test_a_plot_shows_what_was_sent_if_a_later_request_is_lost_from_the_log() -> None:
+    session = reading()
+    session.says("so")
+    series = Series()
+    row = played(asked(session, UserMessage((Text("of a lost request"),))), NONE, series.watch)
+    assert sum(series.layers[-1]) == row.peak

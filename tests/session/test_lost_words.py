@@ -37,11 +37,11 @@ LOST = plain_text(LOST_WORDS.content)
 TURNS: Sequence[Event] = (
     SessionStarted("s", "/w", "m"),
     UserMessage((Text("first words"),)),
-    RequestSent("m", 1, "-"),
+    RequestSent("m", 1, "-", (0,)),
     AssistantMessage((Text("first answer"), ToolUse("t", "bash", {"command": "ls"})), "m", "tool_use"),
     ToolStarted("t", "bash", {"command": "ls"}),
     ToolResult("t", "bash", (Text("output"),)),
-    RequestSent("m", 1, "-"),
+    RequestSent("m", 1, "-", (0, 2)),
     AssistantMessage((Text("second answer"),), "m", "end_turn"),
     RunEnded("finished"),
     UserMessage((Text("second words"),)),
@@ -52,10 +52,10 @@ TURNS: Sequence[Event] = (
 WORDS = [seq for seq, event in enumerate(TURNS) if isinstance(event, UserMessage)]
 
 
-def written(path: Path) -> list[bytes]:
+def written(path: Path, turns: Sequence[Event] = TURNS) -> list[bytes]:
     """A session of three turns; its lines."""
-    session = Session(TURNS[0], Context(Chars4()), path=path, clock=lambda: 1)  # type: ignore[arg-type]
-    for event in TURNS[1:]:
+    session = Session(turns[0], Context(Chars4()), path=path, clock=lambda: 1)  # type: ignore[arg-type]
+    for event in turns[1:]:
         session.emit(event)
     session.close()
     return path.read_bytes().splitlines(keepends=True)
@@ -105,6 +105,19 @@ def test_where_something_else_is_lost_no_words_are_missed(tmp_path: Path, seq: i
     lines[seq] = lines[seq].replace(b',"crc":"', b',"crc":"x')
     path.write_bytes(b"".join(lines))
     assert LOST not in sent(loaded(path))
+
+
+def test_a_session_opens_if_an_answer_is_lost_to_which_a_later_breakpoint_refers(tmp_path: Path) -> None:
+    path = tmp_path / "s.jsonl"
+    lines = written(path, [*TURNS[:10], RequestSent("m", 1, "-", (2, 4)), *TURNS[10:]])
+    path.write_bytes(b"".join([*lines[:3], *lines[4:]]))
+    session = loaded(path)
+    assert sent(session) == ["first words", "second answer", "second words", "third answer", "third words"]
+    assert session.notices
+    session.emit(RequestSent("m", 1, "-", (2, 4)))
+    session.emit(AssistantMessage((Text("fourth answer"),), "m", "end_turn", Usage(1, 1, 9, 9)))
+    session.close()
+    assert sent(loaded(path))[-1] == "fourth answer"
 
 
 @pytest.mark.parametrize("seq", WORDS)

@@ -437,6 +437,20 @@ async def test_enter_on_an_exchange_marks_results_that_the_model_sees_in_part(tm
         await s.until_shown("the model sees a part of this", "sent in part", "│ shown", "┊ rest")
 
 
+async def test_the_text_of_a_failed_result_has_the_mark_of_a_failure(tmp_path: Path) -> None:
+    events = work()
+    failed = ToolResult("t0", "read", (Text("no such file"),), is_error=True)
+    async with inspected(tmp_path, [*events[:2], failed, *events[3:]]) as s:
+        await mark(s, "result", result(s, "read"))
+        await s.pilot.press("enter")
+        await s.until_shown("the model sees the original", "✗ read")
+        await s.pilot.press("escape")
+        await s.until(lambda: isinstance(s.app.screen, ContextScreen))
+        await mark(s, "exchange", exchange(s, result(s, "read")))
+        await s.pilot.press("enter")
+        await s.until_shown("✗ result of read")
+
+
 async def test_d_shows_what_two_requests_differ_in(tmp_path: Path) -> None:
     async with inspected(tmp_path) as s:
         await s.pilot.press("d")

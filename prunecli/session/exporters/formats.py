@@ -88,6 +88,8 @@ def check_writable(path: Path) -> None:
 
 def check_page(path: Path) -> None:
     """Raise UsageError if a page could not be written to this file, or would replace a file of another kind."""
+    if path == Path("-"):
+        raise UsageError("--html -: a page can't go to standard output", "name a file, such as page.html")
     check_writable(path)
     try:
         with path.open("rb") as file:

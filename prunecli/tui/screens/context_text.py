@@ -11,9 +11,10 @@ from prunecli.figures import counted
 from prunecli.inspector import labels
 from prunecli.inspector.labels import Key
 from prunecli.inspector.outline import Outline
-from prunecli.model.events import AssistantMessage, CompactionApplied
+from prunecli.model.events import AssistantMessage, CompactionApplied, ToolResult
 from prunecli.model.messages import Image, Json, Text, Thinking, ToolUse
 from prunecli.presentation import entries as shown
+from prunecli.presentation.outcomes import state_of
 from prunecli.sanitize import one_line
 from prunecli.tui.screens.reading import ReadingScreen
 from prunecli.tui.transcript.transcript_view import Transcript
@@ -43,14 +44,14 @@ def entries_of(outline: Outline, key: Key) -> Iterator[shown.Entry]:
         yield shown.Divider("not sent to the model")
     elif edit is not None:
         yield shown.Divider(f"the model sees this ({labels.state(context, key)})")
-        yield _output(edit.text or "", outline.label(key))
+        yield _output(edit.text or "", outline.label(key), state=_state(entry))
     elif entry.spilled is not None:
         yield shown.Divider("the model sees this part")
-        yield _output(entry.text, outline.label(key))
+        yield _output(entry.text, outline.label(key), state=_state(entry))
     elif (
         key.kind == "exchange"
         and entry.exchange
-        and any(_state(outline, one) for one in entry.exchange.results)
+        and any(_seen(outline, one) for one in entry.exchange.results)
     ):
         yield shown.Divider("the model sees a part of this")
     else:
@@ -83,9 +84,9 @@ def _original(outline: Outline, entry: Entry, key: Key) -> Iterator[shown.Entry]
         if key.kind == "exchange" and entry.exchange:
             for result in entry.exchange.results:
                 name = "result of " + outline.label(Key("result", result.seq))
-                yield _output(result.whole, name, held=_held(result), state=_state(outline, result))
+                yield _output(result.whole, name, "", _held(result), _seen(outline, result), _state(result))
     elif entry.kind == "result":
-        yield _output(entry.whole, outline.label(key), held=_held(entry))
+        yield _output(entry.whole, outline.label(key), held=_held(entry), state=_state(entry))
     else:
         yield from (shown.Prompt(block.text) for block in event.content if isinstance(block, Text))
     if images := sum(isinstance(block, Image) for block in getattr(event, "content", ())):
@@ -96,19 +97,29 @@ def _held(entry: Entry) -> tuple[int, int] | None:
     return held_part(entry.whole, entry.text) if entry.spilled else None
 
 
-def _state(outline: Outline, result: Entry) -> str:
-    """Return the state of a result that the model does not see in full, "" for any other."""
+def _seen(outline: Outline, result: Entry) -> str:
+    """Return what the model sees of a result that it does not see in full, "" for any other."""
     if outline.context.text_edit(result.seq) is not None:
         return labels.state(outline.context, Key("result", result.seq))
     return "sent in part" if result.spilled else ""
 
 
+def _state(entry: Entry) -> shown.ToolState:
+    """Return how the call of a result ended."""
+    return state_of(entry.event) if isinstance(entry.event, ToolResult) else shown.ToolState.OK
+
+
 def _output(
-    text: str, name: str, language: str = "", held: tuple[int, int] | None = None, state: str = ""
+    text: str,
+    name: str,
+    language: str = "",
+    held: tuple[int, int] | None = None,
+    outcome: str = "",
+    state: shown.ToolState = shown.ToolState.OK,
 ) -> shown.ToolCall:
     head, _, rest = name.partition(" ")
     body = shown.Output(text or "(no output)", language, held)
-    return shown.ToolCall(head, rest, shown.ToolState.OK, state, body=body, folded=False)
+    return shown.ToolCall(head, rest, state, outcome, body=body, folded=False)
 
 
 def _json(given: Json) -> str:
