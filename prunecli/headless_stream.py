@@ -172,7 +172,7 @@ class _Streamed:
                 line = await self._lines.next()
                 if line is None:
                     break
-                text = line.decode("utf-8", "replace")
+                text = line.decode("utf-8-sig", "replace")
                 if not text.strip():
                     continue
                 if (asked := _control(text)) is not None:
@@ -242,19 +242,25 @@ def _prompt(line: str) -> tuple[str, tuple[Block, ...]]:
     """Return the words, images and documents of a user's message. Raises ValueError for any other line."""
     try:
         value = strict_loads(line)
+    except json.JSONDecodeError as error:
+        raise ValueError(f"not valid JSON: see character {error.pos + 1}") from error
     except ValueError as error:
         raise ValueError(f"not valid JSON: {error}") from error
     match value:
-        case {"type": str(kind)} if kind != "user":
-            raise ValueError(f"a line of type {kind[:40]!r}; expected 'user' or 'control_request'")
-        case {"message": {"role": str(role)}} if role != "user":
-            raise ValueError(f"a message of the role {role[:40]!r}; expected 'user'")
+        case {"type": kind} if kind != "user":
+            raise ValueError(f"a line of type {_shown(kind)}; expected 'user' or 'control_request'")
+        case {"message": {"role": role}} if role != "user":
+            raise ValueError(f"a message of the role {_shown(role)}; expected 'user'")
         case {"message": {"content": str(words)}}:
             return words, ()
         case {"message": {"content": content}}:
             return _parts(content)
         case _:
             raise ValueError("not a message with content")
+
+
+def _shown(value: Json) -> str:
+    return repr(value[:40]) if isinstance(value, str) else json.dumps(value)[:40]
 
 
 def _parts(content: Json) -> tuple[str, tuple[Block, ...]]:

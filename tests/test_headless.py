@@ -158,12 +158,16 @@ def test_a_line_of_stream_json_input_is_a_message() -> None:
 @pytest.mark.parametrize(
     ("line", "why"),
     [
-        ("nonsense", "not valid JSON: Expecting value"),
+        ("nonsense", "not valid JSON: see character 1"),
+        ('{"type":"user"', "not valid JSON: see character 15"),
         ("{}", "not a message with content"),
         ("[]", "not a message with content"),
         ('{"type":"user","message":"hi"}', "not a message with content"),
         ('{"type":"assistant","message":{"role":"assistant","content":"hi"}}', "a line of type 'assistant'"),
         ('{"type":"keep_alive"}', "a line of type 'keep_alive'; expected 'user' or 'control_request'"),
+        ('{"type":5,"message":{"content":"hi"}}', "a line of type 5; expected 'user'"),
+        ('{"type":null,"message":{"content":"hi"}}', "a line of type null; expected 'user'"),
+        ('{"message":{"role":["user"],"content":"hi"}}', "a message of the role [\"user\"]; expected 'user'"),
         ('{"type":"user","message":{"role":"system","content":"hi"}}', "a message of the role 'system'"),
         ('{"message":{"content":[{"type":"image"}]}}', "a block of type 'image'"),
         ('{"message":{"content":7}}', "content is neither a string nor a list of blocks"),

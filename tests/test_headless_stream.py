@@ -150,6 +150,13 @@ def test_a_line_that_is_no_message_ends_the_program_after_what_came_before(
         assert "line 2" in process.stderr.read().decode()
 
 
+def test_a_byte_order_mark_before_the_first_message_is_skipped(tmp_path: Path) -> None:
+    with serve(["One."]) as endpoint, program(tmp_path, endpoint.base_url) as process:
+        process.stdin.write(b"\xef\xbb\xbf")
+        put(process, "first")
+        assert until(process, "result")[-1]["result"] == "One."
+
+
 def test_without_a_message_there_is_nothing_to_do(tmp_path: Path) -> None:
     with program(tmp_path, "http://127.0.0.1:9") as process:
         code, errors = ended(process)

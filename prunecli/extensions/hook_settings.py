@@ -65,6 +65,10 @@ _ATOM = re.compile(r"\\.|\[\^?\]?[^\]]*\]|(?<=\()\?(?:P?<\w+>|<?[:=!>])", re.DOT
 """An escaped character, a set, or the kind of a group."""
 _GROUP = re.compile(r"\(([^()]*)\)([*+{])?")
 _VARIES = re.compile(r"[*+?|{]")
+_REPEAT = re.compile(r"[*+{]")
+_MAX_REPEATS = 4
+_MAX_NAME = 128
+"""A match of `_MAX_REPEATS` repeats in a name of this length takes half a second at most."""
 
 
 @frozen
@@ -106,14 +110,14 @@ class Hook:
 
 
         Words separated by `|` or commas are compared as a whole. Any other matcher is a regular expression to search
-        for.
+        for; it matches all names of more than `_MAX_NAME` characters, for which a search may take forever.
         """
         if self.matcher in ("", "*") or not names:
             return True
         if _PLAIN.fullmatch(self.matcher):
             wanted = {word.strip() for word in re.split(r"[|,]", self.matcher)}
             return not wanted.isdisjoint(names)
-        return any(re.search(self.matcher, name) for name in names)
+        return any(len(name) > _MAX_NAME or re.search(self.matcher, name) for name in names)
 
 
 class Parsed(NamedTuple):
@@ -231,21 +235,27 @@ def _not_a_matcher(matcher: str) -> str:
         re.compile(matcher if matcher != "*" else "")
     except (re.error, RecursionError, OverflowError) as error:
         return f"not a regular expression: {error}"
-    if _may_take_forever(matcher):
-        return "a repeat or alternative in a repeated group can take forever to match; write it without"
-    return ""
+    return _slowness(matcher)
 
 
-def _may_take_forever(pattern: str) -> bool:
-    """Return whether the time of a match may grow exponentially. Nothing can interrupt a match."""
+def _slowness(pattern: str) -> str:
+    """Return why a match may take forever, or "". Nothing can interrupt a match."""
     plain = _ATOM.sub("x", pattern)
     while found := _GROUP.search(plain):
         inside, repeat = found.groups()
         varies = bool(_VARIES.search(inside))
         if varies and repeat:
-            return True
-        plain = plain[: found.start()] + ("x+" if varies or repeat else "x") + plain[found.end() :]
-    return False
+            return "a repeat or alternative in a repeated group can take forever to match; write it without"
+        marks = "+" * (_repeats(inside) + bool(repeat)) or "?" * varies
+        plain = f"{plain[: found.start()]}x{marks}{plain[found.end() :]}"
+    if _repeats(plain) > _MAX_REPEATS:
+        return f"more than {_MAX_REPEATS} repeats in a row can take forever to match; use fewer"
+    return ""
+
+
+def _repeats(plain: str) -> int:
+    """Return how many repeats the longest alternative of a pattern without groups has."""
+    return max(len(_REPEAT.findall(part)) for part in plain.split("|"))
 
 
 def _kind(value: Any) -> str:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from prunecli.frozen import frozen
 from prunecli.regular import open_regular
-from prunecli.session.digest import Digest, begins_record, whole_record
+from prunecli.session.digest import Digest, begins_record, record_lines, whole_record
 
 if TYPE_CHECKING:
     import sqlite3
@@ -161,7 +161,7 @@ def read(file: File, known: IndexRow | None = None) -> IndexRow | None:
                     digest, place, mark = Digest.from_text(known.digest.to_text()), known.read, known.mark
                 else:
                     stream.seek(0)
-            for line in stream:
+            for line in record_lines(stream):
                 if not line.endswith(b"\n") and whole_record(line) is None:
                     break  # still being written
                 if place == 0 and not begins_record(line):

@@ -15,7 +15,7 @@ from prunecli.model.events import AssistantMessage, Record, ToolResult, ToolStar
 from prunecli.model.messages import Text, plain_text
 from prunecli.regular import open_regular
 from prunecli.session.blobs import Blobs
-from prunecli.session.digest import whole_record
+from prunecli.session.digest import record_lines, whole_record
 
 STEP_BYTES = 1 << 18
 AROUND = 60
@@ -89,8 +89,8 @@ def search(paths: Sequence[Path], query: str) -> Iterator[Hit | int]:
     for path in paths if wanted.words else ():
         try:
             with open_regular(path) as file:
-                found = 0
-                while found < MOST_IN_ONE and (lines := file.readlines(STEP_BYTES)):
+                found, rest = 0, record_lines(file)
+                while found < MOST_IN_ONE and (lines := _next(rest)):
                     done += sum(map(len, lines))
                     for hit in _hits(path, lines, wanted):
                         yield hit
@@ -98,6 +98,15 @@ def search(paths: Sequence[Path], query: str) -> Iterator[Hit | int]:
                     yield done
         except OSError:
             continue
+
+
+def _next(lines: Iterator[bytes]) -> list[bytes]:
+    """Return the next lines, of about STEP_BYTES."""
+    taken, size = list[bytes](), 0
+    while size < STEP_BYTES and (line := next(lines, b"")):
+        taken.append(line)
+        size += len(line)
+    return taken
 
 
 def _needle(word: str) -> bytes:

@@ -13,7 +13,7 @@ from prunecli.errors import SessionNotFound
 from prunecli.frozen import frozen
 from prunecli.paths import slug
 from prunecli.regular import open_regular
-from prunecli.session.digest import Digest, begins_record, is_task, whole_record
+from prunecli.session.digest import Digest, begins_record, is_task, record_lines, whole_record
 from prunecli.session.index import File, Index
 
 INDEX_NAME = "index.sqlite"
@@ -172,7 +172,7 @@ def _is_session(path: Path, *, task: bool = True) -> bool:
     tasks of other sessions do not count."""
     try:
         with open_regular(path) as file:
-            records = map(whole_record, filter(begins_record, islice(file, 20)))
+            records = map(whole_record, filter(begins_record, islice(record_lines(file), 20)))
             first = next(filter(None, records), None)
     except OSError:
         return False

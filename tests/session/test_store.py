@@ -159,6 +159,25 @@ def test_damaged_lines_do_not_keep_a_session_out_of_the_list(store: Store, cwd: 
     assert (one.name, one.digest.first) == ("kept", "second")
 
 
+def test_a_list_and_a_search_stop_at_a_damaged_line_that_is_longer_than_any_record(
+    store: Store, cwd: Path
+) -> None:
+    path = session(store, cwd, "hurt", [prompt("first")])
+    good = path.stat().st_size
+    os.truncate(path, good + 80_000_000)
+    with path.open("ab") as file:
+        file.write(b"\n")
+    session(store, cwd, "whole", [prompt("second")])
+    with path.open("ab") as file:
+        file.write(store.find("whole").read_bytes())
+    assert {one.id: one.digest.prompts for one in store.list()} == {"hurt": 1, "whole": 1}
+    assert [one for one in search([path], "first second") if isinstance(one, int)] == [good]
+    path.write_bytes(b"")
+    os.truncate(path, 80_000_000)
+    assert [one.id for one in store.list()] == ["whole"]
+    assert store.last(cwd).stem == "whole"
+
+
 def test_a_session_whose_first_record_is_damaged_is_listed_and_found(store: Store, cwd: Path) -> None:
     path = session(store, cwd, "first", [prompt("still here")])
     path.write_bytes(path.read_bytes().replace(b'"cwd"', b'"cwt"', 1))
