@@ -21,6 +21,8 @@ _OLD = ("old_string", "oldText", "old_text", "old_str", "search")
 _PATCH, _PATCH_END = "*** Begin Patch", "*** End Patch"
 _MOST_SOURCES = 64
 """Maximum places stored for one block, newest first. More common text is not a quote."""
+_SHORT = 64
+"""Characters that are compared one by one."""
 _MOST_COPIES = 4
 """Maximum newest sources to store for each part."""
 
@@ -156,14 +158,42 @@ def _copies(matches: Sequence[Match]) -> tuple[tuple[frozenset[int], frozenset[i
 
 
 def _extended(text: str, its: str, at: int, place: int) -> tuple[int, int]:
-    """Return the longest common part around a common block, as characters of `text`."""
+    """Return the longest common part around a common block, as characters of `text`.
+
+    Most parts are short. In texts that repeat themselves, each of many places has a long one, so that is compared in
+    whole pieces.
+    """
     start, shift = at, place - at
-    while start and start + shift and text[start - 1] == its[start + shift - 1]:
+    first = max(0, -shift, at - _SHORT)
+    while start > first and text[start - 1] == its[start + shift - 1]:
         start -= 1
+    if start == first:
+        while (step := _same_before(text, its, start, shift)) > 0:
+            start -= step
     end, most = at + BLOCK, min(len(text), len(its) - shift)
-    while end < most and text[end] == its[end + shift]:
+    last = min(most, end + _SHORT)
+    while end < last and text[end] == its[end + shift]:
         end += 1
+    if end == last:
+        while (step := _same_behind(text, its, end, shift, most)) > 0:
+            end += step
     return start, end
+
+
+def _same_before(text: str, its: str, start: int, shift: int) -> int:
+    """Return a number of characters before this place that are the same; 0 if the next one is not."""
+    step = start + min(0, shift)
+    while step and text[start - step : start] != its[start + shift - step : start + shift]:
+        step //= 2
+    return step
+
+
+def _same_behind(text: str, its: str, end: int, shift: int, most: int) -> int:
+    """Return a number of characters from this place on that are the same; 0 if the next one is not."""
+    step = most - end
+    while step and text[end : end + step] != its[end + shift : end + shift + step]:
+        step //= 2
+    return step
 
 
 def _said(event: AssistantMessage) -> Iterator[Said]:

@@ -1,8 +1,10 @@
 """Which responses quote what: at least 40 characters, white space folded."""
 
+from typing import SupportsIndex
+
 from prunecli.model.events import AssistantMessage, CompactionApplied, Event, ToolResult, UserMessage
 from prunecli.model.messages import Text, ToolUse
-from prunecli.replay.quotes import LENGTH, find_quotes, folded, old_texts
+from prunecli.replay.quotes import LENGTH, _extended, find_quotes, folded, old_texts
 from prunecli.replay.regret import needed
 
 LINE = "the quick brown fox jumps over the lazy dog, twice"
@@ -81,3 +83,24 @@ def test_old_texts_are_those_of_all_agents() -> None:
 def test_malformed_inputs_have_no_old_texts() -> None:
     for given in ({"edits": 5}, {"edits": ["x"]}, {"old_string": None}, {"edits": {"oldText": ["a"]}}):
         assert list(old_texts(ToolUse("a", "edit", given))) == []
+
+
+class Watched(str):
+    """A text that counts the accesses to its characters."""
+
+    __slots__ = ("accesses",)
+
+    def __init__(self, _: str) -> None:
+        self.accesses = 0
+
+    def __getitem__(self, place: SupportsIndex | slice) -> str:
+        self.accesses += 1
+        return super().__getitem__(place)
+
+
+def test_a_long_common_part_is_compared_in_pieces() -> None:
+    same = "-" * 20_000
+    text, its = Watched(f"abc{same}x{same}"), f"{same}y{same}"
+    assert _extended(text, its, 10_003, 10_000) == (3, 20_003)
+    assert _extended(text, its, 30_004, 30_001) == (20_004, 40_004)
+    assert text.accesses < 1_000, "of 40,000 characters"
