@@ -239,7 +239,7 @@ def _change_doubt(program: str, word: str, around: Surroundings, *, last: bool) 
 def _landing_doubt(program: str, words: Words, around: Surroundings) -> str:
     """Return why a program that copies files into a folder needs approval, or "": one of them would control other
     programs there."""
-    if program not in _COPIES | {"mv"}:
+    if program not in _COPIES | {"mv", "scp"}:
         return ""
     places = [
         text
@@ -249,16 +249,17 @@ def _landing_doubt(program: str, words: Words, around: Surroundings) -> str:
         )
     ]
     for folder in (text for text in places if (around.cwd / text).is_dir()):
-        for name in (name for text in places for name in _names(program, text, around)):
+        for name in (name for text in places for name in _names(text, around)):
             if around.keeps_unchanged(resolve(f"{folder}/{name}", around.cwd, around.home)):
                 return f"{name!r} controls other programs in {folder!r}"
     return ""
 
 
-def _names(program: str, source: str, around: Surroundings) -> list[str]:
-    """Return the names that a file or folder has after it is copied into a folder."""
-    if not source.endswith(("/.", "/") if program == "rsync" else "/."):
-        return [source.rstrip("/").rpartition("/")[2]]
+def _names(source: str, around: Surroundings) -> list[str]:
+    """Return the names that a file or folder has after it is copied into a folder. A slash at the end may stand for
+    the content: it does for rsync, and for cp on macOS."""
+    if not source.endswith(("/.", "/")):
+        return [re.split("[/:]", source)[-1]]
     try:
         return os.listdir(around.cwd / source)
     except OSError:

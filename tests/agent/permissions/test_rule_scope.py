@@ -331,6 +331,7 @@ def test_a_prefix_rule_does_not_cover_changes_to_files_that_control_other_progra
             "cp -r src/. .",
             "rsync -a src/ .",
         ),
+        *("cp -R src/ .", "rsync host:package.json .", "scp host:package.json .", "scp src/package.json ."),
         *("ln -s src/package.json ./", "install src/package.json --target-directory=."),
     ):
         rule = f"bash({line.split()[0]} {'-i ' * line.startswith('sed')}*)"
