@@ -31,12 +31,12 @@ _SURROGATES = re.compile("[\ud800-\udfff]")
 _MAX_DIGITS = 40
 _BOM = b"\xef\xbb\xbf"
 MAX_DEPTH = 100
-CACHED_1H = "ephemeral_1h_input_tokens"
-"""The count of tokens cached for an hour, in the object `cache_creation` of a usage."""
 """Maximum nesting of JSON from other programs.
 
 No program writes more than a dozen levels, and Python's own limit depends on its version.
 """
+CACHED_1H = "ephemeral_1h_input_tokens"
+"""The count of tokens cached for an hour, in the object `cache_creation` of a usage."""
 
 
 def well_formed(text: str) -> str:

@@ -480,7 +480,7 @@ class TestDropping:
         talk.clear(2)
         talk.fields["thinking"]["block_binding"]["prefix_mismatch_behavior"] = "error"
         assert talk.refusal().startswith("messages.3.content.0: " + CHANGED[:9])
-        assert NEEDS_BETA not in talk.refusal(), "nothing is said of the header that is there"
+        assert NEEDS_BETA not in talk.refusal(), "the request has this header"
 
     @pytest.mark.parametrize(
         ("model", "kind"), [("claude-sonnet-5-5", "between_tools"), ("claude-haiku-5-5", "disabled")]
