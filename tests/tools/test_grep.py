@@ -144,6 +144,14 @@ async def test_a_searched_file_that_is_ignored_is_searched_all_the_same(either: 
     assert await either.text("grep", pattern="alpha", path="build") == "build/out.py:1:alpha"
 
 
+async def test_a_glob_may_begin_with_the_searched_folder(either: Caller, tree: Path) -> None:
+    relative = await either.text("grep", pattern="alpha", glob="src/*.py")
+    assert "src/a.py:" in relative
+    assert await either.text("grep", pattern="alpha", glob=f"{tree}/src/*.py") == relative
+    name = f"{tree}/src/a.py"
+    assert "a.py:" in await either.text("grep", pattern="alpha", path="src", glob=name)
+
+
 async def test_paths_outside_the_working_directory_are_absolute(either: Caller, tree: Path) -> None:
     inside = either.with_(cwd=tree / "src")
     assert await inside.text("grep", pattern="alpha", path="../src.d") == f"{tree}/src.d/z.py:1:alpha = 1"
