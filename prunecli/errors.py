@@ -48,14 +48,10 @@ class SessionNotFound(SessionError):
 
 
 class SessionCorrupt(SessionError):
-    """The file holds no usable session. `line` is the first bad line, from 1, or 0 for the whole file. `is_log`: it
-    is a log of prunecli."""
+    """The file holds no usable session. `line` is the first bad line, from 1, or 0 for the whole file."""
 
-    def __init__(self, path: "Path", line: int, why: str, *, is_log: bool = False) -> None:
-        where = f"{path}: line {line}" if line else str(path)
-        super().__init__(
-            f"{where}: {why}", "run `prunecli sessions verify` to see what can be read" if is_log else ""
-        )
+    def __init__(self, path: "Path", line: int, why: str, hint: str = "") -> None:
+        super().__init__(f"{path}: line {line}: {why}" if line else f"{path}: {why}", hint)
         self.path = path
         self.line = line
 

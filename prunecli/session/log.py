@@ -29,6 +29,7 @@ from prunecli.model.events import (
 from prunecli.model.messages import Text
 from prunecli.model.record_codec import EVENT_TYPES, decode_record
 from prunecli.regular import open_regular, read_regular
+from prunecli.session.digest import begins_record
 
 LOST_WORDS = UserMessage((Text(render.LOST),), "import")
 """Replaces a user message that was lost or may have been lost."""
@@ -37,6 +38,7 @@ _AFTER_WORDS = (RequestSent, AssistantMessage, PrunApplied, CompactionApplied)
 """Events that follow a user message: a request, an event before a request, or the response in an imported session."""
 
 _TYPE = re.compile(rb'"type":"(\w+)"')
+_IMPORT = "if another agent wrote this file, run `prunecli sessions import FILE`"
 
 
 @frozen
@@ -111,7 +113,8 @@ def at_end(path: Path, loaded: Loaded) -> list[Record]:
     """
     if not loaded.records:
         first = loaded.bad[0] if loaded.bad else BadLine(0, b"", "the file is empty")
-        raise SessionCorrupt(path, first.number, first.why, is_log=bool(first.number))
+        foreign = bool(first.number) and not any(map(begins_record, loaded.unread))
+        raise SessionCorrupt(path, first.number, first.why, _IMPORT if foreign else "")
     last = loaded.records[-1]
     said = any(_type(line) == "UserMessage" and line.endswith(b"}\n") for line in loaded.unread)
     return [Record(last.seq + 1, last.timestamp + 1, LOST_WORDS)] if said else []

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cache
 from typing import Annotated, ClassVar
 
@@ -64,6 +65,8 @@ class Grep:
             raise ToolError("pattern is matched line by line, so it can't contain a newline.")
         if not 0 <= given.context <= MAX_CONTEXT:
             raise ToolError(f"context must be from 0 to {MAX_CONTEXT}.")
+        if given.glob:
+            given = replace(given, glob=given.glob.removeprefix(scope.root.rstrip("/") + "/"))
         wanted = glob_of(given.glob) if given.glob else None
         named = scope.only or (context.approved and given.glob)  # the user was asked about these
         secrets = Secrets() if named else await secrets_in(scope, context.env)

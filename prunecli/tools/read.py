@@ -170,6 +170,8 @@ def _page_output(page: Page, path: str, size: int, limit: int) -> ToolOutput:
         notes.append(
             f"[lines {page.first}-{last}{total}; {onward}]" if more else f"[lines {page.first}-{last}{total}]"
         )
+    if text and not text.strip() and not notes:
+        notes.append("[only white space]")
     if notes and text and not text.endswith("\n"):
         text += "\n"
     details: dict[str, Json] = {

@@ -324,11 +324,15 @@ def test_a_file_without_a_single_record_is_corrupt(tmp_path: Path) -> None:
     (tmp_path / "s.jsonl").write_bytes(b"nothing here\n")
     with pytest.raises(SessionCorrupt, match="line 1") as raised:
         read_log(tmp_path / "s.jsonl")
-    assert "sessions verify" in raised.value.hint
+    assert "sessions import" in raised.value.hint
 
 
-def test_only_a_log_of_prunecli_can_be_verified(tmp_path: Path) -> None:
-    path = tmp_path / "chat.json"
+def test_a_log_without_a_good_record_is_neither_to_be_imported_nor_verified(tmp_path: Path) -> None:
+    path = tmp_path / "s.jsonl"
+    path.write_bytes(encode_record(Record(0, 1, UserMessage((Text("first"),)))).replace(b"first", b"fir5t"))
+    with pytest.raises(SessionCorrupt, match="line 1") as raised:
+        read_log(path)
+    assert raised.value.hint == ""
     path.write_text('{"messages": [{"role": "user", "content": 7}]}')
     with pytest.raises(SessionCorrupt, match="line 1") as raised:
         read_source(path)

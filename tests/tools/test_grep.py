@@ -116,16 +116,18 @@ async def test_long_lines_are_cut_at_five_hundred_characters(either: Caller, tre
 
 async def test_the_shown_part_of_a_long_line_has_the_first_match(either: Caller, workspace: Path) -> None:
     lines = [
-        "é" * before + "alpha" + "z" * after for before in (0, 380, 480, 1_900, 2_040) for after in (0, 600)
+        "é" * before + "alpha" + "z" * after
+        for before in (0, 380, 480, 1_900, 2_040, 400_000)
+        for after in (0, 600)
     ]
-    (workspace / "a").write_text("\n".join([*lines, "short", "q" * 5_000 + "alpha"]))
+    (workspace / "a").write_text("\n".join([*lines, "short", "q" * 1_100_000 + "alpha"]))
     found = (await either.text("grep", pattern="alpha", context=1)).splitlines()
     shown = [line.split(":", 2)[2] for line in found if line.startswith("a:")]
     assert all("alpha" in line and len(line) <= 502 for line in shown[:-1])
-    assert [line.endswith("…") for line in shown[:-1]] == [False, True] * 5
+    assert [line.endswith("…") for line in shown[:-1]] == [False, True] * 6
     assert shown[0] == "alpha"
     assert shown[-1] == "q" * 500 + "…", "so late in its line that the search does not print it"
-    assert "a-11-short" in found
+    assert "a-13-short" in found
 
 
 async def test_text_is_found_in_utf_16_and_after_a_byte_order_mark(either: Caller, workspace: Path) -> None:
@@ -140,6 +142,14 @@ async def test_text_is_found_in_utf_16_and_after_a_byte_order_mark(either: Calle
 async def test_a_searched_file_that_is_ignored_is_searched_all_the_same(either: Caller, tree: Path) -> None:
     assert await either.text("grep", pattern="alpha", path="build/out.py") == "build/out.py:1:alpha"
     assert await either.text("grep", pattern="alpha", path="build") == "build/out.py:1:alpha"
+
+
+async def test_a_glob_may_begin_with_the_searched_folder(either: Caller, tree: Path) -> None:
+    relative = await either.text("grep", pattern="alpha", glob="src/*.py")
+    assert "src/a.py:" in relative
+    assert await either.text("grep", pattern="alpha", glob=f"{tree}/src/*.py") == relative
+    name = f"{tree}/src/a.py"
+    assert "a.py:" in await either.text("grep", pattern="alpha", path="src", glob=name)
 
 
 async def test_paths_outside_the_working_directory_are_absolute(either: Caller, tree: Path) -> None:

@@ -27,6 +27,12 @@ async def test_an_empty_file_is_said_to_be_empty(tools: Caller, workspace: Path)
     assert await tools.text("read", path="f") == "[empty file]"
 
 
+async def test_white_space_is_shown_and_named(tools: Caller, workspace: Path) -> None:
+    (workspace / "f").write_bytes(b" \n\n")
+    assert await tools.text("read", path="f") == " \n\n[only white space]"
+    assert await tools.text("read", path="f", offset=2) == "\n[lines 2-2 of 2]"
+
+
 @pytest.mark.parametrize(
     ("given", "shown"),
     [

@@ -38,6 +38,8 @@ class Matches:
     def take(self, data: bytes) -> bool:
         """Process output of the search; return False once there are enough matches."""
         self._unread += data
+        if b"\n" not in data:
+            return True  # trying each part of a long line again would take long
         at = 0
         while found := _LINE.match(self._unread, at):
             at = found.end()

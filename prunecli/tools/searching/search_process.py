@@ -18,7 +18,8 @@ from prunecli.tools.files.secret_paths import looks_secret, may_look_secret
 from prunecli.tools.searching.glob import PathGlob
 from prunecli.tools.searching.walk import FILE, FOLDER, walk
 
-MAX_COLUMNS = 4096
+MAX_COLUMNS = 1 << 20
+"""Bytes printed of a line. A match further on can't be shown; minified files are mostly shorter."""
 MAX_LINE = 1 << 24
 BAD_PATTERN = 2
 MAX_ENTRIES = 20_000
