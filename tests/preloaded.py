@@ -132,7 +132,11 @@ def run(
 def piped(words: Sequence[str], *, cwd: Path, env: Mapping[str, str]) -> Iterator[Any]:
     """The running program with pipes `stdin`, `stdout` and `stderr` for bytes; killed at the end if it still runs."""
     (given, write), (read, put), (read_error, put_error) = os.pipe(), os.pipe(), os.pipe()
-    with open(write, "wb") as stdin, open(read, "rb") as stdout, open(read_error, "rb") as stderr:
+    with (
+        open(write, "wb", buffering=0) as stdin,  # closing never writes again what the program did not take
+        open(read, "rb") as stdout,
+        open(read_error, "rb") as stderr,
+    ):
         process = start(words, cwd=cwd, env=env, streams=(given, put, put_error))
         for theirs in (given, put, put_error):
             os.close(theirs)
