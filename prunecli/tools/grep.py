@@ -22,6 +22,8 @@ from prunecli.tools.tool import ToolContext, ToolOutput, bounded, in_one_line, t
 MAX_CONTEXT = 20
 _NOTES_BYTES = 300
 _NEGATED_SET = re.compile(r"\[\^[^\]]*\]")
+_ENDS = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\$", re.DOTALL)
+"""An escape, a set, or the end of a line."""
 _HAS_NEWLINE = re.compile(r"\n|(?<!\\)(?:\\\\)*\\n")
 
 
@@ -65,6 +67,7 @@ class Grep:
             raise ToolError("pattern is matched line by line, so it can't contain a newline.")
         if not 0 <= given.context <= MAX_CONTEXT:
             raise ToolError(f"context must be from 0 to {MAX_CONTEXT}.")
+        given = replace(given, pattern=_at_returns(given.pattern))
         if given.glob:
             given = replace(given, glob=given.glob.removeprefix(scope.root.rstrip("/") + "/"))
         wanted = glob_of(given.glob) if given.glob else None
@@ -90,6 +93,11 @@ class Grep:
             if ended.exit_code == BAD_PATTERN:
                 raise ToolError(f"The pattern is not a valid regular expression: {matches.complaint}.")
         return _result(matches, ended, limit, secrets.note(scope), separated=given.context > 0)
+
+
+def _at_returns(pattern: str) -> str:
+    """Return a pattern whose lines may also end with a carriage return, as in files from Windows."""
+    return _ENDS.sub(lambda found: r"(?:\r?$)" if found[0] == "$" else found[0], pattern)
 
 
 def _for_ripgrep(given: GrepInput, scope: Scope) -> list[str]:

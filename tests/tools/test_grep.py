@@ -144,6 +144,14 @@ async def test_a_searched_file_that_is_ignored_is_searched_all_the_same(either: 
     assert await either.text("grep", pattern="alpha", path="build") == "build/out.py:1:alpha"
 
 
+async def test_the_end_of_a_line_is_found_in_files_from_windows(either: Caller, workspace: Path) -> None:
+    (workspace / "f").write_bytes(b"ax\r\nbx\n\r\ncx$\r\n")
+    assert await either.text("grep", pattern="x$") == "f:1:ax\nf:2:bx"
+    assert await either.text("grep", pattern="(^$|a)") == "f:1:ax\nf:3:"
+    assert await either.text("grep", pattern=r"x\$$|[$]b") == "f:4:cx$"
+    assert await either.text("grep", pattern=r"x\r$") == "f:1:ax"
+
+
 async def test_a_glob_may_begin_with_the_searched_folder(either: Caller, tree: Path) -> None:
     relative = await either.text("grep", pattern="alpha", glob="src/*.py")
     assert "src/a.py:" in relative
