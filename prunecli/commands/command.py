@@ -341,7 +341,7 @@ def run_line(runtime: Runtime, line: str) -> Sequence[Effect]:
 
 def unquoted(text: str) -> str:
     """Return a name or path without the quotes around it, which commands do not need."""
-    return text[1:-1] if len(text) > 2 and text[0] in "\"'" and text[-1] == text[0] else text
+    return text[1:-1] if len(text) > 1 and text[0] in "\"'" and text[-1] == text[0] else text
 
 
 def refuse(command: str, surplus: Sequence[str], takes: str = "no arguments") -> None:
