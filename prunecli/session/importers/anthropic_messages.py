@@ -18,13 +18,16 @@ START_MS = 1_600_000_000_000
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,128}")
 
 
-def records_of(messages: Iterable[Mapping[str, Json]]) -> list[Record]:
-    """Return the records of a list of messages. Raises ValueError that names a malformed message."""
+def records_of(messages: Iterable[Mapping[str, Json]], model: object = "") -> list[Record]:
+    """Return the records of a list of messages. Raises ValueError that names a malformed message.
+
+    `model` answered, unless a message names another one.
+    """
     events: list[Event] = []
     names: dict[str, str] = {}
     for index, message in enumerate(messages):
         try:
-            for event in _events(message, names, first=not index):
+            for event in _events(message, names, message.get("model") or model, first=not index):
                 events.append(event)
                 if isinstance(event, AssistantMessage):
                     names.update((call.id, call.name) for call in tool_uses(event.content))
@@ -33,7 +36,9 @@ def records_of(messages: Iterable[Mapping[str, Json]]) -> list[Record]:
     return [Record(seq, START_MS + 1_000 * seq, event) for seq, event in enumerate(events)]
 
 
-def _events(message: Mapping[str, Json], names: Mapping[str, str], *, first: bool) -> Iterable[Event]:
+def _events(
+    message: Mapping[str, Json], names: Mapping[str, str], model: object, *, first: bool
+) -> Iterable[Event]:
     role, content = message["role"], message["content"]
     if role == "assistant":
         answer = content_from_json(content)
@@ -41,7 +46,8 @@ def _events(message: Mapping[str, Json], names: Mapping[str, str], *, first: boo
         if block:
             yield CompactionApplied(summary(str(block["content"])), -1, 0, block=block)
         if len(answer) > 1 or not block:
-            yield AssistantMessage(_answered(answer[1:] if block else answer))
+            named = model if isinstance(model, str) else ""
+            yield AssistantMessage(_answered(answer[1:] if block else answer), named)
         return
     if role != "user":
         raise ValueError(f"role {role!r} is neither user nor assistant")

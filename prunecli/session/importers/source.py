@@ -141,7 +141,8 @@ def _of_one_value(path: Path, value: Json) -> Imported | None:
     if gemini_cli.is_gemini_cli(value):
         return gemini_cli.read(value)
     try:
-        return Imported(Origin("messages"), anthropic_messages.records_of(value["messages"]))
+        records = anthropic_messages.records_of(value["messages"], value.get("model"))
+        return Imported(Origin("messages"), records)
     except ValueError as error:
         raise SessionCorrupt(path, 1, str(error)) from error
 

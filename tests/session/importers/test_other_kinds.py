@@ -332,6 +332,21 @@ def test_a_marked_compaction_of_an_agent_session_is_put_in_place_only_when_asked
     assert not any(isinstance(one.event, CompactionApplied) for one in whole.records)
 
 
+def test_the_model_of_a_request_with_messages_is_kept(tmp_path: Path) -> None:
+    messages = [
+        {"role": "user", "content": "hi"},
+        {"role": "assistant", "content": "One."},
+        {"role": "user", "content": "again"},
+        {"role": "assistant", "content": "Two.", "model": "claude-opus-4-6"},
+    ]
+    found = value(tmp_path, {"model": "claude-haiku-4-5", "messages": messages})
+    events = [record.event for record in found.records]
+    assert [one.model for one in events if isinstance(one, AssistantMessage)] == [
+        "claude-haiku-4-5",
+        "claude-opus-4-6",
+    ]
+
+
 @pytest.mark.parametrize(
     ("message", "said"),
     [
