@@ -22,7 +22,14 @@ def test_a_size_that_was_chosen_is_written_as_one_would(tokens: int, written: st
 
 @pytest.mark.parametrize(
     ("usd", "written"),
-    [(0, "$0.00"), (0.00004, "$0.00"), (0.42, "$0.42"), (0.0004, "$0.0004"), (12.345, "$12.35")],
+    [
+        (0, "$0.00"),
+        (0.00004, "$0.00"),
+        (0.42, "$0.42"),
+        (0.0004, "$0.0004"),
+        (12.345, "$12.35"),
+        (1_234.5, "$1,234.50"),
+    ],
 )
 def test_money_has_the_digits_that_tell_something(usd: float, written: str) -> None:
     assert money(usd) == written
