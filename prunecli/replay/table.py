@@ -96,7 +96,8 @@ def _risks(report: Report, best: Row) -> Iterator[str]:
         yield f"{edited}, which loses thinking on models that bind it"
     if len(report.sessions) > 1:
         worst = max(report.sessions, key=lambda rows: _part(rows, best.setting))
-        yield f"worst session: {_part(worst, best.setting):.2f} times the cost of no pruning"
+        part = f"{_part(worst, best.setting):.2f} times the cost of no pruning"
+        yield f"worst session: {part} ({worst[0].session})"
 
 
 def _part(rows: Sequence[Row], setting: object) -> float:
@@ -150,7 +151,7 @@ def checked(found: Validation) -> Iterator[str]:
     """Yield lines on the error of the prediction against the recordings' reports."""
     median, most = found.at(0.5), found.at(0.95)
     if median is None or most is None:
-        yield "Not checked: the recordings report no usage"
+        yield "Not checked: no session reports the usage of two requests"
         return
     yield (
         f"Prompt sizes against {len(found.errors):,} reports: median error {median:.2%}, "

@@ -21,7 +21,7 @@ def test_the_first_three_lines_answer_what_it_would_have_saved_and_risks() -> No
         "Cheapest: auto, gate cache_aware (2 sessions, 40 requests)",
         "Would have saved $0.75 of $4.00 (19%), with removed content fetched again whenever it is quoted",
         "Risk: 4 removed texts were quoted later, 2 by edits, with 10 pruned and 6 shortened results; "
-        "worst session: 1.25 times the cost of no pruning",
+        "worst session: 1.25 times the cost of no pruning (b)",
     ]
 
 
@@ -78,7 +78,7 @@ def test_there_are_ratios_by_agent_and_by_length() -> None:
     said = "\n".join(lines(report))
     assert "+ any, by agent  codex (1)  pi (1)\nauto                 0.500   0.900" in said
     assert "+ any, by requests  to 20 (1)  over 80 (1)\nauto                    0.500        0.900" in said
-    assert "Not checked: the recordings report no usage" in said
+    assert "Not checked: no session reports the usage of two requests" in said
 
 
 def test_totals_add_up_and_the_peak_is_the_largest() -> None:
