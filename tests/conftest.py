@@ -1,4 +1,4 @@
-"""What holds for all tests: nothing fails because the machine is busy or because of a random draw.
+"""What holds for all tests: they do not depend on load, on a random draw, or on the settings of the user.
 
 Laws draw the same cases each time, so that a change fails for what it does. `--hypothesis-profile=search` draws new
 ones; run it over the laws now and then, and keep each case that it finds as a test.
@@ -6,6 +6,7 @@ ones; run it over the laws now and then, and keep each case that it finds as a t
 
 import compileall
 import gc
+import os
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,13 @@ settings.register_profile(
 )
 settings.register_profile("search", settings.get_profile("house"), derandomize=False)
 settings.load_profile("house")
+
+_SETTINGS = (
+    "PRUNECLI_HOME XDG_CONFIG_HOME XDG_DATA_HOME NO_COLOR COLUMNS LINES VISUAL EDITOR CLAUDE_CONFIG_DIR "
+    "CODEX_HOME PI_CODING_AGENT_DIR GEMINI_CLI_HOME OPENCODE_DB"
+)
+for _name in _SETTINGS.split():
+    os.environ.pop(_name, None)
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -206,7 +206,9 @@ def test_the_subcommand_prints_one_line_each_and_fails_where_something_is_bad(
     tmp_path: Path,
 ) -> None:
     environ = {"HOME": str(tmp_path), "PATH": "/usr/bin:/bin", "PRUNECLI_HOME": str(tmp_path / "p")}
-    bad = CliRunner().invoke(app, ["doctor"], env={**environ, "ANTHROPIC_API_KEY": None})
+    bad = CliRunner().invoke(
+        app, ["doctor"], env={**environ, "ANTHROPIC_API_KEY": None, "ANTHROPIC_BASE_URL": None}
+    )
     assert bad.exit_code == 1
     assert len(bad.stdout.strip().split("\n")) == 9
     assert "BAD   credentials" in bad.stdout
