@@ -237,9 +237,9 @@ def _change_doubt(program: str, word: str, around: Surroundings, *, last: bool) 
 
 
 def _landing_doubt(program: str, words: Words, around: Surroundings) -> str:
-    """Return why a program that copies files into a folder needs approval, or "": one of them would control other
+    """Return why a program that puts files into a folder needs approval, or "": one of them would control other
     programs there."""
-    if program not in _COPIES | {"mv", "scp"}:
+    if program not in _COPIES | {"mv", "scp", "wget"}:
         return ""
     places = [
         text
@@ -248,7 +248,7 @@ def _landing_doubt(program: str, words: Words, around: Surroundings) -> str:
             map(str, expand(word, around.cwd)) if isinstance(word, Glob) else [_TARGET.sub("", word)]
         )
     ]
-    for folder in (text for text in places if (around.cwd / text).is_dir()):
+    for folder in ["."] if program == "wget" else [text for text in places if (around.cwd / text).is_dir()]:
         for name in (name for text in places for name in _names(text, around)):
             if around.keeps_unchanged(resolve(f"{folder}/{name}", around.cwd, around.home)):
                 return f"{name!r} controls other programs in {folder!r}"

@@ -177,6 +177,7 @@ _MORE = re.compile(
     r"|\w*profile)(?:=.*)?|.*-extld.*|g?make --fi.*|unzip -.*:.*|pip3? --(?:log|python).*"
     r"|node --print(?:=.*)?|fd --exec-batch.*|java -(?:agent|javaagent|XX:On).*|npm --(?:viewer|browser).*"
     r"|sed --fi.*"
+    r"|wget (?:--(?:no-[hd]|cut|trust|content-d).*|-n\w*[Hd].*)"
     r"|(?:pytest|py\.test) --(?:pdbcls.*|cov-report(?:=\w+:.*)?)"
 )
 """Long options with one dash, and options that mean something else to other programs."""

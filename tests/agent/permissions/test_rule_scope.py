@@ -333,6 +333,12 @@ def test_a_prefix_rule_does_not_cover_changes_to_files_that_control_other_progra
         ),
         *("cp -R src/ .", "rsync host:package.json .", "scp host:package.json .", "scp src/package.json ."),
         *("ln -s src/package.json ./", "install src/package.json --target-directory=."),
+        *(
+            "wget https://a.example/x/AGENTS.md",
+            "wget -q a.example/package.json",
+            "wget -r -nH https://a.example",
+        ),
+        *("wget --trust-server-names https://a.example/x", "wget --content-disposition https://a.example/x"),
     ):
         rule = f"bash({line.split()[0]} {'-i ' * line.startswith('sed')}*)"
         assert here.bash(line, rules=Rules(allow=(rule,))).kind == "ask", line
@@ -340,6 +346,7 @@ def test_a_prefix_rule_does_not_cover_changes_to_files_that_control_other_progra
         *("cp package.json dist/", "cp README.md src/package.json", "tar cf a.tar src package.json"),
         *("cp src/a.py .", "cp -r src/package.json README.md src/sub", "rsync -a src .", "mv README.md src"),
         *("rm -rf node_modules", "mv README.md src/c.md", "mkdir -p src/x", "sed -i s/a/b/ src/a.py"),
+        *("wget -nv -c https://a.example/AGENTS.md.gz", "wget --tries=3 https://a.example/data/"),
     ):
         rule = f"bash({line.split()[0]} {'-i ' * line.startswith('sed')}*)"
         assert here.bash(line, rules=Rules(allow=(rule,))).kind == "allow", line
