@@ -45,7 +45,7 @@ class Attempts:
     _model: str = ""
     _partial: list[str] = field(default_factory=list)
     _received: list[str] = field(default_factory=list)
-    _begun: Usage = Usage()
+    _begun: Begun = Begun(Usage())
 
     async def until_answered(self, request: Request, *, summary: bool) -> Response:
         """Send the request until it succeeds, and return the response. Retries are announced to the readers. Raises a
@@ -61,7 +61,7 @@ class Attempts:
                         self._forget()
                         return event
                     if isinstance(event, Begun):
-                        self._begun = event.usage
+                        self._begun = event
                         continue
                     streamed = True
                     self._receive(event)
@@ -84,12 +84,14 @@ class Attempts:
                 attempt += 1
 
     def stopped(self) -> None:
-        """Record the attempt that the user stopped: as a partial answer if it has text, otherwise by its usage."""
+        """Record the attempt that the user stopped: as a partial answer, with the thinking before it, if it has text,
+        otherwise by its usage."""
         text = "".join(self._partial)
         if not text.strip():
             self.bill("stopped", self._so_far)
             return
-        partial = AssistantMessage((Text(text),), self._model, "interrupted", self._so_far)
+        content = *self._begun.thinking, Text(text)
+        partial = AssistantMessage(content, self._model, "interrupted", self._so_far)
         self._forget()
         self.session.keep(partial)
 
@@ -113,11 +115,12 @@ class Attempts:
     def _so_far(self) -> Usage:
         """The usage reported so far, with at least the output that was received."""
         output = round(self.session.context.counts.factor * from_words("".join(self._received)))
-        if not self._begun.prompt_tokens:
-            return self._begun
-        return replace(self._begun, output_tokens=max(self._begun.output_tokens, output))
+        usage = self._begun.usage
+        return (
+            replace(usage, output_tokens=max(usage.output_tokens, output)) if usage.prompt_tokens else usage
+        )
 
     def _forget(self) -> None:
         self._partial.clear()
         self._received.clear()
-        self._begun = Usage()
+        self._begun = Begun(Usage())

@@ -1,7 +1,7 @@
 """The agent loop: carries out the steps that `next_action` decides. One `Run` lasts until the agent is idle.
 
 Esc cancels the run. Cancellation is handled only here: finished results are kept, open calls are answered as
-interrupted, and partial text is kept and marked. So the history is always valid.
+interrupted, and partial text is kept with the thinking before it and marked. So the history is always valid.
 """
 
 import asyncio

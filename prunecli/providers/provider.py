@@ -18,10 +18,11 @@ __all__ = ["Provider", "Response", "StreamEvent", "TextDelta", "ThinkingDelta", 
 
 @frozen
 class Begun:
-    """The usage of the response so far, which is billed even if the response is stopped now. Sent each time the
-    endpoint reports it."""
+    """The usage of the response so far, which is billed even if the response is stopped now, and the finished
+    thinking before its text. Sent each time the endpoint reports usage or finishes thinking."""
 
     usage: Usage
+    thinking: tuple[Block, ...] = ()
 
 
 @frozen

@@ -8,6 +8,7 @@ back.
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from itertools import takewhile
 from typing import Any
 
 from prunecli.model.codec import (
@@ -42,6 +43,7 @@ MAX_RESPONSE_CHARS = 32_000_000
 TRUNCATING = frozenset({"max_tokens", "model_context_window_exceeded", "refusal"})
 """Stop reasons after which the last block may be incomplete, even if the endpoint closed it."""
 
+_THINKING = frozenset({"thinking", "redacted_thinking"})
 _NOT_IN_A_NAME = re.compile(r"[^a-zA-Z0-9_-]")
 _MAX_NAME = 128
 _DELTA_FIELDS = {
@@ -156,7 +158,9 @@ class Assembly:
         return []
 
     def _begun(self) -> Begun:
-        return Begun(self._usage_of(self._usage))
+        leading = takewhile(lambda made: made.closed and made.kind in _THINKING, self._blocks)
+        thinking = [self._finished(position, made) for position, made in enumerate(leading)]
+        return Begun(self._usage_of(self._usage), tuple(filter(None, thinking)))
 
     def _usage_of(self, counts: Mapping[str, int]) -> Usage:
         hour = counts.get(CACHED_1H)
@@ -241,7 +245,8 @@ class Assembly:
         if made is None:
             return []
         made.closed = True
-        return made.add(made.rest())
+        deltas = made.add(made.rest())
+        return [*deltas, self._begun()] if made.kind in _THINKING else deltas
 
     def _merge_usage(self, usage: Json) -> None:
         """Merge cumulative counts. The larger count is the later one, even if an endpoint reports it only once."""

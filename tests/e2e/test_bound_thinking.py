@@ -3,6 +3,7 @@
 No request is refused, what the endpoint drops is what the session foretold, and the log proves every request.
 """
 
+import asyncio
 from functools import reduce
 from pathlib import Path
 
@@ -21,13 +22,14 @@ from prunecli.model.events import (
     UserMessage,
 )
 from prunecli.model.requests import link
-from prunecli.model.signals import Notice
+from prunecli.model.signals import Notice, TextDelta
 from prunecli.providers.models import token_factor
 from prunecli.providers.tokenizer import SHIPPED
 from prunecli.runtime.entry_numbers import bring_back
 from prunecli.runtime.rewinding import points_of, rewind, thinking_lost
 from tests.e2e.bound import answers, clear, dropped, results, session, step, strips, turn, undo
 from tests.endpoint import Call, Endpoint, HttpError, Redacted, Reply, Rules, Text, Thinking
+from tests.waiting import DEADLINE
 
 BOUND = ("claude-opus-5-5", "claude-sonnet-5-5", "claude-haiku-5-5", "claude-fable-5-2")
 GATEWAY = ("thinking.block_binding",)
@@ -67,6 +69,30 @@ async def test_pruned_and_undone_nothing_is_refused_and_the_drops_are_foretold(
             assert dropped(endpoint)[-1] == thoughts.blocks(thoughts.stale())
         assert refusals(endpoint) == []
         assert strips(runtime) == [], "the endpoint drops them in place"
+
+
+async def test_an_answer_that_is_stopped_keeps_the_thinking_before_its_text(tmp_path: Path) -> None:
+    thoughts = [Thinking("First this."), Redacted(), Thinking("Then that.")]
+    script = [Reply([*thoughts, "word " * 400], chunk=5, delay=0.01), *turn(1)]
+    async with Endpoint(script) as endpoint, session(tmp_path, endpoint) as runtime:
+        written = asyncio.Event()
+        runtime.session.subscribe(lambda event: written.set() if isinstance(event, TextDelta) else None)
+        working = asyncio.ensure_future(runtime.submit("look"))
+        await asyncio.wait_for(written.wait(), DEADLINE)
+        runtime.interrupt()
+        await working
+        (stopped,) = answers(runtime)
+        assert [type(block).__name__ for block in stopped.content] == [
+            "Thinking",
+            "RedactedThinking",
+            "Thinking",
+            "Text",
+        ]
+        assert runtime.session.context.thoughts.stale() == ()
+        await runtime.submit("go on")
+        assert refusals(endpoint) == []
+        assert dropped(endpoint) == [0, 0, 0]
+        assert endpoint.requests[1].body.count(b'"type":"redacted_thinking"') == 1
 
 
 async def test_a_rewind_says_before_it_what_thinking_it_drops(tmp_path: Path) -> None:

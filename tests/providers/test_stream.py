@@ -71,6 +71,19 @@ def test_the_beginning_tells_what_is_paid_so_far():
     assert assembly.feed({"type": "message_delta", "delta": {}}) == []
 
 
+def test_finished_thinking_before_the_text_is_told_at_once():
+    assembly = Assembly(lambda: "new")
+    events = [
+        *thinking("Hm.", "a"),
+        *thinking("So", "b", 1),
+        *text("Yes.", index=2),
+        *thinking("Why?", "c", 3),
+    ]
+    begun = [made for event in [START, *events] for made in assembly.feed(event) if isinstance(made, Begun)]
+    told = [[block.signature for block in one.thinking if isinstance(block, Thinking)] for one in begun]
+    assert told == [[], ["a"], ["a", "b"], ["a", "b"]]
+
+
 def test_text_comes_as_deltas_and_whole_at_the_end():
     deltas, response = played(text("Hel", "lo") + ending("end_turn", output_tokens=2))
     assert deltas == [TextDelta("Hel"), TextDelta("lo")]
