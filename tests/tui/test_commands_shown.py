@@ -186,6 +186,18 @@ async def test_letters_right_behind_the_enter_that_chooses_are_the_next_prompt(t
         assert s.app.screen.query_one(Field).value == ""
 
 
+async def test_a_prompt_typed_over_a_table_is_sent_by_its_enter(tmp_path: Path) -> None:
+    async with shown(tmp_path, [says("hello")]) as s:
+        await s.type("hi", "enter")
+        await s.idle()
+        for command, name in (("/cost", "alpha"), ("/status", "beta")):
+            await s.type(command, "enter")
+            await s.until(lambda: s.app.screen is not s.frame)
+            await s.pilot.pause()
+            s.press_at_once([*f"/rename {name}", "enter"])
+            await s.until_shown(f"Session renamed to {name}.")
+
+
 async def test_themes_are_tried_on_while_one_looks_through_them(tmp_path: Path) -> None:
     async with shown(tmp_path, [says("hello")]) as s:
         await s.type("hi", "enter")

@@ -19,6 +19,8 @@ class Dialog(ModalScreen[Result]):
 
     is_closed = False
     """Set before the screen leaves the stack, and never reset: each screen is pushed once."""
+    _types_on = False
+    """Text was typed for the prompt below since, so that Enter sends it."""
 
     def dismiss(self, result: Result | None = None) -> AwaitComplete:
         """Close the screen with a result, once."""
@@ -34,7 +36,9 @@ class Dialog(ModalScreen[Result]):
             await super().on_event(event)
             return
         event.stop()
-        if event.is_printable and not isinstance(self._below, Dialog):
+        self._types_on = self._types_on or event.is_printable
+        is_text = event.is_printable or (event.key == "enter" and self._types_on)
+        if is_text and not isinstance(self._below, Dialog):
             again = events.Key(event.key, event.character)
             again.time = event.time
             self._below._forward_event(again)

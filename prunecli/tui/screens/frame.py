@@ -155,8 +155,9 @@ class Frame(Screen[None], inherit_bindings=False):
         """Allow the transcript's keys only while it has the focus; the prompt handles all of its keys."""
         if not self._receivers:
             return
-        overtaken = self.focused is self.prompt and event.is_printable and event is not self._passed_on
-        if overtaken:  # it was on its way to the transcript when typing moved the focus
+        types = event.is_printable or event.key == "enter"
+        overtaken = types and self.focused is self.prompt and event is not self._passed_on
+        if overtaken:  # it was on its way elsewhere when typing moved the focus
             self._pass_on(event)
         if overtaken or (self.focused is self.transcript and self._transcript_key(event)):
             event.stop()

@@ -19,6 +19,7 @@ class UnfoldingRows(Rows):
     def __init__(self, table: Table) -> None:
         self._whole = table
         self._open = set[int]()
+        self._types = False
         self._sources: list[int] = []
         self._at = next((at for at, below in enumerate(table.below) if below), -1)
         super().__init__(self._shown())
@@ -77,6 +78,9 @@ class UnfoldingRows(Rows):
 
     def on_key(self, event: events.Key) -> None:
         """Move the mark, and unfold or fold its row."""
+        self._types = self._types or event.is_printable
+        if self._types:
+            return  # this closes the screen, so the key belongs to the prompt below
         is_open = self._at in self._open
         deeds: dict[str, Callable[[], None]] = {
             "up": lambda: self._move(-1),
