@@ -439,8 +439,10 @@ def test_rename_names_the_session(tmp_path: Path) -> None:
     runtime = start(tmp_path)
     run_line(runtime, "/rename parser fix")
     assert runtime.session.name == "parser fix"
-    assert run_line(runtime, '/rename ""') == [Say("Session name removed.")]
-    assert runtime.session.name == ""
+    for empty in ('""', "' '"):
+        run_line(runtime, "/rename parser fix")
+        assert run_line(runtime, f"/rename {empty}") == [Say("Session name removed.")]
+        assert runtime.session.name == ""
 
 
 async def test_a_name_may_stand_in_quotes(tmp_path: Path) -> None:
