@@ -11,7 +11,7 @@ from prunecli.agent.policy import MAX_REPEATS, Policy
 from prunecli.context.compaction import CompactionPlan, last_word
 from prunecli.context.exchange import Entry, Exchange
 from prunecli.context.state import Context
-from prunecli.figures import counted
+from prunecli.figures import counted, money
 from prunecli.frozen import frozen
 from prunecli.model.events import AssistantMessage, EndReason, PrunApplied, UserMessage
 from prunecli.model.messages import ToolUse
@@ -188,7 +188,7 @@ def _limit(context: Context, limits: Limits) -> Done | None:
     if limits.max_turns is not None and limits.turns >= limits.max_turns:
         return Done("limit", f"stopped after {counted(limits.turns, 'turn')} (--max-turns)")
     if limits.max_cost is not None and limits.cost >= limits.max_cost:
-        return Done("limit", f"stopped at ${limits.cost:.2f} (--max-cost)")
+        return Done("limit", f"stopped at {money(limits.cost)} (--max-cost)")
     pauses = [item for item in context.items[-MAX_PAUSES:] if _paused(item)]
     if len(pauses) == MAX_PAUSES and limits.turns >= MAX_PAUSES:
         return Done("limit", f"stopped: the endpoint paused the turn {MAX_PAUSES} times in a row")

@@ -11,6 +11,6 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     """Name this session: /rename parser fix. An empty name in quotes removes the name."""
     if not arguments:
         return [Say(f"Session name: {runtime.session.name or runtime.session.id}.")]
-    name = unquoted(arguments)
+    name = unquoted(arguments).strip()
     runtime.emit(SettingChanged("session.name", name))
     return [Say(f"Session renamed to {name}." if name else "Session name removed.")]

@@ -82,6 +82,8 @@ class HeldBack:
                 self._fold(record)
                 if isinstance(record.event, PrunApplied | PrunReverted):
                     self._prunes.append(record.seq)
+                if isinstance(record.event, CompactionApplied):
+                    self.branch.summarized((hash(self._edits), 0))
             case _:
                 pass
 
@@ -91,6 +93,7 @@ class HeldBack:
             case CompactionApplied(head_end=head_end, tail_start=tail_start):
                 parts = self._parts.items()
                 self._keep({seq: one for seq, one in parts if not head_end < seq < tail_start})
+                self._edits = frozenset(one for one in self._edits if not head_end < one[1] < tail_start)
             case PrunApplied(edits=edits):
                 self._edits |= {(record.seq, edit.seq) for edit in edits}
             case PrunReverted(seqs=seqs):

@@ -358,18 +358,22 @@ def _undo(view: View) -> Plan:
 # Pins --------------------------------------------------------------------------------------------------------
 
 
+def pinnable(context: Context, seqs: Iterable[int]) -> tuple[int, ...]:
+    """Return those of these entries that strategies may prune, before or after an undo."""
+    later = [context.entries[seq] for seq in seqs if seq > context.boundary]
+    return tuple(entry.seq for entry in later if entry.exchange or entry.kind == "command")
+
+
 def _pin(view: View, outline: Outline, key: Key) -> Plan:
     context = view.context
     if key.kind == "memo":
         return refused("memos are never pruned automatically")
     if key.kind == "turn":
-        items = outline.turn(key.seq).items
-        seqs = [item.seq for item in items if item.exchange or item.kind == "command"]
+        found = [item.seq for item in outline.turn(key.seq).items]
     else:
         entry = context.entries[key.seq]
-        seqs = [entry.seq] if key.kind == "result" or not entry.exchange else [entry.exchange.seq]
-        seqs = seqs if entry.exchange or entry.kind == "command" else []
-    seqs = [seq for seq in seqs if seq > context.boundary]
+        found = [entry.seq if key.kind == "result" or not entry.exchange else entry.exchange.seq]
+    seqs = pinnable(context, found)
     if not seqs:
         return refused("strategies never prune this")
     pinned = tuple(seq for seq in seqs if seq in context.pinned)

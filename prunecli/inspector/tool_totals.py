@@ -1,4 +1,4 @@
-"""Tokens of the results of each tool in the context, kept up to date item by item."""
+"""Tokens of the results of each tool in the context, and of other prunable content, kept up to date item by item."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -52,7 +52,7 @@ class ToolTotals:
             return
         found = self._items[item.seq] = dict[str, Sums]()
         for entry in parts:
-            name = entry.tool_name
+            name = _name(entry)
             found[name] = found.get(name, NOTHING).plus(_sums(context, rides, entry))
         for name, new in found.items():
             self._totals[name] = self._totals.get(name, NOTHING).plus(new)
@@ -87,8 +87,17 @@ def _by_tool(context: Context, tokens: Mapping[int, int]) -> Counter[str]:
     found: Counter[str] = Counter()
     for seq, many in tokens.items():
         if (entry := context.entries[seq]).prunable:
-            found[entry.tool_name] += many
+            found[_name(entry)] += many
     return found
+
+
+def _name(entry: Entry) -> str:
+    """Return the tool of a result; for other entries, what they are, because no call of the model made them."""
+    if entry.kind == "result":
+        return entry.tool_name
+    if entry.is_attached:
+        return "attachments"
+    return "your commands" if entry.call else "notices"
 
 
 def _sums(context: Context, rides: Rides, entry: Entry) -> Sums:

@@ -89,10 +89,16 @@ class Asked(NamedTuple):
     edits: tuple[int, int]
     before: tuple[int, int]
 
-    def cached(self, model: str, ttl_ms: int) -> Prefix | None:
+    def cached(self, model: str, ttl_ms: int, *, asks_more: bool = False) -> Prefix | None:
         """Return the longest prefix that is still cached for this model, near the end of this request or of the
-        previous one, which may have gone to another model."""
+        previous one, which may have gone to another model.
+
+        `asks_more`: the last message has a question at its end, as in the request for a summary. Its breakpoints are
+        before that message, so they do not find a request that ends with it.
+        """
         one, last = self.starts.get(model), next(reversed([*self.starts.values()]), None)
+        if asks_more and one is not None and one.end == self.end:
+            one = one.before
         ends = [self.end.blocks, *([last.end.blocks] if last else [])]
         while one is not None:
             at = one.end.blocks
@@ -204,6 +210,10 @@ class Branch:
     def _started(self, at: int) -> Mapping[str, Prefix]:
         found = self._ends.get(self._end(at))
         return _newest_last(self._starts[-1], found) if found else self._starts[-1]
+
+    def summarized(self, edits: tuple[int, int]) -> None:
+        """Record the edits of the last request that a summary leaves in effect."""
+        self._asked = edits
 
     def asks(self, at: int, edits: tuple[int, int]) -> Asked:
         """Return a request with the content of the branch."""

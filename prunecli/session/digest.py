@@ -5,10 +5,10 @@ Reading can resume where it stopped, so a session that has grown costs only its 
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import zip_longest
-from typing import Any, BinaryIO
+from typing import Any
 
 from prunecli.figures import short
 from prunecli.model.events import (
@@ -34,16 +34,6 @@ _TELLING = frozenset(
 )
 _SETTING = re.compile(rb'"key":"(session\.name|model\.prices)"')
 _ENTRIES = frozenset({b"UserMessage", b"AssistantMessage", b"ToolResult"})
-_MAX_LINE = 64_000_000
-"""More bytes than any record takes. After damage, the rest of a file can be one line of gigabytes."""
-
-
-def record_lines(file: BinaryIO) -> Iterator[bytes]:
-    """Yield the lines of a session file, up to the first that is too long for a record."""
-    while line := file.readline(_MAX_LINE + 1):
-        if len(line) > _MAX_LINE:
-            break
-        yield line
 
 
 def begins_record(line: bytes) -> bool:

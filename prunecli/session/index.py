@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 
 from prunecli.frozen import frozen
 from prunecli.regular import open_regular
-from prunecli.session.digest import Digest, begins_record, record_lines, whole_record
+from prunecli.session.digest import Digest, begins_record, whole_record
+from prunecli.session.lines import record_lines
 
 if TYPE_CHECKING:
     import sqlite3

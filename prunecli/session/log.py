@@ -30,6 +30,7 @@ from prunecli.model.messages import Text
 from prunecli.model.record_codec import EVENT_TYPES, decode_record
 from prunecli.regular import open_regular, read_regular
 from prunecli.session.digest import begins_record
+from prunecli.session.lines import all_lines
 
 LOST_WORDS = UserMessage((Text(render.LOST),), "import")
 """Replaces a user message that was lost or may have been lost."""
@@ -93,7 +94,7 @@ class Loaded:
 def read_log(path: Path) -> Loaded:
     """Return every good record of a file. Raises OSError, and SessionCorrupt if there is none."""
     with open_regular(path) as file:
-        return read_lines(path, file)
+        return read_lines(path, all_lines(file))
 
 
 def read_lines(path: Path, lines: Iterable[bytes]) -> Loaded:

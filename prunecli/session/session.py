@@ -26,6 +26,7 @@ from prunecli.model.signals import FileMoved, SessionEvent
 from prunecli.regular import open_regular
 from prunecli.session.blobs import Blobs
 from prunecli.session.completing import Clock, completed, next_timestamp, system_clock
+from prunecli.session.lines import all_lines, next_lines
 from prunecli.session.log import Loaded, at_end, complaints, quarantine, take_line
 from prunecli.session.running_call import RunningOutput, Shorten, whole
 from prunecli.session.store import UNFINISHED, Store, free_path, new_id, random_bytes
@@ -268,14 +269,14 @@ class Session:
         session._log = open_log(path) if writable else None
         try:
             yield Step([])
-            loaded, read = Loaded(), 0
+            loaded = Loaded()
             with open_regular(path) as file:
-                while lines := file.readlines(STEP_BYTES):
+                rest = all_lines(file)
+                while lines := next_lines(rest, STEP_BYTES):
                     known = len(loaded.records)
                     for line in lines:
                         take_line(loaded, line)
-                    read += sum(map(len, lines))
-                    yield Step(session._take(loaded.records[known:]), read)
+                    yield Step(session._take(loaded.records[known:]), file.tell())
                     del loaded.records[:-1]
             session._take(at_end(path, loaded))
         except BaseException:

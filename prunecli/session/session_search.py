@@ -15,7 +15,8 @@ from prunecli.model.events import AssistantMessage, Record, ToolResult, ToolStar
 from prunecli.model.messages import Text, plain_text
 from prunecli.regular import open_regular
 from prunecli.session.blobs import Blobs
-from prunecli.session.digest import record_lines, whole_record
+from prunecli.session.digest import whole_record
+from prunecli.session.lines import next_lines, record_lines
 
 STEP_BYTES = 1 << 18
 AROUND = 60
@@ -90,7 +91,7 @@ def search(paths: Sequence[Path], query: str) -> Iterator[Hit | int]:
         try:
             with open_regular(path) as file:
                 found, rest = 0, record_lines(file)
-                while found < MOST_IN_ONE and (lines := _next(rest)):
+                while found < MOST_IN_ONE and (lines := next_lines(rest, STEP_BYTES)):
                     done += sum(map(len, lines))
                     for hit in _hits(path, lines, wanted):
                         yield hit
@@ -98,15 +99,6 @@ def search(paths: Sequence[Path], query: str) -> Iterator[Hit | int]:
                     yield done
         except OSError:
             continue
-
-
-def _next(lines: Iterator[bytes]) -> list[bytes]:
-    """Return the next lines, of about STEP_BYTES."""
-    taken, size = list[bytes](), 0
-    while size < STEP_BYTES and (line := next(lines, b"")):
-        taken.append(line)
-        size += len(line)
-    return taken
 
 
 def _needle(word: str) -> bytes:

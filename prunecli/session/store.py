@@ -13,8 +13,9 @@ from prunecli.errors import SessionNotFound
 from prunecli.frozen import frozen
 from prunecli.paths import slug
 from prunecli.regular import open_regular
-from prunecli.session.digest import Digest, begins_record, is_task, record_lines, whole_record
+from prunecli.session.digest import Digest, begins_record, is_task, whole_record
 from prunecli.session.index import File, Index
+from prunecli.session.lines import record_lines
 
 INDEX_NAME = "index.sqlite"
 UNFINISHED = ".part"

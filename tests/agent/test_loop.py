@@ -317,15 +317,16 @@ async def test_a_call_that_the_user_asks_for_again_and_again_is_no_loop() -> Non
     assert [(await bench.talk("run it again")).reason for _ in range(8)] == ["finished"] * 8
 
 
-async def test_a_run_stops_when_it_has_cost_what_it_may() -> None:
+@pytest.mark.parametrize(("each", "said"), [(0.1, "$0.30"), (0.001, "$0.0030"), (1_000.0, "$3,000.00")])
+async def test_a_run_stops_when_it_has_cost_what_it_may(each: float, said: str) -> None:
     """Answers and summaries count."""
     bench = Bench(
         scripted(*[calls(echo(f"t{n}", f"{n}")) for n in range(9)]),
-        limits=Limits(max_cost=0.25),
-        cost=lambda _: 0.1,
+        limits=Limits(max_cost=2.5 * each),
+        cost=lambda _: each,
     )
     done = await bench.talk("go")
-    assert (done.reason, done.note) == ("limit", "stopped at $0.30 (--max-cost)")
+    assert (done.reason, done.note) == ("limit", f"stopped at {said} (--max-cost)")
     assert len(bench.provider.requests) == 3
 
 

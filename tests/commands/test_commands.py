@@ -24,7 +24,14 @@ from prunecli.commands.command import (
     run_line,
 )
 from prunecli.model.edits import Edit
-from prunecli.model.events import PrunApplied, PrunReverted, SettingChanged, ToolResult, UserMessage
+from prunecli.model.events import (
+    CompactionApplied,
+    PrunApplied,
+    PrunReverted,
+    SettingChanged,
+    ToolResult,
+    UserMessage,
+)
 from prunecli.model.messages import Text, ToolUse
 from prunecli.model.notes import typed
 from prunecli.model.requests import link
@@ -432,8 +439,10 @@ def test_rename_names_the_session(tmp_path: Path) -> None:
     runtime = start(tmp_path)
     run_line(runtime, "/rename parser fix")
     assert runtime.session.name == "parser fix"
-    assert run_line(runtime, '/rename ""') == [Say("Session name removed.")]
-    assert runtime.session.name == ""
+    for empty in ('""', "' '"):
+        run_line(runtime, "/rename parser fix")
+        assert run_line(runtime, f"/rename {empty}") == [Say("Session name removed.")]
+        assert runtime.session.name == ""
 
 
 async def test_a_name_may_stand_in_quotes(tmp_path: Path) -> None:
@@ -461,6 +470,18 @@ async def test_pin_keeps_an_entry_from_every_prune(tmp_path: Path) -> None:
     assert "Unpinned" in say(list(run_line(runtime, f"/pin off {first}")))
     run_line(runtime, "/prune")
     assert runtime.session.context.text_edit(first) is not None
+
+
+async def test_pin_and_its_undo_name_only_the_entries_that_they_change(tmp_path: Path) -> None:
+    runtime = await with_results(tmp_path)
+    prompt, *later = runtime.session.context.entries
+    assert f"Pinned: {', '.join(map(str, later))}." in say(list(run_line(runtime, "/pin 1-999")))
+    assert "Nothing to pin: strategies never prune this" in say(list(run_line(runtime, f"/pin {prompt}")))
+    run_line(runtime, f"/pin off {later[0]}-{later[-2]}")
+    assert say(list(run_line(runtime, "/pin off 1-999"))) == f"Unpinned: {later[-1]}."
+    assert say(list(run_line(runtime, "/pin off 1-999"))) == "Nothing to unpin: not pinned."
+    runtime.emit(CompactionApplied("The gist.", prompt, later[-1]))
+    assert "Nothing to pin: strategies never prune this" in say(list(run_line(runtime, "/pin 1-999")))
 
 
 async def test_restore_shows_entries_again_at_the_end_and_nothing_before_them_changes(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from prunecli.inspector.spending import paid, pruning, rewrites
 from prunecli.model.edits import Edit
 from prunecli.model.events import (
     AssistantMessage,
+    AttemptBilled,
     CompactionApplied,
     Event,
     PrunApplied,
@@ -306,6 +307,22 @@ def test_a_prefix_that_an_undo_leaves_too_far_behind_was_lost_to_the_prune() -> 
         talk = [prompt("a"), answer(0, 100), prompt("c"), clear(40), kept, answer(0, 200)]
         acts = [CompactionApplied("s", 1, 4), PrunReverted((3,)), answer(0, 190)]
         assert paid(log(*talk, *acts), price, kept_out(40, 5))[-1].known == known
+
+
+def test_prunes_in_what_a_summary_replaces_are_not_to_blame_for_what_the_next_request_does_not_read() -> None:
+    kept = UserMessage((Text("b"),) * 25)
+    talk = [prompt("a"), answer(0, 100), prompt("c"), clear(40, seq=2), kept, answer(100, 60)]
+    for summary, known in ((CompactionApplied("s", 1, 4), 70), (CompactionApplied("s", 1, 2), 100)):
+        assert paid(log(*talk, summary, answer(70, 190)), price, kept_out(40, 5))[-1].known == known
+
+
+def test_a_summary_does_not_read_the_stopped_request_that_it_asks_its_question_in() -> None:
+    """Its breakpoints are before the last message, where the prune has changed what was stored."""
+    talk = [prompt("a"), answer(0, 100), clear(40), prompt("b")]
+    stopped = AttemptBilled("m", Usage(0, 0, 20, 60), "stopped")
+    summary = CompactionApplied("s", 0, 3, model="m", usage=Usage(0, 5, 20, 65))
+    rows = paid(log(*talk, stopped, summary), price, kept_out(40, 4, 5))
+    assert [(row.known, row.rewritten) for row in rows] == [(0, 0), (100, 40), (100, 40)]
 
 
 def test_what_a_request_reads_after_a_second_summary_it_would_have_read_without_prunes_too() -> None:

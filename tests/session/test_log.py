@@ -12,6 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from prunecli.context.state import Context
+from prunecli.context.tokens import Chars4
 from prunecli.errors import SessionCorrupt, SessionLocked, StorageFailed
 from prunecli.model.edits import Edit
 from prunecli.model.events import (
@@ -28,8 +30,10 @@ from prunecli.model.messages import Text
 from prunecli.model.record_codec import decode_record, encode_record, record_from_json
 from prunecli.model.touches import Touches
 from prunecli.session.importers.source import read_source
+from prunecli.session.lines import MAX_LINE
 from prunecli.session.lock_owner import lock_holder
 from prunecli.session.log import LOST_WORDS, quarantine, read_log
+from prunecli.session.session import Session
 from prunecli.session.writer import LogWriter
 
 START = SessionStarted("s", "/w", "m")
@@ -52,6 +56,29 @@ def written(path: Path, count: int = 5) -> list[Record]:
 def test_what_was_appended_is_read_back(tmp_path: Path) -> None:
     records = written(tmp_path / "s.jsonl")
     assert read_log(tmp_path / "s.jsonl").records == records
+
+
+@pytest.mark.parametrize("end", [b"\n", b""])
+def test_of_a_damaged_line_that_is_longer_than_any_record_only_the_beginning_is_kept(
+    tmp_path: Path, end: bytes
+) -> None:
+    path = tmp_path / "s.jsonl"
+    records = written(path)
+    lines = path.read_bytes().splitlines(keepends=True)
+    kept = len(lines) if end else 2
+    with path.open("wb") as file:
+        file.writelines(lines[:2])
+        file.truncate(file.tell() + 2 * MAX_LINE)
+        file.seek(0, os.SEEK_END)
+        file.write(b"x" + end)
+        file.writelines(lines[2:kept])
+    found = read_log(path)
+    assert (found.records, found.complete) == (records[:kept], bool(end))
+    assert [(one.number, len(one.data) < MAX_LINE + 10) for one in found.bad] == [(3, True)]
+    loaded = Session.load(path, Context(Chars4()), writable=True)
+    loaded.close()
+    assert [one.event for one in loaded.records[:kept]] == [one.event for one in records[:kept]]
+    assert path.with_suffix(".quarantine").stat().st_size < MAX_LINE + 10
 
 
 def test_folder_and_file_are_the_users_alone(tmp_path: Path) -> None:
