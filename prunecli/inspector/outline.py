@@ -19,7 +19,7 @@ from prunecli.context.tokens import Amount, apportioned
 from prunecli.inspector import labels
 from prunecli.inspector.carry_cost import Rides
 from prunecli.inspector.labels import Key, Summary
-from prunecli.inspector.measured import NOTHING, Sums, measured, measured_part, shown_results
+from prunecli.inspector.measured import NOTHING, Sums, held_tokens, measured, measured_part, shown_results
 from prunecli.inspector.nodes import Figures, Node, Turn
 from prunecli.inspector.tool_totals import ToolSum, ToolTotals
 from prunecli.model.events import (
@@ -133,6 +133,7 @@ class Outline:
         for record in new:
             rides.take(record)
             touched.update(dict.fromkeys(self._touched(record)))
+        touched.update(dict.fromkeys([one for seq in touched for one in self._restored_by(seq)]))
         self.context.counts.settle()
         moved, resized = self.context.unseen.moved, self.context.counts.resized
         touched.update(dict.fromkeys((*moved[self._moved :], *resized[self._resized :])))
@@ -172,6 +173,11 @@ class Outline:
                 return (record.seq,)
             case _:
                 return ()
+
+    def _restored_by(self, seq: int) -> Iterable[int]:
+        """Return the entries that an entry shows again at the end."""
+        entry = self.context.entries.get(seq)
+        return entry.event.restores if entry and isinstance(entry.event, UserMessage) else ()
 
     def place(self, seq: int) -> int | None:
         """Return the slot of an entry, None if it is not shown."""
@@ -291,7 +297,7 @@ class Outline:
             return Node(key, label, *figures, state, why, *prunable, restored, again=again, held=held)
         why = "always first" if key.seq == -1 else labels.why(self.context, key)
         entry = self.context.entries.get(key.seq)
-        held = self.context.counts.scale.tokens(entry.held_tokens) if entry else 0
+        held = self.context.counts.scale.tokens(held_tokens(self.context, entry)) if entry else 0
         return Node(key, label, *self.figures(key), state, why, again=again, held=held)
 
     def figures(self, key: Key) -> Figures:
