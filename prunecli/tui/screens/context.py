@@ -36,7 +36,7 @@ from prunecli.tui.slices import Between, once
 from prunecli.tui.transcript.palette import Palette
 from prunecli.tui.transcript.rows import clip, width_of
 from prunecli.tui.widgets.editor import Field
-from prunecli.tui.widgets.fitting import fitted
+from prunecli.tui.widgets.fitting import Piece, fitted
 from prunecli.tui.widgets.prompt import Prompt
 
 REFRESH_SECONDS = 0.1
@@ -44,6 +44,11 @@ REST_SECONDS = 0.15
 """Seconds the mark must rest on a long turn before its previews are computed."""
 _ACTS: dict[str, Act] = {"p": "prune", "r": "restore", "R": "in_place", "P": "pin", "u": "undo"}
 _FOLDS = {"space": None, "left": False, "h": False, "right": True, "l": True}
+_MEMO_HINTS = ("Enter to replace · Esc to cancel",)
+_FILTER_HINTS = (
+    "Enter to keep the filter · Up/Down to move · Esc to clear it",
+    "Enter to keep · Esc to clear",
+)
 _BUSY = "Reading the session …"
 
 
@@ -180,6 +185,10 @@ class ContextScreen(Dialog[None]):
         self._tell()
 
     def _show_rows(self, rows: Rows, marked: Key | None) -> None:
+        row = self.tree_rows.marked
+        if marked is None and row is not None:  # it may be folded away now: mark the node above it
+            path = reversed(self.inspecting.path(row.key))
+            marked = next((key for key in path if rows.place(key) is not None), None)
         self.tree_rows.show(rows, self._folds.by, marked)
         self._tell()
 
@@ -203,7 +212,9 @@ class ContextScreen(Dialog[None]):
             self._rested = once(self, REST_SECONDS, self._tell)
         self.query_one("#detail", Static).update(lines)
         width, said = max(10, self.size.width - 2), self._said or busy
-        keys = fitted(self._previews.hints(self._folds.by), (), width)
+        hints = _MEMO_HINTS if self._asked else _FILTER_HINTS
+        is_typing = self.query_one("#field").has_class("-shown")
+        keys = fitted([Piece(hints)] if is_typing else self._previews.hints(self._folds.by), (), width)
         said = one_line(said)
         while width_of(said) > width and " · " in said:
             said = said.rpartition(" · ")[0]
@@ -220,6 +231,8 @@ class ContextScreen(Dialog[None]):
                 self._close_field()
             elif event.key in ("up", "down") and self._asked is None:
                 self._move(event.key)
+            elif event.is_printable or event.key == "enter":  # sent to the tree before the field opened
+                self.query_one("#field", Field).post_message(events.Key(event.key, event.character))
             else:
                 return
         elif not (self._move(event.key) or self._deed(event.key)):
@@ -338,12 +351,14 @@ class ContextScreen(Dialog[None]):
         field.placeholder = placeholder
         field.value = value
         field.add_class("-shown")
-        field.focus()
+        self.set_focus(field)
+        self._tell()
 
     def _close_field(self) -> None:
         asked, self._asked = self._asked, None
         self.query_one("#field", Input).remove_class("-shown")
         self.tree_rows.focus()
+        self._tell()
         if asked is None:
             self._filter("")
 
@@ -359,6 +374,7 @@ class ContextScreen(Dialog[None]):
         asked, self._asked = self._asked, None
         event.input.remove_class("-shown")
         self.tree_rows.focus()
+        self._tell()
         if asked is not None and event.value.strip():
             self._act("memo", asked, event.value.strip())
         elif asked is not None:
