@@ -102,8 +102,10 @@ def measured(context: Context, rides: Rides, item: Entry) -> Sums:
     )
 
 
-def held_tokens(context: Context, entry: Entry) -> int:
+def held_tokens(context: Context, entry: Entry | None) -> int:
     """Return the raw tokens of a live result that no request contains; 0 once it is pruned or shown again."""
+    if entry is None:
+        return 0
     is_dropped = entry.exchange is not None and context.dropped(entry.exchange)
     is_cut = is_dropped or context.text_edit(entry.seq) is not None
     return 0 if is_cut or shown_in(context, entry.seq) >= 0 else entry.held_tokens

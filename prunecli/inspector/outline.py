@@ -133,7 +133,7 @@ class Outline:
         for record in new:
             rides.take(record)
             touched.update(dict.fromkeys(self._touched(record)))
-        touched.update(dict.fromkeys([one for seq in touched for one in self._restored_by(seq)]))
+        touched.update(dict.fromkeys([one for seq in touched for one in _restored_by(self.context, seq)]))
         self.context.counts.settle()
         moved, resized = self.context.unseen.moved, self.context.counts.resized
         touched.update(dict.fromkeys((*moved[self._moved :], *resized[self._resized :])))
@@ -173,11 +173,6 @@ class Outline:
                 return (record.seq,)
             case _:
                 return ()
-
-    def _restored_by(self, seq: int) -> Iterable[int]:
-        """Return the entries that an entry shows again at the end."""
-        entry = self.context.entries.get(seq)
-        return entry.event.restores if entry and isinstance(entry.event, UserMessage) else ()
 
     def place(self, seq: int) -> int | None:
         """Return the slot of an entry, None if it is not shown."""
@@ -296,8 +291,7 @@ class Outline:
             held, prunable = self.context.counts.scale.tokens(sums.held), (sums.prunable, sums.pruned)
             return Node(key, label, *figures, state, why, *prunable, restored, again=again, held=held)
         why = "always first" if key.seq == -1 else labels.why(self.context, key)
-        entry = self.context.entries.get(key.seq)
-        held = self.context.counts.scale.tokens(held_tokens(self.context, entry)) if entry else 0
+        held = self.context.counts.scale.tokens(held_tokens(self.context, self.context.entries.get(key.seq)))
         return Node(key, label, *self.figures(key), state, why, again=again, held=held)
 
     def figures(self, key: Key) -> Figures:
@@ -366,3 +360,9 @@ class Outline:
     def label(self, key: Key) -> str:
         """Return the one-line label of the node, not yet sanitized for a terminal."""
         return labels.label(self.context, key, self._summary)
+
+
+def _restored_by(context: Context, seq: int) -> Iterable[int]:
+    """Return the entries that an entry shows again at the end."""
+    entry = context.entries.get(seq)
+    return entry.event.restores if entry and isinstance(entry.event, UserMessage) else ()
