@@ -6,6 +6,7 @@
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
+from prunecli.context.again import shown_in
 from prunecli.context.exchange import Entry
 from prunecli.context.state import Context
 from prunecli.context.tokens import NOTHING as NONE
@@ -97,8 +98,17 @@ def measured(context: Context, rides: Rides, item: Entry) -> Sums:
         prunable,
         pruned,
         memos,
-        sum([entry.held_tokens for entry in parts]),
+        sum([held_tokens(context, entry) for entry in parts]),
     )
+
+
+def held_tokens(context: Context, entry: Entry | None) -> int:
+    """Return the raw tokens of a live result that no request contains; 0 once it is pruned or shown again."""
+    if entry is None:
+        return 0
+    is_dropped = entry.exchange is not None and context.dropped(entry.exchange)
+    is_cut = is_dropped or context.text_edit(entry.seq) is not None
+    return 0 if is_cut or shown_in(context, entry.seq) >= 0 else entry.held_tokens
 
 
 def shown_results(context: Context, items: Iterable[Entry | None]) -> Iterator[tuple[int, int]]:

@@ -19,7 +19,7 @@ from prunecli.context.tokens import Amount, apportioned
 from prunecli.inspector import labels
 from prunecli.inspector.carry_cost import Rides
 from prunecli.inspector.labels import Key, Summary
-from prunecli.inspector.measured import NOTHING, Sums, measured, measured_part, shown_results
+from prunecli.inspector.measured import NOTHING, Sums, held_tokens, measured, measured_part, shown_results
 from prunecli.inspector.nodes import Figures, Node, Turn
 from prunecli.inspector.tool_totals import ToolSum, ToolTotals
 from prunecli.model.events import (
@@ -133,6 +133,7 @@ class Outline:
         for record in new:
             rides.take(record)
             touched.update(dict.fromkeys(self._touched(record)))
+        touched.update(dict.fromkeys([one for seq in touched for one in _restored_by(self.context, seq)]))
         self.context.counts.settle()
         moved, resized = self.context.unseen.moved, self.context.counts.resized
         touched.update(dict.fromkeys((*moved[self._moved :], *resized[self._resized :])))
@@ -290,8 +291,7 @@ class Outline:
             held, prunable = self.context.counts.scale.tokens(sums.held), (sums.prunable, sums.pruned)
             return Node(key, label, *figures, state, why, *prunable, restored, again=again, held=held)
         why = "always first" if key.seq == -1 else labels.why(self.context, key)
-        entry = self.context.entries.get(key.seq)
-        held = self.context.counts.scale.tokens(entry.held_tokens) if entry else 0
+        held = self.context.counts.scale.tokens(held_tokens(self.context, self.context.entries.get(key.seq)))
         return Node(key, label, *self.figures(key), state, why, again=again, held=held)
 
     def figures(self, key: Key) -> Figures:
@@ -360,3 +360,9 @@ class Outline:
     def label(self, key: Key) -> str:
         """Return the one-line label of the node, not yet sanitized for a terminal."""
         return labels.label(self.context, key, self._summary)
+
+
+def _restored_by(context: Context, seq: int) -> Iterable[int]:
+    """Return the entries that an entry shows again at the end."""
+    entry = context.entries.get(seq)
+    return entry.event.restores if entry and isinstance(entry.event, UserMessage) else ()

@@ -196,7 +196,7 @@ class Actions:
 
     def _browse(self) -> None:
         self._frame.transcript.focus()
-        self._port.hint("Up/Down to move · Enter to fold, or open a task · r to restore · Esc to go back")
+        self._port.hint("Up/Down to move · Enter to fold or open · Esc to go back · r to restore")
 
     def _show_keys(self) -> None:
         from prunecli.tui.screens.keys import keys_screen

@@ -21,6 +21,7 @@ from prunecli.session.exporters.redact import redacted
 from prunecli.tui.screens.context_columns import cells_of
 from prunecli.tui.transcript.pieces import output_parts
 from tests.context.talk import Talk
+from tests.inspector.test_carry_cost import Logged
 
 WHOLE = "".join(f"line {number:04}..........\n" for number in range(1, 201))
 CAPS = Caps(bash=100, read=100, other=100, least=10)
@@ -172,6 +173,30 @@ def test_the_inspector_shows_it_and_restores_it_at_the_end() -> None:
     assert at_the_end(talk.context, [seq]).refusal == f"already shown again in entry {shown}"
     assert Outline(talk.context, []).node(key).again == shown
     assert ledger(talk.view(), ()).held_results == 0, "all of it was sent now"
+
+
+def test_a_turn_counts_what_the_ledger_counts() -> None:
+    talk = Logged()
+    talk.user()
+    first, second = long(talk), long(talk)
+    talk.seen()
+    outline = Outline(talk.context, talk.records)
+
+    def is_equal() -> int:
+        outline.take(talk.records)
+        held = ledger(talk.view(), ()).held_tokens
+        assert outline.node(Key("turn", 0)).held == held
+        assert sum(outline.node(Key("result", seq)).held for seq in (first, second)) == held
+        return held
+
+    assert is_equal() == 2 * talk.entry(first).held_tokens
+    talk.edit("clear", first, "[gone]")
+    assert is_equal() == talk.entry(first).held_tokens
+    [event] = plan(talk.view(), outline, "restore", Key("result", second)).events
+    shown = talk.add(event)
+    assert is_equal() == 0
+    talk.edit("clear", shown, "[gone]")
+    assert is_equal() == talk.entry(first).held_tokens
 
 
 def test_a_turn_brings_back_its_pruned_results_and_not_every_rest() -> None:

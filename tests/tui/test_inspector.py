@@ -377,6 +377,30 @@ async def test_a_memo_without_words_or_with_esc_does_nothing(tmp_path: Path) -> 
         assert len(s.runtime.session.records) == count
 
 
+async def test_while_words_are_typed_the_last_line_has_the_keys_of_the_field(tmp_path: Path) -> None:
+    async with inspected(tmp_path, work()) as s:
+        await mark(s, "exchange", s.runtime.session.context.exchanges[0].seq)
+        await s.pilot.press("m")
+        await s.until_shown("Enter to replace · Esc to cancel")
+        await s.pilot.press("escape", "slash")
+        await s.until_shown("Enter to keep the filter · Up/Down to move · Esc to clear it")
+        await s.pilot.press("enter")
+        await s.until_shown("p prune m memo")
+
+
+async def test_esc_clears_the_filter_and_marks_what_contains_the_found_row(tmp_path: Path) -> None:
+    async with inspected(tmp_path, work()) as s:
+        await s.type("/file1", "enter")
+        await s.until(lambda: len(keys(s)) < 4)
+        screen(s).tree_rows.move(len(keys(s)))
+        found = marked(s)
+        assert found.kind != "exchange"
+        await s.pilot.press("escape")
+        await s.until(lambda: len(keys(s)) > 4)
+        assert found not in keys(s)
+        assert marked(s) == Key("exchange", s.runtime.session.context.exchanges[1].seq)
+
+
 async def test_shift_p_pins_and_unpins(tmp_path: Path) -> None:
     async with inspected(tmp_path) as s:
         seq = result(s, "bash")

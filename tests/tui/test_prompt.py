@@ -423,6 +423,8 @@ async def test_the_empty_prompt_says_as_much_as_fits(tmp_path: Path) -> None:
         assert s.frame.prompt.placeholder == "Ask, or / for commands, @ for files"
         await s.pilot.resize_terminal(100, 20)
         await s.until_shown(PLACEHOLDERS[0])
+        await s.pilot.resize_terminal(len(PLACEHOLDERS[0]) + 3, 20)
+        await s.until(lambda: s.frame.prompt.placeholder == PLACEHOLDERS[1])
         await s.pilot.resize_terminal(30, 20)
         await s.until_shown(PLACEHOLDERS[2])
         s.frame.prompt.offer("Enter: read every module of the package")

@@ -55,6 +55,24 @@ async def test_the_line_of_a_task_says_what_it_does_and_unfolds_and_enter_opens_
         await s.until(lambda: s.app.screen is s.frame)
 
 
+async def test_enter_opens_the_newest_task_before_a_line_is_marked_and_the_hint_fits(tmp_path: Path) -> None:
+    gate = asyncio.Event()
+    async with shown(tmp_path, [calls(TASK), held(gate), says("Thanks.")]) as s:
+        await s.type("go", "enter")
+        await s.until(lambda: s.runtime.subagents.children)
+        await s.until_shown("explore · look around")
+        await s.pilot.press("ctrl+t")
+        await s.until_shown("Running task", "Up/Down to move · Enter to fold or open")
+        await s.pilot.press("enter")
+        await s.until(lambda: isinstance(s.app.screen, TaskScreen))
+        gate.set()
+        await s.pilot.press("escape")
+        await s.idle()
+        s.frame.prompt.focus()
+        await s.pilot.press("ctrl+t")
+        await s.until_shown("Up/Down to move · Enter to fold or open · Esc to go back · r to restore")
+
+
 async def test_the_question_of_a_task_says_who_asks_and_esc_stops_it_with_its_session(tmp_path: Path) -> None:
     use = ToolUse("b1", "bash", {"command": "make install"})
     plain = ToolUse("t1", "task", {"prompt": "do", "description": "do it"})

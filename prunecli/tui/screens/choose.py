@@ -21,6 +21,8 @@ from prunecli.tui.widgets.menu import OfferList
 
 OTHER_ROWS = 6
 """The rows besides title and list: the top border, the filter, the count, the help and the blank lines."""
+LOW_ROWS = 16
+"""Minimum screen height for blank lines and a part of the conversation above the list."""
 _ANSWERS = "Enter to select · Esc to cancel"
 
 
@@ -36,6 +38,7 @@ class ChooseScreen(Dialog[str | None]):
         Input, Input:focus { height: 1; border: none; padding: 0; background: $panel; }
         OfferList { background: $panel; margin: 1 0 0 0; }
         #help { height: 1; color: $muted; margin: 1 0 0 0; }
+        &.-low { #box { max-height: 100%; } OfferList, #help { margin: 0; } }
     }
     """
     inherit_bindings = False
@@ -85,8 +88,11 @@ class ChooseScreen(Dialog[str | None]):
         ]
         title = len(breaks(one_line(self._choose.title), max(1, self.size.width - 2)))
         self._list.offers = offers
-        room = self.size.height * 9 // 10 - OTHER_ROWS - title - self._list.whole_rows
-        self._list.most_rows = max(3, min(14, room))
+        is_low = self.size.height < LOW_ROWS
+        self.set_class(is_low, "-low")
+        room = self.size.height - 4 if is_low else self.size.height * 9 // 10 - OTHER_ROWS
+        room -= title + self._list.whole_rows
+        self._list.most_rows = max(1 if is_low else 3, min(14, room))
         self._list.show(offers, "" if offers else "No matches", at)
         self._list.styles.height = self._list.rows
 

@@ -1,6 +1,6 @@
 """The context inspector: the window as a map and a tree, with a preview of what each key would do."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import ClassVar
 
@@ -36,7 +36,7 @@ from prunecli.tui.slices import Between, once
 from prunecli.tui.transcript.palette import Palette
 from prunecli.tui.transcript.rows import clip, width_of
 from prunecli.tui.widgets.editor import Field
-from prunecli.tui.widgets.fitting import fitted
+from prunecli.tui.widgets.fitting import Piece, fitted
 from prunecli.tui.widgets.prompt import Prompt
 
 REFRESH_SECONDS = 0.1
@@ -44,6 +44,11 @@ REST_SECONDS = 0.15
 """Seconds the mark must rest on a long turn before its previews are computed."""
 _ACTS: dict[str, Act] = {"p": "prune", "r": "restore", "R": "in_place", "P": "pin", "u": "undo"}
 _FOLDS = {"space": None, "left": False, "h": False, "right": True, "l": True}
+_MEMO_HINTS = ("Enter to replace · Esc to cancel",)
+_FILTER_HINTS = (
+    "Enter to keep the filter · Up/Down to move · Esc to clear it",
+    "Enter to keep · Esc to clear",
+)
 _BUSY = "Reading the session …"
 
 
@@ -180,6 +185,8 @@ class ContextScreen(Dialog[None]):
         self._tell()
 
     def _show_rows(self, rows: Rows, marked: Key | None) -> None:
+        if marked is None and (row := self.tree_rows.marked):
+            marked = _in_view(rows, self.inspecting.path(row.key))
         self.tree_rows.show(rows, self._folds.by, marked)
         self._tell()
 
@@ -202,12 +209,10 @@ class ContextScreen(Dialog[None]):
         if self._previews.is_waiting:
             self._rested = once(self, REST_SECONDS, self._tell)
         self.query_one("#detail", Static).update(lines)
-        width, said = max(10, self.size.width - 2), self._said or busy
-        keys = fitted(self._previews.hints(self._folds.by), (), width)
-        said = one_line(said)
-        while width_of(said) > width and " · " in said:
-            said = said.rpartition(" · ")[0]
-        self.query_one("#hint", Static).update(Content(clip(said, width)) if said else keys)
+        hints = self._previews.hints(self._folds.by)
+        if self.query_one("#field").has_class("-shown"):
+            hints = [Piece(_FILTER_HINTS if self._asked is None else _MEMO_HINTS)]
+        self.query_one("#hint", Static).update(_last_line(self._said or busy, hints, self.size.width - 2))
 
     # Keys ----------------------------------------------------------------------------------------------------
 
@@ -217,9 +222,12 @@ class ContextScreen(Dialog[None]):
             self._say("")
         if self.focused is self.query_one("#field", Input):
             if event.key in ("escape", "ctrl+c"):
-                self._close_field()
+                if self._close_field() is None:
+                    self._filter("")
             elif event.key in ("up", "down") and self._asked is None:
                 self._move(event.key)
+            elif event.is_printable or event.key == "enter":  # sent to the tree before the field opened
+                self.query_one("#field", Field).post_message(events.Key(event.key, event.character))
             else:
                 return
         elif not (self._move(event.key) or self._deed(event.key)):
@@ -251,10 +259,7 @@ class ContextScreen(Dialog[None]):
         return of_node is not None
 
     def _leave(self) -> None:
-        if self._folds.words:
-            self._filter("")
-        else:
-            self.dismiss(None)
+        self._filter("") if self._folds.words else self.dismiss(None)
 
     def on_tree_rows_marked(self) -> None:
         """Update the screen for the newly marked node."""
@@ -338,14 +343,16 @@ class ContextScreen(Dialog[None]):
         field.placeholder = placeholder
         field.value = value
         field.add_class("-shown")
-        field.focus()
+        self.set_focus(field)
+        self._tell()
 
-    def _close_field(self) -> None:
+    def _close_field(self) -> Key | None:
+        """Return to the tree, and return the node to replace with a memo."""
         asked, self._asked = self._asked, None
-        self.query_one("#field", Input).remove_class("-shown")
+        self.query_one("#field").remove_class("-shown")
         self.tree_rows.focus()
-        if asked is None:
-            self._filter("")
+        self._tell()
+        return asked
 
     def on_input_changed(self, event: Input.Changed) -> None:
         """Filter while typing."""
@@ -356,14 +363,23 @@ class ContextScreen(Dialog[None]):
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Write the memo, or keep the filter."""
         event.stop()
-        asked, self._asked = self._asked, None
-        event.input.remove_class("-shown")
-        self.tree_rows.focus()
-        if asked is not None and event.value.strip():
-            self._act("memo", asked, event.value.strip())
-        elif asked is not None:
-            self._say("No memo written: the text was empty")
+        memo = event.value.strip()
+        if asked := self._close_field():
+            self._act("memo", asked, memo) if memo else self._say("No memo written: the text was empty")
 
     def _filter(self, words: str) -> None:
         self._folds.words = words.strip()
         self._show()
+
+
+def _in_view(rows: Rows, path: Sequence[Key]) -> Key | None:
+    """Return the last node of a path that is listed: the node itself, or what it is folded into."""
+    return next((key for key in reversed(path) if rows.place(key) is not None), None)
+
+
+def _last_line(said: str, hints: Sequence[Piece], width: int) -> Content:
+    """Return the result of the last key, or the key hints."""
+    width, said = max(10, width), one_line(said)
+    while width_of(said) > width and " · " in said:
+        said = said.rpartition(" · ")[0]
+    return Content(clip(said, width)) if said else fitted(hints, (), width)

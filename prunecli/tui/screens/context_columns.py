@@ -115,7 +115,7 @@ def cells_of(node: Node, row: Row, why: str, *, wide: bool = True) -> Cells:
         short(n) if node.known else "…" for n in (node.tokens, node.original, node.carried)
     )
     state = state_word(node)
-    if node.held and not is_pruned(node) and node.again < 0:
+    if node.held:
         state += f", {short(node.held)} held back" if wide else f", {short(node.held)} unsent"
     if node.again >= 0:
         state += f", shown again at {node.again}" if wide else f", see {node.again}"

@@ -43,6 +43,8 @@ class Frame(Screen[None], inherit_bindings=False):
     """The widgets of the screen, and the messages between them and the listener."""
 
     AUTO_FOCUS = "#prompt"
+    VERTICAL_BREAKPOINTS = [(0, "-low"), (14, "-high")]  # noqa: RUF012  # declared so by Textual
+    """On a low screen, a question takes the rows of the lines around it."""
 
     transcript: "Transcript"
     menu: "Menu"
@@ -240,6 +242,7 @@ class Frame(Screen[None], inherit_bindings=False):
     def _take_question(self) -> None:
         question = self._questions[-1] if self._questions else None
         self.activity.set_asking(question is not None)
+        self.set_class(question is not None, "-asking")
         self.prompt.question = question
         if question is not None:
             question.attach(self.prompt)

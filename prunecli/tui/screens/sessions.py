@@ -34,7 +34,8 @@ SEARCH_AFTER_SECONDS = 0.25
 HELPS = (
     "Enter open · Alt+Enter copy · Tab {other} · Ctrl+F {how} · Ctrl+N rename · Ctrl+X remove · Esc close",
     "Enter open · Alt+Enter copy · Tab {other} · ^F {how} · ^N rename · ^X remove",
-    "Enter · Alt+Enter copy · Tab · ^F ^N ^X",
+    "Enter open · Tab {other} · ^F {how} · ^N rename · ^X remove",
+    "Enter · ^N rename · ^X remove · Tab",
 )
 """Key hints, longest first."""
 READING_HELPS = (
@@ -68,10 +69,12 @@ class SessionsScreen(Dialog[Chosen | None]):
         SessionRows { height: 1fr; margin: 1 0 0 0; }
         #details { height: 5; border-top: solid $faint; color: $foreground; }
         #help { height: 1; color: $muted; }
+        &.-low { #box { height: 100%; } SessionRows { margin: 0; } #details { height: 3; } }
     }
     """
     inherit_bindings = False
     BINDINGS: ClassVar = []
+    VERTICAL_BREAKPOINTS = [(0, "-low"), (16, "-high")]  # noqa: RUF012  # declared so by Textual
 
     def __init__(
         self, picker: "SessionPicker", cwd: Path, costs: "Costs | None", clock: Callable[[], int]
@@ -175,12 +178,14 @@ class SessionsScreen(Dialog[Chosen | None]):
         if self._asking == "name":
             return Content.styled("Enter to rename · Esc to cancel", "$accent")
         if self._asking == "remove" and row:
-            words = f"Remove “{clip(one_line(row.listed.label), 24)}”? y to move it to {self._picker.trash}"
-            return Content.styled(words, "$warning")
+            whole = f"Remove “{clip(one_line(row.listed.label), 24)}”? y to move it to {self._picker.trash}"
+            forms = (whole, "Remove it? y to move it to the trash", "Remove? y: to trash")
+            return fitted([Piece(forms, "$warning")], (), self.size.width - 2)
         other, how = "all" if self._here else "here", "filter" if self._in_words else "words"
         helps = EMPTY_HELPS if row is None else HELPS if self._picker.ours else READING_HELPS
-        forms = tuple(form.format(other=other, how=how) for form in helps)
-        return fitted([Piece(forms)], (), self.size.width - 2)
+        return fitted(
+            [Piece(tuple(form.format(other=other, how=how) for form in helps))], (), self.size.width - 2
+        )
 
     def on_resize(self) -> None:
         """Fit the help line to the new width."""

@@ -249,7 +249,9 @@ class Transcript(Navigator, can_focus=True):
             self.toggle(item.key)
 
     def action_toggle_cursor(self) -> None:
-        """Fold or unfold the entry at the cursor."""
+        """Fold or unfold the entry at the cursor, or the newest one in view if none is marked."""
+        if self.cursor is None:
+            self.action_cursor(-1)
         if self.cursor is not None:
             self.toggle(self.cursor)
 
@@ -257,6 +259,8 @@ class Transcript(Navigator, can_focus=True):
         """Open the task at the cursor; fold or unfold any other entry."""
         from prunecli.model.requests import TASK  # deferred, since startup does not need it
 
+        if self.cursor is None:
+            self.action_cursor(-1)
         item = None if self.cursor is None else self.document.item(self.cursor)
         if item and isinstance(item.entry, ToolCall) and item.entry.name == TASK:
             self.post_message(self.Opened(self, item.key))

@@ -89,7 +89,7 @@ class Activity(Widget):
         """Draw the line."""
         width = self.size.width - 2
         text, style = self._hint
-        hint = [Piece((one_line(text), ""), style, 5)] if text else []
+        hint = [Piece((*_beginnings(one_line(text)), ""), style, 5)] if text else []
         if self._since is None:
             return Content.assemble(" ", fitted(hint, (), width))
         elapsed = self._clock() - (self._since if self._asked_at is None else self._asked_at)
@@ -113,6 +113,12 @@ class Activity(Widget):
             begin, reason = f"{one_line(self._words)} in {left:.0f}s: ", one_line(self._retry[1])
             return (begin + reason, *_shorter(begin + _ADDRESS.sub("", reason)))
         return _shorter(one_line(self._words))
+
+
+def _beginnings(hint: str) -> tuple[str, ...]:
+    """Return a hint with fewer and fewer of its parts."""
+    parts = hint.split(GAP)
+    return tuple(GAP.join(parts[:count]) for count in range(len(parts), 0, -1))
 
 
 def _shorter(words: str) -> tuple[str, ...]:

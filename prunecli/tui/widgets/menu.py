@@ -17,6 +17,8 @@ WHOLE_ROWS = 2
 BELOW_ROWS = 6
 """Rows the menu leaves free on a small terminal: its count, an input line and the status."""
 GAP_CELLS = 3
+LABEL_CELLS, DETAIL_CELLS = 28, 10
+"""On a narrow terminal, labels take more than half of a row: up to this width, and all but this width."""
 CLAUSES = (": ", "; ", ", ", " · ", ". ")
 
 
@@ -62,14 +64,16 @@ class OfferList(Widget):
         """Return the width of the labels."""
         labels = max((width_of(one_line(offer.label)) for offer in self.offers), default=0)
         has_details = any(offer.detail for offer in self.offers)
-        return min(labels, max(12, self._width // 2) if has_details else self._width)
+        narrow = max(12, min(LABEL_CELLS, self._width - DETAIL_CELLS))
+        return min(labels, max(narrow, self._width // 2) if has_details else self._width)
 
     def _cut(self, offer: Offer, room: int) -> str:
         """Return the part of an item that its row cuts off, or ""."""
         label, detail = one_line(offer.label), one_line(offer.detail)
+        cut = [label.lstrip(" ●│├└─")] if width_of(label) > room else []
         if detail and width_of(detail) > self._width - room - GAP_CELLS:
-            return detail
-        return label.lstrip(" ●│├└─") if width_of(label) > room else ""
+            cut.append(detail)
+        return " · ".join(cut)
 
     def show(self, offers: Sequence[Offer], note: str = "", at: int = 0) -> None:
         """Show these items with one marked, and `note` below them."""

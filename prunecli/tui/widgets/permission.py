@@ -13,7 +13,7 @@ from prunecli.tui.messages import PermissionAnswered
 from prunecli.tui.transcript.palette import Palette
 from prunecli.tui.transcript.transcript_view import Transcript
 from prunecli.tui.widgets.long_question import MOST_ROWS, LongQuestion
-from prunecli.tui.widgets.question import KEYS_TEXT, Row, put
+from prunecli.tui.widgets.question import INDENT, KEYS_TEXT, Row, put
 
 MOST_CHARS = 90
 """Maximum characters of a rule in an answer. A longer rule is cut there and shown in full below the call."""
@@ -23,6 +23,8 @@ shown there."""
 SMALL_ROWS = 20
 """Minimum screen height for separate rows of reasons. On a smaller screen they appear only below the call and scroll
 with it."""
+_ALWAYS_SHORT = Row("2a", ("Yes, until you quit",))
+"""The answer on a small screen if its rule does not fit in its row; the rule is then shown below the call."""
 
 
 class PermissionPanel(LongQuestion):
@@ -40,12 +42,7 @@ class PermissionPanel(LongQuestion):
         rows = [Row("1y", ("Yes",)), Row("4n", ("No, and tell the model why",))]
         kinds = ["once", "deny"]
         if sheet.rule:
-            rule = (
-                "Yes, and don't ask again for ",
-                (_cut(sheet.rule, MOST_CHARS) or sheet.rule, "$code"),
-                " until you quit",
-            )
-            rows[1:1] = [Row("2a", rule), Row("3p", ("Yes, always in this project",))]
+            rows[1:1] = [_always(sheet.rule), Row("3p", ("Yes, always in this project",))]
             kinds[1:1] = ["always", "project"]
         else:
             rows[-1] = Row("2n", rows[-1].parts)
@@ -79,7 +76,14 @@ class PermissionPanel(LongQuestion):
     def _arrange(self) -> None:
         """Show the reasons below the call if there is room, otherwise in full together with the call."""
         width, is_small = self.content_size.width or MOST_CHARS, self.screen.size.height < SMALL_ROWS
-        rest = [f"The rule: {self._sheet.rule}"] if _cut(self._sheet.rule, MOST_CHARS) else []
+        rest = []
+        if rule := self._sheet.rule:
+            row = _always(rule)
+            if is_small and Content.assemble(*row.parts).cell_length > width - INDENT:
+                row = _ALWAYS_SHORT
+            self._rows[1] = row
+            if row is _ALWAYS_SHORT or _cut(rule, MOST_CHARS):
+                rest.append(f"The rule: {rule}")
         for (name, text), shown in zip(self._about, self.query(".about").results(Static), strict=False):
             is_long = len(Content(text).wrap(width)) > NOTE_ROWS
             shown.display = bool(text) and not is_small and not (is_long and text == self._covers)
@@ -155,6 +159,12 @@ class PermissionPanel(LongQuestion):
     def what(self) -> Widget:
         """Return the part that scrolls."""
         return self.query_one("#change" if self._sheet.diff else "#what")
+
+
+def _always(rule: str) -> Row:
+    """Return the answer that allows a rule for this session."""
+    shown = (_cut(rule, MOST_CHARS) or rule, "$code")
+    return Row("2a", ("Yes, and don't ask again for ", shown, " until you quit"))
 
 
 def _cut(text: str, most: int) -> str:

@@ -76,7 +76,7 @@ class Prompt(Editor):
             self._offer()
 
     def _offer(self) -> None:
-        forms, room = self._awaited or self._offers, self.content_size.width
+        forms, room = self._awaited or self._offers, max(0, self.content_size.width - self.gutter_width)
         fitting = (form for form in forms if not room or width_of(form) <= room)
         self.placeholder = next(fitting, clip(forms[-1], room))
 

@@ -114,7 +114,7 @@ class Question(Vertical, can_focus=False):
     ) -> None:
         super().__init__()
         self._title = title
-        self._rows = rows
+        self._rows = list(rows)
         self._answered = answered
         self._for_text = for_text
         self._write: Sequence[str] = WRITE if needs_text else WRITE_REASON

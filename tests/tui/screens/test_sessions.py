@@ -60,6 +60,19 @@ async def test_enter_opens_the_marked_session(tmp_path: Path) -> None:
         assert s.runtime.session.path == paths["docs"]
 
 
+async def test_in_a_tiny_terminal_it_shows_sessions_and_keys(tmp_path: Path) -> None:
+    three(tmp_path)
+    async with shown(tmp_path, size=(40, 10)) as s:
+        await opened(s)
+        await s.until_shown(
+            "fix the parser", "write docs", "first fix", "Enter · ^N rename · ^X remove · Tab"
+        )
+        await s.pilot.press("ctrl+x")
+        await s.until_shown("Remove it? y to move it to the trash")
+        await s.pilot.press("escape", "tab")
+        await s.until_shown("deploy it")
+
+
 async def test_letters_right_behind_esc_are_the_next_prompt(tmp_path: Path) -> None:
     three(tmp_path)
     async with shown(tmp_path) as s:

@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from prunecli.commands.command import all_commands
+from prunecli.commands.command import Choice, Choose, all_commands
 from prunecli.providers.scripted import says
+from prunecli.tui.screens.choose import ChooseScreen
 from prunecli.tui.widgets.menu import OfferList, shortened
 from tests.tui.showing_app import Shown, shown
 
@@ -128,3 +129,21 @@ async def test_in_six_rows_the_menu_shows_the_marked_command_and_nothing_is_push
         assert not s.frame.show_vertical_scrollbar
         await s.pilot.press("down")
         await s.until_shown("/agents", "2 of ")
+
+
+async def test_in_ten_rows_a_list_to_choose_from_shows_its_keys(tmp_path: Path) -> None:
+    async with shown(tmp_path, size=(40, 10)) as s:
+        await s.pilot.press("ctrl+p")
+        await s.until_shown("Everything", "/agents", "1 of", "Enter to select · Esc to cancel")
+        await s.pilot.resize_terminal(20, 6)
+        await s.until_shown("Everything", "/add-dir")
+
+
+async def test_names_that_differ_at_their_end_differ_on_a_narrow_screen(tmp_path: Path) -> None:
+    dated = Choice("a", "claude-opus-4-5-20251001", "200K tokens · $1/$5 per M")
+    longer = Choice("b", "anthropic/claude-opus-4-5-thinking", "1.0M tokens · $4/$20 per M")
+    async with shown(tmp_path, size=(40, 12)) as s:
+        s.app.push_screen(ChooseScreen(Choose("Model", "", (dated, longer))))
+        await s.until_shown(dated.label, dated.detail)
+        await s.pilot.press("down")
+        await s.until_shown(f"{longer.label} · {longer.detail}")
