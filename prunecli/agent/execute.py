@@ -183,9 +183,7 @@ class Executor:
             if tool is None or not tool.parallel:
                 await self._beside_each_other(beside)
                 beside = []
-            ready = self._ready(call)
-            if self.hooks and isinstance(ready, _Ready):
-                ready = await self._ruled(self.hooks, ready)
+            ready = await self._ruled(call)
             if isinstance(ready, _Ready) and ready.runs_beside:
                 beside.append(ready)
                 continue
@@ -199,9 +197,7 @@ class Executor:
 
     async def outcome(self, call: ToolUse) -> tuple[ToolOutput, Cut | None]:
         """Run a call on behalf of the user, under the same rules, and return its outcome. Records nothing."""
-        ready = self._ready(call)
-        if self.hooks and isinstance(ready, _Ready):
-            ready = await self._ruled(self.hooks, ready)
+        ready = await self._ruled(call)
         if not isinstance(ready, _Ready):
             return ready, None
         async with self.questions:
@@ -230,11 +226,15 @@ class Executor:
         verdict = self.gatekeeper.judge(tool.name, touches, not_read(tool.Input, call.input))
         return _Ready(call, tool, given, touches, verdict)
 
-    async def _ruled(self, hooks: Hooks, ready: _Ready) -> _Ready | ToolOutput:
-        """Let hooks change a call's input, deny it, or answer for the user unless one of the user's rules asks."""
-        ruling = await hooks.before_call(ready.call)
+    async def _ruled(self, call: ToolUse) -> _Ready | ToolOutput:
+        """Parse and judge a call, and let hooks change its input, deny it, or answer for the user unless one of the
+        user's rules asks."""
+        ready = self._ready(call)
+        if not self.hooks or not isinstance(ready, _Ready):
+            return ready
+        ruling = await self.hooks.before_call(call)
         if ruling.changed is not None:
-            again = self._ready(replace(ready.call, input=ruling.changed))
+            again = self._ready(replace(call, input=ruling.changed))
             if not isinstance(again, _Ready):
                 text = "\n".join(block.text for block in again.content if isinstance(block, Text))
                 return _error(f"A hook changed this call, and now it cannot run. {text}")
