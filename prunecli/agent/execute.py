@@ -57,11 +57,9 @@ class Gatekeeper(Protocol):
 
     def judge(self, tool_name: str, touches: Touches | None, not_read: tuple[str, ...] = ()) -> "Verdict":
         """Return allow, ask or deny, with reason and rule. `not_read` are inputs that the tool does not know."""
-        ...
 
     async def ask(self, asked: Asked) -> Answer:
         """Ask the user; a headless run denies."""
-        ...
 
 
 class Verdict(Protocol):
@@ -70,32 +68,26 @@ class Verdict(Protocol):
     @property
     def kind(self) -> Literal["allow", "ask", "deny"]:
         """The decision."""
-        ...
 
     @property
     def reason(self) -> str:
         """The reason, as a sentence without its period."""
-        ...
 
     @property
     def rule(self) -> str:
         """The rule that "always" would add, or ""."""
-        ...
 
     @property
     def may_change_files(self) -> bool:
         """Whether the call may change files."""
-        ...
 
     @property
     def granted(self) -> bool:
         """Whether a rule or the mode allows it, not only the sandbox."""
-        ...
 
     @property
     def firm(self) -> bool:
         """Whether only the user may allow the call."""
-        ...
 
 
 @frozen
@@ -134,7 +126,6 @@ class Measure(Protocol):
         self, result: ToolResult, call: ToolUse, touches: Touches | None, seq: int
     ) -> Awaitable[Measured]:
         """Measure a result that will probably get this seq."""
-        ...
 
 
 async def unmeasured(result: ToolResult, call: ToolUse, touches: Touches | None, seq: int) -> Measured:  # noqa: ARG001
