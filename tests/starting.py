@@ -54,3 +54,11 @@ def start(
     )
     played = provider or ScriptedProvider(script)
     return Runtime(setup, lambda _: played, ModelTable.load(places.shipped_data, config.models).info)
+
+
+async def closed(runtime: Runtime) -> Path:
+    """Closes a runtime; the path of its session."""
+    path = runtime.session.path
+    assert path is not None
+    await runtime.close()
+    return path

@@ -24,7 +24,7 @@ from prunecli.runtime.rewinding import points_of, rewind
 from prunecli.session.log import read_log
 from prunecli.session.verify import verify_session
 from prunecli.tools.processes.background import CAP
-from tests.starting import start
+from tests.starting import closed, start
 from tests.tools.calling import processes_with
 from tests.waiting import until, wait_until
 
@@ -34,7 +34,7 @@ import asyncio, sys
 from pathlib import Path
 from prunecli.model.messages import ToolUse
 from prunecli.providers.scripted import calls, says
-from tests.starting import start
+from tests.starting import closed, start
 
 async def main():
     given = {{"command": {command!r}, "background": True}}
@@ -322,9 +322,7 @@ async def test_a_job_that_ended_well_did_so_in_a_resumed_session_too(tmp_path: P
     await until(lambda: runtime.jobs.job(1).over)
     await runtime.submit("and?")
     state = runtime.jobs.job(1).state
-    path = runtime.session.path
-    assert path
-    await runtime.close()
+    path = await closed(runtime)
     again = start(tmp_path, [], sets=AUTO)
     again.open_session(path)
     assert again.jobs.job(1).state == state
