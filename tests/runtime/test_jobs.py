@@ -24,7 +24,7 @@ from prunecli.runtime.rewinding import points_of, rewind
 from prunecli.session.log import read_log
 from prunecli.session.verify import verify_session
 from prunecli.tools.processes.background import CAP
-from tests.starting import closed, start
+from tests.starting import closed, results, start
 from tests.tools.calling import processes_with
 from tests.waiting import until, wait_until
 
@@ -56,11 +56,6 @@ def begin(command: str, call_id: str = "b1", **more: Any) -> Scripted:
 
 def jobs(call_id: str = "j1", **given: Any) -> Scripted:
     return calls(ToolUse(call_id, "jobs", given))
-
-
-def results(runtime: Runtime) -> list[str]:
-    events = [one.event for one in runtime.session.records]
-    return [plain_text(event.content) for event in events if isinstance(event, ToolResult)]
 
 
 def notices(runtime: Runtime) -> list[tuple[str, str]]:
