@@ -8,6 +8,8 @@ from prunecli.agent.command_env import unattended_environment
 from prunecli.agent.trust import TrustStore
 from prunecli.config.effective import Config
 from prunecli.config.sources import load
+from prunecli.model.events import ToolResult
+from prunecli.model.messages import plain_text
 from prunecli.paths import Places
 from prunecli.providers.models import ModelTable
 from prunecli.providers.provider import Provider
@@ -54,3 +56,21 @@ def start(
     )
     played = provider or ScriptedProvider(script)
     return Runtime(setup, lambda _: played, ModelTable.load(places.shipped_data, config.models).info)
+
+
+async def closed(runtime: Runtime) -> Path:
+    """Closes a runtime; the path of its session."""
+    path = runtime.session.path
+    assert path is not None
+    await runtime.close()
+    return path
+
+
+def result_events(runtime: Runtime) -> list[ToolResult]:
+    """The results of calls, in order."""
+    return [one.event for one in runtime.session.records if isinstance(one.event, ToolResult)]
+
+
+def results(runtime: Runtime) -> list[str]:
+    """The texts of the results."""
+    return [plain_text(event.content) for event in result_events(runtime)]

@@ -18,7 +18,7 @@ from prunecli.providers.scripted import Scripted, ScriptedProvider, calls, fails
 from prunecli.runtime import Runtime
 from prunecli.session.log import read_log
 from prunecli.session.verify import verify_session
-from tests.starting import start
+from tests.starting import closed, start
 
 AUTO = (
     "permissions.mode=auto",
@@ -255,9 +255,7 @@ async def cut(tmp_path: Path) -> tuple[Path, bytes]:
     await provider.paused.wait()
     os.kill(os.getpid(), signal.SIGTERM)
     await running
-    path = runtime.session.path
-    assert path is not None
-    await runtime.close()
+    path = await closed(runtime)
     return path, provider.requests[0].body()
 
 

@@ -57,11 +57,9 @@ class Gatekeeper(Protocol):
 
     def judge(self, tool_name: str, touches: Touches | None, not_read: tuple[str, ...] = ()) -> "Verdict":
         """Return allow, ask or deny, with reason and rule. `not_read` are inputs that the tool does not know."""
-        ...
 
     async def ask(self, asked: Asked) -> Answer:
         """Ask the user; a headless run denies."""
-        ...
 
 
 class Verdict(Protocol):
@@ -70,32 +68,26 @@ class Verdict(Protocol):
     @property
     def kind(self) -> Literal["allow", "ask", "deny"]:
         """The decision."""
-        ...
 
     @property
     def reason(self) -> str:
         """The reason, as a sentence without its period."""
-        ...
 
     @property
     def rule(self) -> str:
         """The rule that "always" would add, or ""."""
-        ...
 
     @property
     def may_change_files(self) -> bool:
         """Whether the call may change files."""
-        ...
 
     @property
     def granted(self) -> bool:
         """Whether a rule or the mode allows it, not only the sandbox."""
-        ...
 
     @property
     def firm(self) -> bool:
         """Whether only the user may allow the call."""
-        ...
 
 
 @frozen
@@ -134,7 +126,6 @@ class Measure(Protocol):
         self, result: ToolResult, call: ToolUse, touches: Touches | None, seq: int
     ) -> Awaitable[Measured]:
         """Measure a result that will probably get this seq."""
-        ...
 
 
 async def unmeasured(result: ToolResult, call: ToolUse, touches: Touches | None, seq: int) -> Measured:  # noqa: ARG001
@@ -183,9 +174,7 @@ class Executor:
             if tool is None or not tool.parallel:
                 await self._beside_each_other(beside)
                 beside = []
-            ready = self._ready(call)
-            if self.hooks and isinstance(ready, _Ready):
-                ready = await self._ruled(self.hooks, ready)
+            ready = await self._ruled(call)
             if isinstance(ready, _Ready) and ready.runs_beside:
                 beside.append(ready)
                 continue
@@ -199,9 +188,7 @@ class Executor:
 
     async def outcome(self, call: ToolUse) -> tuple[ToolOutput, Cut | None]:
         """Run a call on behalf of the user, under the same rules, and return its outcome. Records nothing."""
-        ready = self._ready(call)
-        if self.hooks and isinstance(ready, _Ready):
-            ready = await self._ruled(self.hooks, ready)
+        ready = await self._ruled(call)
         if not isinstance(ready, _Ready):
             return ready, None
         async with self.questions:
@@ -230,11 +217,15 @@ class Executor:
         verdict = self.gatekeeper.judge(tool.name, touches, not_read(tool.Input, call.input))
         return _Ready(call, tool, given, touches, verdict)
 
-    async def _ruled(self, hooks: Hooks, ready: _Ready) -> _Ready | ToolOutput:
-        """Let hooks change a call's input, deny it, or answer for the user unless one of the user's rules asks."""
-        ruling = await hooks.before_call(ready.call)
+    async def _ruled(self, call: ToolUse) -> _Ready | ToolOutput:
+        """Parse and judge a call, and let hooks change its input, deny it, or answer for the user unless one of the
+        user's rules asks."""
+        ready = self._ready(call)
+        if not self.hooks or not isinstance(ready, _Ready):
+            return ready
+        ruling = await self.hooks.before_call(call)
         if ruling.changed is not None:
-            again = self._ready(replace(ready.call, input=ruling.changed))
+            again = self._ready(replace(call, input=ruling.changed))
             if not isinstance(again, _Ready):
                 text = "\n".join(block.text for block in again.content if isinstance(block, Text))
                 return _error(f"A hook changed this call, and now it cannot run. {text}")

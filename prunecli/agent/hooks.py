@@ -32,35 +32,27 @@ class Hooks(Protocol):
     @property
     def stop(self) -> str | None:
         """The reason why a hook ended the run, None if none did. The run clears it after reading."""
-        ...
 
     async def admits(self, message: UserMessage) -> bool:
         """Return whether a message that came while the agent worked may be sent."""
-        ...
 
     async def before_call(self, call: ToolUse) -> Ruling:
         """Return the ruling of the hooks on a call, before the permission rules judge it."""
-        ...
 
     async def after_call(self, call: ToolUse, output: ToolOutput, note: str) -> ToolOutput:
         """Return the output of a call, with the notes of hooks and of the ruling appended."""
-        ...
 
     async def before_prunes(self, prunes: Sequence[PrunApplied]) -> Sequence[Event]:
         """Return the events to record for decided prunes: the prunes themselves, or pins that keep their targets."""
-        ...
 
     async def before_compaction(self, trigger: Literal["auto", "manual"], focus: str) -> bool:
         """Return whether a compaction may begin."""
-        ...
 
     async def after_compaction(self) -> None:
         """Run the hooks for a recorded compaction."""
-        ...
 
     async def before_stop(self) -> UserMessage | None:
         """Return the message that keeps the agent working, or None."""
-        ...
 
 
 @frozen
@@ -80,7 +72,6 @@ class Recordable(Protocol):
 
     def at(self, seq: int) -> UserMessage:
         """Return the event to record at `seq`."""
-        ...
 
 
 Attach: TypeAlias = Callable[[UserMessage], Awaitable[Sequence[Recordable]]]

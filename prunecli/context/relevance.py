@@ -58,15 +58,12 @@ class Likeness(Protocol):
 
     def to_query(self, key: int) -> float:
         """Return the similarity to the query."""
-        ...
 
     def take(self, key: int) -> None:
         """Mark this text as taken."""
-        ...
 
     def to_taken(self, key: int) -> float:
         """Return the similarity to the closest taken text, at least 0."""
-        ...
 
 
 class SparseLikeness:

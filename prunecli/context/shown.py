@@ -15,23 +15,18 @@ class Standing(Protocol):
 
     def dropped(self, exchange: Exchange) -> bool:
         """Return whether the exchange is left out."""
-        ...
 
     def text_edit(self, seq: int) -> Edit | None:
         """Return the newest clear, trim or repair that replaces this entry's text."""
-        ...
 
     def edits_of(self, seq: int) -> list[tuple[int, Edit]]:
         """Return all live edits of a target, oldest first, each with the seq of its PrunApplied."""
-        ...
 
     def memos_at(self, exchange: Exchange) -> list[Edit]:
         """Return the memos before this exchange."""
-        ...
 
     def words_after(self, seq: int) -> Sequence[Entry]:
         """Return the summaries whose user messages follow this item."""
-        ...
 
 
 def shown(context: Standing, item: Entry) -> Shown:

@@ -71,7 +71,6 @@ class Strategy(Protocol):
 
     def propose(self, view: View, options: Any, **functions: Callable[..., Any]) -> Proposal:
         """Return the edits that the strategy proposes now."""
-        ...
 
 
 @frozen

@@ -37,11 +37,9 @@ class Fold(Protocol):
 
     def is_shown(self, seq: int) -> bool:
         """Return whether this answer is among the items."""
-        ...
 
     def dropped(self, exchange: Exchange) -> bool:
         """Return whether the exchange is left out."""
-        ...
 
 
 def todos(context: Fold) -> Todos:

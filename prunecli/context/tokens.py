@@ -68,7 +68,6 @@ class TokenCounter(Protocol):
 
     def count(self, text: str) -> int:
         """Return the number of tokens in the text."""
-        ...
 
 
 class Chars4:

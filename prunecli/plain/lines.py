@@ -35,15 +35,12 @@ class Lines(Protocol):
 
         Raises KeyboardInterrupt.
         """
-        ...
 
     def answer(self, prompt: str) -> str | None:
         """Read the answer to the question just printed. Raises KeyboardInterrupt."""
-        ...
 
     def secret(self, prompt: str) -> str | None:
         """Read a line without echo."""
-        ...
 
 
 class TerminalLines:

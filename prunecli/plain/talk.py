@@ -276,21 +276,13 @@ class Talk:
     # Questions -----------------------------------------------------------------------------------------------
 
     async def _ask(self, asked: Asked) -> Answer:
-        """Ask whether a call may run. Ctrl+C interrupts the run."""
+        """Ask whether a call may run."""
         cwd = self.runtime.setup.cwd
         read, is_missing = partial(outside.read_text, cwd=cwd), partial(outside.is_missing, cwd=cwd)
         sheet = await asyncio.to_thread(sheet_of, asked, read, cwd, is_missing)
         for line in sheet_lines(sheet):
             self.out(line)
-        try:
-            with interruptible():
-                answer = self.lines.answer("y, a, p or n: " if sheet.rule else "y or n: ")
-        except KeyboardInterrupt:
-            self.out("")
-            if self._task is not None:
-                self._task.cancel()
-            return Answer("deny")
-        word = (answer or "").strip()
+        word = self._answer("y, a, p or n: " if sheet.rule else "y or n: ").strip()
         if word.lower() in ("y", "yes"):
             return Answer("once")
         if word.lower() == "a" and sheet.rule:
@@ -300,19 +292,22 @@ class Talk:
         return Answer("deny", "" if word.lower() in ("n", "no", "a", "p", "") else word)
 
     async def _inquire(self, inquiry: Inquiry) -> Reply:
-        """Ask the user the model's question. Ctrl+C interrupts the run."""
+        """Ask the user the model's question."""
         for line in inquiry_lines(inquiry):
             self.out(line)
         several = "numbers" if inquiry.multiple else "number"
+        return inquiry_reply(inquiry, self._answer(f"{several}, or your own words (Enter to decline): "))
+
+    def _answer(self, prompt: str) -> str:
+        """Read the user's answer. Ctrl+C interrupts the run and answers nothing."""
         try:
             with interruptible():
-                answer = self.lines.answer(f"{several}, or your own words (Enter to decline): ")
+                return self.lines.answer(prompt) or ""
         except KeyboardInterrupt:
             self.out("")
             if self._task is not None:
                 self._task.cancel()
-            return Reply()
-        return inquiry_reply(inquiry, answer or "")
+            return ""
 
 
 def talk(make: Callable[[], Runtime], prompt: str) -> int:

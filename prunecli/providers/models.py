@@ -64,12 +64,10 @@ class Overrides(Protocol):
     @property
     def context_window(self) -> int | None:
         """Tokens."""
-        ...
 
     @property
     def prices(self) -> object:
         """An object with the five fields of `Prices`."""
-        ...
 
 
 @frozen

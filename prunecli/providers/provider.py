@@ -68,12 +68,9 @@ class Provider(Protocol):
         `ProviderError`: an interrupted stream raises `ConnectionLost`, and an error event raises the class of that
         error.
         """
-        ...
 
     async def models(self) -> tuple[Offer, ...]:
         """Return the endpoint's models. Raises a `ProviderError`."""
-        ...
 
     async def close(self) -> None:
         """Free connections. Safe to call twice."""
-        ...

@@ -91,15 +91,12 @@ class Definition(Protocol):
 
     def needs_key(self, base_url: str) -> bool:
         """Return whether this address ("" for the provider's own) rejects requests without a credential."""
-        ...
 
     def make(self, connection: Connection) -> "Provider":
         """Make the provider. Raises ConfigError for an invalid credential or address."""
-        ...
 
     def check(self, connection: Connection, listed: Listed) -> Finding:
         """Check the endpoint, for `prunecli doctor`. Problems on the user's side never raise."""
-        ...
 
 
 class Providers(NamedTuple):

@@ -92,63 +92,49 @@ class Host(Protocol):
     @property
     def running(self) -> bool:
         """Whether the agent is working."""
-        ...
 
     @property
     def choices(self) -> Choices:
         """Model settings and policy in effect."""
-        ...
 
     def shorten(self, event: Event, seq: int, context: Context) -> Event:
         """Hold back a part of an interrupted call's output, even in a session that is being loaded."""
-        ...
 
     @property
     def policy(self) -> Policy:
         """The current pruning policy of the session."""
-        ...
 
     @property
     def model_name(self) -> str:
         """The session's model."""
-        ...
 
     @property
     def provider(self) -> Provider:
         """The provider of this model."""
-        ...
 
     def set_model(self, name: str) -> ModelInfo:
         """Switch to another model, starting with the next request."""
-        ...
 
     def child(self, setup: Setup, who: str, agent: str) -> "Host":
         """Return a runtime for a task, with these parts. `who` is the name shown in permission questions, and `agent`
         names the definition."""
-        ...
 
     def use_config(self, config: Config) -> None:
         """Use another configuration."""
-        ...
 
     def new_context(self) -> Context:
         """Return an empty context."""
-        ...
 
     def tool_context(
         self, *, approved: bool = False, granted: bool = False, reads: bool = False
     ) -> ToolContext:
         """Return the context of the next tool call."""
-        ...
 
     def switch(self, session: Session) -> None:
         """Use this session."""
-        ...
 
     async def submit(self, words: str) -> Done:
         """Send a prompt and run."""
-        ...
 
     async def go_on(self) -> Done:
         """Continue the session."""
-        ...

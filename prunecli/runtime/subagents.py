@@ -13,13 +13,18 @@ from json import dumps
 from pathlib import Path
 
 from prunecli.agent.decide import Done, Limits
+from prunecli.agent.project_settings import down_to
 from prunecli.errors import ProviderError, PrunecliError, SessionCorrupt, ToolError
+from prunecli.extensions.definition_folders import Shelf, folders
 from prunecli.extensions.subagent_definitions import (
     GENERAL,
+    HEADING,
     INHERIT,
     SMALL,
     Definition,
+    chosen,
     listing,
+    parse,
 )
 from prunecli.model.events import (
     AssistantMessage,
@@ -30,9 +35,9 @@ from prunecli.model.events import (
     UserMessage,
 )
 from prunecli.model.messages import Block, Json, Text
-from prunecli.model.requests import PREAMBLE, TASK
+from prunecli.model.notes import newest_notice, notice
+from prunecli.model.requests import PREAMBLE, TASK, system_texts
 from prunecli.runtime import task_view
-from prunecli.runtime.agents import Agents, agents_notice
 from prunecli.runtime.host import Host
 from prunecli.runtime.preamble import preamble
 from prunecli.runtime.task_records import bill, bill_rest, child_of, number_of, task_of
@@ -45,6 +50,10 @@ SIDE_BY_SIDE = 4
 """Maximum tasks that run at a time; others wait."""
 MAX_TURNS = 100
 """Maximum requests of a task whose definition sets no limit."""
+
+_TITLE = "subagents"
+"""The title of the notice that lists changed subagents during a session."""
+_GONE = "The only agent now is explore."
 
 _RULES = (
     "You work on one task for another agent and cannot ask back. Your last message is all that it gets: say what you "
@@ -85,15 +94,18 @@ class Subagents:
         self._host = host
         self._on_task = on_task
         self.children: list[Child] = []
-        self._known = Agents()
+        self._shelf = Shelf(parse)
         self._slots = asyncio.Semaphore(SIDE_BY_SIDE)
 
     # Definitions ---------------------------------------------------------------------------------------------
 
     def definitions(self) -> tuple[Mapping[str, Definition], tuple[str, ...]]:
-        """Return the subagents by name, and a line for each unusable file. Checks the folders again."""
-        setup, trusted = self._host.setup, self._host.gatekeeper.trusted
-        return self._known.definitions(setup.cwd, setup.places.config, setup.places.home, trusted=trusted)
+        """Return the subagents by name, and a line for each unusable file. Only changed files are read again. A
+        project's subagents are included only if it is trusted."""
+        cwd, places = self._host.setup.cwd, self._host.setup.places
+        project = down_to(cwd) if self._host.gatekeeper.trusted else ()
+        shelved = self._shelf.look(folders("agents", project, places.config, places.home))
+        return chosen(shelved.definitions), shelved.problems
 
     def listed(self) -> tuple[str, ...]:
         """Return the system text about subagents for a new session; () if there is nothing to add."""
@@ -110,7 +122,12 @@ class Subagents:
             return ()  # the folders are checked at each prompt, not at each step
         if self._host.who or TASK not in (context.tool_names or ()):
             return ()
-        return agents_notice(context, listing(self.definitions()[0]))
+        known = newest_notice((one.event for one in reversed(context.items)), _TITLE)
+        if known is None:
+            system = system_texts(context.settings[PREAMBLE])
+            known = next((text for text in system if text.startswith(HEADING)), _GONE)
+        now = listing(self.definitions()[0]) or _GONE
+        return () if now == known else (notice(_TITLE, now, kept=True),)
 
     def _definition(self, name: str) -> Definition:
         if not name:

@@ -113,17 +113,14 @@ class Servers(Protocol):
 
     async def search(self, words: str) -> str:
         """Return the tools that match these words, with the schemas of the best matches, as text for the model."""
-        ...
 
     def check(self, server: str, tool: str) -> None:
         """Raise ToolError if a call to this tool cannot succeed now."""
-        ...
 
     async def call(
         self, server: str, tool: str, arguments: Mapping[str, Json], progress: Callable[[str], None]
     ) -> ToolOutput:
         """Call a server's tool. Raises ToolError if there is no result."""
-        ...
 
 
 class RunTask(Protocol):
@@ -131,7 +128,6 @@ class RunTask(Protocol):
 
     def __call__(self, call_id: str, prompt: str, description: str, agent: str) -> Awaitable[ToolOutput]:
         """Return the answer to the prompt; `agent` names the definition, "" for none. Raises ToolError."""
-        ...
 
 
 RecallOf = Callable[[int, int], tuple[Block, ...]]
@@ -190,11 +186,9 @@ class Tool(Protocol):
 
     def summary(self, given: Mapping[str, Json]) -> str:
         """Return the call's main argument in one line, from the raw input, which may be malformed."""
-        ...
 
     async def run(self, given: Any, context: ToolContext) -> ToolOutput:
         """Run one call. Raises ToolError; leaves no process behind when canceled."""
-        ...
 
 
 @runtime_checkable
@@ -203,7 +197,6 @@ class Declares(Protocol):
 
     def touches(self, given: Any, /) -> Touches:
         """Return the files and commands of a call with this input. Reads no file."""
-        ...
 
 
 @runtime_checkable
@@ -212,7 +205,6 @@ class Checks(Protocol):
 
     def check(self, given: Any, context: ToolContext, /) -> None:
         """Raise ToolError if a call with this input cannot succeed now. Does not block."""
-        ...
 
 
 def touches_of(tool: Tool, given: object) -> Touches | None:

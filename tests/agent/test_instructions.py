@@ -3,12 +3,7 @@
 from pathlib import Path
 
 from prunecli.agent.instructions import MAX_CHARS, Instructions
-
-
-def put(path: Path, text: str) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text)
-    return path
+from tests.files import put
 
 
 def found(tmp_path: Path, text: str, *, trusted: bool = True) -> list[str]:

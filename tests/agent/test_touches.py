@@ -1,8 +1,7 @@
 """What a tool declares of a call decides whether it may run; argument names and tool names decide nothing."""
 
 import os
-import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
@@ -17,17 +16,10 @@ from prunecli.model.messages import Json, ToolUse
 from prunecli.model.touches import Touches
 from prunecli.providers.scripted import Scripted, ScriptedProvider, calls, says
 from prunecli.tools.tool import ToolContext, ToolOutput, text_output, touches_of
-from tests.agent.judged import Scene, scene
+from tests.agent.judged import Scene
 from tests.agent.running import Bench, Change, Echo
 
 OUTSIDE = "../outside/x"
-
-
-@pytest.fixture
-def here() -> Iterator[Scene]:
-    """Not below TMPDIR: a rule with a long path is not offered."""
-    with tempfile.TemporaryDirectory(dir="/tmp") as folder:
-        yield scene(Path(folder).resolve())
 
 
 class Peek:

@@ -20,6 +20,7 @@ from prunecli.context.expectations import Expectations
 from prunecli.model.events import AssistantMessage, Record, SessionStarted, UserMessage
 from prunecli.model.messages import Text
 from prunecli.model.record_codec import encode_record
+from tests.files import put
 from tests.session.importers.packing import compress
 from tests.sessions import SESSIONS
 
@@ -165,8 +166,7 @@ def test_agents_without_sessions_are_named_while_others_are_replayed(
     (folder / "a.jsonl").write_bytes(gzip.decompress(SMALL[0].read_bytes()))
     (tmp_path / "empty").mkdir()
     database = tmp_path / ".local" / "share" / "opencode" / "opencode.db"
-    database.parent.mkdir(parents=True)
-    database.write_text("damaged")
+    put(database, "damaged")
     sources = ("@claude", "@codex", "@opencode", str(tmp_path / "empty"))
     done = runner.invoke(app, ["replay", *sources, "--strategy", "no_pruning", "--json"])
     assert [row["session"] for row in json.loads(done.stdout)["sessions"]] == ["a"]
@@ -262,8 +262,7 @@ def test_the_fit_is_a_file_that_replay_and_the_program_take(runner: CliRunner, t
 
 def test_the_users_own_numbers_win(runner: CliRunner, tmp_path: Path) -> None:
     own = tmp_path / ".config" / "prunecli" / "expectations.json"
-    own.parent.mkdir(parents=True)
-    own.write_text("{}")
+    put(own, "{}")
     said = refused(runner, SMALL[0], "--strategy", "auto")
     assert f"{own}: not a table of expectations: no 'quoted'" in said
     assert "prunecli replay --fit" in said
@@ -278,8 +277,7 @@ def test_the_users_own_numbers_win(runner: CliRunner, tmp_path: Path) -> None:
 
 def test_a_damaged_file_of_numbers_can_be_fitted_again(runner: CliRunner, tmp_path: Path) -> None:
     own = tmp_path / ".config" / "prunecli" / "expectations.json"
-    own.parent.mkdir(parents=True)
-    own.write_text("{")
+    put(own, "{")
     done = runner.invoke(app, ["replay", str(SMALL[0]), "--fit"])
     assert done.exit_code == 0, done.output
     Expectations.of(json.loads(done.stdout))
@@ -366,10 +364,10 @@ def test_what_cannot_be_replayed_is_said(
 
 def test_a_strategy_of_the_user_that_fails_is_told(runner: CliRunner, tmp_path: Path) -> None:
     own = tmp_path / ".config" / "prunecli" / "strategies" / "own.py"
-    own.parent.mkdir(parents=True)
-    own.write_text(
+    put(
+        own,
         "from dataclasses import dataclass\n\n\n@dataclass(frozen=True, slots=True)\nclass Options:\n    pass\n\n\n"
-        "def propose(view, options):\n    return 1 / 0\n"
+        "def propose(view, options):\n    return 1 / 0\n",
     )
     done = runner.invoke(app, ["replay", str(SMALL[0]), "--strategy", "own"])
     assert done.exit_code == 0, done.output

@@ -39,12 +39,14 @@ class Talk:
 
     def __init__(self, counter: TokenCounter | None = None) -> None:
         self.context = Context(counter or Chars4())
+        self.records: list[Record] = []
         self.seq = 0
         self._open: list[ToolUse] = []
         self._calls = 0
 
     def add(self, event: Event) -> int:
-        self.context.apply(Record(self.seq, 1_700_000_000_000 + self.seq, event))
+        self.records.append(Record(self.seq, 1_700_000_000_000 + self.seq, event))
+        self.context.apply(self.records[-1])
         self.seq += 1
         return self.seq - 1
 

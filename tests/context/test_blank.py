@@ -8,13 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from prunecli.context.project import project
-from prunecli.context.state import Context
-from prunecli.context.tokens import Chars4
 from prunecli.model.edits import Edit
 from prunecli.model.events import AssistantMessage, PrunApplied, Record, ToolResult, UserMessage
 from prunecli.model.messages import Text, Thinking, ToolUse
 from tests.endpoint.rules import Rules
 from tests.endpoint.sample import verdict
+from tests.session.points import folded
 
 BLANKS = st.sampled_from(["", " ", "\n", "\t \r\n", "\u00a0", "\u2003\u2028"])
 TEXTS = st.one_of(BLANKS, BLANKS, st.just("words"))
@@ -43,9 +42,7 @@ def logs(draw: st.DrawFn) -> list[Record]:
 
 
 def sent(records: list[Record]) -> list[dict[str, Any]]:
-    context = Context(Chars4())
-    for record in records:
-        context.apply(record)
+    context = folded(records)
     assert context.messages() == project(records)
     return [json.loads(message.canonical) for message in context.messages()]
 

@@ -28,6 +28,7 @@ from prunecli.model.messages import Block, Document, Text, ToolUse, Usage
 from prunecli.model.requests import PREAMBLE
 from prunecli.session.audit import audit
 from tests.context.thinking import Talk as Thinking
+from tests.session.points import folded
 
 GONE = "[gone]"
 SHORT = 2
@@ -195,9 +196,7 @@ def test_a_summary_has_what_was_kept_out_of_its_request_also_on_a_branch_that_wa
         event = CompactionApplied("s", 0, talk.answers[3], model="m", usage=Usage(talk.prompt), block=block)
         summary = talk.emit(event)
         talk.emit(Rewound(0))
-        resumed = Context(Chars4())
-        for record in talk.records:
-            resumed.apply(record)
+        resumed = folded(talk.records)
         for context in (talk.context, resumed):
             assert abs(context.withheld_from(unused) - 3 * 128) <= 1
             assert abs(context.withheld_from(summary) - kept_out) <= 1

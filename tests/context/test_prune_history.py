@@ -28,6 +28,7 @@ from prunecli.model.messages import Text, Usage
 from prunecli.model.touches import Touches
 from tests.context.talk import Talk, tokens
 from tests.laws.logs import sessions
+from tests.session.points import folded
 
 TTL = 300_000
 
@@ -328,9 +329,7 @@ def test_the_figures_add_up(records: list[Record], shares: list[float]) -> None:
 @given(sessions())
 @settings(max_examples=50, deadline=None)
 def test_prunes_in_a_row_go_on_from_each_other(records: list[Record]) -> None:
-    context = Context(Chars4())
-    for record in records:
-        context.apply(record)
+    context = folded(records)
     rows = list(context.prune_history.rows.values())
     for first, second in pairwise(rows):
         if second.seq == first.seq + 1:

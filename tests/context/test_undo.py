@@ -8,25 +8,13 @@ from prunecli.context.prun import plan_edits, plan_prun
 from prunecli.context.redo import REDONE, redo, undo
 from prunecli.context.strategies.adaptive import Tools
 from prunecli.model.edits import Edit
-from prunecli.model.events import PrunApplied, PrunReverted, Record
+from prunecli.model.events import PrunApplied, PrunReverted
 from tests.context.talk import ALL, THOUGHT, Talk, seqs, texts, tokens
 
 
-class Logged(Talk):
-    """A talk that keeps its records."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.records: list[Record] = []
-
-    def add(self, event: Any) -> int:
-        self.records.append(Record(self.seq, 1_700_000_000_000 + self.seq, event))
-        return super().add(event)
-
-
-def worked(steps: int = 3) -> tuple[Logged, list[int]]:
+def worked(steps: int = 3) -> tuple[Talk, list[int]]:
     """Reads that the model has answered to; the seqs of their results."""
-    talk = Logged()
+    talk = Talk()
     talk.user()
     found = [talk.step("read", f"{n} " + tokens(60), path=f"{n}.py") for n in range(steps)]
     talk.seen()
@@ -240,15 +228,15 @@ def test_a_copy_for_each_exchange_is_priced_and_placed_at_each() -> None:
     assert sum(message.canonical.count(b"the gist") for message in talk.context.messages()) == len(memos)
 
 
-def pinned(talk: Logged, found: list[int]) -> None:
+def pinned(talk: Talk, found: list[int]) -> None:
     talk.pin(*(one.seq for one in talk.context.exchanges))
 
 
-def compacted(talk: Logged, found: list[int]) -> None:
+def compacted(talk: Talk, found: list[int]) -> None:
     talk.compact(0, found[1])
 
 
-def sheltered(talk: Logged, found: list[int]) -> None:
+def sheltered(talk: Talk, found: list[int]) -> None:
     drops = tuple(talk.view().drop(one) for one in talk.view().exchanges)
     talk.revert(talk.add(PrunApplied("user", drops)))
 

@@ -6,8 +6,6 @@ from prunecli.context.economics import Market
 from prunecli.context.gate import judge
 from prunecli.context.impact import impact
 from prunecli.context.pressure import in_tool_round
-from prunecli.context.state import Context
-from prunecli.context.tokens import Chars4
 from prunecli.model.edits import Edit
 from prunecli.model.events import (
     AssistantMessage,
@@ -22,6 +20,7 @@ from prunecli.model.events import (
 from prunecli.model.messages import RedactedThinking, Text, Thinking, Usage
 from tests.calls import calls_of
 from tests.context.thinking import OPUS, Talk, dropped
+from tests.session.points import folded
 
 FREE = Market()
 
@@ -112,9 +111,7 @@ def test_a_person_is_told_of_each_block_once_and_why(reason: str, words: str) ->
     talk.step(*[dropped(f"messages.{at}.content.0", reason) for at in (1, 3, 5)])
     all_of_them = "3 thinking blocks (~90 tokens), 2 for the first time"
     assert talk.told[1:] == [f"The endpoint dropped {all_of_them}: {words}"]
-    resumed = Context(Chars4())
-    for record in talk.records:
-        resumed.apply(record)
+    resumed = folded(talk.records)
     assert resumed.unseen.dropped == talk.context.unseen.dropped
     assert resumed.counts.context_tokens == talk.context.counts.context_tokens
 

@@ -16,6 +16,7 @@ from tests.e2e.bound import OPUS, dropped, environment, session, turn
 from tests.e2e.terminal import HAS_TMUX, ROOT, Terminal
 from tests.e2e.test_terminal import answer
 from tests.endpoint import Call, Endpoint, Reply, Thinking, serve
+from tests.files import put
 
 PROMPT = "Ask, or / for commands"
 
@@ -35,12 +36,6 @@ metadata:
 
 Run `python3 scripts/total.py FILE`. See [the layout](references/layout.md).
 """
-
-
-def put(path: Path, text: str) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text)
-    return path
 
 
 def public_skill(root: Path) -> Path:

@@ -8,14 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from prunecli.model.events import ToolResult
-from prunecli.model.messages import plain_text
-from prunecli.runtime import Runtime
 from prunecli.tools.ask import Inquiry, Reply
 from tests.e2e.bound import OPUS, dropped, environment, session
 from tests.e2e.terminal import HAS_TMUX, Terminal
 from tests.endpoint import Call, Endpoint, Thinking, serve
 from tests.endpoint import Reply as Said
+from tests.starting import results
 from tests.tools.calling import processes_with
 from tests.waiting import until, wait_until
 
@@ -35,11 +33,6 @@ def server(word: str) -> Said:
     """A server that runs until the file `go` is there."""
     command = f"echo serving; until [ -e go ]; do sleep 0.05; done; echo bye; : {word}"
     return call("bash", command=command, background=True)
-
-
-def results(runtime: Runtime) -> list[str]:
-    events = [one.event for one in runtime.session.records]
-    return [plain_text(event.content) for event in events if isinstance(event, ToolResult)]
 
 
 async def test_jobs_notices_and_questions_cost_no_thinking_and_no_cache(tmp_path: Path) -> None:

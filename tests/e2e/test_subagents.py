@@ -22,12 +22,8 @@ from tests.e2e.tasking import again, cast, is_task, last, task
 from tests.e2e.terminal import HAS_TMUX, ROOT, Terminal
 from tests.e2e.test_mcp_approval import answer
 from tests.endpoint import Call, Endpoint, HttpError, Reply, Thinking, serve
+from tests.starting import result_events
 from tests.waiting import DEADLINE, until
-
-
-def results_of(runtime: Runtime) -> list[ToolResult]:
-    events = (record.event for record in runtime.session.records)
-    return [event for event in events if isinstance(event, ToolResult)]
 
 
 def logs(runtime: Runtime) -> list[Path]:
@@ -44,7 +40,7 @@ async def test_a_task_runs_in_a_session_of_its_own_and_only_its_answer_comes_bac
         async with session(tmp_path, endpoint, model="claude-sonnet-5-5") as runtime:
             await runtime.submit("go")
             await runtime.submit("and?")
-            (result,) = results_of(runtime)
+            (result,) = result_events(runtime)
             assert plain_text(result.content).startswith("Alpha is in 1.txt:3.\n[task 1")
             assert not any(
                 "line of file" in plain_text(one.event.content)
@@ -100,7 +96,7 @@ async def test_tasks_run_side_by_side_and_no_more_than_four(tmp_path: Path) -> N
 
             runtime.on_task.append(follow)
             await runtime.submit("go")
-            found = [plain_text(one.content).partition("\n")[0] for one in results_of(runtime)]
+            found = [plain_text(one.content).partition("\n")[0] for one in result_events(runtime)]
             assert found == [f"{word} is done." for word in words], "in the order of the calls"
             assert most == [SIDE_BY_SIDE]
             assert len(logs(runtime)) == 5
@@ -147,7 +143,7 @@ async def test_a_stop_while_five_run_ends_each_and_keeps_what_it_had_found(tmp_p
             runtime.interrupt()
             done = await asyncio.wait_for(work, DEADLINE)
             assert done.reason == "interrupted"
-            found = results_of(runtime)
+            found = result_events(runtime)
             assert [bool(one.details.get("interrupted")) for one in found] == [True] * 5
             texts = [plain_text(one.content) for one in found]
             assert all(f"Half of {word}." in text for word, text in zip(words[:4], texts, strict=False)), (
@@ -176,7 +172,7 @@ async def test_a_task_that_fails_is_one_line_and_the_session_goes_on(tmp_path: P
         session(tmp_path, endpoint) as runtime,
     ):
         assert (await runtime.submit("go")).reason == "finished"
-        failed, unknown = results_of(runtime)
+        failed, unknown = result_events(runtime)
         assert failed.is_error
         assert "[the task failed: " in plain_text(failed.content).partition("\n")[0]
         assert plain_text(unknown.content) == "There is no agent 'nobody'. Agents: explore, or none."
@@ -188,7 +184,7 @@ async def test_a_task_without_the_small_model_uses_the_sessions_own(tmp_path: Pa
     tasks = {"alpha": [Reply("", faults=missing), step(0), last("Found.")]}
     async with Endpoint(cast(main, tasks)) as endpoint, session(tmp_path, endpoint) as runtime:
         await runtime.submit("go")
-        (result,) = results_of(runtime)
+        (result,) = result_events(runtime)
         assert plain_text(result.content).startswith("Found.")
         assert result.details["task"]["model"] == runtime.model_name
         (log,) = logs(runtime)
@@ -202,7 +198,7 @@ async def test_a_task_at_its_limit_returns_what_it_has(tmp_path: Path) -> None:
         session(tmp_path, endpoint) as runtime,
     ):
         await runtime.submit("go")
-        (result,) = results_of(runtime)
+        (result,) = result_events(runtime)
         assert not result.is_error
         assert plain_text(result.content).startswith(
             f"[the task is not complete: stopped after {MAX_TURNS} turns]\nIts last message:\nStep "
@@ -217,7 +213,7 @@ async def test_the_cost_limit_counts_tasks(tmp_path: Path) -> None:
         done = await runtime.submit("go")
         assert (done.reason, "--max-cost" in done.note) == ("limit", True)
         assert 0.01 <= runtime.bill.cost < 0.03, runtime.bill
-        (result,) = results_of(runtime)
+        (result,) = result_events(runtime)
         assert "[the task is not complete: stopped at $" in plain_text(result.content)
 
 
@@ -236,7 +232,7 @@ async def test_killed_at_each_record_a_task_goes_on_and_its_answer_arrives_as_if
             runtime.session.subscribe(note("parent"))
             runtime.on_task.append(lambda child: child.session.subscribe(note("child")) and None)
             await runtime.submit("go")
-            (whole,) = results_of(runtime)
+            (whole,) = result_events(runtime)
             parent, child = runtime.session.path, logs(runtime)[0]
             assert parent is not None
         lines = {"parent": parent.read_bytes().splitlines(True), "child": child.read_bytes().splitlines(True)}
@@ -262,7 +258,7 @@ async def test_killed_at_each_record_a_task_goes_on_and_its_answer_arrives_as_if
             async with session(tmp_path, endpoint, continue_last=True) as runtime:
                 assert runtime.unfinished
                 assert (await runtime.go_on()).reason == "finished"
-                (result,) = results_of(runtime)
+                (result,) = result_events(runtime)
                 assert result.content == whole.content, cut
                 assert result.details["task"]["ended"] == "finished"
                 (log,) = (one for one in logs(runtime) if one.stem == result.details["task"]["child"])
@@ -292,7 +288,7 @@ async def test_a_prompt_after_a_crash_ends_the_open_task_and_keeps_what_it_had_f
             path.write_bytes(b"".join(lines[: at + 1]))
         async with session(tmp_path, endpoint, continue_last=True) as runtime:
             await runtime.submit("something else")
-            (result,) = results_of(runtime)
+            (result,) = result_events(runtime)
             assert result.details["interrupted"]
             assert "Its last message:\nStep 0." in plain_text(result.content)
         assert endpoint.rejected == []
@@ -312,7 +308,7 @@ async def test_recall_reads_the_entries_of_a_task_also_in_a_copy_of_the_session(
     async with Endpoint(cast(main, {"alpha": [step(0), last("Alpha.")]})) as endpoint:
         async with session(tmp_path, endpoint) as runtime:
             await runtime.submit("go")
-            listed = plain_text(results_of(runtime)[1].content)
+            listed = plain_text(result_events(runtime)[1].content)
             seq = next(int(line.split()[0]) for line in listed.split("\n") if " read: line of file 0" in line)
             parent = runtime.session.path
             assert parent is not None
@@ -322,7 +318,7 @@ async def test_recall_reads_the_entries_of_a_task_also_in_a_copy_of_the_session(
             blocks = runtime.subagents.original(1, seq)
             assert "line of file 0" in plain_text(blocks)
             await runtime.submit("again")
-            found = [plain_text(one.content) for one in results_of(runtime)[2:]]
+            found = [plain_text(one.content) for one in result_events(runtime)[2:]]
             assert found[1] == "The session of task 7 cannot be read" or "no task 7" in found[1]
             assert "999" in found[2]
             assert before == 1

@@ -81,12 +81,17 @@ async def test_the_thinking_of_kept_turns_survives(tmp_path: Path, model: str, o
         assert [event.block is not None for event in compactions(runtime)] == [True, True]
 
 
+async def compacted(runtime: Runtime) -> None:
+    """Two turns, then a summary."""
+    await runtime.submit("one")
+    await runtime.submit("two")
+    await runtime.compact()
+
+
 async def test_each_request_with_the_summary_names_its_beta_and_no_other_does(tmp_path: Path) -> None:
     async with Endpoint([*turn(0), *turn(1), GIST, *turn(2)]) as endpoint:
         async with session(tmp_path, endpoint) as runtime:
-            await runtime.submit("one")
-            await runtime.submit("two")
-            await runtime.compact()
+            await compacted(runtime)
             await runtime.submit("three")
         named = [BETA in request.headers.get("anthropic-beta", "") for request in endpoint.requests]
         assert named == [False] * 4 + [True] * 3
@@ -97,9 +102,7 @@ async def test_each_request_with_the_summary_names_its_beta_and_no_other_does(tm
 async def test_it_reads_the_cache_and_what_it_took_is_counted(tmp_path: Path) -> None:
     async with Endpoint([*turn(0, 1, 2), *turn(3), GIST, *turn(4)]) as endpoint:
         async with session(tmp_path, endpoint) as runtime:
-            await runtime.submit("one")
-            await runtime.submit("two")
-            await runtime.compact()
+            await compacted(runtime)
             records = runtime.session.records
             event = compactions(runtime)[0]
             cost = runtime.choices.price("claude-opus-5-5", event.usage)
@@ -192,9 +195,7 @@ async def test_where_the_endpoint_makes_no_summary_the_model_writes_one(
 async def test_a_refused_summary_costs_what_was_asked_twice(tmp_path: Path) -> None:
     async with Endpoint([*turn(0), *turn(1), Reply("x" * 400, stop_reason="max_tokens"), GIST]) as endpoint:
         async with session(tmp_path, endpoint) as runtime:
-            await runtime.submit("one")
-            await runtime.submit("two")
-            await runtime.compact()
+            await compacted(runtime)
         both = [request.usage for request in endpoint.requests[-2:]]
         events = [record.event for record in runtime.session.records]
         (unused,) = (event for event in events if isinstance(event, AttemptBilled))
@@ -207,9 +208,7 @@ async def test_a_refused_summary_costs_what_was_asked_twice(tmp_path: Path) -> N
 async def test_a_summary_that_is_no_longer_what_was_signed_is_sent_as_text(tmp_path: Path, key: str) -> None:
     async with Endpoint([*turn(0), *turn(1), GIST, *turn(2), *turn(3)]) as endpoint:
         async with session(tmp_path, endpoint) as runtime:
-            await runtime.submit("one")
-            await runtime.submit("two")
-            await runtime.compact()
+            await compacted(runtime)
             event = compactions(runtime)[0]
             assert event.block is not None
             at = next(r.seq for r in runtime.session.records if isinstance(r.event, CompactionApplied))
@@ -227,9 +226,7 @@ async def test_a_summary_that_is_no_longer_what_was_signed_is_sent_as_text(tmp_p
 async def test_a_model_that_takes_no_summary_gets_it_as_text(tmp_path: Path) -> None:
     async with Endpoint([*turn(0), *turn(1), GIST, *turn(2), *turn(3), *turn(4), *turn(5)]) as endpoint:
         async with session(tmp_path, endpoint) as runtime:
-            await runtime.submit("one")
-            await runtime.submit("two")
-            await runtime.compact()
+            await compacted(runtime)
             runtime.set_model("claude-opus-5")
             await runtime.submit("three")
             assert kinds(endpoint)[0] == ("assistant", ["compaction"]), "the block is for every newer model"
@@ -281,9 +278,7 @@ async def test_an_exported_session_comes_back_equal(tmp_path: Path, format_: str
         Endpoint([*turn(0), *turn(1), GIST, *turn(2)]) as endpoint,
         session(tmp_path, endpoint) as runtime,
     ):
-        await runtime.submit("one")
-        await runtime.submit("two")
-        await runtime.compact()
+        await compacted(runtime)
         await runtime.submit("three")
         whole = [json.loads(one.canonical) for one in runtime.session.context.messages()]
         for name in ("markdown", "html"):

@@ -8,12 +8,7 @@ from tempfile import TemporaryDirectory
 from prunecli.errors import ConfigError
 from prunecli.extensions.definition_folders import MAX_FILES, Folder, Found, Shelf, Shelved, folders
 from prunecli.extensions.front_matter import MAX_BYTES
-
-
-def put(path: Path, text: str = "x") -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text)
-    return path
+from tests.files import put
 
 
 class Readings:

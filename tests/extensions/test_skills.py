@@ -7,6 +7,7 @@ import pytest
 from prunecli.errors import ConfigError
 from prunecli.extensions.definition_folders import Folder, Found, Shelf
 from prunecli.extensions.skills import MARKER, MAX_TOKENS, Skill, listing, news, skill_of, told
+from tests.files import put
 
 
 def count(text: str) -> int:
@@ -20,8 +21,7 @@ def skill(name: str, description: str = "Does it.", folder: str = "/s") -> Skill
 
 def made(tmp_path: Path, front: str, name: str = "pdf") -> Skill:
     path = tmp_path / name / MARKER
-    path.parent.mkdir(parents=True)
-    path.write_text(f"---\n{front}\n---\nBody.\n")
+    put(path, f"---\n{front}\n---\nBody.\n")
     return skill_of(Found(path, Folder(tmp_path, "project"), (0, 0, 0)))
 
 
@@ -141,8 +141,7 @@ def test_of_a_thousand_skill_folders_only_the_changed_one_is_read_again(tmp_path
 
     for number in range(1_000):
         path = tmp_path / f"skill-{number}" / MARKER
-        path.parent.mkdir()
-        path.write_text(f"---\nname: skill-{number}\ndescription: Does {number}.\n---\n" + "x" * 1000)
+        put(path, f"---\nname: skill-{number}\ndescription: Does {number}.\n---\n" + "x" * 1000)
     shelf, places = Shelf(counted, MARKER), [Folder(tmp_path, "user")]
     assert len(shelf.look(places).definitions) == 1_000
     assert len(read) == 1_000
@@ -155,8 +154,7 @@ def test_of_a_thousand_skill_folders_only_the_changed_one_is_read_again(tmp_path
 
 def test_a_skill_of_ten_megabytes_costs_one_line(tmp_path: Path) -> None:
     path = tmp_path / "big" / MARKER
-    path.parent.mkdir()
-    path.write_text("---\ndescription: x\n---\n" + "x" * 10_000_000)
+    put(path, "---\ndescription: x\n---\n" + "x" * 10_000_000)
     look = Shelf(skill_of, MARKER).look([Folder(tmp_path, "user")])
     assert look.definitions == ()
     assert look.problems == (f"{path}: larger than 1,000 KB",)

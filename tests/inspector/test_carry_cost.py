@@ -3,20 +3,12 @@
 from prunecli.inspector.carry_cost import Rides
 from prunecli.inspector.labels import Key
 from prunecli.inspector.outline import Outline
-from prunecli.model.events import Event, PrunReverted, Record, RequestSent, Rewound
+from prunecli.model.events import PrunReverted, RequestSent, Rewound
 from tests.context.talk import Talk, tokens
 
 
-class Logged(Talk):
-    """A talk that keeps its records."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.records: list[Record] = []
-
-    def add(self, event: Event) -> int:
-        self.records.append(Record(self.seq, 1_700_000_000_000 + self.seq, event))
-        return super().add(event)
+class Billed(Talk):
+    """A talk whose costs are asked for."""
 
     def rides(self) -> Rides:
         return Rides(self.records)
@@ -29,7 +21,7 @@ class Logged(Talk):
 
 
 def test_an_entry_rides_with_each_request_after_it() -> None:
-    talk = Logged()
+    talk = Billed()
     talk.user(tokens(10))
     result = talk.step("read", tokens(100))
     assert (talk.rides().since(0), talk.carried(0), talk.carried(result)) == (1, 10, 0)
@@ -40,7 +32,7 @@ def test_an_entry_rides_with_each_request_after_it() -> None:
 
 
 def test_a_recorded_request_and_its_response_are_one_ride() -> None:
-    talk = Logged()
+    talk = Billed()
     talk.user(tokens(10))
     talk.add(RequestSent("m", 10, ""))
     talk.say()
@@ -50,7 +42,7 @@ def test_a_recorded_request_and_its_response_are_one_ride() -> None:
 
 
 def test_under_an_edit_it_rides_as_the_shorter_text_until_that_is_taken_back() -> None:
-    talk = Logged()
+    talk = Billed()
     talk.user()
     result = talk.step("read", tokens(100))
     talk.say()
@@ -64,7 +56,7 @@ def test_under_an_edit_it_rides_as_the_shorter_text_until_that_is_taken_back() -
 
 
 def test_a_dropped_exchange_carries_nothing_and_a_restore_ends_that() -> None:
-    talk = Logged()
+    talk = Billed()
     talk.user()
     head = talk.call(("read", {"path": "a"}))
     result = talk.answer(tokens(100))
@@ -78,7 +70,7 @@ def test_a_dropped_exchange_carries_nothing_and_a_restore_ends_that() -> None:
 
 
 def test_a_rewind_takes_prunes_after_it_back() -> None:
-    talk = Logged()
+    talk = Billed()
     talk.user()
     result = talk.step("read", tokens(100))
     said = talk.say()

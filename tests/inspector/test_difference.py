@@ -7,11 +7,10 @@ from prunecli.context.state import PREAMBLE
 from prunecli.inspector.difference import Difference, Requests
 from prunecli.model.events import AssistantMessage, RequestSent, SettingChanged
 from prunecli.model.messages import Text, Usage
-from tests.context.talk import tokens
-from tests.inspector.test_carry_cost import Logged
+from tests.context.talk import Talk, tokens
 
 
-def requests_of(talk: Logged) -> Requests:
+def requests_of(talk: Talk) -> Requests:
     requests = Requests(talk.context, talk.records)
     deque(requests.reading(), 0)
     return requests
@@ -27,18 +26,18 @@ def finished(steps: Generator[None, None, Difference]) -> Difference:
             return found
 
 
-def compared(talk: Logged, number: int) -> Difference:
+def compared(talk: Talk, number: int) -> Difference:
     requests = requests_of(talk)
     return finished(requests.compare(requests.sent[number - 1], requests.sent[number]))
 
 
-def request(talk: Logged, model: str = "m") -> None:
+def request(talk: Talk, model: str = "m") -> None:
     talk.add(RequestSent(model, 10, ""))
 
 
-def begun() -> tuple[Logged, int]:
+def begun() -> tuple[Talk, int]:
     """A session with one request answered by a call, whose result is in."""
-    talk = Logged()
+    talk = Talk()
     talk.user()
     request(talk)
     result = talk.step("read", tokens(100))
@@ -54,7 +53,7 @@ def test_what_is_only_new_at_the_end_breaks_no_cache() -> None:
 
 
 def test_a_user_message_that_gets_longer_breaks_no_cache() -> None:
-    talk = Logged()
+    talk = Talk()
     talk.user()
     request(talk)
     talk.user("and this")
@@ -96,7 +95,7 @@ def test_another_preamble_and_another_model_are_said() -> None:
 
 
 def test_requests_of_an_imported_session_are_its_responses() -> None:
-    talk = Logged()
+    talk = Talk()
     talk.user()
     talk.say()
     talk.user()
@@ -107,7 +106,7 @@ def test_requests_of_an_imported_session_are_its_responses() -> None:
 
 
 def test_a_request_that_failed_is_one_without_a_report() -> None:
-    talk = Logged()
+    talk = Talk()
     talk.user()
     request(talk)
     request(talk)

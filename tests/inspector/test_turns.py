@@ -2,13 +2,12 @@
 
 from hypothesis import given, settings
 
-from prunecli.context.state import Context
-from prunecli.context.tokens import Chars4
 from prunecli.inspector.spending import effects, payments_of
 from prunecli.inspector.turns import turns
 from prunecli.model.events import AssistantMessage, Record, UserMessage
 from prunecli.model.messages import Text, Usage
 from tests.laws.logs import logs
+from tests.session.points import folded
 
 
 def price(_: str, usage: Usage) -> float:
@@ -18,9 +17,7 @@ def price(_: str, usage: Usage) -> float:
 @given(logs())
 @settings(max_examples=60, deadline=None)
 def test_each_response_is_in_one_turn_in_order(records: list[Record]) -> None:
-    context = Context(Chars4())
-    for record in records:
-        context.apply(record)
+    context = folded(records)
     responses = payments_of(records, context, price, 300_000)
     changes = list(effects(responses, price))
     found = turns(records, responses, changes)
@@ -45,9 +42,7 @@ def test_steering_commands_and_notices_open_no_turn() -> None:
         answer,
     ]
     records = [Record(seq, 1_000 + seq, event) for seq, event in enumerate(events)]
-    context = Context(Chars4())
-    for record in records:
-        context.apply(record)
+    context = folded(records)
     responses = payments_of(records, context, price, 300_000)
     found = turns(records, responses, list(effects(responses, price)))
     assert [(turn.number, turn.words, len(turn.responses)) for turn in found] == [

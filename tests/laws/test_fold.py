@@ -29,13 +29,7 @@ from prunecli.model.notes import notice
 from prunecli.model.record_codec import decode_record, encode_record
 from prunecli.model.requests import WireMessage
 from tests.laws.logs import logs
-
-
-def folded(records: list[Record]) -> Context:
-    context = Context(Chars4())
-    for record in records:
-        context.apply(record)
-    return context
+from tests.session.points import folded
 
 
 def differing(records: list[Record]) -> list[int]:

@@ -27,15 +27,9 @@ from prunecli.model.events import Record
 from prunecli.model.requests import WireMessage
 from tests.laws.checks import valid
 from tests.laws.logs import sessions
+from tests.session.points import folded
 
 ACTS: tuple[Act, ...] = ("prune", "memo", "restore", "in_place", "pin", "undo")
-
-
-def folded(records: list[Record]) -> Context:
-    context = Context(Chars4())
-    for record in records:
-        context.apply(record)
-    return context
 
 
 def everything(outline: Outline) -> list[Key]:

@@ -31,6 +31,7 @@ from prunecli.model.messages import Text
 from prunecli.model.requests import WireMessage
 from tests.laws import checks
 from tests.laws.logs import logs, sessions
+from tests.session.points import folded
 
 QUICK = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 NOTICED = settings(QUICK, max_examples=200, database=None, phases=[Phase.generate])
@@ -116,9 +117,7 @@ def told(records: list[Record], acts: list[str]) -> Story:
         checks.valid(story.context.messages())
         checks.words_said_somewhere(story.records, story.context.messages())
         assert story.context.messages() == project(story.records)
-    fresh = Context(Chars4())
-    for record in story.records:
-        fresh.apply(record)
+    fresh = folded(story.records)
     checks.counted_once(story.context.counts.pruned.raw, fresh.counts.pruned.raw)
     checks.counted_once(story.context.counts.scanned.raw, fresh.counts.scanned.raw)
     return story
@@ -205,9 +204,7 @@ def test_a_prune_changes_nothing_before_its_first_edit(records: list[Record], wh
 def test_an_item_under_plain_edits_is_as_the_overlay_of_a_prune_shows_it(
     records: list[Record], data: st.DataObject
 ) -> None:
-    context = Context(Chars4())
-    for record in records:
-        context.apply(record)
+    context = folded(records)
     counts = context.counts
     for head in context.items:
         parts = head.exchange.entries if head.exchange else [head]

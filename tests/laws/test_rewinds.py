@@ -6,7 +6,6 @@ from hypothesis import strategies as st
 from prunecli.context.lineage import branch
 from prunecli.context.project import project
 from prunecli.context.state import Context
-from prunecli.context.tokens import Chars4
 from prunecli.context.validate import validate
 from prunecli.model.edits import Edit
 from prunecli.model.events import (
@@ -25,15 +24,9 @@ from prunecli.model.notes import opens_turn
 from prunecli.model.requests import Preamble, Request
 from prunecli.session.timeline import points, saved_after, spans
 from tests.laws.logs import logs
+from tests.session.points import folded
 
 QUICK = settings(max_examples=50, deadline=None)
-
-
-def folded(records: list[Record]) -> Context:
-    context = Context(Chars4())
-    for record in records:
-        context.apply(record)
-    return context
 
 
 def then(records: list[Record], *events: Event) -> list[Record]:

@@ -27,6 +27,7 @@ from prunecli.model.messages import Block, Opaque, Text, Thinking, ToolUse
 from prunecli.model.requests import PREAMBLE
 from prunecli.model.searches import SEARCHES, is_result_type
 from tests.endpoint.searches import check_pairs
+from tests.session.points import folded
 
 TOOL = {"type": "web_search_20250305", "name": "web_search"}
 STEPS = (
@@ -115,9 +116,7 @@ def test_the_fold_equals_the_projection_and_every_pair_is_whole(events: list[Eve
         context.sha256()
         assert context.messages() == project(records)
         digest = context.sha256()
-        fresh = Context(Chars4())
-        for record in records:
-            fresh.apply(record)
+        fresh = folded(records)
         assert fresh.sha256() == digest
     messages = [json.loads(message.canonical) for message in context.messages()]
     for at, message in enumerate(messages):

@@ -31,6 +31,7 @@ from prunecli.model.messages import Text
 from prunecli.model.requests import Preamble, Request
 from tests.context.expecting import numbers
 from tests.laws.logs import sessions
+from tests.session.points import folded
 
 WINDOW = 600
 SCALED: dict[str, dict[str, Any]] = {
@@ -74,13 +75,6 @@ REPEATABLE = [one for one in ALL if one.name != "semantic"]
 def view_of(context: Context, **more: Any) -> View:
     """A view with expectations: without a market, no strategy waits for a cold cache."""
     return View(context, WINDOW, expectations=NUMBERS, **more)
-
-
-def folded(records: list[Record]) -> Context:
-    context = Context(Chars4())
-    for record in records:
-        context.apply(record)
-    return context
 
 
 def next_record(context: Context, records: list[Record], event: Any) -> Record:

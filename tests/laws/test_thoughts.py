@@ -41,6 +41,7 @@ from tests.endpoint.render import RenderedBlock, render
 from tests.endpoint.rules import COMPACTION, Rules
 from tests.endpoint.signatures import Origin, sign
 from tests.endpoint.summaries import Replaced, check_summaries, preamble_digest
+from tests.session.points import folded
 
 OPUS = "claude-opus-5-5"
 MODELS = (OPUS, "claude-sonnet-5-5", "claude-opus-5", "claude-fable-5-1")
@@ -283,9 +284,7 @@ def test_the_tokens_of_thinking_are_the_same_live_and_after_a_resume(steps: list
         play.step(what, pick)
         followed.take(play.records)
         assert followed.whole.shown == play.context.counts.shown
-    resumed = Context(Chars4())
-    for record in play.records:
-        resumed.apply(record)
+    resumed = folded(play.records)
     assert resumed.unseen.dropped == play.context.unseen.dropped
     assert resumed.unseen.flips == play.context.unseen.flips
     assert resumed.counts.context_tokens == play.context.counts.context_tokens

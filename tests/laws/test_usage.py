@@ -22,6 +22,7 @@ from prunecli.model.messages import Text, Usage
 from prunecli.runtime.usage import Pricing, SessionUsage, total, usage_of
 from prunecli.session.audit import audit
 from tests.laws.logs import logs, sessions
+from tests.session.points import folded
 
 TTL = 300_000
 
@@ -32,13 +33,6 @@ def price(model: str, usage: Usage) -> float:
 
 
 PRICING = Pricing(lambda model, usage, _: price(model, usage), TTL, lambda: Context(Chars4()), UTC)
-
-
-def folded(records: list[Record]) -> Context:
-    context = Context(Chars4())
-    for record in records:
-        context.apply(record)
-    return context
 
 
 def holds(records: list[Record], copied: int = -1) -> None:

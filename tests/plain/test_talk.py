@@ -29,7 +29,7 @@ from prunecli.runtime.guide import Guide
 from prunecli.runtime.make import make_runtime
 from tests.serving import as_json, serving
 from tests.session.importers import stores
-from tests.starting import start
+from tests.starting import closed, start
 
 RUN = ToolUse("t1", "bash", {"command": "make install"})
 
@@ -237,9 +237,7 @@ async def test_a_continued_session_begins_with_the_end_of_what_was_said(tmp_path
     runtime = start(tmp_path, [says(f"answer {n}") for n in range(10)])
     for n in range(10):
         await runtime.submit(f"prompt {n}")
-    path = runtime.session.path
-    await runtime.close()
-    assert path is not None
+    path = await closed(runtime)
     again = start(tmp_path)
     again.open_session(path)
     printed: list[str] = []
@@ -256,10 +254,7 @@ async def long_session(folder: Path) -> Path:
     )
     for n in range(30):
         await runtime.submit(f"prompt {n}")
-    path = runtime.session.path
-    await runtime.close()
-    assert path is not None
-    return path
+    return await closed(runtime)
 
 
 def test_a_long_session_is_read_to_its_end(tmp_path: Path, runner: asyncio.Runner) -> None:

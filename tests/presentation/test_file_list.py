@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from prunecli.presentation import file_list as files
+from tests.files import put
 
 
 def test_what_git_ignores_is_not_offered(tmp_path: Path) -> None:
@@ -10,8 +11,7 @@ def test_what_git_ignores_is_not_offered(tmp_path: Path) -> None:
     (tmp_path / ".gitignore").write_text("build/\n*.log\n")
     for name in ("src/app.py", "build/out.js", "debug.log", "README.md"):
         path = tmp_path / name
-        path.parent.mkdir(exist_ok=True)
-        path.write_text("")
+        put(path, "")
     assert files.listed(str(tmp_path)) == ([".gitignore", "README.md", "src/", "src/app.py"], True)
 
 
@@ -42,6 +42,5 @@ def test_what_tools_leave_behind_is_not_offered_also_without_ignore_files(tmp_pa
         "src/x.py",
     ):
         path = tmp_path / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text("")
+        put(path, "")
     assert files.listed(str(tmp_path)) == (["app.py", "src/", "src/x.py"], True)

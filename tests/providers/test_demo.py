@@ -12,8 +12,6 @@ from hypothesis import given, settings
 from prunecli.agent.assemble import ModelSettings, summary_request
 from prunecli.agent.execute import Answer
 from prunecli.context.compaction import Options, plan_compaction
-from prunecli.context.state import Context
-from prunecli.context.tokens import Chars4
 from prunecli.model.codec import canonical
 from prunecli.model.events import Record, UserMessage
 from prunecli.model.messages import Text, plain_text, tool_uses
@@ -33,6 +31,7 @@ from tests.providers.demo_bench import (
     user,
     words_of,
 )
+from tests.session.points import folded
 
 WHO = "I am prunecli's demo model: a script, not a language model."
 
@@ -323,9 +322,7 @@ async def test_it_offers_itself_and_closes_twice() -> None:
 @given(logs())
 @settings(max_examples=60, deadline=None)
 def test_any_conversation_is_answered_with_new_ids(records: list[Record]) -> None:
-    context = Context(Chars4())
-    for record in records:
-        context.apply(record)
+    context = folded(records)
     messages = context.messages()
     tools = tuple({"name": name} for name in TOOLS)
     asked = Request("demo", 1000, Preamble.of((), tools), messages)

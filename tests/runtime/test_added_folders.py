@@ -7,7 +7,7 @@ import pytest
 
 from prunecli.commands.command import Choose, Say, Table, run_line
 from prunecli.errors import UsageError
-from prunecli.model.events import SettingChanged, ToolResult
+from prunecli.model.events import SettingChanged
 from prunecli.model.messages import ToolUse, plain_text
 from prunecli.model.requests import PREAMBLE
 from prunecli.providers.scripted import Scripted, calls, says
@@ -18,7 +18,7 @@ from prunecli.runtime.rewinding import outlook_of, points_of, rewind
 from prunecli.session.log import read_log
 from prunecli.session.verify import verify_session
 from tests.session.snapshotting import repository
-from tests.starting import start
+from tests.starting import result_events, start
 
 AUTO = ("permissions.mode=auto",)
 EDITS = ("permissions.mode=edits",)
@@ -41,10 +41,6 @@ def begun(tmp_path: Path, script: list[Scripted], *, sets: tuple[str, ...] = EDI
 
 def one(name: str, **given: object) -> list[Scripted]:
     return [calls(ToolUse("t", name, given)), says("done")]
-
-
-def results(runtime: Runtime) -> list[ToolResult]:
-    return [one.event for one in runtime.session.records if isinstance(one.event, ToolResult)]
 
 
 def sent(runtime: Runtime) -> str:
@@ -77,7 +73,7 @@ async def test_tools_work_there_as_in_the_working_directory(
 ) -> None:
     runtime = begun(tmp_path, one(name, **given))
     await runtime.submit("go")
-    (result,) = results(runtime)
+    (result,) = result_events(runtime)
     assert not result.is_error, plain_text(result.content)
     assert expected in plain_text(result.content)
 
@@ -101,7 +97,7 @@ async def test_its_secrets_what_programs_obey_there_and_other_folders_are_asked_
     (tmp_path / "else").mkdir()
     (tmp_path / "else" / "x").write_text("x")
     await runtime.submit("go")
-    (result,) = results(runtime)
+    (result,) = result_events(runtime)
     assert result.details.get("denied"), plain_text(result.content)
 
 
@@ -121,7 +117,7 @@ async def test_rules_start_at_each_folder(
     (tmp_path / "lib" / "notes").mkdir()
     (tmp_path / "lib" / "notes" / "a.txt").write_text("a")
     await runtime.submit("go")
-    assert bool(results(runtime)[0].details.get("denied")) == denied
+    assert bool(result_events(runtime)[0].details.get("denied")) == denied
 
 
 async def test_an_allow_rule_covers_it_and_a_rule_is_offered_for_it(tmp_path: Path) -> None:
@@ -142,7 +138,7 @@ async def test_links_out_of_it_are_not_followed(tmp_path: Path) -> None:
     runtime = begun(tmp_path, one("write", path="../lib/out/a.txt", content="a"), sets=AUTO)
     (tmp_path / "lib" / "out").symlink_to(tmp_path / "else")
     await runtime.submit("go")
-    assert "outside the workspace" in plain_text(results(runtime)[0].content)
+    assert "outside the workspace" in plain_text(result_events(runtime)[0].content)
     assert not (tmp_path / "else" / "a.txt").exists()
 
 
@@ -251,7 +247,7 @@ async def test_tasks_work_there_too(tmp_path: Path) -> None:
     runtime.on_task.append(lambda child: systems.append(child.host.setup.added.paths and "shared"))  # type: ignore[arg-type]
     await runtime.submit("go")
     assert systems == ["shared"]
-    assert "I saw it." in plain_text(results(runtime)[0].content)
+    assert "I saw it." in plain_text(result_events(runtime)[0].content)
 
 
 def test_a_folder_may_stand_in_quotes(tmp_path: Path) -> None:

@@ -39,7 +39,7 @@ from prunecli.session.digest import Digest
 from prunecli.session.log import read_log
 from prunecli.session.session import Session
 from prunecli.session.verify import verify_session
-from tests.starting import start
+from tests.starting import closed, start
 from tests.waiting import DEADLINE
 
 OPUS = "claude-opus-5-5"
@@ -229,9 +229,7 @@ async def test_cost_and_audit_name_what_had_no_answer(tmp_path: Path) -> None:
     assert [row.kind for row in found.rows] == ["cut", "request", "stopped"]
     assert found.summary()["answered"] == 1
     assert found.rows[2].estimated
-    path = runtime.session.path
-    assert path is not None
-    await runtime.close()
+    path = await closed(runtime)
     assert verify_session(path, read_log(path)).clean
 
 

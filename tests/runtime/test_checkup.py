@@ -16,6 +16,7 @@ from prunecli.paths import Places
 from prunecli.providers.models import Offer
 from prunecli.providers.provider import StreamEvent
 from prunecli.runtime.checkup import Finding, Patient, checkup
+from tests.files import put
 from tests.starting import start
 
 KEY = {"ANTHROPIC_API_KEY": "sk-ant-0123456789"}
@@ -139,8 +140,7 @@ def test_a_configuration_that_is_wrong_is_named_and_the_rest_is_looked_at(tmp_pa
 
 def test_damaged_numbers_behind_pruning_are_a_problem_of_the_configuration(tmp_path: Path) -> None:
     own = Places.of({"HOME": str(tmp_path)}).expectations_file
-    own.parent.mkdir(parents=True)
-    own.write_text("{}")
+    put(own, "{}")
     found = examined(tmp_path)["configuration"]
     assert found.state == "problem"
     assert found.said.startswith(f"{own}: not a table of expectations")
@@ -149,8 +149,7 @@ def test_damaged_numbers_behind_pruning_are_a_problem_of_the_configuration(tmp_p
 
 def test_a_key_file_that_others_can_read_is_a_problem(tmp_path: Path) -> None:
     key = tmp_path / ".config" / "prunecli" / "key"
-    key.parent.mkdir(parents=True)
-    key.write_text("sk-ant-0123456789")
+    put(key, "sk-ant-0123456789")
     key.chmod(0o644)
     found = examined(tmp_path, {})
     assert found["credentials"].state == "problem"

@@ -17,15 +17,10 @@ from prunecli.model.signals import Notice
 from prunecli.providers.scripted import Scripted, calls, says
 from prunecli.runtime import Runtime, reconfiguring
 from prunecli.tools.registry import load
+from tests.files import put
 from tests.starting import start
 
 SKILL = "---\nname: {}\ndescription: {}\n---\n\nDo it well.\n"
-
-
-def put(path: Path, text: str) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text)
-    return path
 
 
 def skill(root: Path, name: str, description: str = "Does it.") -> Path:

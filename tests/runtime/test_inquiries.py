@@ -8,15 +8,13 @@ from typing import Any
 from prunecli.agent.execute import Answer, Asked
 from prunecli.context.view import View
 from prunecli.headless import run_headless
-from prunecli.model.events import ToolResult
-from prunecli.model.messages import ToolUse, plain_text
+from prunecli.model.messages import ToolUse
 from prunecli.providers.scripted import calls, says
-from prunecli.runtime import Runtime
 from prunecli.session.log import read_log
 from prunecli.session.verify import verify_session
 from prunecli.tools.ask import Inquiry, Reply
 from tests.runtime.hooked import group, hooked
-from tests.starting import start
+from tests.starting import results, start
 from tests.waiting import until
 
 OPTIONS = [{"label": "tabs"}, {"label": "spaces"}]
@@ -24,11 +22,6 @@ OPTIONS = [{"label": "tabs"}, {"label": "spaces"}]
 
 def ask(call_id: str = "a1", question: str = "Which?", **more: Any) -> ToolUse:
     return ToolUse(call_id, "ask", {"question": question, "options": OPTIONS, **more})
-
-
-def results(runtime: Runtime) -> list[str]:
-    events = [one.event for one in runtime.session.records]
-    return [plain_text(event.content) for event in events if isinstance(event, ToolResult)]
 
 
 async def test_a_headless_run_uses_the_default_or_says_that_nobody_answers(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ from prunecli.runtime.rewinding import points_of, rewind
 from prunecli.session.log import read_log
 from prunecli.session.verify import verify_session
 from prunecli.tools.processes.background import CAP
-from tests.starting import start
+from tests.starting import closed, results, start
 from tests.tools.calling import processes_with
 from tests.waiting import until, wait_until
 
@@ -34,7 +34,7 @@ import asyncio, sys
 from pathlib import Path
 from prunecli.model.messages import ToolUse
 from prunecli.providers.scripted import calls, says
-from tests.starting import start
+from tests.starting import closed, start
 
 async def main():
     given = {{"command": {command!r}, "background": True}}
@@ -56,11 +56,6 @@ def begin(command: str, call_id: str = "b1", **more: Any) -> Scripted:
 
 def jobs(call_id: str = "j1", **given: Any) -> Scripted:
     return calls(ToolUse(call_id, "jobs", given))
-
-
-def results(runtime: Runtime) -> list[str]:
-    events = [one.event for one in runtime.session.records]
-    return [plain_text(event.content) for event in events if isinstance(event, ToolResult)]
 
 
 def notices(runtime: Runtime) -> list[tuple[str, str]]:
@@ -322,9 +317,7 @@ async def test_a_job_that_ended_well_did_so_in_a_resumed_session_too(tmp_path: P
     await until(lambda: runtime.jobs.job(1).over)
     await runtime.submit("and?")
     state = runtime.jobs.job(1).state
-    path = runtime.session.path
-    assert path
-    await runtime.close()
+    path = await closed(runtime)
     again = start(tmp_path, [], sets=AUTO)
     again.open_session(path)
     assert again.jobs.job(1).state == state

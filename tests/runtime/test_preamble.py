@@ -19,7 +19,7 @@ from prunecli.runtime.rewinding import rewind
 from prunecli.session.log import read_log
 from prunecli.session.timeline import points
 from prunecli.session.verify import verify_session
-from tests.starting import start
+from tests.starting import closed, start
 
 ANSWERS = [says(f"Answer {number}.") for number in range(9)]
 
@@ -79,9 +79,7 @@ async def test_a_resumed_session_keeps_its_preamble_and_a_new_one_takes_the_new_
     runtime = start(tmp_path, ANSWERS)
     await runtime.submit("first")
     before = runtime.session.context.preamble
-    path = runtime.session.path
-    await runtime.close()
-    assert path is not None
+    path = await closed(runtime)
     (tmp_path / "work" / "AGENTS.md").unlink()
     again = start(tmp_path, ANSWERS)
     again.open_session(path)
@@ -111,9 +109,7 @@ async def test_a_folder_whose_name_is_no_text_is_worked_in_like_any_other(tmp_pa
     assert session_notices(runtime, runtime.session) == []
     await runtime.submit("first")
     assert "caf\ufffd".encode() in b"".join(runtime.session.context.preamble.system)
-    path = runtime.session.path
-    await runtime.close()
-    assert path is not None
+    path = await closed(runtime)
     again = start(tmp_path, ANSWERS, work=work)
     again.open_session(path)
     await again.submit("second")
@@ -124,9 +120,7 @@ async def test_a_folder_whose_name_is_no_text_is_worked_in_like_any_other(tmp_pa
 async def test_a_session_of_another_folder_is_told_where_it_works_now(tmp_path: Path) -> None:
     runtime = start(tmp_path, ANSWERS)
     await runtime.submit("first")
-    path = runtime.session.path
-    await runtime.close()
-    assert path is not None
+    path = await closed(runtime)
     again = start(tmp_path, ANSWERS, work="elsewhere")
     again.open_session(path)
     await again.submit("second")

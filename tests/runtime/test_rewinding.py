@@ -24,7 +24,7 @@ from prunecli.session.session import Session
 from prunecli.session.snapshots import EMPTY
 from prunecli.session.verify import verify_session
 from tests.session.snapshotting import files, of_git, repository
-from tests.starting import start
+from tests.starting import closed, start
 from tests.waiting import DEADLINE, until
 
 AUTO = ("permissions.mode=auto",)
@@ -217,9 +217,7 @@ async def test_a_session_that_died_in_its_work_goes_back_too(tmp_path: Path) -> 
     work = runtime.setup.cwd
     before = files(work)
     await runtime.submit("go")
-    path = runtime.session.path
-    assert path
-    await runtime.close()
+    path = await closed(runtime)
     lines = path.read_bytes().splitlines(keepends=True)
     cut = next(n for n, line in enumerate(lines) if b'"type":"ToolResult"' in line)
     path.write_bytes(b"".join(lines[:cut]))
@@ -240,9 +238,7 @@ async def test_a_copy_goes_back_in_the_files_as_its_original_would(tmp_path: Pat
 
 async def test_in_another_directory_the_files_are_not_touched(tmp_path: Path) -> None:
     runtime, _ = await after_two(tmp_path)
-    path = runtime.session.path
-    assert path
-    await runtime.close()
+    path = await closed(runtime)
     elsewhere = start(
         tmp_path / "elsewhere" if (tmp_path / "elsewhere").mkdir() is None else tmp_path, sets=AUTO
     )
@@ -374,9 +370,7 @@ async def test_without_git_what_is_edited_goes_back_and_forth_and_the_rest_is_sa
         await runtime.submit(words)
     seen.append(files(work))
     assert sum("Without git" in getattr(one, "text", "") for one in told) == 1
-    path = runtime.session.path
-    assert path
-    await runtime.close()
+    path = await closed(runtime)
     runtime = without_git(tmp_path, [])
     runtime.open_session(path)
     first = points_of(runtime)[1]

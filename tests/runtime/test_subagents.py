@@ -35,7 +35,7 @@ from prunecli.session.log import read_log
 from prunecli.session.session_tree import family
 from prunecli.session.verify import verify_session
 from prunecli.tools.task import Task
-from tests.starting import start
+from tests.starting import result_events, start
 from tests.waiting import DEADLINE
 
 REVIEWER = "---\nname: reviewer\ndescription: reviews\ntools: Read\n---\nYou review."
@@ -47,10 +47,6 @@ def task(call_id: str = "t1", agent: str | None = None) -> ToolUse:
 
 def bash(call_id: str, command: str = "touch x") -> ToolUse:
     return ToolUse(call_id, "bash", {"command": command})
-
-
-def results(runtime: Runtime) -> list[ToolResult]:
-    return [one.event for one in runtime.session.records if isinstance(one.event, ToolResult)]
 
 
 def notices(runtime: Runtime) -> list[str]:
@@ -92,7 +88,7 @@ async def test_definitions_of_an_untrusted_project_do_not_exist(tmp_path: Path) 
     runtime = start(tmp_path, [calls(task(agent="reviewer")), says("No.")], trusted=False)
     (agents(runtime) / "reviewer.md").write_text(REVIEWER)
     await runtime.submit("go")
-    assert "There is no agent 'reviewer'" in plain_text(results(runtime)[0].content)
+    assert "There is no agent 'reviewer'" in plain_text(result_events(runtime)[0].content)
     assert "Agents for task" not in str(runtime.session.context.settings[PREAMBLE])
     await runtime.close()
 
@@ -137,7 +133,7 @@ async def test_questions_of_tasks_come_one_at_a_time_say_who_asks_and_always_cou
     runtime.asker = ask
     await runtime.submit("go")
     assert [one.who for one in asked] in (["task 1"], ["task 2"]), "the rule of the answer allows the other"
-    assert [one.is_error for one in results(runtime)] == [False, False]
+    assert [one.is_error for one in result_events(runtime)] == [False, False]
     assert (runtime.setup.cwd / "x").exists()
     await runtime.close()
 
@@ -331,7 +327,7 @@ async def test_without_a_log_tasks_work_too(tmp_path: Path) -> None:
     ]
     runtime = start(tmp_path, script, keep_log=False)
     await asyncio.wait_for(runtime.submit("go"), DEADLINE)
-    assert "answer: Found." in plain_text(results(runtime)[1].content)
+    assert "answer: Found." in plain_text(result_events(runtime)[1].content)
     await runtime.close()
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.files import put
 from tests.sandbox.confining import Box
 from tests.waiting import until
 
@@ -40,8 +41,7 @@ async def test_tmp_is_private_and_lasts_for_the_run(box: Box) -> None:
 
 @pytest.mark.parametrize("path", [".ssh/id_rsa", ".aws/credentials", ".claude/history", "own/session.jsonl"])
 async def test_secrets_of_the_home_folder_are_hidden(box: Box, path: str) -> None:
-    (box.home / path).parent.mkdir(exist_ok=True)
-    (box.home / path).write_text("hush\n")
+    put(box.home / path, "hush\n")
     text, code = await box.run(f"cat ~/{path}; ls ~/{path.partition('/')[0]}")
     assert code
     assert "hush" not in text
@@ -152,8 +152,7 @@ async def test_what_other_programs_obey_is_read_only_unless_the_user_allowed_the
     box: Box, path: str
 ) -> None:
     file = box.context.workspace / path
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text("{}\n")
+    put(file, "{}\n")
     text, code = await box.run(f"echo x >> {path}")
     assert code
     assert "is read-only, because it controls other programs; to run it outside" in text or "git" in path

@@ -35,7 +35,7 @@ from prunecli.session.log import read_log
 from prunecli.session.session import Session
 from prunecli.session.verify import verify_session
 from tests.calls import calls_of
-from tests.starting import start
+from tests.starting import closed, start
 
 SETS = (
     "permissions.mode=auto",
@@ -251,9 +251,7 @@ def shown_later(runtime: Runtime, seq: int, sent: list[int]) -> bool:
 
 async def test_whatever_is_forged_the_first_request_with_it_is_named(tmp_path: Path) -> None:
     runtime = await long_session(tmp_path)
-    path = runtime.session.path
-    assert path
-    await runtime.close()
+    path = await closed(runtime)
     lines = path.read_bytes().splitlines()
     sent = [n for n, line in enumerate(lines) if b'"type":"RequestSent"' in line]
     kinds = set()
@@ -292,9 +290,7 @@ async def test_whatever_is_forged_the_first_request_with_it_is_named(tmp_path: P
 async def test_a_copy_of_a_damaged_session_keeps_its_numbers(tmp_path: Path) -> None:
     """The edits of a prune name entries by number: a hole must not move them."""
     runtime = await long_session(tmp_path)
-    path = runtime.session.path
-    assert path
-    await runtime.close()
+    path = await closed(runtime)
     lines = path.read_bytes().splitlines(keepends=True)
     hole = next(n for n, line in enumerate(lines) if b'"type":"RunEnded"' in line)
     path.write_bytes(b"".join([*lines[:hole], *lines[hole + 1 :]]))

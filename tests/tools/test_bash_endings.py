@@ -97,18 +97,13 @@ async def _left(tools: Caller, mark: str, delay: float, command: str) -> list[in
 _TREE = "sleep {0} & setsid sleep {0} & (sleep {0} &) ; sleep {0}"
 
 
-async def test_esc_ends_everything_whenever_it_comes(tools: Caller, mark: str) -> None:
-    """The short dose."""
-    chance = random.Random(4)
-    for _ in range(8):
-        assert await _left(tools, mark, chance.uniform(0, 0.06), _TREE.format(mark)) == []
-
-
-@pytest.mark.slow
-async def test_esc_ends_everything_two_hundred_times(tools: Caller, mark: str) -> None:
-    chance = random.Random(5)
-    for _ in range(200):
-        assert await _left(tools, mark, chance.uniform(0, 0.12), _TREE.format(mark)) == []
+@pytest.mark.parametrize(("times", "latest"), [(8, 0.06), pytest.param(200, 0.12, marks=pytest.mark.slow)])
+async def test_esc_ends_everything_whenever_it_comes(
+    tools: Caller, mark: str, times: int, latest: float
+) -> None:
+    chance = random.Random(times)
+    for _ in range(times):
+        assert await _left(tools, mark, chance.uniform(0, latest), _TREE.format(mark)) == []
 
 
 async def test_esc_twice_ends_what_ignores_term_as_well(tools: Caller, mark: str, workspace: Path) -> None:

@@ -21,7 +21,7 @@ from prunecli.tui.live_command import UNSAVED
 from prunecli.tui.screens.choose import ChooseScreen
 from prunecli.tui.widgets.prompt import PLACEHOLDER
 from tests.faults.disks import Disk
-from tests.starting import start
+from tests.starting import closed, start
 from tests.tui.showing_app import Shown, joined, shown
 
 LIST = ToolUse("t1", "ls", {"path": "."})
@@ -237,9 +237,7 @@ async def locked_session(tmp_path: Path) -> tuple[Path, LogWriter]:
     """A session that somebody else writes to."""
     runtime = start(tmp_path, [says("the first answer")])
     await runtime.submit("the first words")
-    await runtime.close()
-    path = runtime.session.path
-    assert path is not None
+    path = await closed(runtime)
     return path, LogWriter(path)
 
 

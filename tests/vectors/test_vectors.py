@@ -10,13 +10,12 @@ from typer.testing import CliRunner
 
 from prunecli.cli import app
 from prunecli.config.effective import Config
-from prunecli.context.state import Context
-from prunecli.context.tokens import Chars4
 from prunecli.context.view import View
 from prunecli.model.events import PrunApplied, Record, ToolResult, UserMessage
 from prunecli.model.messages import Text
 from prunecli.session.importers.anthropic_messages import records_of
 from tests.every import every
+from tests.session.points import folded
 
 FOLDER = Path(__file__).parent
 PROGRAMS = sorted(path.name.removesuffix(".jsonl.xz") for path in FOLDER.glob("*.jsonl.xz"))
@@ -53,9 +52,7 @@ def test_the_command_line_gives_the_same_answers(program: str, tmp_path: Path) -
 
 def engine_agrees(case: dict[str, Any]) -> None:
     records = records_of(case["messages"])
-    context = Context(Chars4())
-    for record in records:
-        context.apply(record)
+    context = folded(records)
     module = Config().strategies.module(case["strategy"])
     proposal = module.propose(View(context, case["context_window"]), options_of(case))
     context.apply(

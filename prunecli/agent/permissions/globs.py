@@ -12,6 +12,7 @@ from pathlib import Path
 
 from prunecli.tools.files.secret_paths import looks_secret
 from prunecli.tools.searching.glob import without_backtracking
+from prunecli.tools.searching.names import is_folder
 
 MAX_MATCHES = 1000
 _MAX_ENTRIES = 20_000
@@ -73,13 +74,13 @@ def expand(pattern: str, cwd: Path, *, dots: bool = False) -> list[str]:
         regex = component_regex(part)
         deeper: list[str] = []
         for path in found:
-            for name, is_folder in _names(os.path.join(cwd, path)):
+            for name, folder in _names(os.path.join(cwd, path)):
                 left -= 1
                 if left < 0 or len(deeper) > MAX_MATCHES:
                     raise TooMany
                 if name.startswith(".") and part.startswith("*") and not dots:
                     continue
-                if regex.fullmatch(name) and (last or is_folder):
+                if regex.fullmatch(name) and (last or folder):
                     deeper.append(path + name + ("" if last else "/"))
         found = deeper
     return found
@@ -159,13 +160,6 @@ def _names(folder: str) -> Iterator[tuple[str, bool]]:
     try:
         with os.scandir(folder or "/") as entries:
             for entry in entries:
-                yield entry.name, _is_folder(entry)
+                yield entry.name, is_folder(entry)
     except OSError:
         return
-
-
-def _is_folder(entry: os.DirEntry[str]) -> bool:
-    try:
-        return entry.is_dir()
-    except OSError:
-        return False  # a link that leads nowhere

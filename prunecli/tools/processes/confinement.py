@@ -38,7 +38,6 @@ class Confine(Protocol):
         self, argv: Sequence[str], *, cwd: str, env: Mapping[str, str], command: str
     ) -> AbstractAsyncContextManager[Confined]:
         """Confine `argv`, which runs the line `command`. Raises ToolError."""
-        ...
 
 
 @asynccontextmanager

@@ -19,23 +19,18 @@ class JobControl(Protocol):
     def movable(self, *, soon: bool) -> "Moving":
         """Return the object that can move a new command to the background: `soon`, or when the user asks. Raises
         ToolError."""
-        ...
 
     def listed(self) -> "ToolOutput":
         """Return all jobs, one line each."""
-        ...
 
     async def look(self, number: int, lines: str | None, context: "ToolContext") -> "ToolOutput":
         """Return a job's state and output: these lines, or the new output. Raises ToolError."""
-        ...
 
     async def wait(self, number: int, seconds: float, context: "ToolContext") -> None:
         """Wait until a job ends, for at most this many seconds. Raises ToolError."""
-        ...
 
     async def stop(self, number: int) -> None:
         """End a job. Raises ToolError."""
-        ...
 
 
 class Moving(Protocol):
@@ -48,8 +43,6 @@ class Moving(Protocol):
         self, moved: "Moved", command: str, box: Confined, rest: AsyncExitStack, printed: str
     ) -> "ToolOutput":
         """Return the result of the call, given what the command `printed`. `rest` is closed when the command ends."""
-        ...
 
     def close(self) -> None:
         """Forget the move, because the call is over."""
-        ...

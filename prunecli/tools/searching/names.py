@@ -25,17 +25,18 @@ def names_in(
         nonlocal more
         with os.scandir(path) as found:
             for entry in found:
-                is_folder = _is_folder(entry)
-                if not leave_out(entry.name, is_folder):
+                folder = is_folder(entry)
+                if not leave_out(entry.name, folder):
                     more += 1
-                    yield entry.name, is_folder
+                    yield entry.name, folder
 
     kept = heapq.nsmallest(limit, entries())
-    names = [shown_name(name) + ("/" if is_folder else "") for name, is_folder in kept]
+    names = [shown_name(name) + ("/" if folder else "") for name, folder in kept]
     return names, more - len(names)
 
 
-def _is_folder(entry: os.DirEntry[str]) -> bool:
+def is_folder(entry: os.DirEntry[str]) -> bool:
+    """Return whether an entry is a folder or a link to one."""
     try:
         return entry.is_dir()
     except OSError:

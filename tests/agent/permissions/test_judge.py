@@ -2,7 +2,6 @@
 
 import os
 import tempfile
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,14 +14,6 @@ from prunecli.agent.permissions.places import Unresolvable, is_inside, resolve
 from prunecli.agent.permissions.verdict import MODES, Rules
 from prunecli.errors import ConfigError
 from tests.agent.judged import Scene, scene
-
-
-@pytest.fixture
-def here() -> Iterator[Scene]:
-    """Not below TMPDIR: a rule with a long path is not offered."""
-    with tempfile.TemporaryDirectory(dir="/tmp") as folder:
-        yield scene(Path(folder).resolve())
-
 
 # Modes x effects ---------------------------------------------------------------------------------------------
 

@@ -2,8 +2,6 @@
 
 import os
 import subprocess
-import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,13 +10,7 @@ from prunecli.agent.command_env import ReadingEnvironment, unattended_environmen
 from prunecli.agent.permissions.verdict import Rules
 from prunecli.programs import find_outside, outside_path, program_doubt
 from prunecli.session.own_git import OwnGit
-from tests.agent.judged import Scene, scene
-
-
-@pytest.fixture
-def here() -> Iterator[Scene]:
-    with tempfile.TemporaryDirectory(dir="/tmp") as folder:
-        yield scene(Path(folder).resolve())
+from tests.agent.judged import Scene
 
 
 def payload(path: Path) -> Path:

@@ -1,21 +1,12 @@
 """How far rules reach: a deny rule through globs and braces, a prefix rule not through options and paths."""
 
 import os
-import tempfile
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from prunecli.agent.permissions.verdict import Rules
 from prunecli.model.touches import Touches
-from tests.agent.judged import Scene, scene
-
-
-@pytest.fixture
-def here() -> Iterator[Scene]:
-    with tempfile.TemporaryDirectory(dir="/tmp") as folder:
-        yield scene(Path(folder).resolve())
+from tests.agent.judged import Scene
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,6 @@ import os
 import re
 import subprocess
 import sys
-import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,17 +14,11 @@ from prunecli.agent.permissions.git_index import tracked
 from prunecli.agent.permissions.globs import braces, chooses_secrets
 from prunecli.agent.permissions.verdict import Rules
 from prunecli.tools.files.secret_paths import looks_secret, may_look_secret
-from tests.agent.judged import Scene, scene
+from tests.agent.judged import Scene
 from tests.tools.calling import Caller
 
 NPMRC = b"//registry/:_authToken=x\n"
 NPMRC_BLOB = hashlib.sha1(b"blob %d\0" % len(NPMRC) + NPMRC).hexdigest()
-
-
-@pytest.fixture
-def here() -> Iterator[Scene]:
-    with tempfile.TemporaryDirectory(dir="/tmp") as folder:
-        yield scene(Path(folder).resolve())
 
 
 def git(here: Scene, *words: str) -> None:

@@ -2,7 +2,6 @@
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -16,7 +15,6 @@ from tests.sessions import SESSIONS
 
 TESTS = Path(__file__).parents[2]
 SAMPLES = sorted((TESTS / "imports").glob("*.gz"))
-Conversation = list[dict[str, Any]]
 SHORT = [path for path in SESSIONS if path.stat().st_size < 16_000][:8]
 
 
@@ -25,30 +23,23 @@ def again(folder: Path, records: list[Record], format_: str) -> list[Record]:
     return read_source(folder / "file").records
 
 
-def there_and_back(folder: Path, path: Path) -> tuple[Conversation, dict[str, Conversation]]:
-    """The conversation of a file, valid at each point, and what comes back of it by both formats that are read."""
+@pytest.mark.parametrize(
+    "path",
+    [
+        *SAMPLES,
+        *SHORT,
+        *(pytest.param(path, marks=pytest.mark.slow) for path in SESSIONS if path not in SHORT),
+    ],
+    ids=lambda path: path.name,
+)
+def test_real_sessions_are_valid_at_each_point_and_come_back_unchanged(tmp_path: Path, path: Path) -> None:
     found = read_source(path, compactions=True)
     assert found.notices == ()
     assert valid_points(found.records) > 1
     for name in ("markdown", "html"):
         assert len(exported(found.records, name).text) > 1000
-    back = {name: sent(again(folder, found.records, name)) for name in ("messages", "pi")}
-    return sent(found.records), back
-
-
-@pytest.mark.parametrize("path", [*SAMPLES, *SHORT], ids=lambda path: path.name)
-def test_real_sessions_are_valid_at_each_point_and_come_back_unchanged(tmp_path: Path, path: Path) -> None:
-    whole, back = there_and_back(tmp_path, path)
-    assert back == {"messages": whole, "pi": whole}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("path", SESSIONS, ids=lambda path: path.name)
-def test_every_real_session_is_valid_at_each_point_and_comes_back_unchanged(
-    tmp_path: Path, path: Path
-) -> None:
-    whole, back = there_and_back(tmp_path, path)
-    assert back == {"messages": whole, "pi": whole}
+    for name in ("messages", "pi"):
+        assert sent(again(tmp_path, found.records, name)) == sent(found.records)
 
 
 @pytest.mark.parametrize("format_", ["messages", "pi"])
