@@ -35,6 +35,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("quit", ("ctrl+c",), "clear the prompt; twice: quit", "Program"),
     Action("leave", ("ctrl+d",), "quit, on an empty prompt", "Program"),
     Action("commands", ("ctrl+p",), "palette of all commands and actions", "Program"),
+    Action("suspend", ("ctrl+z",), "suspend; fg in the shell to continue", "Program"),
     Action("redraw", ("ctrl+l",), "redraw the screen", "Program"),
     Action("show_keys", ("f1",), "show keys; also ? on an empty prompt", "Program"),
     Action("page_up", ("pageup",), "page up", "Transcript"),

@@ -1,5 +1,7 @@
 """The actions of keys that do not edit text."""
 
+import os
+import signal
 from collections.abc import Callable
 from time import monotonic
 from typing import TYPE_CHECKING
@@ -46,6 +48,7 @@ class Actions:
             "edit": lambda: port.run(self._edit(), "editor", exclusive=True),
             "commands": self._open_palette,
             "show_keys": self._show_keys,
+            "suspend": lambda: port.run(self._suspend(), "suspend", exclusive=True),
             "redraw": lambda: frame.app.refresh(layout=True),
             "find": frame.open_search,
             "browse": self._browse,
@@ -197,6 +200,17 @@ class Actions:
     def _browse(self) -> None:
         self._frame.transcript.focus()
         self._port.hint("Up/Down to move · Enter to fold or open · Esc to go back · r to restore")
+
+    async def _suspend(self) -> None:
+        """Stop the program and what was started with it, until the shell continues it."""
+        if os.getpgrp() == os.getsid(0):  # not a job of a shell: nobody could continue it
+            self._port.hint("No shell to return to")
+            return
+        try:
+            async with self._program.lent():
+                os.kill(0, signal.SIGSTOP)
+        except PrunecliError as error:
+            self._port.complain(error)
 
     def _show_keys(self) -> None:
         from prunecli.tui.screens.keys import keys_screen

@@ -333,6 +333,15 @@ async def test_ctrl_f_searches_the_transcript_and_esc_gives_the_prompt_back(tmp_
         assert s.frame.transcript.searching == ""
 
 
+async def test_on_a_narrow_screen_the_search_line_shows_what_is_typed(tmp_path: Path) -> None:
+    async with shown(tmp_path, size=(40, 10)) as s:
+        await s.pilot.press("ctrl+f")
+        await s.type("needle in hay")
+        await s.until_shown("find needle in hay", "No matches")
+        await s.pilot.resize_terminal(80, 24)
+        await s.until_shown("find needle in hay", "No matches · Esc to close")
+
+
 async def test_the_transcript_is_paged_from_the_prompt_and_typing_goes_on_there(tmp_path: Path) -> None:
     async with shown(tmp_path, [says("\n\n".join(f"line {n}" for n in range(100)))]) as s:
         await s.type("go", "enter")

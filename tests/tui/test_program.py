@@ -216,6 +216,37 @@ def test_a_program_that_was_stopped_comes_back_whole(program: Callable[..., Term
     assert terminal.is_cooked()
 
 
+class Job(Terminal):
+    """The program as a job of a shell, which brings it to the foreground again once it has stopped."""
+
+    wrapper = ("bash", "-c", 'set -m; "$@"; stty -a; echo back in the shell; fg', "bash")
+
+
+@pytest.mark.parametrize("flags", [(), ("--inline",)])
+def test_ctrl_z_returns_to_the_shell_and_fg_to_the_program(
+    tmp_path: Path, terminals: list[Terminal], flags: tuple[str, ...]
+) -> None:
+    terminals.append(terminal := Job(tmp_path, *flags))
+    terminal.ready().send("typed before")
+    terminal.shows("typed before")
+    terminal.forget()
+    terminal.send("\x1a")
+    terminal.shows("back in the shell")
+    assert b" icanon" in terminal.seen
+    terminal.forget()
+    terminal.shows("typed before")
+    terminal.send(" and after")
+    terminal.shows("after")
+    terminal.send("\x03\x04")
+    terminal.until(terminal.has_ended)
+
+
+def test_ctrl_z_without_a_shell_stops_nothing(program: Callable[..., Terminal]) -> None:
+    terminal = program().ready()
+    terminal.send("\x1a")
+    terminal.shows("No shell to return to")
+
+
 def test_five_megabytes_are_pasted_and_the_keyboard_goes_on(program: Callable[..., Terminal]) -> None:
     terminal = program().ready()
     data = b"\x1b[200~" + b"hello world line of text\r" * 200_000 + b"\x1b[201~"

@@ -10,8 +10,11 @@ from textual.widgets import Input, Static
 from prunecli.tui.transcript.transcript_view import Transcript
 from prunecli.tui.widgets.editor import Field
 
-KEYS = "Enter for previous · Down for next · Esc to close"
-NOT_FOUND = "No matches · Esc to close"
+KEYS = ("Enter for previous · Down for next · Esc to close", "Enter · Down · Esc", "Enter Down")
+NOT_FOUND = ("No matches · Esc to close", "No matches")
+"""The notes, longest first."""
+REST_CELLS = 30
+"""Cells that a note leaves for the field and what is around it."""
 
 
 class SearchBar(Horizontal):
@@ -30,6 +33,7 @@ class SearchBar(Horizontal):
         super().__init__()
         self._transcript = transcript
         self._back_to = back_to
+        self._note: tuple[str, ...] = KEYS
 
     def compose(self) -> ComposeResult:
         """Lay out the field and the note."""
@@ -57,7 +61,13 @@ class SearchBar(Horizontal):
         """Show the result of a search."""
         self._say(KEYS if message.found else NOT_FOUND)
 
-    def _say(self, text: str) -> None:
+    def on_resize(self) -> None:
+        """Fit the note to the new width."""
+        self._say(self._note)
+
+    def _say(self, forms: tuple[str, ...]) -> None:
+        self._note, room = forms, self.screen.size.width - REST_CELLS
+        text = next((form for form in forms if len(form) <= room), forms[-1])
         self.query_one(".note", Static).update(Content(f"  {text}"))
 
     def on_key(self, event: events.Key) -> None:
