@@ -21,7 +21,6 @@ from prunecli.session.exporters.redact import redacted
 from prunecli.tui.screens.context_columns import cells_of
 from prunecli.tui.transcript.pieces import output_parts
 from tests.context.talk import Talk
-from tests.inspector.test_carry_cost import Logged
 
 WHOLE = "".join(f"line {number:04}..........\n" for number in range(1, 201))
 CAPS = Caps(bash=100, read=100, other=100, least=10)
@@ -176,7 +175,7 @@ def test_the_inspector_shows_it_and_restores_it_at_the_end() -> None:
 
 
 def test_a_turn_counts_what_the_ledger_counts() -> None:
-    talk = Logged()
+    talk = Talk()
     talk.user()
     first, second = long(talk), long(talk)
     talk.seen()
