@@ -105,7 +105,7 @@ class ToolCall:
 
     `argument` identifies the call (a command, a path); `outcome` is the result in a few words ("1 failed, 41
     passed"). While it runs without a `duration_ms`, the widget counts the time. `folded` is the initial state until
-    the user changes it; None folds output and shows diffs.
+    the user changes it; None folds output and long diffs.
     """
 
     name: str

@@ -48,7 +48,7 @@ from prunecli.tui.transcript.parts import (
     References,
     TextPart,
 )
-from prunecli.tui.transcript.pieces import diff_parts, opening, output_parts, pieces
+from prunecli.tui.transcript.pieces import diff_opening, diff_parts, is_long, opening, output_parts, pieces
 from prunecli.tui.transcript.rows import Row, clip, width_of
 from prunecli.tui.transcript.splitter import Splitter, split
 
@@ -258,17 +258,25 @@ def first_parts(item: Item) -> Iterator[tuple[int, Part]]:
                 yield from enumerate(inner_parts(item), 1)
             if item.pulse and item.pulse.tail:
                 yield TAIL, TextPart("\n".join(item.pulse.tail))
-            elif item.folded and (lines := last_lines(entry)):
-                is_reason = isinstance(entry, ToolCall) and entry.state is ToolState.DENIED
-                yield TAIL, ExcerptPart(lines, is_reason)
-            elif item.folded and isinstance(entry, ToolCall) and _is_explained(entry):
-                yield TAIL, OutcomePart(entry)
+            elif item.folded:
+                yield from _excerpt(entry)
         case Notice():
             yield 0, NoticePart(entry)
         case Divider():
             yield 0, LinePart(entry.label, divider_row)
     if dimmed and isinstance(entry, Prompt | Assistant):
         yield MARK, LinePart(item.pruned, mark_row)
+
+
+def _excerpt(entry: ToolCall | Thinking) -> Iterator[tuple[int, Part]]:
+    """Yield what is shown of a folded call: the reason why it failed, or the start of a long diff."""
+    if lines := last_lines(entry):
+        yield TAIL, ExcerptPart(lines, isinstance(entry, ToolCall) and entry.state is ToolState.DENIED)
+    elif isinstance(entry, ToolCall) and _is_explained(entry):
+        yield TAIL, OutcomePart(entry)
+    elif isinstance(entry, ToolCall) and (begun := diff_opening(entry.body)):
+        yield 1, begun[0]
+        yield TAIL, LinePart(f"{begun[1]:,} more lines", partial(fold_row, folded=True))
 
 
 def _prompt_parts(item: Item, entry: Prompt) -> Iterator[tuple[int, Part]]:
@@ -334,7 +342,8 @@ def inner_parts(item: Item) -> Iterator[Part]:
 def starts_folded(entry: Entry) -> bool:
     """Return whether an entry is folded before the user changes it."""
     if isinstance(entry, ToolCall):
-        return not isinstance(entry.body, Diff) if entry.folded is None else entry.folded
+        is_shown = isinstance(entry.body, Diff) and not is_long(entry.body)
+        return not is_shown if entry.folded is None else entry.folded
     return _is_long(entry) if isinstance(entry, Prompt) else isinstance(entry, Thinking) and entry.folded
 
 

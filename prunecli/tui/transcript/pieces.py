@@ -18,6 +18,8 @@ LONG_PROMPT_LINES, LONG_PROMPT_CHARS = 20, 3_000
 """Maximum lines and characters of a prompt that is shown in full at first."""
 OPENING_LINES, OPENING_CHARS = 8, 800
 """Lines and characters that are shown of a longer prompt."""
+LONG_DIFF_LINES, DIFF_OPENING_LINES = 40, 12
+"""Maximum lines of a diff that is shown in full at first, and the lines that are shown of a longer one."""
 MOST_CODE = 400_000
 """Maximum characters of tool output that is highlighted."""
 
@@ -75,6 +77,20 @@ def _parts(output: Output) -> Iterator[Part]:
         piece = "\n".join(lines[start : start + PIECE_LINES])
         yield ChunkPart(Chunk(Kind.CODE, piece, part=code.add(piece), shared=code, indent=2), {})
     code.close()
+
+
+def is_long(diff: Diff) -> bool:
+    """Return whether only the start of a diff is shown at first."""
+    return diff.text.count("\n") > LONG_DIFF_LINES
+
+
+def diff_opening(body: Output | Diff | None) -> tuple[Part, int] | None:
+    """Return the start of a long diff, and the number of lines after it; None for any other content."""
+    if not isinstance(body, Diff) or not is_long(body):
+        return None
+    lines = parse(body.text)
+    shown = tuple(lines[:DIFF_OPENING_LINES])
+    return DiffPart(body, shown, digits_of(lines)), len(lines) - len(shown)
 
 
 def diff_parts(diff: Diff) -> Iterator[Part]:

@@ -106,6 +106,8 @@ def test_a_diff_of_a_call_is_open_and_indented():
 def test_a_large_diff_is_laid_out_in_pieces():
     diff = diff_of("", "\n".join(f"line {n}" for n in range(1000)), "x.txt")
     made = document(ToolCall("write", "x.txt", ToolState.OK, body=diff))
+    assert texts(made)[-2:] == ["    12 + line 11", "▸ 988 more lines"]
+    made.fold(item(made, 0), False)
     assert len(item(made, 0).blocks) > 5
     assert texts(made)[-1] == "  1000 + line 999"
     assert len(rows(made)) == 1001
