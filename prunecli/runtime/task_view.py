@@ -7,7 +7,7 @@ from prunecli.figures import counted, money, short
 from prunecli.inspector.labels import withheld_by
 from prunecli.model.events import AssistantMessage, PrunApplied, Record, RunEnded, ToolResult, ToolStarted
 from prunecli.model.messages import Block, Json, Text, plain_text
-from prunecli.model.signals import SessionEvent, StreamStarted, ToolProgress
+from prunecli.model.signals import SessionEvent, StreamStarted, TextDelta, ToolProgress
 from prunecli.runtime.session_state import original as original_of
 from prunecli.sanitize import one_line
 from prunecli.session.session import Session
@@ -32,12 +32,15 @@ class View:
         self._calls = 0
         self._tokens = 0
         self._lines: list[str] = []
+        self._doing = ""
 
     def take(self, event: SessionEvent) -> None:
         """Handle a record or a signal of the task."""
         match event:
             case StreamStarted():
                 self._say("thinking")
+            case TextDelta() if self._doing == "thinking":
+                self._say("writing")
             case Record(event=ToolStarted(_, name, given)):
                 self._calls += 1
                 tool = self._tools.get(name)
@@ -57,6 +60,7 @@ class View:
                 pass
 
     def _say(self, doing: str) -> None:
+        self._doing = doing
         self._lines = [line[:_LINE_CHARS] for line in self._lines[-LINES:]]
         calls = counted(self._calls, "call")
         parts = doing[:_LINE_CHARS], calls, short(self._tokens) if self._tokens else ""

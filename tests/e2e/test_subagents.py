@@ -122,6 +122,22 @@ async def test_a_task_that_waits_for_an_earlier_one_is_shown_as_finished(tmp_pat
         await asyncio.wait_for(work, DEADLINE)
 
 
+async def test_the_line_of_a_task_says_what_it_is_doing(tmp_path: Path) -> None:
+    main = [Reply([Thinking("One."), task("one")]), last("Done.")]
+    async with (
+        Endpoint(cast(main, {"one": [step(0), last("Found it.")]})) as endpoint,
+        session(tmp_path, endpoint) as runtime,
+    ):
+        said: list[str] = []
+        runtime.session.subscribe(
+            lambda event: said.append(event.now) if isinstance(event, ToolProgress) else None
+        )
+        await runtime.submit("go")
+    told = [text.partition(" · ")[0] for text in said]
+    once = ["thinking", "writing", "working"]
+    assert told == ["starting", *once, "read 0.txt", *once, "finished"]
+
+
 def ends(path: Path) -> list[str]:
     return [one.event.reason for one in read_log(path).records if isinstance(one.event, RunEnded)]
 
