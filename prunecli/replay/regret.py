@@ -114,7 +114,8 @@ class Regrets:
             if (edits_only and not said.edits) or hidden.isdisjoint(sources):
                 continue
             gone = [older for newest, older in copies if newest <= hidden]
-            wanted = hidden.intersection(frozenset().union(*gone)).difference(fetched) if gone else ()
+            wanted = hidden.intersection(frozenset().union(*gone)).difference(fetched) if gone else set[int]()
+            wanted = {source for source in wanted if self._is_here(source)}
             if not wanted:
                 continue
             oldest = min(wanted)
@@ -137,6 +138,10 @@ class Regrets:
                         found.add(source)
                         seen.append(span)
         return found
+
+    def _is_here(self, source: int) -> bool:
+        """Return whether the context has this source, pruned or not; a rewind leaves out what came after it."""
+        return self.played.places[source] in self.played.context.entries
 
     def _visible(self, match: Match, text: str) -> Iterator[Span]:
         """Yield the places of a quote that an edited or shortened source still shows."""

@@ -148,6 +148,26 @@ def test_a_rewind_to_the_end_of_a_turn_leaves_the_next_prompt_out() -> None:
     assert row.tokens - row.peak < 4 * 6_000, "the request after the rewind is short again"
 
 
+def test_what_a_rewind_left_out_cannot_be_regretted() -> None:
+    for rewinds in (False, True):
+        session = Session()
+        session.user("hi")
+        session.says("hello")
+        session.add(RunEnded("finished"))
+        end = len(session.events) - 1
+        session.user("read it")
+        session.calls_(LINE * 200)
+        session.says("done")
+        session.user("and now?")
+        session.says("so")
+        if rewinds:
+            session.add(Rewound(end))
+        session.user("once more")
+        session.says(f"It was: {LINE * 2}")
+        row = played(session, CLEARING)
+        assert (row.pruned_results, row.regret) == (1, 0 if rewinds else 1)
+
+
 def test_an_edit_breaks_the_cache_only_while_it_is_warm() -> None:
     warm, cold = reading(), reading()
     cold.user("later", wait=6 * MINUTE)
