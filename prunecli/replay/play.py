@@ -180,6 +180,8 @@ class Player:
                 self._record(step, replace(event, head_end=head, tail_start=tail))
             case Rewound(to_seq):
                 self._record(step, Rewound(max(0, self._last_place(to_seq))))
+                here = self.context.entries  # with what an earlier rewind left out, if this one returns to it
+                self.regrets.rewound = {source for source, seq in self.places.items() if seq not in here}
             case Pinned(seqs, pinned):
                 self._record(step, Pinned(tuple(map(self._place, seqs)), pinned))
             case event:

@@ -48,14 +48,15 @@ class _Charge:
 class Regrets:
     """The regrets of one play.
 
-    `hidden` are the places in the source's log of edited or held-back content. `reply_tokens` is the output tokens of
-    a call that fetches something again.
+    `hidden` are the places in the source's log of edited or held-back content, and `rewound` those of records that a
+    rewind left out of the context. `reply_tokens` is the output tokens of a call that fetches something again.
     """
 
     script: "Script"
     played: Played
     reply_tokens: int
     hidden: set[int] = field(default_factory=set)
+    rewound: set[int] = field(default_factory=set)
     new: set[int] = field(default_factory=set)
     _any: _Charge = field(default_factory=_Charge)
     _edit: _Charge = field(default_factory=_Charge)
@@ -109,13 +110,15 @@ class Regrets:
     def _missing(self, quoting: Quoting, fetched: Mapping[int, float], *, edits_only: bool) -> set[int]:
         """Return the sources of quotes whose text is neither in the context from a newer source nor already
         fetched."""
-        found, hidden = set[int](), self.hidden
+        found, hidden, rewound = set[int](), self.hidden, self.rewound
+        absent = hidden | rewound if rewound else hidden
         for said, matches, sources, copies in quoting.said:
             if (edits_only and not said.edits) or hidden.isdisjoint(sources):
                 continue
-            gone = [older for newest, older in copies if newest <= hidden]
-            wanted = hidden.intersection(frozenset().union(*gone)).difference(fetched) if gone else set[int]()
-            wanted = {source for source in wanted if self._is_here(source)}
+            gone = [older for newest, older in copies if newest <= absent]
+            wanted = (
+                hidden.intersection(frozenset().union(*gone)).difference(fetched, rewound) if gone else ()
+            )
             if not wanted:
                 continue
             oldest = min(wanted)
@@ -126,7 +129,7 @@ class Regrets:
                 source, start, end = match
                 if source < oldest:
                     break
-                if source in fetched:
+                if source in fetched or source in rewound:
                     continue
                 span = start, end - LENGTH
                 if source not in wanted or source in found:
@@ -138,10 +141,6 @@ class Regrets:
                         found.add(source)
                         seen.append(span)
         return found
-
-    def _is_here(self, source: int) -> bool:
-        """Return whether the context has this source, pruned or not; a rewind leaves out what came after it."""
-        return self.played.places[source] in self.played.context.entries
 
     def _visible(self, match: Match, text: str) -> Iterator[Span]:
         """Yield the places of a quote that an edited or shortened source still shows."""

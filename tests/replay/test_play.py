@@ -168,6 +168,22 @@ def test_what_a_rewind_left_out_cannot_be_regretted() -> None:
         assert (row.pruned_results, row.regret) == (1, 0 if rewinds else 1)
 
 
+def test_a_copy_that_a_rewind_left_out_does_not_save_from_fetching_until_it_is_back() -> None:
+    for comes_back in (False, True):
+        session = reading()
+        session.says("so")
+        end = len(session.events) - 1
+        session.user(f"it said {LINE}")
+        session.says("yes")
+        copied = len(session.events) - 1
+        session.add(Rewound(end))
+        if comes_back:
+            session.add(Rewound(copied))
+        session.user("what did it say?")
+        session.says(LINE)
+        assert played(session, CLEARING).regret == (0 if comes_back else 1)
+
+
 def test_an_edit_breaks_the_cache_only_while_it_is_warm() -> None:
     warm, cold = reading(), reading()
     cold.user("later", wait=6 * MINUTE)
