@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, assert_never
 
 from prunecli.model.codec import well_formed
 from prunecli.model.messages import Block, Json, Media, Text
-from prunecli.sanitize import shortened
+from prunecli.sanitize import shortened, uncolored
 from prunecli.tools.files.media import image_of
 from prunecli.tools.tool import NO_OUTPUT, ToolOutput, bounded
 
@@ -28,8 +28,8 @@ _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 def plain(text: str) -> str:
-    """Return the text without control characters other than tab and line feed."""
-    return well_formed(_CONTROL.sub("", text.replace("\r\n", "\n")))
+    """Return the text without colors and without control characters other than tab and line feed."""
+    return well_formed(_CONTROL.sub("", uncolored(text).replace("\r\n", "\n")))
 
 
 def in_line(text: str, most: int = 200) -> str:

@@ -48,3 +48,9 @@ def test_an_image_is_what_read_would_give(data: bytes, media: Media, shown: tupl
     else:
         assert isinstance(block, Text)
         assert str(shown) in block.text
+
+
+def test_colors_of_a_program_behind_a_server_leave_nothing_behind() -> None:
+    content = TextContent(type="text", text="\x1b[1;31mError:\x1b[0m no such row\x07")
+    (block,) = output_of(CallToolResult(content=[content]), Media()).content
+    assert block == Text("Error: no such row")
