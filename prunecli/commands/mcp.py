@@ -37,6 +37,7 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
             return _logout(runtime, name)
     servers = runtime.servers
     servers.prepare()
+    servers.begin()
     if not servers.servers:
         return [Say(NONE)]
     word, _, name = arguments.partition(" ")
@@ -46,7 +47,9 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     found = servers.named(wanted)
     if found is None:
         known = ", ".join(one.name for one in servers.servers)
-        return [Say(f"No MCP server named {wanted!r}. Servers: {known}.", "error")]
+        nameless = wanted in (*ACTIONS, "login", "logout", "revoke")
+        what = f"/mcp {wanted} needs the name of a server" if nameless else f"No MCP server named {wanted!r}"
+        return [Say(f"{what}. Servers: {known}.", "error")]
     match action:
         case "reconnect":
             servers.restart(wanted)

@@ -19,6 +19,7 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
         return [Say(f"{runtime.setup.cwd} is trusted.")]
     if arguments == "yes":
         said: list[Effect] = [Say(notice, "warning") for notice in reconfiguring.trust(runtime)]
+        runtime.servers.begin()
         return [
             *said,
             Say(f"{runtime.setup.cwd} is now trusted. To undo: `prunecli trust --remove`."),

@@ -178,15 +178,35 @@ async def test_a_disabled_server_is_enabled_for_the_session_and_reconnect_names_
         await runtime.servers.close()
 
 
-def test_where_the_folder_is_not_trusted_a_server_says_that_and_does_not_seem_to_start(tmp_path):
-    own(tmp_path, '[mcp.mine]\ncommand = "a"\n')
+async def test_where_the_folder_is_not_trusted_a_server_says_that_and_starts_once_it_is(tmp_path):
+    own(tmp_path, f"[mcp.mine]\ncommand = {sys.executable!r}\nargs = {PROGRAM['args']!r}\n")
     runtime = runtime_in(tmp_path, trust=False)
     assert states(runtime) == {"mine": "disabled"}
     for verb in ("reconnect", "enable"):
         said = texts(run_line(runtime, f"/mcp {verb} mine"))
         assert said == "mine: disabled, this folder is not trusted, /trust."
     run_line(runtime, "/trust yes")
-    assert states(runtime) == {"mine": "starting"}
+    try:
+        await until(lambda: states(runtime) == {"mine": "connected"})
+    finally:
+        await runtime.servers.close()
+
+
+async def test_the_table_of_servers_starts_those_that_are_not_started_yet(tmp_path):
+    own(tmp_path, f"[mcp.mine]\ncommand = {sys.executable!r}\nargs = {PROGRAM['args']!r}\n")
+    runtime = runtime_in(tmp_path)
+    try:
+        run_line(runtime, "/mcp")
+        await until(lambda: states(runtime) == {"mine": "connected"})
+    finally:
+        await runtime.servers.close()
+
+
+@pytest.mark.parametrize("verb", ["login", "logout", "revoke", "reconnect", "enable", "disable"])
+def test_an_action_without_a_server_asks_for_its_name(tmp_path, verb):
+    own(tmp_path, '[mcp.files]\ncommand = "a"\nenabled = false\n')
+    said = texts(run_line(runtime_in(tmp_path), f"/mcp {verb}"))
+    assert said == f"/mcp {verb} needs the name of a server. Servers: files."
 
 
 def test_an_answer_is_for_the_definition_that_was_shown(tmp_path):
