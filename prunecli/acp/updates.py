@@ -25,6 +25,7 @@ from prunecli.model.messages import Json, Text, Thinking, ToolUse, is_media, pla
 from prunecli.model.notes import notice_parts, typed
 from prunecli.model.signals import (
     FileMoved,
+    HooksRunning,
     Notice,
     RetryScheduled,
     SessionEvent,
@@ -121,6 +122,8 @@ class Updates:
                 yield from self._record(event.event)
                 if (line := notice_of(event, self._runtime)) and not isinstance(event.event, RunEnded):
                     yield noticed(line)
+            case HooksRunning():
+                pass
             case _:
                 assert_never(event)
 

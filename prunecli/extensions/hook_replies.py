@@ -13,6 +13,7 @@ from prunecli.extensions.hook_settings import Hook
 from prunecli.frozen import frozen
 from prunecli.model.codec import well_formed
 from prunecli.model.messages import Json
+from prunecli.sanitize import uncolored
 
 Decision: TypeAlias = Literal["", "allow", "ask", "deny"]
 
@@ -70,7 +71,7 @@ class Reply:
 
 def reply_of(hook: Hook, ran: Ran) -> Reply:
     """Parse a hook's answer."""
-    name, out, err = hook.name, well_formed(ran.stdout).strip(), well_formed(ran.stderr).strip()
+    name, out, err = hook.name, _text(ran.stdout), _text(ran.stderr)
     if ran.problem:
         return Reply(name, failure=ran.problem)
     if ran.exit_code == 2:
@@ -88,6 +89,10 @@ def reply_of(hook: Hook, ran: Ran) -> Reply:
         return Reply(name, failure=f"its output is not valid JSON: {error}")
     except ToolError as error:
         return Reply(name, failure=f"unexpected output: {error}")
+
+
+def _text(output: str) -> str:
+    return well_formed(uncolored(output)).strip()
 
 
 def _blocked(hook: Hook, why: str) -> Reply:

@@ -94,6 +94,13 @@ class FileMoved:
     path: Path
 
 
+@frozen
+class HooksRunning:
+    """The agent waits for the hooks of this event; "" once they have ended."""
+
+    event: str
+
+
 Signal: TypeAlias = (
     TextDelta
     | ThinkingDelta
@@ -106,6 +113,7 @@ Signal: TypeAlias = (
     | ToolProgress
     | Notice
     | FileMoved
+    | HooksRunning
 )
 """Events that are shown but not recorded."""
 

@@ -8,6 +8,7 @@ from prunecli.figures import short
 from prunecli.model.events import Record
 from prunecli.model.signals import (
     FileMoved,
+    HooksRunning,
     Notice,
     RetryScheduled,
     SessionEvent,
@@ -75,7 +76,7 @@ class PlainReader:
                 self.notice(visible(self._moved(event)))
             case Record() | Notice():
                 self._present(event)
-            case StreamStarted() | ThinkingDelta() | ToolCallDelta():
+            case StreamStarted() | ThinkingDelta() | ToolCallDelta() | HooksRunning():
                 pass  # plain lines show complete messages only
             case _:
                 assert_never(event)

@@ -3,6 +3,7 @@
 from prunecli.figures import short
 from prunecli.model.events import AssistantMessage, Event, Record, RunEnded, ToolResult, ToolStarted
 from prunecli.model.signals import (
+    HooksRunning,
     RetryScheduled,
     SessionEvent,
     StreamDiscarded,
@@ -48,6 +49,8 @@ class CurrentActivity:
                 self._say("Writing")
             case ToolCallDelta(_, name):
                 self._say(f"Preparing {name}")
+            case HooksRunning(name):
+                self._say(f"Running {name} hooks") if name else self._say_running()
             case RetryScheduled(attempt, seconds, reason):
                 self.words, self.retry = f"Retry {attempt}", (seconds, reason)
             case Record():

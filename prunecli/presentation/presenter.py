@@ -35,6 +35,7 @@ from prunecli.model.notes import change_in_words, notice_parts, resources_in_wor
 from prunecli.model.requests import TASK
 from prunecli.model.signals import (
     FileMoved,
+    HooksRunning,
     Notice,
     RetryScheduled,
     SessionEvent,
@@ -141,7 +142,7 @@ class Presenter:
                 return self._streaming.discard()
             case Notice(text, level):
                 return [self._add(shown.Notice(text, shown.Level(level)))]
-            case RetryScheduled() | FileMoved():
+            case RetryScheduled() | FileMoved() | HooksRunning():
                 return []
             case _:
                 assert_never(event)

@@ -111,7 +111,8 @@ class Moments:
         if why := blocked(replies):
             self._hooking.say(f"A hook blocked a prune: {why}")
             asked = [
-                replace(_with(self._runtime, one, ()), reason=f"kept by a hook: {why}") for one in prunes
+                replace(_with(self._runtime, one, ()), reason=f"kept by a hook: {one_line(why)}")
+                for one in prunes
             ]
             held = [SettingChanged(HELD, last_word(context))]
             return [one for one in asked if one.source == "model"] or held

@@ -17,7 +17,7 @@ from prunecli.agent.project_settings import down_to, leads_outside
 from prunecli.errors import PromptBlocked
 from prunecli.frozen import frozen
 from prunecli.model.notes import notice
-from prunecli.model.signals import Notice
+from prunecli.model.signals import HooksRunning, Notice
 from prunecli.runtime.host import Host
 from prunecli.runtime.toolbox import web_of
 from prunecli.sanitize import one_line, shortened, visible
@@ -200,7 +200,13 @@ class Hooking:
         for hook, folder in found.values():
             if hook.background:
                 self._behind(self._later(hook, folder, given))
-        return list(await asyncio.gather(*(self._one(hook, folder, given) for hook, folder in waited)))
+        if not waited:
+            return []
+        session.tell(HooksRunning(event))
+        try:
+            return list(await asyncio.gather(*(self._one(hook, folder, given) for hook, folder in waited)))
+        finally:
+            session.tell(HooksRunning(""))
 
     async def _one(self, hook: "Hook", folder: Path, given: Mapping[str, Any]) -> "Reply":
         from prunecli.extensions.hook_replies import reply_of
@@ -354,4 +360,4 @@ async def _in_time(work: Coroutine[Any, Any, object]) -> None:
 def blocked(replies: "Sequence[Reply]") -> str:
     """Return the name of a blocking hook and its reason; "" if no hook blocks."""
     denials = [one for one in replies if one.decision == "deny"]
-    return "; ".join(f"{one_line(one.name)}: {one_line(one.reason)}" for one in denials)
+    return "; ".join(f"{one_line(one.name)}: {visible(one.reason)}" for one in denials)

@@ -49,6 +49,11 @@ def test_another_exit_code_is_a_failure_with_its_first_line() -> None:
     assert (said.decision, said.failure) == ("", "exit code 1")
 
 
+def test_the_colors_of_a_linter_are_left_out_of_its_reason_and_output() -> None:
+    assert answer("PreToolUse", 2, err="\x1b[31mno\x1b[0m\n").reason == "no"
+    assert answer("SessionStart", out="\x1b[1mhi\x1b[0m").context == "hi"
+
+
 @pytest.mark.parametrize("event", EVENTS)
 def test_plain_output_is_context_only_at_the_start_and_for_prompts(event: str) -> None:
     known = event in ("SessionStart", "UserPromptSubmit")

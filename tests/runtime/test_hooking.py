@@ -12,6 +12,7 @@ from prunecli.agent.execute import Answer, Asked
 from prunecli.errors import PromptBlocked
 from prunecli.model.events import AssistantMessage, RunEnded, ToolStarted, UserMessage
 from prunecli.model.messages import ToolUse, plain_text
+from prunecli.presentation.activity import CurrentActivity
 from prunecli.providers.scripted import ScriptedProvider, calls, says
 from tests.runtime.hooked import Hooked, closed, group, hooked, prints, special
 from tests.waiting import until
@@ -183,6 +184,24 @@ async def test_a_blocked_prompt_is_not_sent_and_leaves_no_record(tmp_path: Path)
         await at.runtime.submit("my key is hush")
     assert not bodies(at)
     assert not [record for record in at.runtime.session.records if isinstance(record.event, UserMessage)]
+
+
+async def test_the_reason_of_a_blocked_prompt_keeps_its_lines(tmp_path: Path) -> None:
+    reply = {"decision": "block", "reason": "a.py:1: unused\nb.py:2: unused"}
+    at = hooked(tmp_path, [says("Never.")], {"UserPromptSubmit": [group(prints(reply))]})
+    with pytest.raises(PromptBlocked, match=r"a\.py:1: unused\nb\.py:2: unused"):
+        await at.runtime.submit("go")
+
+
+async def test_the_user_sees_which_hooks_the_agent_waits_for(tmp_path: Path) -> None:
+    hooks = {"UserPromptSubmit": [group("true")], "PreToolUse": [group("true", "Bash")]}
+    at = hooked(tmp_path, [calls(bash("echo hi")), says("Done.")], hooks)
+    activity, words = CurrentActivity(), list[str]()
+    at.runtime.session.subscribe(lambda event: words.append(activity.words) if activity.take(event) else None)
+    await at.runtime.submit("go")
+    assert words[:2] == ["Running UserPromptSubmit hooks", "Working"]
+    called = words.index("Running PreToolUse hooks")
+    assert words[called + 1 : called + 3] == ["Working", "Running bash"]
 
 
 async def test_added_context_is_a_notice_after_the_prompt(tmp_path: Path) -> None:
