@@ -134,6 +134,25 @@ async def test_a_mention_that_enter_sends_before_files_are_listed_becomes_the_wh
         assert "Listing files" not in s.screen_text()
 
 
+@pytest.mark.parametrize("listed", [True, False])
+async def test_a_path_typed_in_full_is_sent_as_it_is_though_it_is_part_of_another(
+    tmp_path: Path, listed: bool
+) -> None:
+    for name in ("README.md", "docs/README.md"):
+        path = tmp_path / "work" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("hello\n")
+    async with shown(tmp_path, [says("ok")]) as s:
+        if listed:
+            await s.type("read @README.md")
+            await s.until(lambda: s.frame.menu.chosen)
+            await s.pilot.press("enter")
+        else:
+            s.press_at_once([*"read @README.md", "enter"])
+        await s.until(lambda: s.runtime.session.context.items)
+        assert s.runtime.session.context.items[0].texts == ["read @README.md"]
+
+
 async def test_a_mention_sent_to_the_working_agent_before_files_are_listed_becomes_the_path(
     tmp_path: Path,
 ) -> None:

@@ -1,6 +1,7 @@
 """Connects prompt and menu: typing requests completions, and the chosen one goes into the prompt."""
 
 import asyncio
+import os
 import time
 from collections.abc import Callable, Sequence
 
@@ -108,7 +109,9 @@ class Completer:
         """Complete the last word of an unanswered prompt as Enter would have done. Without a match, return it
         unchanged."""
         mention = completion.last_mention(text)
-        if mention is None or not self.is_unanswered(text) or mention.query in self._resources():
+        if mention is None or not self.is_unanswered(text):
+            return text
+        if self._is_file(mention.query) or mention.query in self._resources():
             return text
         self._left = ""
         if self._listing is None:
@@ -161,6 +164,9 @@ class Completer:
         if self._topic == "argument" and not self._was_moved and self._is_argument:
             self.close()
             return False
+        if self._topic == "file" and not self._was_moved and self._is_file(self._query):
+            self.close()
+            return False
         if self._topic not in ("command", "argument"):
             return bool(self.choose())
         offer = self._menu.chosen
@@ -168,6 +174,10 @@ class Completer:
         if offer:
             self._prompt.complete(offer.value.rstrip())
         return False
+
+    def _is_file(self, query: str) -> bool:
+        """Return whether this is the path of a file, possibly of one that the list omits."""
+        return os.path.isfile(os.path.join(self.root, query))
 
     @property
     def _is_argument(self) -> bool:
