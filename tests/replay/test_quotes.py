@@ -4,7 +4,7 @@ from typing import SupportsIndex
 
 from prunecli.model.events import AssistantMessage, CompactionApplied, Event, ToolResult, UserMessage
 from prunecli.model.messages import Text, ToolUse
-from prunecli.replay.quotes import LENGTH, _extended, find_quotes, folded, old_texts
+from prunecli.replay.quotes import LENGTH, Match, _copies, _extended, find_quotes, folded, old_texts
 from prunecli.replay.regret import needed
 
 LINE = "the quick brown fox jumps over the lazy dog, twice"
@@ -104,3 +104,28 @@ def test_a_long_common_part_is_compared_in_pieces() -> None:
     assert _extended(text, its, 10_003, 10_000) == (3, 20_003)
     assert _extended(text, its, 30_004, 30_001) == (20_004, 40_004)
     assert text.accesses < 1_000, "of 40,000 characters"
+
+
+def test_the_parts_of_one_text_are_not_all_compared_with_each_other() -> None:
+    comparisons = 0
+
+    class Place(int):
+        def __lt__(self, other: int) -> bool:
+            nonlocal comparisons
+            comparisons += 1
+            return int(self) < int(other)
+
+        def __le__(self, other: int) -> bool:
+            return not other < self
+
+        def __ge__(self, other: int) -> bool:
+            return not self < other
+
+    parts = [(Place(at * 50), Place(at * 50 + 40)) for at in range(500)]
+    matches = [Match(source, *part) for source in (2, 1, 0) for part in parts]
+    assert _copies(matches) == (
+        (frozenset(), frozenset({2})),
+        (frozenset({2}), frozenset({1})),
+        (frozenset({1, 2}), frozenset({0})),
+    )
+    assert comparisons < 50_000, "of 1,500 parts"
