@@ -285,6 +285,20 @@ async def test_other_options_are_replayed_as_lived(sets: tuple[str, ...], tmp_pa
     assert replayed(runtime.session.records, runtime, AUTO) == program
 
 
+@pytest.mark.parametrize("spill", [True, False], ids=["spill", "off"])
+async def test_a_strategy_that_prunes_nothing_makes_room_near_the_window_unless_pruning_is_off(
+    spill: bool, tmp_path: Path
+) -> None:
+    session, setting = Written().prompt("a"), Setting("no_pruning", "always", spill=spill)
+    for turn in range(3):
+        reading(session, f"t{turn}_", 6).prompt(wait=MINUTE)
+    session.says()
+    off = () if spill else ("pruning.enabled=false",)
+    program, runtime = await made(session, setting, tmp_path, f'models."{MODEL}".context_window=40000', *off)
+    assert bool(program.edits) == spill
+    assert replayed(runtime.session.records, runtime, setting) == program
+
+
 async def test_a_session_without_recall_is_not_told_to_call_it(tmp_path: Path) -> None:
     """Whatever tools are enabled when it is replayed."""
     session = reading(Written().prompt("a").runs("make", lines(400)), "f").prompt(wait=10 * MINUTE).says()
