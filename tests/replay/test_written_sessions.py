@@ -116,6 +116,12 @@ def rewound() -> Written:
     return reading(session.prompt("e", first=back_to(1)), "j").prompt(wait=6 * MINUTE).says()
 
 
+def sent_again() -> Written:
+    """The endpoint still has a prompt that is sent again after a rewind."""
+    session = reading(reading(Written().prompt("a"), "f").prompt(lines(99)), "g")
+    return reading(session.prompt(lines(99), first=back_to(0)), "h").prompt(wait=10 * MINUTE).says()
+
+
 def pinned() -> Written:
     session = reading(Written().prompt("a"), "f")
     reading(session.prompt("b", first=lambda runtime: pin.run(runtime, result(runtime, 0))), "g")
@@ -137,6 +143,7 @@ SESSIONS = (
     repeated_ids,
     models,
     rewound,
+    sent_again,
     pinned,
     restored,
 )
