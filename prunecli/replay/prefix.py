@@ -7,14 +7,16 @@ of what it read. An edit changes the items it touches, so no stored prefix that 
 """
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 
 from prunecli.context.counted import Item
+from prunecli.context.exchange import Entry
 from prunecli.context.placing import known
 from prunecli.context.prefixes import blocks_of
 from prunecli.context.state import Context
 from prunecli.context.wire import LOOK_BACK
+from prunecli.model.events import UserMessage
 from prunecli.model.messages import Usage
 
 MINIMUM = 1_024
@@ -60,7 +62,7 @@ class PrefixCache:
         whole, link, self._factor = totals[-1], chain[-1], counts.factor
         for entry in context.items[len(chain) - 1 :]:
             item = counts.items[entry.seq]
-            link = hash((link, entry.seq, *_state(item)))
+            link = hash((link, _identity(entry), *_state(item)))
             raw, exact, words = item.amount or counts.item_amount(item)
             whole += self._factor * (raw + words) + exact
             chain.append(link)
@@ -157,6 +159,12 @@ class PrefixCache:
         at = bisect_left(self._cuts, cut)
         if at == len(self._cuts) or self._cuts[at] != cut:
             self._cuts.insert(at, cut)
+
+
+def _identity(entry: Entry) -> Hashable:
+    """Return a value that is equal for equal content. The user may send the same message again after a rewind; the
+    model never writes the same answer twice."""
+    return entry.wire if isinstance(entry.event, UserMessage) else entry.seq
 
 
 def _state(item: Item) -> tuple[object, ...]:

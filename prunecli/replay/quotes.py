@@ -4,8 +4,9 @@ Any 40 characters contain a whole block of 20 that begins at a multiple of 20, s
 of each source. A response is looked up at each of its characters, and a hit is extended to both sides.
 """
 
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import islice
+from itertools import groupby, islice
 from typing import NamedTuple
 
 from prunecli.context.evidence import strings
@@ -151,9 +152,18 @@ def _largest(matches: Iterable[Match]) -> list[Match]:
 def _copies(matches: Sequence[Match]) -> tuple[tuple[frozenset[int], frozenset[int]], ...]:
     """Return the `copies` of these matches, newest source first."""
     older: dict[frozenset[int], set[int]] = {}
-    for at, (source, start, end) in enumerate(matches):
-        newer = (other for other, first, last in matches[:at] if first <= start and last >= end)
-        older.setdefault(frozenset(islice(newer, _MOST_COPIES)), set()).add(source)
+    newer: list[tuple[int, list[int], list[int]]] = []
+    for source, found in groupby(matches, key=lambda match: match.source):
+        parts = list(found)
+        for _, start, end in parts:
+            # A source's starts and ends both ascend, so the last part that starts early enough reaches farthest.
+            containing = (
+                other
+                for other, starts, ends in newer
+                if (count := bisect_right(starts, start)) and ends[count - 1] >= end
+            )
+            older.setdefault(frozenset(islice(containing, _MOST_COPIES)), set()).add(source)
+        newer.append((source, [one.start for one in parts], [one.end for one in parts]))
     return tuple((newest, frozenset(sources)) for newest, sources in older.items())
 
 

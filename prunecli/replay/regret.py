@@ -7,7 +7,7 @@ The call costs its output tokens. A result is fetched at most once. There are tw
 for any quote, which includes the first.
 """
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
@@ -31,6 +31,27 @@ class Played(Protocol):
 
     context: Context
     places: dict[int, int]
+
+
+@dataclass(slots=True)
+class Places:
+    """A set of places, as ascending spans with gaps between them."""
+
+    _starts: list[int] = field(default_factory=list)
+    _ends: list[int] = field(default_factory=list)
+
+    def add(self, span: Span) -> None:
+        """Add the places of a span, and join it with those that it overlaps or touches."""
+        start, end = span
+        first, behind = bisect_left(self._ends, start - 1), bisect_right(self._starts, end + 1)
+        if first < behind:
+            start, end = min(start, self._starts[first]), max(end, self._ends[behind - 1])
+        self._starts[first:behind], self._ends[first:behind] = [start], [end]
+
+    def cover(self, span: Span) -> bool:
+        """Return whether all places of a span are in the set."""
+        at = bisect_right(self._starts, span[0]) - 1
+        return at >= 0 and self._ends[at] >= span[1]
 
 
 @dataclass(slots=True)
@@ -122,9 +143,10 @@ class Regrets:
             if not wanted:
                 continue
             oldest = min(wanted)
-            seen = (
-                [(one.start, one.end - LENGTH) for one in matches if one.source in fetched] if fetched else []
-            )
+            seen = Places()
+            for one in matches if fetched else ():
+                if one.source in fetched:
+                    seen.add((one.start, one.end - LENGTH))
             for match in matches:
                 source, start, end = match
                 if source < oldest:
@@ -133,13 +155,13 @@ class Regrets:
                     continue
                 span = start, end - LENGTH
                 if source not in wanted or source in found:
-                    seen.append(span)
-                elif not covered(span, seen):
-                    visible = list(self._visible(match, said.text))
-                    seen += visible
-                    if not (visible and covered(span, seen)):
+                    seen.add(span)
+                elif not seen.cover(span):
+                    for visible in self._visible(match, said.text):
+                        seen.add(visible)
+                    if not seen.cover(span):
                         found.add(source)
-                        seen.append(span)
+                        seen.add(span)
         return found
 
     def _visible(self, match: Match, text: str) -> Iterator[Span]:
@@ -188,25 +210,10 @@ def needed(quoting: Quoting) -> set[int]:
     """Return the sources that a response quotes, except those whose text is also in a newer source."""
     found: set[int] = set()
     for _, matches, *_ in quoting.said:
-        seen: list[Span] = []
+        seen = Places()
         for match in matches:
             span = match.start, match.end - LENGTH
-            if not covered(span, seen):
+            if not seen.cover(span):
                 found.add(match.source)
-                seen.append(span)
+                seen.add(span)
     return found
-
-
-def covered(span: Span, seen: list[Span]) -> bool:
-    """Return whether the spans together cover this one."""
-    at, last = span
-    for start, end in seen:
-        if start <= at and end >= last:
-            return True
-    for start, end in sorted(one for one in seen if one[1] >= at and one[0] <= last):
-        if start > at:
-            return False
-        at = max(at, end + 1)
-        if at > last:
-            return True
-    return at > last

@@ -206,13 +206,16 @@ class Stage:
         return self._terms[key]
 
     def _here(self, policy: Policy, setting: Setting) -> Policy:
-        """Return the policy without compactions, since a recording does not have their summaries."""
+        """Return the policy without compactions, since a recording does not have their summaries.
+
+        `no_pruning` without spill is pruning turned off: nothing is cleared near the window either.
+        """
         return policy._replace(
             chosen=tuple(
                 replace(one, strategy=_Noted(one, self._failures)) if one.foreign else one
                 for one in policy.chosen
             ),
-            enabled=setting.strategy != NO_PRUNING,
+            enabled=setting.spill or setting.strategy != NO_PRUNING,
             compaction=replace(policy.compaction, enabled=False),
             market=policy.market._replace(limit=0),
         )

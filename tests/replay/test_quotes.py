@@ -1,10 +1,23 @@
 """Which responses quote what: at least 40 characters, white space folded."""
 
-from typing import SupportsIndex
+from typing import ClassVar, SupportsIndex
+
+import pytest
 
 from prunecli.model.events import AssistantMessage, CompactionApplied, Event, ToolResult, UserMessage
 from prunecli.model.messages import Text, ToolUse
-from prunecli.replay.quotes import LENGTH, _extended, find_quotes, folded, old_texts
+from prunecli.replay.quotes import (
+    LENGTH,
+    Match,
+    Quoting,
+    Repeated,
+    Said,
+    _copies,
+    _extended,
+    find_quotes,
+    folded,
+    old_texts,
+)
 from prunecli.replay.regret import needed
 
 LINE = "the quick brown fox jumps over the lazy dog, twice"
@@ -104,3 +117,66 @@ def test_a_long_common_part_is_compared_in_pieces() -> None:
     assert _extended(text, its, 10_003, 10_000) == (3, 20_003)
     assert _extended(text, its, 30_004, 30_001) == (20_004, 40_004)
     assert text.accesses < 1_000, "of 40,000 characters"
+
+
+class Place(int):
+    """A number that counts its comparisons."""
+
+    comparisons: ClassVar[list[int]] = []
+
+    def __lt__(self, other: int) -> bool:
+        self.comparisons.append(1)
+        return int(self) < int(other)
+
+    def __le__(self, other: int) -> bool:
+        return not Place(other) < self
+
+    def __gt__(self, other: int) -> bool:
+        return Place(other) < self
+
+    def __ge__(self, other: int) -> bool:
+        return not self < other
+
+
+@pytest.fixture
+def comparisons() -> list[int]:
+    Place.comparisons.clear()
+    return Place.comparisons
+
+
+PARTS = [(Place(at * 50), Place(at * 50 + LENGTH)) for at in range(500)]
+"""Parts of a text that repeats itself: quoted from many places."""
+
+
+def test_the_parts_of_one_text_are_not_all_compared_with_each_other(comparisons: list[int]) -> None:
+    matches = [Match(source, *part) for source in (2, 1, 0) for part in PARTS]
+    assert _copies(matches) == (
+        (frozenset(), frozenset({2})),
+        (frozenset({2}), frozenset({1})),
+        (frozenset({1, 2}), frozenset({0})),
+    )
+    assert len(comparisons) < 50_000, "of 1,500 parts"
+
+
+def test_a_part_is_not_looked_for_in_each_newer_part(comparisons: list[int]) -> None:
+    matches = tuple(Match(source, *part) for source in (1, 0) for part in PARTS)
+    sources = frozenset({0, 1})
+    assert needed(
+        Quoting((Repeated(Said("", edits=False), matches, sources, ()),), sources, by_edits=False)
+    ) == {1}
+    assert len(comparisons) < 50_000, "of 1,000 parts"
+
+
+def test_a_part_that_newer_parts_cover_together_is_not_needed() -> None:
+    def is_needed(*newer: tuple[int, int]) -> bool:
+        parts = (Match(1, start, last + LENGTH) for start, last in newer)
+        matches = (*parts, Match(0, 10, 20 + LENGTH))
+        sources = frozenset({0, 1})
+        said = Repeated(Said("", edits=False), matches, sources, ())
+        return 0 in needed(Quoting((said,), sources, by_edits=False))
+
+    assert not is_needed((0, 14), (15, 30))
+    assert not is_needed((15, 20), (10, 12), (12, 16))
+    assert is_needed((0, 14), (16, 30))
+    assert is_needed((0, 19))
+    assert is_needed((11, 30))

@@ -116,6 +116,12 @@ def rewound() -> Written:
     return reading(session.prompt("e", first=back_to(1)), "j").prompt(wait=6 * MINUTE).says()
 
 
+def sent_again() -> Written:
+    """The endpoint still has a prompt that is sent again after a rewind."""
+    session = reading(reading(Written().prompt("a"), "f").prompt(lines(99)), "g")
+    return reading(session.prompt(lines(99), first=back_to(0)), "h").prompt(wait=10 * MINUTE).says()
+
+
 def pinned() -> Written:
     session = reading(Written().prompt("a"), "f")
     reading(session.prompt("b", first=lambda runtime: pin.run(runtime, result(runtime, 0))), "g")
@@ -137,6 +143,7 @@ SESSIONS = (
     repeated_ids,
     models,
     rewound,
+    sent_again,
     pinned,
     restored,
 )
@@ -283,6 +290,20 @@ async def test_other_options_are_replayed_as_lived(sets: tuple[str, ...], tmp_pa
     program, runtime = await made(session, AUTO, tmp_path, *sets)
     assert program.edits
     assert replayed(runtime.session.records, runtime, AUTO) == program
+
+
+@pytest.mark.parametrize("spill", [True, False], ids=["spill", "off"])
+async def test_a_strategy_that_prunes_nothing_makes_room_near_the_window_unless_pruning_is_off(
+    spill: bool, tmp_path: Path
+) -> None:
+    session, setting = Written().prompt("a"), Setting("no_pruning", "always", spill=spill)
+    for turn in range(3):
+        reading(session, f"t{turn}_", 6).prompt(wait=MINUTE)
+    session.says()
+    off = () if spill else ("pruning.enabled=false",)
+    program, runtime = await made(session, setting, tmp_path, f'models."{MODEL}".context_window=40000', *off)
+    assert bool(program.edits) == spill
+    assert replayed(runtime.session.records, runtime, setting) == program
 
 
 async def test_a_session_without_recall_is_not_told_to_call_it(tmp_path: Path) -> None:
