@@ -202,6 +202,8 @@ _OTHER_AGENTS = {
     "--dangerously-bypass-approvals-and-sandbox": "--permission-mode auto --sandbox off does the same",
     "--full-auto": "--permission-mode auto runs everything except what deny rules block",
     "--yolo": "--permission-mode auto runs everything except what deny rules block",
+    "--mode": "use --permission-mode",
+    "--approval-mode": "use --permission-mode",
     "--allowedTools": "use --allowed-tools",
     "--disallowedTools": "use --disallowed-tools",
 }

@@ -120,6 +120,7 @@ def test_rules_are_separated_by_commas_outside_of_brackets() -> None:
         ),
         (["--dangerously-skip-permissions"], "no such flag", "--permission-mode auto"),
         (["--yolo"], "no such flag", "--permission-mode auto"),
+        (["--mode", "auto"], "no such flag", "--permission-mode"),
     ],
 )
 def test_what_is_wrong_is_named_with_the_way_out(words: list[str], problem: str, hint: str) -> None:

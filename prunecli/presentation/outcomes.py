@@ -107,7 +107,7 @@ def _block_text(block: Block) -> str:
         case Text(text):
             return text
         case Image(media_type, _, width, height):
-            return f"[{media_type}{f' {width}×{height}' if width else ''}]"
+            return f"[{media_type}{f' {width}x{height}' if width else ''}]"
         case Document(media_type, _, pages):
             return f"[{media_type}{', ' * bool(pages)}{counted(pages, 'page') if pages else ''}]"
         case _:

@@ -88,7 +88,7 @@ def test_the_rest_is_marked_too_if_an_image_is_between_the_texts() -> None:
     body = body_of(event)
     assert isinstance(body, Output)
     assert body.held is not None
-    assert body.text.endswith("\nafter\n[image/png 10×10]")
+    assert body.text.endswith("\nafter\n[image/png 10x10]")
     assert event.spilled is not None
     assert body.text[: body.held[0]] == event.spilled.shown.partition("[")[0]
 

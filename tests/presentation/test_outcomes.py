@@ -135,7 +135,7 @@ def test_a_result_that_was_sent_in_part_says_how_much() -> None:
 
 def test_an_image_is_shown_as_words() -> None:
     picture = ToolResult("t1", "read", (Image("image/png", "", 12, 30),))
-    assert body_of(picture) == Output("[image/png 12×30]", "")
+    assert body_of(picture) == Output("[image/png 12x30]", "")
 
 
 def test_the_argument_is_the_command_as_it_is_else_the_tools_summary_else_the_input() -> None:
