@@ -5,6 +5,7 @@ import re
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from rich.color import Color, ColorSystem
 from textual.app import App, ComposeResult
 from textual.widgets import Label
 
@@ -65,6 +66,21 @@ def test_text_has_a_contrast_of_four_and_a_half(name):
         if contrast(theme.colors[text], theme.colors[ground]) < goal
     }
     assert low == {}
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if not load_theme(SHIPPED, name).ansi])
+def test_a_changed_line_does_not_look_like_code_in_256_colors_unless_both_look_plain(name):
+    """tmux passes on no more colors by default. The signs before changed lines are there in any case."""
+    shown = {
+        key: Color.parse(color).downgrade(ColorSystem.EIGHT_BIT).number
+        for key, color in load_theme(SHIPPED, name).colors.items()
+    }
+    code, added, removed = (
+        shown[key] for key in ("code_background", "diff_added_background", "diff_removed_background")
+    )
+    is_plain = code == shown["background"]
+    assert is_plain or code not in (added, removed)
+    assert added != removed or (is_plain and added == code)
 
 
 def test_the_contrast_of_every_color_that_carries_text_is_checked():
