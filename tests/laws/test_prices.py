@@ -40,6 +40,7 @@ from prunecli.runtime.choices import Choices
 from prunecli.session.importers.source import read_source
 from tests.golden.requests import SESSIONS
 from tests.laws.exact import Piece, Played, play, png, whole
+from tests.sessions import COMPLETE
 
 TABLE = ModelTable.load(Places.of({"HOME": "/nonexistent"}).shipped_data, {})
 TTLS = {"5m": 300_000, "1h": 3_600_000}
@@ -231,19 +232,23 @@ def all_books(
 
 
 SOME = [path for path in SESSIONS if 60_000 < path.stat().st_size < 200_000][::5]
+large = pytest.mark.skipif(not COMPLETE, reason="the large sessions are not in a source distribution")
 
 
+@large
 @pytest.mark.parametrize("thinks", [False, True])
 def test_prices_and_savings_are_those_of_an_exact_endpoint(thinks: bool) -> None:
     held(all_books(SOME, *MODELS[2], thinks=thinks))
 
 
+@large
 @pytest.mark.parametrize("paths", [SOME, pytest.param(SESSIONS, marks=pytest.mark.slow)])
 def test_the_rough_estimator_knows_what_was_saved(paths: Sequence[Path]) -> None:
     held(all_books(paths, *MODELS[2], thinks=False, counter=Chars4()), ROUGH)
 
 
 @pytest.mark.slow
+@large
 @pytest.mark.parametrize(("model", "factor", "thinks"), [*((*one, False) for one in MODELS), *BOUND])
 def test_prices_and_savings_are_those_of_an_exact_endpoint_in_every_session(
     model: str, factor: float, thinks: bool
