@@ -23,7 +23,7 @@ OTHER_ROWS = 6
 """The rows besides title and list: the top border, the filter, the count, the help and the blank lines."""
 LOW_ROWS = 16
 """Minimum screen height for blank lines and a part of the conversation above the list."""
-_ANSWERS = "Enter to select · Esc to cancel"
+_ANSWERS = ("Enter to select · Esc to cancel", "Enter · Esc to cancel")
 
 
 class ChooseScreen(Dialog[str | None]):
@@ -62,7 +62,7 @@ class ChooseScreen(Dialog[str | None]):
             yield Static(Content(one_line(self._choose.title)), id="title")
             yield Field(placeholder="type to filter", first=self._press)
             yield self._list
-            yield Static(Content(_ANSWERS), id="help")
+            yield Static(id="help")
 
     def on_mount(self) -> None:
         """Mark the current choice."""
@@ -90,6 +90,8 @@ class ChooseScreen(Dialog[str | None]):
         self._list.offers = offers
         is_low = self.size.height < LOW_ROWS
         self.set_class(is_low, "-low")
+        is_wide = self.size.width >= len(_ANSWERS[0]) + 2
+        self.query_one("#help", Static).update(Content(_ANSWERS[not is_wide]))
         room = self.size.height - 4 if is_low else self.size.height * 9 // 10 - OTHER_ROWS
         room -= title + self._list.whole_rows
         self._list.most_rows = max(1 if is_low else 3, min(14, room))

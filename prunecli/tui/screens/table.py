@@ -101,8 +101,8 @@ class TableScreen(Dialog[bool]):
     """
     BINDINGS: ClassVar = []
 
-    HELPS: ClassVar = ("Up/Down to scroll · Esc to close", "Esc to close")
-    """The help lines: the first is shown if the table scrolls and the line fits, otherwise the second."""
+    HELPS: ClassVar[tuple[str, ...]] = ("Up/Down to scroll · Esc to close", "Esc to close")
+    """The help lines, longest first: the longest that fits is shown, the first only if the table scrolls."""
 
     def __init__(
         self, table: Table, typing: Callable[[str], object] | None = None, rows: Rows | None = None
@@ -172,9 +172,9 @@ class TableScreen(Dialog[bool]):
         height = most if scrolls else min(wanted, max(3, most - below))
         self._rows.styles.height = height
         has_keys = self._rows.marked >= 0 or scrolls or wanted > height
-        self.query_one("#help", Static).update(
-            Content(self.HELPS[0] if has_keys and len(self.HELPS[0]) <= room else self.HELPS[1])
-        )
+        helps = self.HELPS if has_keys else self.HELPS[1:]
+        fits = next((one for one in helps if len(one) <= room), helps[-1])
+        self.query_one("#help", Static).update(Content(fits))
         self._rows.on_resize()
 
     def on_key(self, event: events.Key) -> None:

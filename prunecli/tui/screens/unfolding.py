@@ -107,7 +107,11 @@ class UnfoldingRows(Rows):
 class UnfoldingScreen(TableScreen):
     """The screen that shows a table with unfolding rows until Esc."""
 
-    HELPS: ClassVar = ("Up/Down to choose · Enter to unfold · Esc to close", "Enter to unfold · Esc to close")
+    HELPS: ClassVar = (
+        "Up/Down to choose · Enter to unfold · Esc to close",
+        "Enter to unfold · Esc to close",
+        "Enter · Esc to close",
+    )
 
     def __init__(self, table: Table, typing: Callable[[str], object] | None = None) -> None:
         super().__init__(table, typing, UnfoldingRows(table))

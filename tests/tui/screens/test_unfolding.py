@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from prunecli.commands.command import Table
+from prunecli.commands.command import Choice, Choose, Table
+from prunecli.tui.screens.choose import ChooseScreen
 from prunecli.tui.screens.unfolding import UnfoldingRows, UnfoldingScreen
 from tests.tui.showing_app import Shown, shown
 
@@ -32,6 +33,15 @@ async def test_enter_unfolds_the_marked_row(tmp_path: Path, size: tuple[int, int
         await s.until_shown("10:00")
         await s.pilot.press("escape")
         await s.until(lambda: s.app.screen is s.frame)
+
+
+async def test_on_a_narrow_screen_the_keys_of_lists_are_shorter(tmp_path: Path) -> None:
+    async with shown(tmp_path, size=(28, 12)) as s:
+        s.app.push_screen(UnfoldingScreen(TABLE))
+        await s.until_shown("Enter · Esc to close")
+        s.app.pop_screen()
+        s.app.push_screen(ChooseScreen(Choose("Which?", "x", (Choice("a", "a"),))))
+        await s.until_shown("Enter · Esc to cancel")
 
 
 async def test_a_click_unfolds_a_row(tmp_path: Path) -> None:
