@@ -17,13 +17,14 @@ from prunecli.tui.messages import Picked
 from prunecli.tui.screens.dialog import Dialog
 from prunecli.tui.transcript.rows import breaks
 from prunecli.tui.widgets.editor import Field
+from prunecli.tui.widgets.fitting import last_keys
 from prunecli.tui.widgets.menu import OfferList
 
 OTHER_ROWS = 6
 """The rows besides title and list: the top border, the filter, the count, the help and the blank lines."""
 LOW_ROWS = 16
 """Minimum screen height for blank lines and a part of the conversation above the list."""
-_ANSWERS = ("Enter to select · Esc to cancel", "Enter · Esc to cancel")
+_ANSWERS = "Enter to select · Esc to cancel"
 
 
 class ChooseScreen(Dialog[str | None]):
@@ -90,8 +91,7 @@ class ChooseScreen(Dialog[str | None]):
         self._list.offers = offers
         is_low = self.size.height < LOW_ROWS
         self.set_class(is_low, "-low")
-        is_wide = self.size.width >= len(_ANSWERS[0]) + 2
-        self.query_one("#help", Static).update(Content(_ANSWERS[not is_wide]))
+        self.query_one("#help", Static).update(Content(last_keys(_ANSWERS, self.size.width - 2)))
         room = self.size.height - 4 if is_low else self.size.height * 9 // 10 - OTHER_ROWS
         room -= title + self._list.whole_rows
         self._list.most_rows = max(1 if is_low else 3, min(14, room))
