@@ -320,6 +320,19 @@ async def test_the_keys_of_a_shell_edit_the_prompt_and_alt_with_another_letter_t
         await s.until(lambda: prompt.text == "one two three")
 
 
+async def test_ctrl_u_and_ctrl_k_delete_to_the_ends_of_a_wrapped_line(tmp_path: Path) -> None:
+    async with shown(tmp_path, size=(30, 20)) as s:
+        prompt, long = s.frame.prompt, "a" * 70
+        prompt.put_text(f"first\n{long}b{long}")
+        prompt.move_cursor((1, 71))
+        await s.pilot.press("ctrl+k")
+        assert prompt.text == f"first\n{long}b"
+        await s.pilot.press("left", "ctrl+u")
+        assert (prompt.text, prompt.cursor_location) == ("first\nb", (1, 0))
+        await s.pilot.press("ctrl+u")
+        assert prompt.text == "firstb"
+
+
 async def test_the_users_own_keys_work(tmp_path: Path) -> None:
     async with shown(tmp_path, [says("ok")], sets=["ui.keys.submit=ctrl+s", "ui.keys.newline=enter"]) as s:
         await s.type("a", "enter")

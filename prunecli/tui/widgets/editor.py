@@ -127,6 +127,24 @@ class Editor(TextArea):
             self.selection = Selection((row, column - length), (row, column))
         super().action_delete_left()
 
+    def action_delete_to_start_of_line(self) -> None:
+        """Delete to the start of the line, as a shell does, also if it is wrapped. TextArea stops at the row's
+        start."""
+        row, column = self.cursor_location
+        if column:
+            self.delete((row, 0), (row, column), maintain_selection_offset=False)
+        else:
+            super().action_delete_to_start_of_line()
+
+    async def action_delete_to_end_of_line_or_delete_line(self) -> None:
+        """Delete to the end of the line, in the same way."""
+        row, column = self.cursor_location
+        end = len(self.document[row])
+        if column < end:
+            self.delete((row, column), (row, end), maintain_selection_offset=False)
+        else:
+            await super().action_delete_to_end_of_line_or_delete_line()
+
     @property
     def on_first_row(self) -> bool:
         """Whether the cursor is on the first row."""
