@@ -126,6 +126,8 @@ FLAGS = (
         "Resume a session, or one of @claude, @codex ...; omit ID to choose.",
         "resume",
         "ID",
+        (),
+        _words,
     ),
     Flag(("--fork",), "Continue in a copy; -r ID@17 copies up to entry 17.", "fork"),
     Flag(("--session-id",), "Id of the new session or copy, such as a UUID.", "session_id", "ID", (), _id),

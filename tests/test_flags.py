@@ -95,6 +95,7 @@ def test_rules_are_separated_by_commas_outside_of_brackets() -> None:
         (["--session-id", "x", "-r", "--fork"], "--session-id: needs the session to copy", "--resume ID"),
         (["--name", " \n"], "--name: expected some text", ""),
         (["--add-dir", ""], "--add-dir: expected some text", ""),
+        (["--resume", ""], "--resume: expected some text", ""),
         (["--append-system-prompt", " "], "--append-system-prompt: expected some text", ""),
         (
             ["--append-system-prompt", "a", "--append-system-prompt-file", "b"],

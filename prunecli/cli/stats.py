@@ -147,8 +147,7 @@ def pruning_words(sums: Sums) -> str:
     """Return the effect of pruning, as text."""
     if not sums.withheld:
         return "no tokens saved by pruning"
-    prunes = counted(sums.prunes, "prune")
-    words = f"{prunes} kept ~{short(sums.withheld)} tokens out of requests"
+    words = f"pruning kept ~{short(sums.withheld)} tokens out of requests"
     return words if _cost(sums) == _UNKNOWN else f"{words}, {_saved(sums)} net"
 
 

@@ -9,10 +9,11 @@ from html import escape
 
 from prunecli.cli.stats import cells, pruning_words
 from prunecli.figures import counted, money, share, short
-from prunecli.replay.page import head
+from prunecli.replay.page import STYLE
 from prunecli.runtime.usage import Sums
 from prunecli.runtime.usage_store import UsageReport
 from prunecli.sanitize import one_line
+from prunecli.session.exporters.html import head
 
 MOST_DAYS = 92
 """Maximum days in a plot; the newest ones are shown."""
@@ -43,7 +44,7 @@ def page(report: UsageReport) -> str:
 
 def _page(report: UsageReport) -> Iterator[str]:
     sums = report.total
-    yield from head("prunecli usage", style=_STYLE)
+    yield from head("prunecli usage", STYLE.read_text("utf-8") + _STYLE)
     yield "<h1>What your sessions used</h1>"
     requests, sessions = counted(sums.requests, "request"), counted(report.count, "session")
     yield (

@@ -13,14 +13,14 @@ _YES, _NO = "yes ", "no "
 
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     """Work in another folder too: /add-dir ../lib. Without one, list them."""
-    setup = runtime.setup
+    setup, arguments = runtime.setup, unquoted(arguments)
     if not arguments:
         also = f"Also works in {in_words(setup)}. " if setup.added.paths else ""
         return [Say(f"{also}/add-dir DIR adds a folder.")]
     if arguments.startswith(f"{_NO}/"):
         return [Say(f"Not added: {one_line(arguments.removeprefix(_NO))}.")]
     agreed = arguments.startswith(f"{_YES}/")
-    path = folder_of(arguments.removeprefix(_YES) if agreed else unquoted(arguments), setup)
+    path = folder_of(arguments.removeprefix(_YES) if agreed else arguments, setup)
     if path in setup.added.paths:
         return [Say(f"Already works in {one_line(str(path))}.")]
     if agreed:

@@ -23,7 +23,11 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
         return _code(code_blocks(_last_answer(runtime)), words[1:])
     seqs = entries_of(runtime, words, USAGE)
     entries = runtime.session.context.entries
-    return [Copy("\n\n".join(_text(entries[seq]) for seq in seqs), f"entry {', '.join(map(str, seqs))}")]
+    what = f"{'entry' if len(seqs) == 1 else 'entries'} {', '.join(map(str, seqs))}"
+    text = "\n\n".join(filter(None, (_text(entries[seq]) for seq in seqs)))
+    if not text:
+        raise UsageError(f"no text in {what}", "a call has none; copy its result")
+    return [Copy(text, what)]
 
 
 def _code(blocks: Sequence[str], words: Sequence[str]) -> Sequence[Effect]:

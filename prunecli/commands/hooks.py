@@ -86,8 +86,11 @@ def _rows(runtime: Runtime, source: "Source") -> Sequence[tuple[str, ...]]:
     found = []
     for hook in source.hooks:
         last = runtime.hooking.last.get((hook.event, hook.command))
-        ended = "failed" if hook.url else "stopped"
-        code = ended if last and last.exit_code is None else f"exit {last.exit_code}" if last else ""
+        code = ""
+        if last and last.exit_code is None:
+            code = "failed" if hook.url else "stopped"
+        elif last:
+            code = "answered" if hook.url else f"exit {last.exit_code}"
         line = f"{code}: {last.line}" if last and last.line else code
         took = f"{last.duration_ms:,}" if last else ""
         found.append((hook.event, hook.matcher, state, took, line, source.label, hook.command))

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from prunecli.commands.command import Choice, Choose, Effect, InThread, Say
+from prunecli.commands.command import Choice, Choose, Effect, InThread, Say, unquoted
 from prunecli.config.credentials import connection_for, lacks_key, misses_key, provider_for
 from prunecli.config.keys import nearest
 from prunecli.context.economics import cold
@@ -24,6 +24,7 @@ _UNKNOWN = "not known here"
 
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     """Choose the model of this session: /model sonnet. Without a name, list the endpoint's models."""
+    arguments = unquoted(arguments)
     if len(arguments.split()) > 1 and arguments not in runtime.config.models:
         raise UsageError(f"no model named {arguments!r}", "/model lists models; /effort sets the effort")
     if arguments and arguments != REFRESH:

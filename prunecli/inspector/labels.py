@@ -310,7 +310,7 @@ def bill_forms(change: Break) -> list[str]:
     """Return the cost and the savings of a change, longest form first."""
     if change.cost is None or change.gain is None:
         return ["$ unknown: no price for this model", "$ unknown"]
-    now = f"~{money(change.cost)} now" if change.cost else "$0 now"
+    now = f"{'~' if change.cost else ''}{money(change.cost)} now"
     if change.gain < 0:
         return [f"{now}, adds ~{money(-change.gain)} a request", now]
     if not change.gain:

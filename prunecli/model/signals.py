@@ -71,11 +71,15 @@ class RetryScheduled:
 
 @frozen
 class ToolProgress:
-    """The last output lines of a running call; `now` is the current activity of a task, "" for other calls."""
+    """The last output lines of a running call; `now` is the current activity of a task, "" for other calls.
+
+    `ended` is the reason of a `RunEnded`, or "error", while a task that has ended waits for the calls before it.
+    """
 
     tool_use_id: str
     text: str
     now: str = ""
+    ended: str = ""
 
 
 @frozen

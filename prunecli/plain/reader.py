@@ -70,8 +70,9 @@ class PlainReader:
                 self._discard()
             case RetryScheduled(attempt, seconds, reason):
                 self._say(f"({one_line(reason)}; attempt {attempt + 1} in {seconds:.0f} s, Ctrl+C to stop)")
-            case ToolProgress(_, text, now):
-                self._still(now or text)
+            case ToolProgress(_, text, now, ended):
+                if not ended:
+                    self._still(now or text)
             case FileMoved():
                 self.notice(visible(self._moved(event)))
             case Record() | Notice():

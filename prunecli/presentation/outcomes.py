@@ -34,6 +34,11 @@ Summarize: TypeAlias = Callable[[str, Mapping[str, Json]], str]
 OUTCOME_CHARS = 200
 """Maximum characters of an outcome at any width; the screen cuts it further to the available width."""
 NOT_RUN = "not run"
+_TASK_STATES = {
+    "": ToolState.RUNNING,
+    "error": ToolState.ERROR,
+    "interrupted": ToolState.INTERRUPTED,
+}
 
 _LANGUAGES = {
     "yml": "yaml",
@@ -278,9 +283,11 @@ def _language(path: str) -> str:
     return _LANGUAGES.get(extension, extension)
 
 
-def doing(call: ToolCall, text: str, now: str) -> ToolCall:
-    """Return the entry of a running task: its line shows the current activity, and its fold the last lines."""
-    return replace(call, outcome=now, body=Output(text) if text else None, folded=True)
+def doing(call: ToolCall, text: str, now: str, ended: str) -> ToolCall:
+    """Return the entry of a task without a result: its line shows the current activity, and its fold the last lines.
+    `ended` is the reason of its end, "" while it runs."""
+    state = _TASK_STATES.get(ended, ToolState.OK)
+    return replace(call, state=state, outcome=now, body=Output(text) if text else None, folded=True)
 
 
 def typed_entry(words: str) -> Prompt | Notice:

@@ -134,8 +134,8 @@ class Presenter:
                 return self._streaming.grow("thinking", text)
             case ToolCallDelta(id_, name, json):
                 return self._streaming.write_call(id_, name, json)
-            case ToolProgress(id_, text, now):
-                return self._progress(id_, text, now)
+            case ToolProgress(id_, text, now, ended):
+                return self._progress(id_, text, now, ended)
             case StreamStarted():
                 return self._streaming.settle()
             case StreamDiscarded():
@@ -147,12 +147,12 @@ class Presenter:
             case _:
                 assert_never(event)
 
-    def _progress(self, id_: str, text: str, now: str) -> list[Change]:
+    def _progress(self, id_: str, text: str, now: str, ended: str) -> list[Change]:
         """Return the changes for the output of a running call: a task's line shows its current activity."""
         slot = self._calls[id_][0] if id_ in self._calls else -1
         entry = self.board.entries[slot] if slot >= 0 else None
         if now and isinstance(entry, shown.ToolCall):
-            return [self.board.put(slot, outcomes.doing(entry, text, now))]
+            return [self.board.put(slot, outcomes.doing(entry, text, now, ended))]
         return [Tail(slot, tuple(uncolored(text).rstrip("\r\n").split("\n")[-TAIL_LINES:]))] if entry else []
 
     def _summary(self, event: TextDelta | ThinkingDelta | ToolCallDelta | StreamDiscarded) -> list[Change]:

@@ -5,9 +5,7 @@ policy allows only the script with this hash.
 """
 
 import json
-from base64 import b64encode
 from collections.abc import Iterator, Sequence
-from hashlib import sha256
 from html import escape
 from pathlib import Path
 
@@ -16,6 +14,7 @@ from prunecli.replay.rows import Row
 from prunecli.replay.series import CONTENTS, MOST_SESSIONS, Courses
 from prunecli.replay.table import HEAD, Report, answer, cells_of, checked
 from prunecli.sanitize import one_line
+from prunecli.session.exporters.html import head
 
 _NAMES = {
     "fixed": "system and tools",
@@ -27,6 +26,8 @@ _NAMES = {
     "other": "other results",
 }
 _HERE = Path(__file__).parent
+STYLE = _HERE / "page.css"
+"""The style of this page, and of others with tables and plots."""
 
 
 def page(report: Report, courses: Courses) -> str:
@@ -34,25 +35,9 @@ def page(report: Report, courses: Courses) -> str:
     return "\n".join(_page(report, courses)) + "\n"
 
 
-def head(title: str, script: str = "", style: str = "") -> Iterator[str]:
-    """Yield a page's beginning, up to its body. Its content security policy allows only this script; `style` is added
-    to the style."""
-    allowed = f"'sha256-{b64encode(sha256(script.encode()).digest()).decode()}'" if script else "'none'"
-    policy = (
-        f"default-src 'none'; style-src 'unsafe-inline'; script-src {allowed}; "
-        "base-uri 'none'; form-action 'none'"
-    )
-    style = (_HERE / "page.css").read_text("utf-8") + style
-    yield '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-    yield f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
-    yield '<meta name="viewport" content="width=device-width, initial-scale=1">'
-    yield '<meta name="referrer" content="no-referrer">'
-    yield f"<title>{_text(title)}</title>\n<style>{style}</style></head><body>"
-
-
 def _page(report: Report, courses: Courses) -> Iterator[str]:
     script = (_HERE / "page.js").read_text("utf-8")
-    yield from head("prunecli replay", script)
+    yield from head("prunecli replay", STYLE.read_text("utf-8"), script)
     yield "<h1>What each strategy would have sent</h1>"
     yield from (f"<p class=answer>{_text(line)}</p>" for line in answer(report))
     yield from _table(report.totals)

@@ -149,10 +149,19 @@ class Subagents:
 
     async def run(self, call_id: str, prompt: str, description: str, agent: str) -> ToolOutput:
         """Run a task, or continue it after a crash, and return its answer. Raises ToolError."""
+        parent = self._host.session
+        try:
+            return await self._run(parent, call_id, prompt, description, agent)
+        except ToolError as error:  # shown until the results of the calls before it are recorded
+            task_view.say(parent, call_id, str(error), ended="error")
+            raise
+
+    async def _run(
+        self, parent: Session, call_id: str, prompt: str, description: str, agent: str
+    ) -> ToolOutput:
         if self._host.who:
             raise ToolError("A task cannot start tasks.")
         definition = self._definition(agent)
-        parent = self._host.session
         task_view.say(parent, call_id, "waiting for other tasks" if self._slots.locked() else "starting")
         async with self._slots:
             try:

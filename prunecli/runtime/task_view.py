@@ -19,9 +19,9 @@ MOST_LISTED = 400
 _LINE_CHARS = 160
 
 
-def say(parent: Session, call_id: str, now: str, lines: Sequence[str] = ()) -> None:
-    """Tell the parent's readers the current activity of a task."""
-    parent.tell(ToolProgress(call_id, "\n".join(lines), now))
+def say(parent: Session, call_id: str, now: str, lines: Sequence[str] = (), ended: str = "") -> None:
+    """Tell the parent's readers the current activity of a task, or how it ended."""
+    parent.tell(ToolProgress(call_id, "\n".join(lines), now, ended))
 
 
 class View:
@@ -55,16 +55,16 @@ class View:
                 first = plain_text(result.content).partition("\n")[0]
                 self._lines.append(f"  ✗ {one_line(first)}")
             case Record(event=RunEnded(reason)):
-                self._say(reason)  # shown until the results of the calls before it are recorded
+                self._say(reason, ended=reason)  # shown until the results of the calls before it are recorded
             case _:
                 pass
 
-    def _say(self, doing: str) -> None:
+    def _say(self, doing: str, ended: str = "") -> None:
         self._doing = doing
         self._lines = [line[:_LINE_CHARS] for line in self._lines[-LINES:]]
         calls = counted(self._calls, "call")
         parts = doing[:_LINE_CHARS], calls, short(self._tokens) if self._tokens else ""
-        say(self._parent, self._call_id, " · ".join(filter(None, parts)), self._lines)
+        say(self._parent, self._call_id, " · ".join(filter(None, parts)), self._lines, ended)
 
 
 def facts(session: Session, bill: Bill, duration_ms: int) -> dict[str, Json]:

@@ -57,6 +57,16 @@ async def test_entries_are_copied_by_their_numbers(tmp_path: Path) -> None:
     assert "9999 is not an entry" in said.text
 
 
+async def test_entries_without_text_are_left_out(tmp_path: Path) -> None:
+    runtime = start(tmp_path, [calls(ToolUse("t1", "ls", {"path": "."})), says("Empty.")])
+    await runtime.submit("how?")
+    call, _, answer = list(runtime.session.context.entries)[-3:]
+    assert run_line(runtime, f"/copy {call}") == [
+        Say(f"no text in entry {call}\na call has none; copy its result", "error")
+    ]
+    assert run_line(runtime, f"/copy {call} {answer}") == [Copy("Empty.", f"entries {call}, {answer}")]
+
+
 def test_before_the_first_answer_there_is_nothing_to_copy(tmp_path: Path) -> None:
     said = run_line(start(tmp_path), "/copy")[0]
     assert isinstance(said, Say)

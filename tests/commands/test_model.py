@@ -77,6 +77,13 @@ def test_the_endpoint_is_asked_once_in_a_while_and_anew_on_demand(tmp_path: Path
         assert len(served.requests) == 3
 
 
+def test_a_name_may_stand_in_quotes_and_an_empty_one_lists_the_models(tmp_path: Path) -> None:
+    with serving(lambda *_: as_json(OF_VLLM)) as served:
+        runtime = at(tmp_path, served.address)
+        assert choices_of(effects_of(runtime, '/model ""'))
+        assert "Model: qwen3:8b (" in said(effects_of(runtime, '/model "qwen3:8b"'))
+
+
 def test_the_window_that_an_endpoint_told_holds_for_its_model(tmp_path: Path) -> None:
     with serving(lambda *_: as_json(MODELS)) as served:
         runtime = at(tmp_path, served.address)

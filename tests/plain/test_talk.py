@@ -312,6 +312,7 @@ def test_a_long_call_says_now_and_then_that_it_runs() -> None:
     read.read(ToolProgress("t1", "one\n"))
     assert printed == []
     now[0] = 11.0
+    read.read(ToolProgress("t2", "", "finished · 2 calls", "finished"))
     read.read(ToolProgress("t1", "one\ntwo\n"))
     now[0] = 12.0
     read.read(ToolProgress("t1", "one\ntwo\nthree\n"))

@@ -371,6 +371,15 @@ def test_a_call_without_a_result_does_not_seem_to_run_in_a_session_that_is_opene
     assert entry.state is ToolState.RUNNING
 
 
+@pytest.mark.parametrize(("ended", "state"), [("", "running"), ("finished", "ok"), ("error", "error")])
+def test_a_task_whose_result_waits_is_shown_as_ended(ended: str, state: str) -> None:
+    started = records(AssistantMessage((CALL,)), ToolStarted("t1", "bash", CALL.input))
+    changes = told(*started, ToolProgress("t1", "", "3 calls", ended))
+    assert changes[-1] == Put(
+        0, shown.ToolCall("bash", "pytest -q", ToolState(state), "3 calls", folded=True)
+    )
+
+
 def test_results_and_progress_of_unknown_calls_break_nothing() -> None:
     changes = told(ToolProgress("t7", "x"), *records(ToolResult("t7", "old", (Text("a\nb"),))))
     assert changes == [

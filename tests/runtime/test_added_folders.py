@@ -276,6 +276,7 @@ def test_the_command_asks_for_trust_then_adds_and_lists(tmp_path: Path) -> None:
     assert runtime.setup.trust_store.may_act(lib)
     assert "Already" in said(runtime, "/add-dir ../lib/")
     assert str(lib) in said(runtime, "/add-dir")
+    assert said(runtime, '/add-dir ""') == said(runtime, "/add-dir")
     (table,) = run_line(runtime, "/status")
     assert isinstance(table, Table)
     assert str(lib) in dict(table.rows)["also in"]

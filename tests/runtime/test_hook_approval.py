@@ -258,7 +258,7 @@ async def test_a_projects_address_is_shown_with_what_it_gets_and_asked_once_appr
         assert "not this one" in text
         (table,) = say(under.runtime, "/hooks")
         assert isinstance(table, Table)
-        assert table.rows[0][4] == "exit 0: not this one"
+        assert table.rows[0][4] == "answered: not this one"
 
 
 async def test_an_address_that_fails_is_said_and_holds_nothing_up(tmp_path: Path) -> None:

@@ -332,6 +332,22 @@ async def test_the_hint_is_true_while_something_is_typed(tmp_path: Path) -> None
         await s.idle()
 
 
+async def test_arrows_leave_a_text_of_several_rows_at_its_edge_and_stay_with_the_answers(
+    tmp_path: Path,
+) -> None:
+    async with shown(tmp_path, script()) as s:
+        panel = await asked(s)
+        await s.type("first", "ctrl+j", "b", "up")
+        own = panel.answering.marked
+        assert s.frame.prompt.on_first_row
+        await s.pilot.press("up")
+        assert panel.answering.marked == own - 1
+        await s.pilot.press("down")
+        assert (panel.answering.marked, s.frame.prompt.on_first_row) == (own, True)
+        s.runtime.interrupt()
+        await s.idle()
+
+
 async def test_a_change_is_shown_as_a_diff_of_the_file(tmp_path: Path) -> None:
     use = ToolUse("t1", "edit", {"path": "a.py", "old_string": "two", "new_string": "2"})
     (tmp_path / "work").mkdir()

@@ -37,10 +37,12 @@ class Terminal:
 
     def __init__(self, folder: Path, *flags: str, **environ: str) -> None:
         self.home, self.work = folder / "home", folder / "work"
-        for path in (self.home, self.work):
+        temporary = folder / "tmp"  # a program that is killed leaves its folders there
+        for path in (self.home, self.work, temporary):
             path.mkdir(exist_ok=True)
         given = {
             "HOME": str(self.home),
+            "TMPDIR": str(temporary),
             "TERM": "xterm-256color",
             "LANG": "C.UTF-8",
             "PATH": os.environ["PATH"],

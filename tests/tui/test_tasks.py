@@ -87,3 +87,14 @@ async def test_the_question_of_a_task_says_who_asks_and_esc_stops_it_with_its_se
         await s.type("/agents", "enter")
         await s.until_shown("explore", "interrupted, 1 request,")
         assert s.app.screen.query(Static)
+
+
+async def test_a_task_that_fails_is_shown_as_failed_while_an_earlier_one_runs(tmp_path: Path) -> None:
+    gate = asyncio.Event()
+    unknown = ToolUse("t2", "task", {"prompt": "look", "description": "look", "agent": "nobody"})
+    async with shown(tmp_path, [calls(TASK, unknown), held(gate), says("Thanks.")]) as s:
+        await s.type("go", "enter")
+        await s.until_shown("✗ task", "There is no agent 'nobody'")
+        assert line(s).state is ToolState.RUNNING
+        gate.set()
+        await s.idle()

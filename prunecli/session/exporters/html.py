@@ -36,21 +36,23 @@ def write(records: Sequence[Record]) -> str:
     return "\n".join(_page(story(records))) + "\n"
 
 
-def _page(report: Story) -> Iterator[str]:
-    style = (_HERE / "page.css").read_text("utf-8")
-    script = (_HERE / "page.js").read_text("utf-8")
-    allowed = b64encode(sha256(script.encode()).digest()).decode()
+def head(title: str, style: str, script: str = "") -> Iterator[str]:
+    """Yield a page's beginning, up to its body. Its content security policy allows only this script."""
+    allowed = f"'sha256-{b64encode(sha256(script.encode()).digest()).decode()}'" if script else "'none'"
     policy = (
-        f"default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src 'sha256-{allowed}'; "
+        f"default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src {allowed}; "
         "base-uri 'none'; form-action 'none'"
     )
-    yield "<!doctype html>"
-    yield '<html lang="en"><head><meta charset="utf-8">'
+    yield '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
     yield f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
     yield '<meta name="viewport" content="width=device-width, initial-scale=1">'
     yield '<meta name="referrer" content="no-referrer">'
-    yield f"<title>{_line(report.title)}</title>"
-    yield f"<style>{style}</style></head><body>"
+    yield f"<title>{_line(title)}</title>\n<style>{style}</style></head><body>"
+
+
+def _page(report: Story) -> Iterator[str]:
+    script = (_HERE / "page.js").read_text("utf-8")
+    yield from head(report.title, (_HERE / "page.css").read_text("utf-8"), script)
     yield f"<h1>{_line(report.title)}</h1><dl>"
     for name, value in report.facts:
         yield f"<dt>{_line(name)}</dt><dd>{_line(value)}</dd>"

@@ -20,7 +20,7 @@ from prunecli.model.messages import Block, Document, Image, Json, Opaque
 from prunecli.model.notes import typed
 from prunecli.model.requests import IMPORTED
 from prunecli.model.searches import in_words, is_result, is_use
-from prunecli.sanitize import one_line
+from prunecli.sanitize import one_line, shortened
 
 
 @frozen
@@ -96,7 +96,7 @@ def _title(context: Context) -> str:
         if isinstance(entry.event, UserMessage) and entry.kind == "user":
             first = typed(entry.event).strip().split("\n")[0]
             if first:
-                return first[:80]
+                return shortened(first, 80)
     return "A session"
 
 

@@ -17,6 +17,7 @@ from prunecli.tui.messages import Picked
 from prunecli.tui.screens.dialog import Dialog
 from prunecli.tui.transcript.rows import breaks
 from prunecli.tui.widgets.editor import Field
+from prunecli.tui.widgets.fitting import last_keys
 from prunecli.tui.widgets.menu import OfferList
 
 OTHER_ROWS = 6
@@ -62,7 +63,7 @@ class ChooseScreen(Dialog[str | None]):
             yield Static(Content(one_line(self._choose.title)), id="title")
             yield Field(placeholder="type to filter", first=self._press)
             yield self._list
-            yield Static(Content(_ANSWERS), id="help")
+            yield Static(id="help")
 
     def on_mount(self) -> None:
         """Mark the current choice."""
@@ -90,6 +91,7 @@ class ChooseScreen(Dialog[str | None]):
         self._list.offers = offers
         is_low = self.size.height < LOW_ROWS
         self.set_class(is_low, "-low")
+        self.query_one("#help", Static).update(Content(last_keys(_ANSWERS, self.size.width - 2)))
         room = self.size.height - 4 if is_low else self.size.height * 9 // 10 - OTHER_ROWS
         room -= title + self._list.whole_rows
         self._list.most_rows = max(1 if is_low else 3, min(14, room))

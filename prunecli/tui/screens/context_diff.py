@@ -19,6 +19,7 @@ from prunecli.sanitize import one_line
 from prunecli.tui.screens.dialog import Dialog
 from prunecli.tui.screens.table import Rows
 from prunecli.tui.slices import Between, once
+from prunecli.tui.widgets.fitting import last_keys
 
 SETTLE_SECONDS = 0.05
 """Seconds before a comparison starts, so that holding a key down starts only one."""
@@ -124,13 +125,9 @@ class DiffScreen(Dialog[None]):
 
     def _compare(self) -> None:
         last = len(self._requests.sent) - 1
-        self.query_one("#help", Static).update(
-            Content(
-                f"Left/Right, or a number and Enter: request 1 to {last} · Esc to close"
-                if last > 0
-                else "Esc to close"
-            )
-        )
+        keys = f"Number and Enter: request 1 to {last} · Left/Right to move · Esc to close"
+        fits = last_keys(keys, self.size.width - 2 if last > 0 else 0)
+        self.query_one("#help", Static).update(Content(fits))
         if last < 1:
             lines = ["Nothing to compare: fewer than two requests sent"]
             self.query_one("#said", Static).update(Content("\n".join(lines)))

@@ -9,6 +9,7 @@ from textual.widgets import Static
 
 from prunecli.tui.screens.dialog import Dialog
 from prunecli.tui.transcript.transcript_view import Transcript
+from prunecli.tui.widgets.fitting import last_keys
 
 if TYPE_CHECKING:
     from prunecli.tui.app import PrunecliApp
@@ -43,7 +44,7 @@ class ReadingScreen(Dialog[None]):
         """Lay out title, transcript and keys."""
         yield Static(Content(self.heading), id="title")
         yield Transcript(cast("PrunecliApp", self.app).palette)
-        yield Static(Content(self.keys), id="help")
+        yield Static(id="help")
 
     def on_mount(self) -> None:
         """Fill the transcript, and follow changes of the theme's colors."""
@@ -54,6 +55,10 @@ class ReadingScreen(Dialog[None]):
         app.theme_changed_signal.subscribe(
             self, lambda _: transcript.set_palette(app.palette), immediate=True
         )
+
+    def on_resize(self) -> None:
+        """Fit the line of keys to the new width."""
+        self.query_one("#help", Static).update(Content(last_keys(self.keys, self.size.width - 2)))
 
     def on_key(self, event: events.Key) -> None:
         """Handle a key: Esc and q close, PgUp and PgDn scroll; the transcript handles the others."""

@@ -20,6 +20,7 @@ from prunecli.sanitize import one_line, visible
 from prunecli.tui.screens.columns import Layout, Piece, needs, note_lines
 from prunecli.tui.screens.dialog import Dialog
 from prunecli.tui.slices import once
+from prunecli.tui.widgets.fitting import GAP, last_keys
 
 RENEW_SECONDS = 0.1
 """Seconds in which the changes of a live table are shown together."""
@@ -101,8 +102,8 @@ class TableScreen(Dialog[bool]):
     """
     BINDINGS: ClassVar = []
 
-    HELPS: ClassVar = ("Up/Down to scroll · Esc to close", "Esc to close")
-    """The help lines: the first is shown if the table scrolls and the line fits, otherwise the second."""
+    keys = "Up/Down to scroll · Esc to close"
+    """The line of keys, the first of which is shown only if the table scrolls."""
 
     def __init__(
         self, table: Table, typing: Callable[[str], object] | None = None, rows: Rows | None = None
@@ -172,9 +173,8 @@ class TableScreen(Dialog[bool]):
         height = most if scrolls else min(wanted, max(3, most - below))
         self._rows.styles.height = height
         has_keys = self._rows.marked >= 0 or scrolls or wanted > height
-        self.query_one("#help", Static).update(
-            Content(self.HELPS[0] if has_keys and len(self.HELPS[0]) <= room else self.HELPS[1])
-        )
+        keys = self.keys if has_keys else self.keys.partition(GAP)[2]
+        self.query_one("#help", Static).update(Content(last_keys(keys, room)))
         self._rows.on_resize()
 
     def on_key(self, event: events.Key) -> None:

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import ClassVar
 
 from textual import events
 
@@ -107,7 +106,7 @@ class UnfoldingRows(Rows):
 class UnfoldingScreen(TableScreen):
     """The screen that shows a table with unfolding rows until Esc."""
 
-    HELPS: ClassVar = ("Up/Down to choose · Enter to unfold · Esc to close", "Enter to unfold · Esc to close")
+    keys = "Up/Down to choose · Enter to unfold · Esc to close"
 
     def __init__(self, table: Table, typing: Callable[[str], object] | None = None) -> None:
         super().__init__(table, typing, UnfoldingRows(table))

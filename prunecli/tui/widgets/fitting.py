@@ -39,6 +39,13 @@ def fitted(left: Sequence[Piece], right: Sequence[Piece], width: int) -> Content
     return Content.assemble(start, " " * gap, end)
 
 
+def last_keys(keys: str, width: int) -> str:
+    """Return a line of keys without the first ones that do not fit. The last one, which closes, always stays."""
+    while cell_len(keys) > width and GAP in keys:
+        keys = keys.partition(GAP)[2]
+    return keys
+
+
 def _width(left: Sequence[Piece], right: Sequence[Piece], chosen: Sequence[int]) -> int:
     sides = (left, chosen[: len(left)]), (right, chosen[len(left) :])
     texts = ["".join(text for text, _ in _texts(pieces, forms)) for pieces, forms in sides]

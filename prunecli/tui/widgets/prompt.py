@@ -143,11 +143,15 @@ class Prompt(Editor):
         return self._menu_key(key) or (at is not None and self._answers(key, at)) or self._act(key)
 
     def _answers(self, key: str, at: float) -> bool:
-        """Return whether a key belongs to the question above."""
+        """Return whether a key belongs to the question above.
+
+        Arrows leave the text at its first and last row, and then move among the answers until the text changes.
+        """
         action = self.keys.action(key)
         if self.question is None or self.searching or (action == "submit" and self._is_known_command()):
             return False
-        if (action == "older" and not self.on_first_row) or (action == "newer" and not self.on_last_row):
+        stays = (action == "older" and not self.on_first_row) or (action == "newer" and not self.on_last_row)
+        if stays and not self.question.answering.was_moved:
             return False
         name = _TO_QUESTIONS.get(action) or ("" if key in _TO_QUESTIONS.values() else key)
         return self.question.press(name, at)

@@ -81,3 +81,7 @@ def test_code_in_prose_stays_as_it_was() -> None:
 def test_an_image_that_a_command_shows_is_named() -> None:
     command = UserMessage((Text("/restore 3"), Text("words"), Image("image/png", "AAAA")), "command", (3,))
     assert "[image, image/png]" in write(numbered(command))
+
+
+def test_a_prompt_that_is_too_long_for_a_title_ends_with_an_ellipsis() -> None:
+    assert write(numbered(UserMessage((Text("long " * 30),)))).startswith(f"# {'long ' * 15}long…\n")

@@ -1,11 +1,16 @@
 """A table whose rows unfold, by keys and by clicks."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
+from textual.screen import Screen
 
-from prunecli.commands.command import Table
+from prunecli.commands.command import Choice, Choose, Table
+from prunecli.tui.screens.choose import ChooseScreen
+from prunecli.tui.screens.reading import ReadingScreen
 from prunecli.tui.screens.unfolding import UnfoldingRows, UnfoldingScreen
+from prunecli.tui.transcript.transcript_view import Transcript
 from tests.tui.showing_app import Shown, shown
 
 ROWS = (("all", "9"), ("", ""), ("2 go on", "4"), ("1 fix it", "5"))
@@ -32,6 +37,27 @@ async def test_enter_unfolds_the_marked_row(tmp_path: Path, size: tuple[int, int
         await s.until_shown("10:00")
         await s.pilot.press("escape")
         await s.until(lambda: s.app.screen is s.frame)
+
+
+class Page(ReadingScreen):
+    """An empty page."""
+
+    keys = "Up Down PgUp PgDn to scroll · Esc to close"
+    heading = "a page"
+
+    def fill(self, transcript: Transcript) -> None:
+        """Leave it empty."""
+
+
+CHOICE = Choose("Which?", "x", (Choice("a", "a"),))
+
+
+@pytest.mark.parametrize("screen", [UnfoldingScreen(TABLE), ChooseScreen(CHOICE), Page()])
+async def test_on_a_narrow_screen_the_last_key_is_shown(tmp_path: Path, screen: Screen[Any]) -> None:
+    async with shown(tmp_path, size=(28, 12)) as s:
+        s.app.push_screen(screen)
+        await s.until_shown("Esc to c")
+        assert s.screen_text().rstrip().endswith(("Esc to close", "Esc to cancel"))
 
 
 async def test_a_click_unfolds_a_row(tmp_path: Path) -> None:
