@@ -117,7 +117,7 @@ def test_killed_at_system_calls_of_a_session_it_loses_nothing_and_runs_nothing_t
 
 @pytest.mark.slow
 def test_killed_at_every_system_call_of_200_records_it_loses_nothing(tmp_path: Path) -> None:
-    assert kill_everywhere(tmp_path, Play(3, 5), None) >= 800
+    assert kill_everywhere(tmp_path, Play(3, 5), None) >= 3 * 200  # three calls or more for each record
 
 
 def test_what_is_checked_after_a_kill_finds_a_lost_record(tmp_path: Path) -> None:
