@@ -105,7 +105,8 @@ class CompactionPlan:
         left = counts.shown.minus(counts.amount_of(covered))
         kept = [item for item in context.items if not covers(event, item)]
         said = replaced(words_left(event, context.beside), kept)
-        new = [text, words, *(typed for one in said for typed in one.typed)]
+        beside = [*filter(None, [words]), *(typed for one in said for typed in one.typed)]
+        new = render.summary_texts(event, beside)
         after = counts.scale.total(*left.plus(words_of("".join(new))))
         kept_thinking = _impact(context, event)
         after += kept_thinking.back.tokens - kept_thinking.lost.tokens
