@@ -11,9 +11,10 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TypeAlias
 
-from prunecli.agent.assemble import cache_marks
+from prunecli.agent.assemble import cache_marks, compaction_marks
 from prunecli.agent.policy import Policy
 from prunecli.context.again import withheld
+from prunecli.context.placing import group_of
 from prunecli.context.pressure import in_tool_round
 from prunecli.context.state import Context
 from prunecli.frozen import frozen
@@ -177,7 +178,8 @@ class Player:
                 self._record(step, event)
             case CompactionApplied() as event:
                 head, tail = self._last_place(event.head_end), self._place(event.tail_start)
-                self._record(step, replace(event, head_end=head, tail_start=tail))
+                event = replace(event, head_end=head, tail_start=tail)
+                self._record(step, replace(event, usage=self._summarized(step, event)))
             case Rewound(to_seq):
                 self._record(step, Rewound(max(0, self._last_place(to_seq))))
                 here = self.context.entries  # with what an earlier rewind left out, if this one returns to it
@@ -196,6 +198,9 @@ class Player:
             case RequestSent(model=model):
                 self._now = max(self._now, step.at)
                 self._ask(model)
+                return
+            case AttemptBilled(reason="summary") as event:
+                self._record(step, replace(event, usage=self._summarized(step, event)))
                 return
             case SettingChanged(key) if key == PREAMBLE and key not in self.context.settings:
                 self._add(SettingChanged(PREAMBLE, self.part.preamble), step.at)
@@ -307,6 +312,32 @@ class Player:
         if self._watch:
             self._watch(self, Sent(asked.at, step, usage, rates, cost, asked.broke, asked.before))
         return usage
+
+    def _summarized(self, step: Step, event: AttemptBilled | CompactionApplied) -> Usage:
+        """Return the usage of a request for a summary by the model, or by the endpoint of the messages before a cut.
+
+        What it reads or stores stays in the cache. Its cost is not counted.
+        """
+        if not event.usage.prompt_tokens:  # another program made it, and does not say how
+            return event.usage
+        now, wire = max(step.at, self._now), self.context.wire
+        terms = self._terms.get(event.model) or self._terms_of(event.model)
+        if isinstance(event, CompactionApplied):
+            cut = group_of(self.context, event.tail_start) if event.block else None
+        else:
+            plan = terms.policy.plan_compaction(self.context, "")
+            cut = plan.cut(self.context) if plan and plan.by_endpoint else None
+        if cut is None:
+            end = len(wire) - (wire.role(len(wire) - 1) == "user")
+            marks, items = cache_marks(wire, end), len(self.context.items)
+        else:
+            marks = compaction_marks(self.context, cut, terms.policy.at(now).market)
+            items = wire.items_before(cut)
+        self.cache.lay_out(self.context, self.part.name_of(event.model))
+        ends = [wire.items_before(at + 1) for at in marks]
+        usage = self.cache.sent(now, now, event.usage.output_tokens, ends or (0,))
+        behind = self.cache.tokens - round(self.cache.totals[items])
+        return replace(usage, input_tokens=max(0, usage.input_tokens - behind))
 
     def _terms_of(self, recorded: str) -> Terms:
         found = self._terms[recorded] = self.part.terms(recorded)

@@ -9,6 +9,8 @@ import pytest
 from prunecli.commands import pin, prune, restore, undo
 from prunecli.model.events import (
     AssistantMessage,
+    AttemptBilled,
+    CompactionApplied,
     PrunApplied,
     PrunReverted,
     Rewound,
@@ -336,6 +338,18 @@ async def test_edits_and_requests_are_as_lived_if_the_model_binds_its_thinking(
     again = replayed(runtime.session.records, runtime, setting)
     assert [sha256 for sha256, _ in again.requests] == [sha256 for sha256, _ in program.requests]
     assert again.edits == program.edits
+
+
+@pytest.mark.parametrize("summary", ["so far", lines(4_000)], ids=["made", "of no use"])
+async def test_a_summary_keeps_in_the_cache_what_it_reads(summary: str, tmp_path: Path) -> None:
+    session = reading(reading(Written().prompt("a"), "f").prompt("b"), "g").prompt().says()
+    session.summarizes(summary, wait=4 * MINUTE)
+    reading(session.prompt("c", wait=4 * MINUTE), "h").prompt(wait=6 * MINUTE).says()
+    turns = "compaction.keep_first_turns=1", "compaction.keep_recent_turns=1"
+    program, runtime = await made(session, AUTO, tmp_path, *turns)
+    reports = (AttemptBilled, CompactionApplied)
+    assert sum(isinstance(one.event, reports) for one in runtime.session.records) == 1
+    assert replayed(runtime.session.records, runtime, AUTO) == program
 
 
 class Routed:
