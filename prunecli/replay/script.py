@@ -163,8 +163,9 @@ def script_of(records: Sequence[Record], counter: TokenCounter, *, name: str = "
     recorded = (one.value for one in events if isinstance(one, SettingChanged) and one.key == PREAMBLE)
     preamble = next((one for one in recorded if isinstance(one, dict)), None)
     numbered = preamble is not None
-    steps = tuple(_in_call_order(list(_steps(records, counted, numbered=numbered))))
-    return Script(name, agent, steps, counted, cwd, preamble, numbered)
+    steps = list(_steps(records, counted, numbered=numbered))
+    ordered = steps if numbered else _in_call_order(steps)
+    return Script(name, agent, tuple(ordered), counted, cwd, preamble, numbered)
 
 
 def _steps(records: Sequence[Record], counter: TokenCounter, *, numbered: bool) -> Iterator[Step]:

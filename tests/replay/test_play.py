@@ -102,6 +102,19 @@ def reading(result: str = LINE * 200) -> Session:
     return session
 
 
+def test_only_prunecli_keeps_the_order_of_its_results() -> None:
+    """After Esc, the calls that were not finished have their results last."""
+    for preamble, order in (({}, ["1", "2"]), ({PREAMBLE: {"tools": []}}, ["2", "1"])):
+        session = Session()
+        for setting in preamble.items():
+            session.add(SettingChanged(*setting))
+        session.add(AssistantMessage(tuple(ToolUse(one, "read", {}) for one in "12"), "m"))
+        for one in "21":
+            session.add(ToolResult(one, "read", (Text(LINE),)))
+        events = [step.event for step in session.script().steps]
+        assert [event.tool_use_id for event in events if isinstance(event, ToolResult)] == order
+
+
 def test_each_request_reads_what_the_one_before_sent_and_writes_the_rest() -> None:
     session = reading()
     session.says("so")
