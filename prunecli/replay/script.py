@@ -20,7 +20,9 @@ from prunecli.model.events import (
     PrunApplied,
     PrunReverted,
     Record,
+    RequestSent,
     Rewound,
+    RunEnded,
     SessionStarted,
     SettingChanged,
     ToolResult,
@@ -153,6 +155,17 @@ def is_answer(event: Event) -> bool:
 def is_request(event: Event) -> bool:
     """Return whether the event reports a request of the session, answered or not."""
     return is_answer(event) or (isinstance(event, AttemptBilled) and event.reason in ("cut", "stopped"))
+
+
+def is_idle(event: Event, before: bool) -> bool:
+    """Return whether prunecli waits for the user after this event, given whether it did `before`."""
+    match event:
+        case RunEnded():
+            return True
+        case UserMessage(origin=origin) if origin not in ("command", "attachment"):
+            return False
+        case _:
+            return before and not isinstance(event, RequestSent)
 
 
 def script_of(records: Sequence[Record], counter: TokenCounter, *, name: str = "", agent: str = "") -> Script:

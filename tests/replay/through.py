@@ -146,8 +146,10 @@ class Live:
         return record
 
     def _pass_answer(self) -> None:
-        """The endpoint has given this one."""
-        if (record := self._next()) and isinstance(record.event, AssistantMessage):
+        """The endpoint has given this one, and a summary before it."""
+        while (record := self._next()) and isinstance(record.event, AssistantMessage):
+            if record.seq in self._acts:
+                break
             self._place += 1
 
 

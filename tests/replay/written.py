@@ -39,9 +39,9 @@ class Written:
     def says(self, text: str = "done") -> "Written":
         return self._add(plain(AssistantMessage((Text(text),), MODEL)), 0)
 
-    def summarizes(self, summary: str, *, wait: int = SECOND) -> "Written":
-        """The user asks for a summary, after this time."""
-        self.acts[len(self.records)] = lambda runtime: runtime.compact()
+    def summarizes(self, summary: str, *, wait: int = SECOND, first: Act | None = None) -> "Written":
+        """The user asks for a summary, after this time, or does something that includes this."""
+        self.acts[len(self.records)] = first or (lambda runtime: runtime.compact())
         return self._add(plain(AssistantMessage((Text(summary),), MODEL)), wait)
 
     def calls(self, *called: Called, text: str = "", wait: int = SECOND, failed: bool = False) -> "Written":
