@@ -213,7 +213,11 @@ def _cut_before(context: Context, start: Entry) -> int | None:
         return None
     before, first = context.wire.messages(at - 1, at + 1)
     seq = first.seqs[0]
-    if before.role != "assistant" or (seq != start.seq and context.entries[seq].kind != "summary"):
+    # The message may begin with the words beside an earlier summary, but not with a summary, which no cut keeps.
+    is_middle = context.is_shown(seq) and context.position(seq) > 0
+    if before.role != "assistant" or (
+        seq != start.seq and (is_middle or context.entries[seq].kind != "summary")
+    ):
         return None
     if context.entries[before.seqs[-1]].kind == "summary":
         return None  # only an earlier summary precedes it
