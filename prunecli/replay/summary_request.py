@@ -28,7 +28,7 @@ def summarized(
     if cut := _cut(event, context, policy):
         marks, items = compaction_marks(context, cut, policy.market), wire.items_before(cut)
     else:
-        asks_in_last = wire.role(len(wire) - 1) == "user"
+        asks_in_last = len(wire) > 0 and wire.role(len(wire) - 1) == "user"
         marks, items = cache_marks(wire, len(wire) - asks_in_last), len(context.items)
     cache.lay_out(context, model)
     ends = [wire.items_before(at + 1) for at in marks]
@@ -44,6 +44,7 @@ def _cut(event: AttemptBilled | CompactionApplied, context: Context, policy: Pol
     A summary that was of no use is taken for one by the endpoint if the model supports this.
     """
     if isinstance(event, CompactionApplied):
-        return group_of(context, event.tail_start) if event.block else 0
+        is_known = event.tail_start in context.entries  # else the log is damaged
+        return group_of(context, event.tail_start) if event.block and is_known else 0
     plan = policy.plan_compaction(context, "")
     return plan.cut(context) if plan and plan.by_endpoint else 0

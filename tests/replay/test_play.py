@@ -102,6 +102,16 @@ def reading(result: str = LINE * 200) -> Session:
     return session
 
 
+def test_a_summary_of_turns_that_are_missing_in_a_damaged_log_is_played() -> None:
+    session = Session()
+    session.add(SettingChanged(PREAMBLE, {"system": ["x"], "tools": []}))
+    for block in (None, {"type": "compaction", "content": "s", "signature": "c2ln"}):
+        session.add(CompactionApplied("s", -1, 9, block=block, model="m", usage=Usage(5)))
+    session.user()
+    session.says("done")
+    assert played(session, NONE).requests == 1
+
+
 def test_only_prunecli_keeps_the_order_of_its_results() -> None:
     """After Esc, the calls that were not finished have their results last."""
     for preamble, order in (({}, ["1", "2"]), ({PREAMBLE: {"tools": []}}, ["2", "1"])):
