@@ -113,7 +113,6 @@ def test_a_summary_of_turns_that_are_missing_in_a_damaged_log_is_played() -> Non
 
 
 def test_only_prunecli_keeps_the_order_of_its_results() -> None:
-    """After Esc, the calls that were not finished have their results last."""
     for preamble, order in (({}, ["1", "2"]), ({PREAMBLE: {"tools": []}}, ["2", "1"])):
         session = Session()
         for setting in preamble.items():

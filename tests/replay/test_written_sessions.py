@@ -355,7 +355,6 @@ async def test_a_summary_keeps_in_the_cache_what_it_reads(summary: str, tmp_path
 
 
 async def test_a_summary_between_two_rewinds_is_played_as_lived(tmp_path: Path) -> None:
-    """The request after them continues the one before them, which the request for the summary did not."""
     session = reading(reading(Written().prompt("a"), "f", 4).prompt().says().prompt(), "g").prompt().says()
 
     async def act(runtime: Runtime) -> None:
