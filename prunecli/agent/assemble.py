@@ -133,19 +133,24 @@ def compaction_request(
     They are sent unchanged, so that they are read from the cache up to a breakpoint of the last request. No later
     request starts with them, so no other breakpoint writes them to the cache.
     """
-    cut, wire = plan.cut(context), context.wire
-    messages = context.messages()[:cut]
-    marks: tuple[int, ...] = ()
-    if not cold(context, market):
-        same = wire.items_before(min(wire.unchanged, cut))
-        read = max((items for items in wire.marks if items <= same), default=wire.stored(same))
-        marks = (wire.group_at(read) - 1,) if read else ()
+    cut = plan.cut(context)
+    marks = compaction_marks(context, cut, market)
     request = replace(
-        _request(context, model, messages, marks, summarizes=True),
+        _request(context, model, context.messages()[:cut], marks, summarizes=True),
         compaction={"type": "summarize", "instructions": plan.instructions()},
     )
     validate(request)
     return request
+
+
+def compaction_marks(context: Context, cut: int, market: Market) -> tuple[int, ...]:
+    """Return those of the first `cut` messages that get a cache breakpoint in the request for their summary."""
+    wire = context.wire
+    if cold(context, market):
+        return ()
+    same = wire.items_before(min(wire.unchanged, cut))
+    read = max((items for items in wire.marks if items <= same), default=wire.stored(same))
+    return (wire.group_at(read) - 1,) if read else ()
 
 
 def _request(

@@ -105,7 +105,8 @@ class CompactionPlan:
         left = counts.shown.minus(counts.amount_of(covered))
         kept = [item for item in context.items if not covers(event, item)]
         said = replaced(words_left(event, context.beside), kept)
-        new = [text, words, *(typed for one in said for typed in one.typed)]
+        beside = [*filter(None, [words]), *(typed for one in said for typed in one.typed)]
+        new = render.summary_texts(event, beside)
         after = counts.scale.total(*left.plus(words_of("".join(new))))
         kept_thinking = _impact(context, event)
         after += kept_thinking.back.tokens - kept_thinking.lost.tokens
@@ -212,7 +213,11 @@ def _cut_before(context: Context, start: Entry) -> int | None:
         return None
     before, first = context.wire.messages(at - 1, at + 1)
     seq = first.seqs[0]
-    if before.role != "assistant" or (seq != start.seq and context.entries[seq].kind != "summary"):
+    # The message may begin with the words beside an earlier summary, but not with a summary, which no cut keeps.
+    is_middle = context.is_shown(seq) and context.position(seq) > 0
+    if before.role != "assistant" or (
+        seq != start.seq and (is_middle or context.entries[seq].kind != "summary")
+    ):
         return None
     if context.entries[before.seqs[-1]].kind == "summary":
         return None  # only an earlier summary precedes it

@@ -103,8 +103,7 @@ class Entry:
     @property
     def words(self) -> tuple[bytes, ...]:
         """The user's messages in the range of such a summary, sent at the position of its record."""
-        said = self.event.words if isinstance(self.event, CompactionApplied) else ""
-        return (render.text(render.users_words(said)),) if said else ()
+        return tuple(render.text(render.users_words(said)) for said in self.typed if self.kind == "summary")
 
     @property
     def ids(self) -> Ids:
@@ -155,9 +154,7 @@ class Entry:
     def texts(self) -> list[str]:
         """The texts that an edit would replace: for a `!cmd` only its output, for a long result only the shown
         part."""
-        if self.spilled is not None:
-            return [self.spilled.shown]
-        return self._all_texts
+        return self._all_texts if self.spilled is None else [self.spilled.shown]
 
     @property
     def _all_texts(self) -> list[str]:
@@ -225,8 +222,11 @@ class Entry:
         """Everything in the entry that costs tokens, as texts. An answer that is not sent costs none."""
         if isinstance(self.event, ToolResult):
             return [block.text for block in self.event.sent if isinstance(block, Text)]
+        if isinstance(self.event, CompactionApplied):
+            words = [text for one in (self, *self.beside) for text in one.typed]
+            return render.summary_texts(self.event, words)
         if not isinstance(self.event, AssistantMessage):
-            return [text for one in (self, *self.beside) for text in one.typed] + self.texts
+            return self.typed + self.texts
         found: list[str] = []
         for block in sendable(self.event.content) if self.is_sent else ():
             if isinstance(block, Text):

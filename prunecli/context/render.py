@@ -4,7 +4,7 @@ They are made once, when an entry is folded, so the same log always gives the sa
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
 from prunecli.context.wire_calls import Ids, wire_name
@@ -232,6 +232,12 @@ def summary(words: str, beside: str = "") -> str:
 def users_words(words: str) -> str:
     """Return the user's messages beside a summary by the endpoint."""
     return f"[The user's words in the messages that were summarized:]\n<user-words>\n{words}\n</user-words>"
+
+
+def summary_texts(event: CompactionApplied, words: Iterable[str]) -> list[str]:
+    """Return the texts that are sent of a summary and of the user's messages beside it, each on its own."""
+    own = str(event.block["content"]) if event.block and is_signed(event.block) else event.summary
+    return [*map(users_words, words), own]
 
 
 def memo(words: str, ranges: str, by: str = "assistant") -> str:

@@ -317,6 +317,7 @@ class TokenCounts(EntryTokens):
         return [one for item in items for one in item.parts if not known(one, item.edits, silent=item.silent)]
 
     def _count(self) -> None:
+        self.settle()  # a report may tell the size of a document, so that more is to be counted
         for seq in self._uncounted:
             item = self.items[seq]
             self._add(item, -1)

@@ -235,7 +235,7 @@ class Branch:
         `start`: the prefix that would have been cached.
         """
         stored, read = usage.prompt_tokens - usage.input_tokens, usage.cache_read_input_tokens or 0
-        before = self._before(asked, model, at, start)
+        before = self._before(asked, model, at, start, (stored + withheld, stored))
         did_read = before is not None and read >= SAME_PREFIX * before.prompt
         prefix = Prefix(
             asked.end, stored + withheld, stored, asked.edits, held, at, at, before, before is start, did_read
@@ -247,9 +247,13 @@ class Branch:
         self._asked = asked.edits
         return asked._replace(starts=starts, at=at, before=asked.edits)
 
-    def _before(self, asked: Asked, model: str, at: int, start: Prefix | None) -> Prefix | None:
+    def _before(
+        self, asked: Asked, model: str, at: int, start: Prefix | None, whole: tuple[int, int]
+    ) -> Prefix | None:
         """Return the newest prefix of a request. If it is another model's, this model has stored it now, since each
-        request has a breakpoint at the end of the one before."""
+        request has a breakpoint at the end of the one before. Then this request kept alive only what it read. Without
+        thinking of the other model, that prefix is smaller than it was, at most `whole`: this request without prunes,
+        and as reported."""
         own = asked.starts.get(model)
         last = next(reversed([*asked.starts.values()]), None)
         if last is None or last is own or last.end == asked.end:
@@ -257,14 +261,14 @@ class Branch:
         seen = at if last.edits == asked.edits else _NEVER
         stored = Prefix(
             last.end,
-            last.tokens,
-            last.prompt,
+            min(last.tokens, whole[0]),
+            min(last.prompt, whole[1]),
             last.edits,
             last.held,
             at,
             seen,
-            own,
-            own is start,
+            start,
+            would_read=True,
             did_read=False,
         )
         self._ends[last.end][model] = stored

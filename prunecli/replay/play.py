@@ -14,6 +14,7 @@ from typing import TypeAlias
 from prunecli.agent.assemble import cache_marks
 from prunecli.agent.policy import Policy
 from prunecli.context.again import withheld
+from prunecli.context.compaction import last_word
 from prunecli.context.pressure import in_tool_round
 from prunecli.context.state import Context
 from prunecli.frozen import frozen
@@ -41,7 +42,8 @@ from prunecli.replay.prefix import PrefixCache
 from prunecli.replay.rates import Rates
 from prunecli.replay.regret import Regrets
 from prunecli.replay.rows import Row
-from prunecli.replay.script import Script, Step, is_answer, is_request
+from prunecli.replay.script import Script, Step, is_answer, is_idle, is_request
+from prunecli.replay.summary_request import summarized
 from prunecli.session.completing import next_timestamp
 
 Spill: TypeAlias = Callable[[ToolResult, ToolUse, Step, int], ToolResult]
@@ -137,11 +139,17 @@ class Player:
         self._asked: Asked | None = None
         self._terms: dict[str, Terms] = {}
         self._pruned_results: set[int] = set()
+        self._idle = False
+        self._early: list[PrunApplied] = []
+        """The edits before the request for a summary."""
+        self._summarized_at = -1
+        """The user message that was the newest one when a summary was last asked for."""
 
     def play(self) -> Row:
         """Play the script to its end."""
         with _collecting_rarely():
             for step in self.script.steps:
+                self._idle = is_idle(step.event, self._idle)
                 self._take(step)
         self.row.pruned_results = len(self._pruned_results)
         self.regrets.settle(self.row)
@@ -177,7 +185,7 @@ class Player:
                 self._record(step, event)
             case CompactionApplied() as event:
                 head, tail = self._last_place(event.head_end), self._place(event.tail_start)
-                self._record(step, replace(event, head_end=head, tail_start=tail))
+                self._summary(step, replace(event, head_end=head, tail_start=tail))
             case Rewound(to_seq):
                 self._record(step, Rewound(max(0, self._last_place(to_seq))))
                 here = self.context.entries  # with what an earlier rewind left out, if this one returns to it
@@ -196,6 +204,9 @@ class Player:
             case RequestSent(model=model):
                 self._now = max(self._now, step.at)
                 self._ask(model)
+                return
+            case AttemptBilled(reason="summary") as event:
+                self._summary(step, event)
                 return
             case SettingChanged(key) if key == PREAMBLE and key not in self.context.settings:
                 self._add(SettingChanged(PREAMBLE, self.part.preamble), step.at)
@@ -278,8 +289,8 @@ class Player:
         if name != self._model:
             self._model = name
             self._add(SettingChanged("model.name", name))
-        terms = self._terms.get(model) or self._terms_of(model)
-        pruned = self._pruned(terms)
+        terms = self._terms_of(model)
+        pruned, self._early = [*self._early, *self._pruned(terms)], []
         at = self._now
         self.cache.lay_out(self.context, name)
         broke = bool(pruned) and self.cache.breaks(at)
@@ -297,7 +308,7 @@ class Player:
     def _billed(self, step: Step, event: AssistantMessage | AttemptBilled) -> Usage:
         """Return the usage of the last request, or of one sent now, to which a model responded."""
         asked, model = self._asked or self._ask(event.model), event.model
-        terms = asked.terms if model == asked.model else self._terms.get(model) or self._terms_of(model)
+        terms = asked.terms if model == asked.model else self._terms_of(model)
         rates = terms.rates(self.cache.tokens)
         answered = max(step.at, self._now)
         usage = self.cache.sent(asked.at, answered, event.usage.output_tokens, self.context.wire.marks)
@@ -309,17 +320,40 @@ class Player:
         return usage
 
     def _terms_of(self, recorded: str) -> Terms:
-        found = self._terms[recorded] = self.part.terms(recorded)
-        return found
+        if recorded not in self._terms:
+            self._terms[recorded] = self.part.terms(recorded)
+        return self._terms[recorded]
 
-    def _pruned(self, terms: Terms) -> list[PrunApplied]:
+    def _summary(self, step: Step, event: AttemptBilled | CompactionApplied) -> None:
+        """Record a summary and its request. If the user did not ask for it, the edits that are due come first."""
+        if event.usage.prompt_tokens:  # else another program made it, and does not say how
+            terms, sent, answered = self._terms_of(event.model), self._now, max(step.at, self._now)
+            if self._idle:
+                sent = answered
+            else:
+                self._early += self._pruned(terms, summary=True)
+            here = self.context, self.cache, self.part.name_of(event.model), terms.policy.at(sent)
+            event = replace(event, usage=summarized(event, *here, sent, answered))
+        self._summarized_at = last_word(self.context)
+        self._record(step, event)
+
+    def _instead(self, policy: Policy) -> list[PrunApplied]:
+        """Return the edits that make a due compaction unnecessary."""
+        plan = policy.compact(self.context)
+        if plan is None or self._summarized_at >= last_word(self.context):
+            return []
+        return policy.instead_of(self.context, plan)
+
+    def _pruned(self, terms: Terms, *, summary: bool = False) -> list[PrunApplied]:
         """Return the edits before a request, made by the program's own code."""
         found: list[PrunApplied] = []
         while True:
             if not terms.policy.enabled:
                 break
             policy = terms.policy.at(self._now)
-            events = policy.prunes(self.context) or policy.relief(self.context)
+            events = policy.prunes(self.context) or self._instead(policy)
+            if not events and not summary:
+                events = policy.relief(self.context)
             if not events:
                 break
             for event in events:

@@ -75,6 +75,10 @@ class PrefixCache:
             self._others[before[self._cuts.pop() - keep]] = self._answered
             self._lost = True
 
+    def forget_layout(self) -> None:
+        """Lay out the next request anew: the context does not know that this one, for a summary, was sent."""
+        self._factor = 0.0
+
     def prefix(self, items: int) -> int:
         """Return the identity of the prefix with this many items of the request laid out last; -1 for the whole
         request."""

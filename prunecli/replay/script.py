@@ -20,7 +20,9 @@ from prunecli.model.events import (
     PrunApplied,
     PrunReverted,
     Record,
+    RequestSent,
     Rewound,
+    RunEnded,
     SessionStarted,
     SettingChanged,
     ToolResult,
@@ -155,6 +157,17 @@ def is_request(event: Event) -> bool:
     return is_answer(event) or (isinstance(event, AttemptBilled) and event.reason in ("cut", "stopped"))
 
 
+def is_idle(event: Event, before: bool) -> bool:
+    """Return whether prunecli waits for the user after this event, given whether it did `before`."""
+    match event:
+        case RunEnded():
+            return True
+        case UserMessage(origin=origin) if origin not in ("command", "attachment"):
+            return False
+        case _:
+            return before and not isinstance(event, RequestSent)
+
+
 def script_of(records: Sequence[Record], counter: TokenCounter, *, name: str = "", agent: str = "") -> Script:
     """Make a script of a session's records. Edits are left out, since replay makes its own."""
     counted = Counted(counter)
@@ -163,8 +176,9 @@ def script_of(records: Sequence[Record], counter: TokenCounter, *, name: str = "
     recorded = (one.value for one in events if isinstance(one, SettingChanged) and one.key == PREAMBLE)
     preamble = next((one for one in recorded if isinstance(one, dict)), None)
     numbered = preamble is not None
-    steps = tuple(_in_call_order(list(_steps(records, counted, numbered=numbered))))
-    return Script(name, agent, steps, counted, cwd, preamble, numbered)
+    steps = list(_steps(records, counted, numbered=numbered))
+    ordered = steps if numbered else _in_call_order(steps)
+    return Script(name, agent, tuple(ordered), counted, cwd, preamble, numbered)
 
 
 def _steps(records: Sequence[Record], counter: TokenCounter, *, numbered: bool) -> Iterator[Step]:

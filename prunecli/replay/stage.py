@@ -177,7 +177,11 @@ class Stage:
             setting.strategy,
             setting.gate,
             lambda recorded: self._terms_of(
-                recorded, setting, window, recall="recall" in tool_names(preamble)
+                recorded,
+                setting,
+                window,
+                recall="recall" in tool_names(preamble),
+                compacts=script.numbered,
             ),
             self.table.name,
             preamble,
@@ -192,32 +196,37 @@ class Stage:
         config = self._config_of(setting)
         return Choices(config, {}, self.table.info_of, expectations=self.expectations).caps
 
-    def _terms_of(self, recorded: str, setting: Setting, window: int, *, recall: bool) -> Terms:
-        key = recorded, setting, window, recall
+    def _terms_of(
+        self, recorded: str, setting: Setting, window: int, *, recall: bool, compacts: bool
+    ) -> Terms:
+        key = recorded, setting, window, recall, compacts
         if key not in self._terms:
             info, config, ttl = self.table.info(recorded, window), self._config_of(setting), self.ttl
             choices = Choices(
                 config, {}, lambda _: info, recall, asked=info.name, expectations=self.expectations
             )
             self._terms[key] = Terms(
-                self._here(choices.policy_at(None), setting),
+                self._here(choices.policy_at(None), setting, compacts=compacts),
                 rates_by_size(info, ttl),
             )
         return self._terms[key]
 
-    def _here(self, policy: Policy, setting: Setting) -> Policy:
-        """Return the policy without compactions, since a recording does not have their summaries.
+    def _here(self, policy: Policy, setting: Setting, *, compacts: bool) -> Policy:
+        """Return the policy for a recording, without compactions unless its program made them like prunecli.
 
         `no_pruning` without spill is pruning turned off: nothing is cleared near the window either.
         """
+        if not compacts:
+            policy = policy._replace(
+                compaction=replace(policy.compaction, enabled=False),
+                market=policy.market._replace(limit=0),
+            )
         return policy._replace(
             chosen=tuple(
                 replace(one, strategy=_Noted(one, self._failures)) if one.foreign else one
                 for one in policy.chosen
             ),
             enabled=setting.spill or setting.strategy != NO_PRUNING,
-            compaction=replace(policy.compaction, enabled=False),
-            market=policy.market._replace(limit=0),
         )
 
     def _config_of(self, setting: Setting) -> Config:

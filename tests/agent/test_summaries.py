@@ -211,6 +211,7 @@ def test_a_turn_that_ended_with_results_is_kept_with_the_next_one() -> None:
         (user("one"), user("two"), answer("2")),
         (user("one"), answer("1"), user("two"), answer("2", "pause_turn")),
         (user("one"), answer("1")),
+        (user("one"), answer("1"), user("two"), answer("2"), user("three"), CompactionApplied("s", 2, 5)),
     ],
 )
 def test_where_the_conditions_are_not_met_it_is_our_own(events: tuple[Any, ...]) -> None:

@@ -143,6 +143,16 @@ def test_a_document_is_worth_what_it_took_however_far_the_estimate_was_off() -> 
     assert talk.kept_out()[-1] == 3_000 - SHORT
 
 
+def test_a_document_is_measured_while_another_one_is_counted() -> None:
+    talk, tokens = Talk(), []
+    for call in (ToolUse("a", "read", {"path": "a.pdf"}), ToolUse("b", "read", {"path": "b.pdf"})):
+        talk.emit(AssistantMessage((call,), "m", "tool_use", Usage(talk.prompt, 50)))
+        talk.emit(ToolResult(call.id, "read", (Document("application/pdf", "JVBERi0=", 7),)))
+        talk.prompt += 50 + 3_000  # 17,500 were expected
+        tokens.append(talk.context.counts.scanned[1])
+    assert tokens[1] - tokens[0] == 3_000
+
+
 @pytest.mark.parametrize(
     "shown", [Document("application/pdf", "JVBERi0=", 7), Text("x" * 60_000)], ids=["document", "text"]
 )

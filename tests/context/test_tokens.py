@@ -1,5 +1,7 @@
 """Tokens of words that nobody has counted, against the shipped tokenizer, and of images."""
 
+import json
+
 import pytest
 
 from prunecli.context.state import Context
@@ -7,10 +9,12 @@ from prunecli.context.tokens import Amount, Chars4, from_words
 from prunecli.context.view import View
 from prunecli.model.events import (
     AssistantMessage,
+    CompactionApplied,
     Event,
     Record,
     RequestSent,
     Rewound,
+    SessionStarted,
     SettingChanged,
     ToolResult,
     UserMessage,
@@ -159,3 +163,17 @@ def test_another_family_of_models_is_expected_to_differ_as_much_from_its_factor(
     assert counted == pytest.approx(1.28 * 9_100, rel=0.02)
     add(SettingChanged("model.name", "sparse"))
     assert context.counts.context_tokens == pytest.approx(0.75 * counted, rel=0.01)
+
+
+def test_a_summary_counts_as_it_is_sent() -> None:
+    context = Context(Chars4())
+    said = [SessionStarted("s", "/", "m"), UserMessage((Text("do it"),)), AssistantMessage((Text("done"),))]
+    block = {"type": "compaction", "content": "so far", "signature": "x"}
+    said += [UserMessage((Text("go on"),)), CompactionApplied("in words", -1, 3, block=block, words="do it")]
+    for seq, event in enumerate(said):
+        context.apply(Record(seq, seq, event))
+    summary = context.items[0]
+    texts = [json.loads(one)["content"] for one in [summary.block]] + [
+        json.loads(one)["text"] for one in summary.words
+    ]
+    assert context.counts.tokens_of([summary]) == sum(map(Chars4().count, texts))

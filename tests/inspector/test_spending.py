@@ -332,3 +332,16 @@ def test_what_a_request_reads_after_a_second_summary_it_would_have_read_without_
     first = [CompactionApplied("s", 3, 5), answer(120, 40), clear(40), prompt("d"), answer(130, 50)]
     rows = paid(log(*talk, *first, CompactionApplied("s", 3, 9), answer(130, 30)), price)
     assert (rows[-1].known, rows[-1].rewritten) == (130, 0)
+
+
+def test_a_change_of_model_renews_of_its_older_prefixes_only_what_it_reads() -> None:
+    talk = [(0, prompt("a")), (1, answer(0, 100)), (2, prompt("b")), (3, answer(0, 150, "other"))]
+    for back, known in ((200, 100), (400, 0)):
+        acts = [(back, answer(0, 160)), (410, Rewound(1)), (410, clear(40)), (410, answer(0, 60))]
+        assert paid(session(*talk, *acts), price)[-1].known == known
+
+
+def test_of_a_request_to_another_model_no_more_is_cached_than_this_model_was_sent() -> None:
+    """It is not sent the thinking of some other models."""
+    talk = [prompt("a"), answer(0, 100, "other"), prompt("b"), answer(0, 90)]
+    assert paid(log(*talk, Rewound(1), clear(40), answer(0, 50)), price)[-1].known == 90

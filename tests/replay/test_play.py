@@ -102,6 +102,28 @@ def reading(result: str = LINE * 200) -> Session:
     return session
 
 
+def test_a_summary_of_turns_that_are_missing_in_a_damaged_log_is_played() -> None:
+    session = Session()
+    session.add(SettingChanged(PREAMBLE, {"system": ["x"], "tools": []}))
+    for block in (None, {"type": "compaction", "content": "s", "signature": "c2ln"}):
+        session.add(CompactionApplied("s", -1, 9, block=block, model="m", usage=Usage(5)))
+    session.user()
+    session.says("done")
+    assert played(session, NONE).requests == 1
+
+
+def test_only_prunecli_keeps_the_order_of_its_results() -> None:
+    for preamble, order in (({}, ["1", "2"]), ({PREAMBLE: {"tools": []}}, ["2", "1"])):
+        session = Session()
+        for setting in preamble.items():
+            session.add(SettingChanged(*setting))
+        session.add(AssistantMessage(tuple(ToolUse(one, "read", {}) for one in "12"), "m"))
+        for one in "21":
+            session.add(ToolResult(one, "read", (Text(LINE),)))
+        events = [step.event for step in session.script().steps]
+        assert [event.tool_use_id for event in events if isinstance(event, ToolResult)] == order
+
+
 def test_each_request_reads_what_the_one_before_sent_and_writes_the_rest() -> None:
     session = reading()
     session.says("so")

@@ -9,6 +9,8 @@ import pytest
 from prunecli.commands import pin, prune, restore, undo
 from prunecli.model.events import (
     AssistantMessage,
+    AttemptBilled,
+    CompactionApplied,
     PrunApplied,
     PrunReverted,
     Rewound,
@@ -336,6 +338,57 @@ async def test_edits_and_requests_are_as_lived_if_the_model_binds_its_thinking(
     again = replayed(runtime.session.records, runtime, setting)
     assert [sha256 for sha256, _ in again.requests] == [sha256 for sha256, _ in program.requests]
     assert again.edits == program.edits
+
+
+COMPACTING = "compaction.enabled=true", "compaction.keep_first_turns=0", "compaction.keep_recent_turns=1"
+
+
+@pytest.mark.parametrize("summary", ["so far", lines(4_000)], ids=["made", "of no use"])
+async def test_a_summary_keeps_in_the_cache_what_it_reads(summary: str, tmp_path: Path) -> None:
+    session = reading(reading(Written().prompt("a"), "f").prompt("b"), "g").prompt().says()
+    session.summarizes(summary, wait=4 * MINUTE)
+    reading(session.prompt("c", wait=4 * MINUTE), "h").prompt(wait=6 * MINUTE).says()
+    program, runtime = await made(session, AUTO, tmp_path, *COMPACTING[1:], "compaction.keep_first_turns=1")
+    reports = (AttemptBilled, CompactionApplied)
+    assert sum(isinstance(one.event, reports) for one in runtime.session.records) == 1
+    assert replayed(runtime.session.records, runtime, AUTO) == program
+
+
+async def test_a_summary_between_two_rewinds_is_played_as_lived(tmp_path: Path) -> None:
+    session = reading(reading(Written().prompt("a"), "f", 4).prompt().says().prompt(), "g").prompt().says()
+
+    async def act(runtime: Runtime) -> None:
+        back_to(1)(runtime)
+        await runtime.compact()
+        back_to(-1)(runtime)
+
+    reading(session.summarizes(lines(6_000), first=act).prompt(), "h")
+    program, runtime = await made(session, EAGER, tmp_path, *COMPACTING[1:])
+    assert any(isinstance(one.event, AttemptBilled) for one in runtime.session.records)
+    assert replayed(runtime.session.records, runtime, EAGER) == program
+
+
+async def test_the_gate_counts_the_compactions_that_prunes_spare(tmp_path: Path) -> None:
+    session = Written().prompt("a")
+    for turn in range(3):
+        reading(session, f"t{turn}_", 3).prompt()
+    limit = "compaction.max_context_tokens=12000"
+    program, runtime = await made(session.says(), STEADY, tmp_path, *COMPACTING, limit)
+    assert "spares a summary" in str(runtime.session.records)
+    assert replayed(runtime.session.records, runtime, STEADY) == program
+
+
+async def test_prunes_before_a_compaction_are_made_before_its_request(tmp_path: Path) -> None:
+    session, text = Written().prompt("a"), lines(200, "f")
+    session.reads("/f", text).reads("/g", text).reads("/h", text).reads("/f", text).says()
+    session.prompt(lines(400), wait=HOUR).says("A summary.").says()
+    setting = Setting("superseded", "cache_aware", spill=False)
+    program, runtime = await made(
+        session, setting, tmp_path, *COMPACTING, "compaction.max_context_tokens=12000"
+    )
+    kinds = [type(record.event) for record in runtime.session.records]
+    assert kinds.index(PrunApplied) + 1 == kinds.index(CompactionApplied)
+    assert replayed(runtime.session.records, runtime, setting) == program
 
 
 class Routed:

@@ -120,6 +120,8 @@ class Live:
             record = self._take()
             if (act := self._acts.get(record.seq)) and isawaitable(done := act(self.runtime)):
                 await done
+            if isinstance(record.event, AssistantMessage):
+                continue  # the act has asked for it
             self.runtime.emit(record.event)
             if isinstance(getattr(self._next(), "event", None), AssistantMessage):
                 await self.runtime.go_on()
@@ -144,8 +146,10 @@ class Live:
         return record
 
     def _pass_answer(self) -> None:
-        """The endpoint has given this one."""
-        if (record := self._next()) and isinstance(record.event, AssistantMessage):
+        """The endpoint has given this one, and a summary before it."""
+        while (record := self._next()) and isinstance(record.event, AssistantMessage):
+            if record.seq in self._acts:
+                break
             self._place += 1
 
 
@@ -188,8 +192,8 @@ async def lived(
 ) -> tuple[Made, Runtime]:
     """What the program makes of the session.
 
-    `acts` are by the number of the prompt that follows them. `parallel`: the calls of an answer run at once.
-    `recall`: the model has this tool. `around` may change what the provider says.
+    `acts` are by the number of the prompt that follows them, or of the answer that they ask for. `parallel`: the
+    calls of an answer run at once. `recall`: the model has this tool. `around` may change what the provider says.
     """
     clock = Clock(records[0].timestamp)
     rules = Rules(any_model=True, cache_minimum=1024)

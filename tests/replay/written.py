@@ -23,7 +23,7 @@ def lines(count: int, about: str = "line", width: int = 40) -> str:
 
 
 class Written:
-    """A session that grows step by step. `acts` are what the user does, by the number of the prompt that follows."""
+    """A session that grows step by step. `acts` are what the user does, by the number of the record that follows."""
 
     def __init__(self) -> None:
         self.records: list[Record] = [Record(0, START, SessionStarted("written", "/", MODEL))]
@@ -38,6 +38,11 @@ class Written:
 
     def says(self, text: str = "done") -> "Written":
         return self._add(plain(AssistantMessage((Text(text),), MODEL)), 0)
+
+    def summarizes(self, summary: str, *, wait: int = SECOND, first: Act | None = None) -> "Written":
+        """The user asks for a summary, after this time, or does something that includes this."""
+        self.acts[len(self.records)] = first or (lambda runtime: runtime.compact())
+        return self._add(plain(AssistantMessage((Text(summary),), MODEL)), wait)
 
     def calls(self, *called: Called, text: str = "", wait: int = SECOND, failed: bool = False) -> "Written":
         """An answer that calls tools, and their results, each this much later."""
