@@ -97,14 +97,16 @@ class Asked(NamedTuple):
         before that message, so they do not find a request that ends with it.
         """
         one, last = self.starts.get(model), next(reversed([*self.starts.values()]), None)
+        used = _NEVER
         if asks_more and one is not None and one.end == self.end:
-            one = one.before
+            one, used = one.before, one.used  # that request has read or stored the one before it, too
         ends = [self.end.blocks, *([last.end.blocks] if last else [])]
         while one is not None:
             at = one.end.blocks
-            if self.at - one.used <= ttl_ms and any(at <= end <= at + LOOK_BACK for end in ends):
+            is_warm = self.at - max(used, one.used) <= ttl_ms
+            if is_warm and any(at <= end <= at + LOOK_BACK for end in ends):
                 break
-            one = one.before
+            one, used = one.before, _NEVER
         return one
 
 

@@ -325,6 +325,14 @@ def test_a_summary_does_not_read_the_stopped_request_that_it_asks_its_question_i
     assert [(row.known, row.rewritten) for row in rows] == [(0, 0), (100, 40), (100, 40)]
 
 
+def test_a_summary_reads_what_a_stopped_request_stored_anew_after_the_cache_had_expired() -> None:
+    talk = [(0, prompt("a")), (1, answer(0, 100)), (900, clear(40)), (900, prompt("b"))]
+    stopped = AttemptBilled("m", Usage(0, 0, 0, 80), "stopped")
+    summary = CompactionApplied("s", 0, 3, model="m", usage=Usage(0, 5, 60, 25))
+    rows = paid(session(*talk, (900, stopped), (901, summary)), price, kept_out(40, 4, 5))
+    assert [row.known for row in rows] == [0, 0, 100]
+
+
 def test_what_a_request_reads_after_a_second_summary_it_would_have_read_without_prunes_too() -> None:
     """After a summary, the request has a breakpoint at the end of the kept beginning, so the next one finds more than
     any request before the summary stored."""
