@@ -99,7 +99,7 @@ class Asked(NamedTuple):
         one, last = self.starts.get(model), next(reversed([*self.starts.values()]), None)
         used = _NEVER
         if asks_more and one is not None and one.end == self.end:
-            one, used = one.before, one.used  # that request has read or stored the one before it, too
+            used, one = one.used, one.before  # that request has read or stored the one before it, too
         ends = [self.end.blocks, *([last.end.blocks] if last else [])]
         while one is not None:
             at = one.end.blocks
