@@ -149,7 +149,8 @@ class Player:
         """Play the script to its end."""
         with _collecting_rarely():
             for step in self.script.steps:
-                self._idle = is_idle(step.event, self._idle)
+                if self.script.numbered:
+                    self._idle = is_idle(step.event, self._idle)
                 self._take(step)
         self.row.pruned_results = len(self._pruned_results)
         self.regrets.settle(self.row)
@@ -339,7 +340,7 @@ class Player:
 
     def _instead(self, policy: Policy) -> list[PrunApplied]:
         """Return the edits that make a due compaction unnecessary."""
-        plan = policy.compact(self.context)
+        plan = policy.compact(self.context) if policy.compaction.enabled else None
         if plan is None or self._summarized_at >= last_word(self.context):
             return []
         return policy.instead_of(self.context, plan)
