@@ -148,8 +148,8 @@ def paid(
         held, again, again_fresh = map(told_now, (sums.held, sums.again, sums.again_fresh))
         fresh = held - told_now(sums.held - sums.fresh)
         out = max(0, withheld(record.seq)) + cleared + held
-        start = asked.cached(one.model, ttl_ms, asks_more=one.kind == "summary")
         read, least = usage.cache_read_input_tokens or 0, preamble if out else None
+        start = asked.cached(one.model, ttl_ms, read, asks_more=one.kind == "summary")
         known = read_without_prunes(start, asked, read, ttl_ms, told_now, least)
         one = replace(
             one,

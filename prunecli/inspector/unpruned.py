@@ -89,9 +89,10 @@ class Asked(NamedTuple):
     edits: tuple[int, int]
     before: tuple[int, int]
 
-    def cached(self, model: str, ttl_ms: int, *, asks_more: bool = False) -> Prefix | None:
+    def cached(self, model: str, ttl_ms: int, read: int, *, asks_more: bool = False) -> Prefix | None:
         """Return the longest prefix that is still cached for this model, near the end of this request or of the
-        previous one, which may have gone to another model.
+        previous one, which may have gone to another model. It is near if this request, which read so many tokens,
+        had the same edits and read it: thinking that the model can't read may not count as blocks.
 
         `asks_more`: the last message has a question at its end, as in the request for a summary. Its breakpoints are
         before that message, so they do not find a request that ends with it.
@@ -104,7 +105,8 @@ class Asked(NamedTuple):
         while one is not None:
             at = one.end.blocks
             is_warm = self.at - max(used, one.used) <= ttl_ms
-            if is_warm and any(at <= end <= at + LOOK_BACK for end in ends):
+            is_read = one.edits == self.edits and read >= SAME_PREFIX * one.prompt > 0
+            if is_warm and (is_read or any(at <= end <= at + LOOK_BACK for end in ends)):
                 break
             one, used = one.before, _NEVER
         return one

@@ -299,6 +299,13 @@ def test_back_at_a_model_its_prefix_is_found_near_the_end_of_the_request_before_
         assert (rows[-1].known == 0) is saved
 
 
+def test_a_prefix_that_is_read_was_near_enough_however_many_blocks_follow_it() -> None:
+    """Thinking that the model can't read may not count."""
+    others = [answer(0, 100, "other") for _ in range(30)]
+    rows = paid(log(clear(40), answer(0, 60), *others, answer(60, 50)), price, kept_out(40, 1, 32))
+    assert (rows[-1].known, rows[-1].rewritten) == (100, 0)
+
+
 def test_a_prefix_that_an_undo_leaves_too_far_behind_was_lost_to_the_prune() -> None:
     """A compaction keeps the first turn and the last. With a short last turn the endpoint would have found what it
     had stored of the first, so it has lost it."""
