@@ -235,7 +235,7 @@ def users_words(words: str) -> str:
 
 
 def summary_texts(event: CompactionApplied, words: Iterable[str]) -> list[str]:
-    """Return the texts that are sent of a summary and of the user's messages beside it, each on its own."""
+    """Return the texts that are sent for a summary: the user's messages beside it, then the summary."""
     own = str(event.block["content"]) if event.block and is_signed(event.block) else event.summary
     return [*map(users_words, words), own]
 

@@ -91,8 +91,11 @@ class Asked(NamedTuple):
 
     def cached(self, model: str, ttl_ms: int, read: int, *, asks_more: bool = False) -> Prefix | None:
         """Return the longest prefix that is still cached for this model, near the end of this request or of the
-        previous one, which may have gone to another model. It is near if this request, which read so many tokens,
-        had the same edits and read it: thinking that the model can't read may not count as blocks.
+        previous one, which may have gone to another model.
+
+        `read`: the tokens that this request read. A prefix sent with the same edits that is not larger was among
+        them, so it counts as near even if too many blocks follow it: the endpoint may not count thinking that the
+        model can't read.
 
         `asks_more`: the last message has a question at its end, as in the request for a summary. Its breakpoints are
         before that message, so they do not find a request that ends with it.
