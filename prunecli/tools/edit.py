@@ -15,7 +15,7 @@ from prunecli.tools.files.atomic_write import Current, digest_of, locked, replac
 from prunecli.tools.files.diff import change
 from prunecli.tools.files.encoding import encoding_of, is_binary
 from prunecli.tools.files.in_thread import in_thread
-from prunecli.tools.files.replacement import replaced
+from prunecli.tools.files.replacement import check_notebook, replaced
 from prunecli.tools.files.workspace import Place, opened_place, seen_from
 from prunecli.tools.tool import ToolContext, ToolOutput, in_one_line, text_output
 
@@ -72,6 +72,7 @@ def _edited(
         raise ToolError(f"{name} is a binary file.")
     old, new = well_formed(given.old_string), well_formed(given.new_string)
     done = replaced(current.data, old, new, everywhere=given.replace_all)
+    check_notebook(place.path, current.data, done.data)
     identity = replace_content(place, current, done.data, stop)
     context.files_seen.note(identity, digest_of(done.data), place.path)
     encoding = encoding_of(current.data)

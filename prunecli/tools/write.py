@@ -22,6 +22,7 @@ from prunecli.tools.files.encoding import (
     with_crlf,
 )
 from prunecli.tools.files.in_thread import in_thread
+from prunecli.tools.files.replacement import check_notebook
 from prunecli.tools.files.workspace import Place, opened_place, seen_from
 from prunecli.tools.tool import ToolContext, ToolOutput, in_one_line, text_output
 
@@ -70,6 +71,7 @@ class Write:
 
 def _created(place: Place, content: str, context: ToolContext, stop: threading.Event) -> ToolOutput:
     data = content.encode()
+    check_notebook(place.path, b"", data)
     identity = create_file(place, data, stop)
     context.files_seen.note(identity, digest_of(data), place.path)
     made = change("", content)
@@ -88,12 +90,14 @@ def _overwritten(
         raise ToolError(f"{name} has changed since you read it; read it again before you write it.")
     if state == "unseen" and current.data:
         raise ToolError(f"{name} exists and you have not read it; read it first, or use edit.")
-    encoding = encoding_of(current.data)
-    old = "" if is_binary(current.data) else encoding.decode(current.data)
-    note = ""
+    encoding = UTF_8 if (binary := is_binary(current.data)) else encoding_of(current.data)
+    old, note = "" if binary else encoding.decode(current.data), ""
     if has_only_crlf(old) and "\r" not in content and "\n" in content:
         content, note = with_crlf(content), " Its CRLF line ends were kept."
     data = _encoded(encoding, content)
+    if encoding == LATIN_1 and encoding_of(data) == UTF_8 and not content.isascii():
+        note += " It was Latin-1 and is UTF-8 now."
+    check_notebook(place.path, current.data, data)
     identity = current.identity
     if data != current.data:
         identity = replace_content(place, current, data, stop)
