@@ -118,7 +118,7 @@ def _object_in(out: str) -> Mapping[str, Any] | None:
     starts = [found.start() for found in _OBJECT.finditer(out)]
     for at in starts:
         try:
-            value = json.loads(out[at:])
+            value: Mapping[str, Any] = json.loads(out[at:])
         except (ValueError, RecursionError):
             continue
         if not _KEYS.isdisjoint(value):

@@ -11,7 +11,7 @@ from prunecli.model.messages import Json
 from prunecli.model.touches import Touches
 from prunecli.tools.searching.names import shown_name
 from prunecli.tools.searching.scope import folders_of, scope_of
-from prunecli.tools.searching.search import MAX_SECONDS, glob_of, scan
+from prunecli.tools.searching.search import MAX_SECONDS, glob_of, ignored_in, scan
 from prunecli.tools.tool import ToolContext, ToolOutput, bounded, in_one_line, text_output
 
 MAX_PATHS = 1000
@@ -60,6 +60,8 @@ class Find:
         nothing = "Nothing found before the search was stopped." if ended.timed_out else "Nothing found."
         text = bounded("\n".join(paths) or nothing, max(limit - _NOTES_BYTES, limit // 2))
         notes = list[str]()
+        if not paths and not ended.timed_out and (ignored := await ignored_in(scope.root, context.env)):
+            notes.append(ignored)
         if names.cut:
             notes.append(f"[the first {MAX_PATHS}; narrow pattern or path]")
         if ended.timed_out:

@@ -14,7 +14,7 @@ from prunecli.model.touches import Touches
 from prunecli.tools.processes.command import Ended
 from prunecli.tools.searching.matches import MAX_MATCHES, Matches
 from prunecli.tools.searching.scope import Scope, folders_of, path_in, scope_of
-from prunecli.tools.searching.search import MAX_SECONDS, glob_of, ripgrep, ripgrep_of, scan
+from prunecli.tools.searching.search import MAX_SECONDS, glob_of, ignored_in, ripgrep, ripgrep_of, scan
 from prunecli.tools.searching.search_process import BAD_PATTERN
 from prunecli.tools.searching.secrets import Secrets, secrets_in
 from prunecli.tools.tool import ToolContext, ToolOutput, bounded, in_one_line, text_output
@@ -92,7 +92,10 @@ class Grep:
             ended = await scan(_for_scan(given, scope), scope.root, context.env, matches.take)
             if ended.exit_code == BAD_PATTERN:
                 raise ToolError(f"The pattern is not a valid regular expression: {matches.complaint}.")
-        return _result(matches, ended, limit, secrets.note(scope), separated=given.context > 0)
+        notes = [secrets.note(scope)]
+        if not matches.count and not ended.timed_out and not scope.only:
+            notes.append(await ignored_in(scope.root, context.env))
+        return _result(matches, ended, limit, [*filter(None, notes)], separated=given.context > 0)
 
 
 def _at_returns(pattern: str) -> str:
@@ -115,9 +118,8 @@ def _for_scan(given: GrepInput, scope: Scope) -> list[str]:
     return ["lines", scope.root, scope.only, glob, ignore_case, str(given.context), pattern]
 
 
-def _result(matches: Matches, ended: Ended, limit: int, left_out: str, *, separated: bool) -> ToolOutput:
+def _result(matches: Matches, ended: Ended, limit: int, notes: list[str], *, separated: bool) -> ToolOutput:
     text = bounded(matches.text(separated=separated), max(limit - _NOTES_BYTES, limit // 2))
-    notes = [left_out] if left_out else []
     if matches.cut and matches.count == MAX_MATCHES:
         notes.append(f"[the first {MAX_MATCHES} matches; narrow pattern, path or glob]")
     elif matches.cut:

@@ -57,8 +57,12 @@ async def test_paths_start_where_the_working_directory_is(tools: Caller, tree: P
     assert await tools.text("find", pattern=f"{tree}/src/*.py") == "src/b.py"
 
 
-async def test_nothing_is_said(tools: Caller, tree: Path) -> None:
-    assert await tools.text("find", pattern="*.rs") == "Nothing found."
+async def test_nothing_is_said_with_what_was_ignored(tools: Caller, tree: Path) -> None:
+    assert await tools.text("find", pattern="*.rs", path="src") == "Nothing found."
+    (tree / "src/.gitignore").write_text("*.txt\n")
+    for pattern in ("build/e.py", "**/build/e.py", "e.py"):
+        said = await tools.text("find", pattern=pattern)
+        assert said == "Nothing found.\n[2 ignored: build/, src/py/g.txt; name one as path to search it]"
 
 
 async def test_at_most_a_thousand_paths(tools: Caller, workspace: Path) -> None:

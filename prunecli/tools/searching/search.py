@@ -9,6 +9,7 @@ from prunecli.errors import ToolError
 from prunecli.programs import find_outside
 from prunecli.tools.processes.command import Ended, run
 from prunecli.tools.searching.glob import PathGlob
+from prunecli.tools.searching.names import ignored_note
 from prunecli.tools.searching.search_process import MAX_COLUMNS
 
 MAX_SECONDS = 5.0
@@ -57,6 +58,19 @@ async def scan(
     """Run the search process. Raises ToolError if it can't be started."""
     argv = [sys.executable, "-I", "-S", "-c", _START, _PACKAGE_ROOT, *arguments]
     return await run(argv, cwd=Path(root), env=env, take=take, time_limit=MAX_SECONDS, grace=0)
+
+
+async def ignored_in(root: str, env: Mapping[str, str]) -> str:
+    """Return the note on the paths that searches skip by ignore rules, for a search that found nothing."""
+    data = bytearray()
+
+    def take(chunk: bytes) -> bool:
+        data.extend(chunk)
+        return True
+
+    await scan(["ignored", root], root, env, take)
+    names = [os.fsdecode(name) for name in bytes(data).split(b"\0")[:-1]]
+    return ignored_note(names, "; name one as path to search it")
 
 
 async def ripgrep(

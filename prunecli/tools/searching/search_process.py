@@ -32,13 +32,15 @@ _ONE_LINE_ONLY = re.compile(r"\\[AZ]|\(\?[<!=(]")
 
 
 def main() -> None:
-    """Run with the arguments `names ROOT GLOB`, `secrets ROOT`, or `lines ROOT ONLY_FILE GLOB IGNORE_CASE CONTEXT
-    PATTERN`."""
+    """Run with the arguments `names ROOT GLOB`, `ignored ROOT`, `secrets ROOT`, or `lines ROOT ONLY_FILE GLOB
+    IGNORE_CASE CONTEXT PATTERN`."""
     what, root, *rest = sys.argv[1:]
     status = 0
     try:
         if what == "names":
             print_names(root, rest[0])
+        elif what == "ignored":
+            print_ignored(root)
         elif what == "secrets":
             print_secrets(root)
         else:
@@ -55,6 +57,13 @@ def print_names(root: str, glob: str) -> None:
     for path, kind in walk(root):
         if wanted.matches(path) and (kind == FOLDER or not glob.endswith("/")):
             sys.stdout.buffer.write(os.fsencode(path + "/" if kind == FOLDER else path) + b"\0")
+
+
+def print_ignored(root: str) -> None:
+    """Print the paths that searches skip by ignore rules, each followed by NUL."""
+    ignored = list[str]()
+    deque(walk(root, ignored=ignored), 0)
+    sys.stdout.buffer.write(b"".join(os.fsencode(path) + b"\0" for path in ignored))
 
 
 def print_secrets(root: str) -> None:

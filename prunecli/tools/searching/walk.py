@@ -11,11 +11,13 @@ from prunecli.tools.searching.gitignore import GIT, Level, is_ignored, levels_at
 FILE, FOLDER, OTHER = "file", "folder", "other"
 
 
-def walk(root: str, passed_over: Container[str] = ()) -> Iterator[tuple[str, str]]:
+def walk(
+    root: str, passed_over: Container[str] = (), ignored: list[str] | None = None
+) -> Iterator[tuple[str, str]]:
     """Yield (path relative to the root, kind) for everything below an absolute folder, folders before their contents.
 
     Omits ignored files, names in `passed_over`, .git and unreadable folders. A link has the kind OTHER, regardless of
-    its target.
+    its target. Ignored paths are added to `ignored`; their contents are not.
     """
     pending = [_Folder("", levels_at(root))]
     while pending:
@@ -31,6 +33,8 @@ def walk(root: str, passed_over: Container[str] = ()) -> Iterator[tuple[str, str
         kind = _kind(entry)
         relative = folder.relative + entry.name
         if is_ignored(folder.levels, os.path.join(root, relative), entry.name, kind == FOLDER):
+            if ignored is not None:
+                ignored.append(relative + "/" * (kind == FOLDER))
             continue
         yield relative, kind
         if kind == FOLDER:
