@@ -107,7 +107,7 @@ def _for_ripgrep(given: GrepInput, scope: Scope) -> list[str]:
     arguments = [f"--context={given.context}", f"--regexp={well_formed(given.pattern)}"]
     if given.ignore_case:
         arguments.append("--ignore-case")
-    if given.glob and "/" not in given.glob and not given.glob.startswith("!"):
+    if given.glob and given.glob.isascii() and "/" not in given.glob and not given.glob.startswith("!"):
         arguments += [f"--type-add=wanted:{well_formed(given.glob)}", "--type=wanted"]
     return [*arguments, "--", f"./{scope.only}"]
 

@@ -5,6 +5,7 @@ Opens no files. The search process imports this module too, so it imports only f
 
 import re
 from collections.abc import Sequence
+from unicodedata import normalize
 
 MAX_WORDS = 256
 """Maximum globs that the braces of one may stand for."""
@@ -30,7 +31,8 @@ _POSIX = {
 class PathGlob:
     """A glob from the user or the model: without a slash it matches names, otherwise whole paths.
 
-    A leading `!` negates it. Raises ValueError if its braces stand for too many globs.
+    A leading `!` negates it. Unicode normalization makes no difference. Raises ValueError if its braces stand for
+    too many globs.
     """
 
     __slots__ = ("_about_names", "_negated", "_pattern")
@@ -39,13 +41,17 @@ class PathGlob:
         self._negated = glob.startswith("!")
         glob = glob.removeprefix("!").removeprefix("./")
         self._about_names = "/" not in glob.rstrip("/")
-        self._pattern = re.compile(regex_of(glob.strip("/"), braces=True), re.DOTALL)
+        self._pattern = re.compile(regex_of(_composed(glob.strip("/")), braces=True), re.DOTALL)
 
     def matches(self, path: str) -> bool:
         """Return whether the glob matches a path, relative to the start of the search and without a slash at the
         end."""
         subject = path.rpartition("/")[2] if self._about_names else path
-        return (self._pattern.fullmatch(subject) is not None) != self._negated
+        return (self._pattern.fullmatch(_composed(subject)) is not None) != self._negated
+
+
+def _composed(text: str) -> str:
+    return text if text.isascii() else normalize("NFC", text)
 
 
 def without_backtracking(parts: Sequence[str], star: str) -> str:
