@@ -162,7 +162,7 @@ async def _run(
         }
         ended: Ended | Moved
         if moving is None:
-            ended = await run(box.argv, **how)
+            ended = await run(box.argv, **how, ready=True)
         else:
             seconds = time_limit if given.timeout and getattr(given, "background", False) else 0.0
             order = partial(_order, moving, output, seconds)

@@ -160,7 +160,7 @@ class Child:
 
     def _understand(self, kind: bytes, value: bytes) -> None:
         match kind:
-            case b"E":
+            case b"E" | b"W":
                 self._failed = True
             case b"X":
                 self._code = os.waitstatus_to_exitcode(int(value))

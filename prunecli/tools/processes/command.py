@@ -5,6 +5,7 @@ enough; if canceled, it ends all processes first.
 """
 
 import asyncio
+import atexit
 import errno
 import os
 import signal
@@ -12,6 +13,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from prunecli.errors import ToolError
@@ -66,19 +68,23 @@ async def run(
     time_limit: float,
     grace: float = 1.0,
     descriptors: Sequence[int] = (),
+    ready: bool = False,
 ) -> Ended:
     """Run `argv` (which starts with an absolute path) and pass its standard output and error to `take` in chunks.
 
     `take` returns False to end the command. `time_limit` and `grace` (from TERM to KILL) are in seconds. The command
-    inherits `descriptors`. Raises ToolError if the command cannot be started.
+    inherits `descriptors`. With `ready`, a supervisor is kept ready for the next command. Raises ToolError if the
+    command cannot be started.
     """
     process = _start(argv, cwd, env, grace, descriptors)
+    if ready:
+        keep_ready()
     watch = _Watch(process, take)
     try:
         await watch.until_over(time_limit)
     finally:
         await watch.end(grace)
-    return _ended(watch, argv[0])
+    return _ended(watch, argv[0], cwd)
 
 
 async def run_movable(
@@ -99,6 +105,7 @@ async def run_movable(
     fails; the command is then ended.
     """
     process = _start(argv, cwd, env, grace, descriptors, movable=True)
+    keep_ready()
     watch = _Watch(process, take)
     moved: Moved | None = None
     try:
@@ -108,20 +115,83 @@ async def run_movable(
     finally:
         if moved is None:
             await watch.end(grace)
-    return moved or _ended(watch, argv[0])
+    return moved or _ended(watch, argv[0], cwd)
 
 
-def _ended(watch: "_Watch", program: str) -> Ended:
+def _ended(watch: "_Watch", program: str, cwd: Path) -> Ended:
     if watch.failed is not None:
-        raise ToolError(f"{program} could not be started: {os.strerror(watch.failed)}")
+        raise ToolError(_why_not_started(watch.failed, program, cwd))
     return Ended(watch.exit_code, watch.timed_out, watch.left, watch.stuck)
 
 
+def _why_not_started(failed: bytes, program: str, cwd: Path) -> str:
+    number = int(failed[1:])
+    if number == errno.E2BIG:
+        return "The command is too long for the system: write it to a file and run that."
+    if failed.startswith(b"W"):
+        why = "cannot be entered" if cwd.exists() else "no longer exists"
+        return f"The working directory {well_formed(str(cwd))} {why}."
+    return f"{program} could not be started: {os.strerror(number)}"
+
+
 @frozen
-class _Started:
-    supervisor: subprocess.Popen[bytes]
+class _Supervisor:
+    """A supervisor that runs a command, or waits for one; `output` is the pipe of the command's output."""
+
+    process: subprocess.Popen[bytes]
     control: socket.socket
     output: int
+
+    def close(self) -> None:
+        """Let a supervisor without a command end."""
+        os.close(self.output)
+        self.control.close()
+        with suppress(subprocess.TimeoutExpired):
+            self.process.wait(PATIENCE)
+
+
+_ready: list[_Supervisor] = []
+"""At most one supervisor that waits for the next command: starting its interpreter takes 8 ms."""
+
+
+def keep_ready() -> None:
+    """Have a supervisor ready for the next command. It ends with the program."""
+    if not _ready:
+        with suppress(ToolError):  # the next command tells
+            _ready.append(_supervisor())
+
+
+@atexit.register
+def _forget() -> None:
+    while _ready:
+        _ready.pop().close()
+
+
+def _supervisor() -> _Supervisor:
+    """Start a supervisor. Raises ToolError."""
+    here = str(Path(__file__).parent)
+    control, theirs = socket.socketpair()
+    reader, writer = os.pipe()
+    try:
+        process = subprocess.Popen(
+            [INTERPRETER, "-I", "-S", "-c", _START, here, str(reader)],
+            stdin=theirs.fileno(),
+            stdout=writer,
+            stderr=writer,
+            cwd="/",
+            env={},
+            start_new_session=True,
+            pass_fds=(reader,),
+        )
+    except OSError as error:
+        control.close()
+        os.close(reader)
+        raise ToolError(f"The command could not be started: {error.strerror}.") from error
+    finally:
+        theirs.close()
+        os.close(writer)
+    os.set_blocking(reader, False)
+    return _Supervisor(process, control, reader)
 
 
 def _start(
@@ -132,53 +202,38 @@ def _start(
     descriptors: Sequence[int],
     *,
     movable: bool = False,
-) -> _Started:
-    keep_locale = "1" if "LC_CTYPE" in env else "0"
-    here = str(Path(__file__).parent)
-    control, theirs = socket.socketpair()
-    reader, writer = os.pipe()
-    also = str(reader) if movable else "-1"
-    words = [INTERPRETER, "-I", "-S", "-c", _START, here, keep_locale, str(grace), also, *argv]
+) -> _Supervisor:
+    """Give the command to a supervisor. Raises ToolError."""
+    words = (f"{grace:g}", "1" if movable else "0", " ".join(map(str, descriptors)), str(len(argv)), str(cwd))
+    fields = [*words, *argv, *(f"{name}={value}" for name, value in env.items())]
+    if any("\0" in field for field in fields):
+        raise ToolError("The command cannot be run: it contains a NUL character.")
     try:
-        supervisor = subprocess.Popen(
-            words,
-            stdin=theirs.fileno(),
-            stdout=writer,
-            stderr=writer,
-            cwd=cwd,
-            env=dict(env),
-            start_new_session=True,
-            pass_fds=(*descriptors, *([reader] if movable else ())),
-        )
-    except (OSError, ValueError) as error:
-        control.close()
-        os.close(reader)
-        raise ToolError(_why_not_started(error, cwd)) from error
-    finally:
-        theirs.close()
-        os.close(writer)
-    os.set_blocking(reader, False)
-    control.setblocking(False)
-    return _Started(supervisor, control, reader)
-
-
-def _why_not_started(error: OSError | ValueError, cwd: Path) -> str:
-    if isinstance(error, ValueError):
-        return f"The command cannot be run: {error}."
-    if error.errno == errno.E2BIG:
-        return "The command is too long for the system: write it to a file and run that."
-    if not os.access(cwd, os.X_OK):
-        why = "cannot be entered" if cwd.exists() else "no longer exists"
-        return f"The working directory {well_formed(str(cwd))} {why}."
-    return f"The command could not be started: {error.strerror}."
+        data = b"".join(os.fsencode(field) + b"\0" for field in fields)
+    except ValueError as error:
+        raise ToolError(f"The command cannot be run: {error}.") from error
+    for supervisor in (*_ready, None):
+        _ready.clear()
+        started = supervisor or _supervisor()
+        try:
+            socket.send_fds(started.control, [b"%016d" % len(data)], descriptors)
+            started.control.sendall(data)
+        except OSError as error:
+            started.close()
+            if supervisor is None:
+                raise ToolError(f"The command could not be started: {error.strerror}.") from error
+            continue  # somebody killed the one that waited
+        started.control.setblocking(False)
+        return started
+    raise AssertionError
 
 
 class _Watch:
     """The readers of one command's output and of its supervisor's messages."""
 
-    def __init__(self, process: _Started, take: Callable[[bytes], bool]) -> None:
+    def __init__(self, process: _Supervisor, take: Callable[[bytes], bool]) -> None:
         self.exit_code: int | None = None
-        self.failed: int | None = None
+        self.failed: bytes | None = None
         self.timed_out = False
         self.left: tuple[str, ...] = ()
         self.stuck = 0
@@ -209,7 +264,7 @@ class _Watch:
         self._loop.remove_reader(self._process.output)
         self._loop.remove_reader(self._process.control)
         os.close(self._process.output)
-        return Moved(self._process.supervisor, self._process.control)
+        return Moved(self._process.process, self._process.control)
 
     async def until_over(self, time_limit: float, moving: "asyncio.Future[None] | None" = None) -> None:
         """Wait until the command ends or is to be moved, the reader has enough, or `time_limit` seconds pass."""
@@ -252,14 +307,14 @@ class _Watch:
         os.close(self._process.output)
         self._process.control.close()
         if self._exited.done() or not self._closed.done():
-            self._process.supervisor.poll()
+            self._process.process.poll()
         elif self._pid:
             try:
                 os.killpg(self._pid, signal.SIGKILL)
             except ProcessLookupError:
                 pass  # the kernel ended the command with its supervisor
         if self._closed.done():
-            self._process.supervisor.wait()
+            self._process.process.wait()
 
     def _on_output(self) -> bool:
         try:
@@ -292,8 +347,8 @@ class _Watch:
         match kind:
             case b"P":
                 self._pid = int(value)
-            case b"E":
-                self.failed = int(value)
+            case b"E" | b"W":
+                self.failed = kind + value
             case b"X":
                 self.exit_code = os.waitstatus_to_exitcode(int(value))
                 self._exited.set_result(None)

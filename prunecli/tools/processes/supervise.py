@@ -1,20 +1,23 @@
 """The supervisor of one command: a script between the program and the processes that a command starts.
 
-It runs in its own small interpreter (see `command.py`); the program never imports it. It adopts the processes that
-the command leaves behind, reports how the command ended, and ends all of them on request or when the program dies.
+It runs in its own small interpreter (see `command.py`); the program never imports it. It waits for its command,
+adopts the processes that the command leaves behind, reports how it ended, and ends all of them on request or when the
+program dies.
 
-Standard input is a socket to the program. Lines to it: `P<pid>` the command runs, `E<errno>` it could not be
-started, `X<wait status>` it ended, `L<commands>` these were still running and were ended (NUL between them),
-`F<count>` this many can't be ended, though it keeps trying. Bytes from it: `T` end all, gently for GRACE
-seconds; `S` the same for a fifth of a second; `K` end all now. End of file means that the program died.
+Standard input is a socket to the program, which first sends the command (`receive`). Lines to it: `P<pid>` the
+command runs, `E<errno>` it could not be started, `W<errno>` its directory can't be entered, `X<wait status>` it
+ended, `L<commands>` these were still running and were ended (NUL between them), `F<count>` this many can't be ended,
+though it keeps trying. Bytes from it: `T` end all, gently for GRACE seconds; `S` the same for a fifth of a second;
+`K` end all now. End of file means that the program died.
 
 `B<folder>NUL<cap>NUL<seconds>NUL<size>NUL<lines>` and a line feed move the command to the background: from now on its
 output goes to files in that folder (keeping.py), and what the command leaves behind is ended without an order. It is
 ended after this many seconds (0: never). `D` detaches it: it outlives the program, and TERM to this process ends it.
 
-Only built-in modules are imported: each standard module costs a millisecond or more, at each command.
+Only built-in modules are imported: each standard module costs a millisecond or more, at the first command.
 """
 
+import _socket
 import posix
 import select
 import sys
@@ -56,23 +59,73 @@ def prctl(option: int, value: int) -> None:
         _ctypes.call_cdeclfunction(address, (option, value, 0, 0, 0))
 
 
-def become(command: list[str], keep_locale: bool, control: int, parent: int) -> None:
-    """Turn this forked process into the command, as leader of its own session."""
-    try:
-        posix.setsid()
-        prctl(PR_SET_PDEATHSIG, KILL)
-        if posix.getppid() != parent:
-            return
-        for number in (PIPE, XFSZ):
-            _signal.signal(number, _signal.SIG_DFL)
-        _signal.pthread_sigmask(_signal.SIG_SETMASK, ())
-        offer_to_the_oom_killer()
-        environ = dict(posix.environ)
-        if not keep_locale:
-            environ.pop(b"LC_CTYPE", None)  # the interpreter adds it in the C locale (PEP 538)
-        posix.execve(command[0], command, environ)
-    except OSError as error:
-        posix.write(control, b"E%d\n" % (error.errno or 0))
+class Command:
+    """A command to run: where, its words and environment, and the descriptors that it inherits, by the numbers that
+    it knows them by. `grace` is in seconds; `movable`: it may go to the background."""
+
+    def __init__(self, fields: list[bytes], received: list[int]) -> None:
+        grace, movable, numbers, words, self.cwd = fields[:5]
+        self.grace = float(grace)
+        self.movable = movable == b"1"
+        self.inherited = dict(zip(map(int, numbers.split()), received, strict=True))
+        end = 5 + int(words)
+        self.words = fields[5:end]
+        self.environ = dict(field.split(b"=", 1) for field in fields[end:])
+
+    def become(self, control: int, parent: int) -> None:
+        """Turn this forked process into the command, as leader of its own session."""
+        kind = b"E"
+        try:
+            posix.setsid()
+            prctl(PR_SET_PDEATHSIG, KILL)
+            if posix.getppid() != parent:
+                return
+            for number in (PIPE, XFSZ):
+                _signal.signal(number, _signal.SIG_DFL)
+            _signal.pthread_sigmask(_signal.SIG_SETMASK, ())
+            offer_to_the_oom_killer()
+            control = self.arrange(control)
+            kind = b"W"
+            posix.chdir(self.cwd)
+            kind = b"E"
+            posix.execve(self.words[0], self.words, self.environ)
+        except OSError as error:
+            posix.write(control, b"%b%d\n" % (kind, error.errno or 0))
+
+    def arrange(self, control: int) -> int:
+        """Give the inherited descriptors their numbers. Return the descriptor of `control`, which may have moved."""
+        if not self.inherited:
+            return control
+        taken = {0, 1, 2, control, *self.inherited, *self.inherited.values()}
+        free = (number for number in range(3, 1_000_000) if number not in taken)
+        moved = [(number, posix.dup2(got, next(free))) for number, got in self.inherited.items()]
+        control = posix.dup2(control, next(free), inheritable=False)
+        for number, copy in moved:
+            posix.dup2(copy, number)
+            posix.close(copy)
+        return control
+
+
+def receive() -> Command | None:
+    """Return the command that the program sends: its length in 16 bytes, with the descriptors, then the fields of
+    `Command` with a NUL after each. None if the program died or needs no command."""
+    program = _socket.socket(fileno=posix.dup(0))
+    head, ancillary, _, _ = program.recvmsg(16, 4_096)
+    received = [
+        int.from_bytes(data[at : at + 4], sys.byteorder)
+        for _, _, data in ancillary
+        for at in range(0, len(data), 4)
+    ]
+    for descriptor in received:
+        posix.set_inheritable(descriptor, False)
+    data, size = b"", int(head or b"0")
+    while len(data) < size:
+        more = program.recv(min(size - len(data), 1 << 20))
+        if not more:
+            return None
+        data += more
+    program.close()
+    return Command(data.split(b"\0")[:-1], received) if data else None
 
 
 def offer_to_the_oom_killer() -> None:
@@ -362,18 +415,24 @@ class Supervisor:
 
 
 def main() -> None:
-    """Run the command in the arguments `KEEP_LOCALE GRACE READER COMMAND...` under a `Supervisor`, then exit."""
+    """Wait for a command and run it under a `Supervisor`, then exit. The argument is the descriptor of the command's
+    output, for one that moves to the background."""
     try:
-        supervise(sys.argv[1] == "1", float(sys.argv[2]), int(sys.argv[3]), sys.argv[4:])
+        if command := receive():
+            supervise(command, int(sys.argv[1]))
     finally:
         posix._exit(0)
 
 
-def supervise(keep_locale: bool, grace: float, reader: int, command: list[str]) -> None:
+def supervise(command: Command, reader: int) -> None:
     """Start the command in its own session and supervise it until all of its processes have ended."""
     control = posix.dup(0)
-    for ours in (control, reader) if reader >= 0 else (control,):
-        posix.set_inheritable(ours, False)
+    posix.set_inheritable(control, False)
+    if command.movable:
+        posix.set_inheritable(reader, False)
+    else:
+        posix.close(reader)
+        reader = -1
     nothing = posix.open("/dev/null", posix.O_RDONLY)
     posix.dup2(nothing, 0)
     prctl(PR_SET_CHILD_SUBREAPER, 1)
@@ -383,12 +442,14 @@ def supervise(keep_locale: bool, grace: float, reader: int, command: list[str]) 
     child = posix.fork()
     if child == 0:
         try:
-            become(command, keep_locale, control, parent)
+            command.become(control, parent)
         finally:
             posix._exit(127)
     for output in (1, 2):  # the pipe ends when the command's processes close it
         posix.dup2(nothing, output)
+    for descriptor in command.inherited.values():
+        posix.close(descriptor)
     for number in ends:
         _signal.signal(number, _signal.SIG_IGN)
     _signal.pthread_sigmask(_signal.SIG_UNBLOCK, ends)
-    Supervisor(control, grace, reader).watch(child)
+    Supervisor(control, command.grace, reader).watch(child)
