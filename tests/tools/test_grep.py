@@ -302,7 +302,7 @@ async def test_a_pattern_that_never_ends_is_cut_short_with_what_was_found(
 async def test_a_search_is_canceled_at_once(tools: Caller, workspace: Path) -> None:
     """Nothing of it is left when the call is over; KILL needs no patience."""
     call = await _evil(tools, workspace)
-    await until(lambda: any("search_process" in _line(pid) for pid in processes_with(str(workspace))))
+    await until(lambda: any("line_search" in _line(pid) for pid in processes_with(str(workspace))))
     call.cancel()
     with pytest.raises(asyncio.CancelledError):
         await call

@@ -1,6 +1,6 @@
 """Matches globs: `*`, `?`, `[...]`, `**` between slashes and, in typed globs, `{a,b}`.
 
-Opens no files. The search process imports this module too, so it imports only fast modules.
+Opens no files. The search for lines imports this module too, so it imports only fast modules.
 """
 
 import re
@@ -12,20 +12,6 @@ MAX_WORDS = 256
 _STAR = "[^/]*"
 _FOLDERS = "(?:[^/]*/)*"
 _OPEN, _OR, _CLOSE = "(?:", "|", ")"
-_POSIX = {
-    "alnum": "0-9A-Za-z",
-    "alpha": "A-Za-z",
-    "blank": " \\t",
-    "cntrl": "\\x00-\\x1f\\x7f",
-    "digit": "0-9",
-    "graph": "!-~",
-    "lower": "a-z",
-    "print": " -~",
-    "punct": "!-/:-@\\[-`{-~",
-    "space": " \\t\\n\\r\\f\\v",
-    "upper": "A-Z",
-    "xdigit": "0-9A-Fa-f",
-}
 
 
 class PathGlob:
@@ -160,10 +146,7 @@ def _bracket(glob: str, at: int) -> tuple[str, int]:
     start += negated
     items, here = list[str](), start
     while here < len(glob) and (glob[here] != "]" or here == start):
-        if glob.startswith("[:", here) and (close := glob.find(":]", here)) > 0:
-            items.append(_POSIX.get(glob[here + 2 : close], ""))
-            here = close + 2
-        elif glob[here] == "\\" and here + 1 < len(glob):
+        if glob[here] == "\\" and here + 1 < len(glob):
             items.append(re.escape(glob[here + 1]))
             here += 2
         else:
