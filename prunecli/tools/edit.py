@@ -22,8 +22,6 @@ from prunecli.tools.tool import ToolContext, ToolOutput, in_one_line, text_outpu
 
 @frozen
 class EditInput:
-    """The input of `edit`."""
-
     path: str
     old_string: str
     new_string: str
@@ -42,11 +40,9 @@ class Edit:
     Input: ClassVar[type] = EditInput
 
     def summary(self, given: Mapping[str, Json]) -> str:
-        """Return the path of the call."""
         return in_one_line(given.get("path"))
 
     def touches(self, given: EditInput) -> Touches:
-        """Return the file as read and changed."""
         return Touches(reads=(given.path,), changes=(given.path,))
 
     async def run(self, given: EditInput, context: ToolContext) -> ToolOutput:

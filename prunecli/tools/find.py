@@ -25,26 +25,20 @@ _NOTES_BYTES = 200
 
 @frozen
 class FindInput:
-    """The input of `find`."""
-
     pattern: Annotated[str, "glob, e.g. *.py or src/**/*.ts"]
     path: Annotated[str, "folder"] = "."
 
 
 class Find:
-    """The `find` tool."""
-
     name: ClassVar[str] = "find"
     description: ClassVar[str] = "Find files and folders by name, at most 1000. Skips ignored ones."
     parallel: ClassVar[bool] = True
     Input: ClassVar[type] = FindInput
 
     def summary(self, given: Mapping[str, Json]) -> str:
-        """Return the pattern and the folder."""
         return " in ".join(in_one_line(given[key]) for key in ("pattern", "path") if given.get(key))
 
     def touches(self, given: FindInput) -> Touches:
-        """Return the folder and those named in the pattern, as searched."""
         return Touches(searches=folders_of(given.path, given.pattern))
 
     async def run(self, given: FindInput, context: ToolContext) -> ToolOutput:

@@ -36,8 +36,6 @@ _HAS_NEWLINE = re.compile(r"\n|(?<!\\)(?:\\\\)*\\n")
 
 @frozen
 class GrepInput:
-    """The input of `grep`."""
-
     pattern: Annotated[str, "regex"]
     path: Annotated[str, "file or folder"] = "."
     glob: Annotated[str | None, "e.g. *.py"] = None
@@ -56,11 +54,9 @@ class Grep:
     Input: ClassVar[type] = GrepInput
 
     def summary(self, given: Mapping[str, Json]) -> str:
-        """Return the pattern and the folder."""
         return " in ".join(in_one_line(given[key]) for key in ("pattern", "path") if given.get(key))
 
     def touches(self, given: GrepInput) -> Touches:
-        """Return the folder, and the files selected by the glob."""
         if not given.glob:
             return Touches(reads=(given.path,), searches=(given.path,))
         return Touches((path_in(given.path, given.glob),), searches=folders_of(given.path, given.glob))

@@ -23,8 +23,6 @@ _NOTES_BYTES = 300
 
 @frozen
 class LsInput:
-    """The input of `ls`."""
-
     path: Annotated[str, "folder"] = "."
 
 
@@ -37,11 +35,9 @@ class Ls:
     Input: ClassVar[type] = LsInput
 
     def summary(self, given: Mapping[str, Json]) -> str:
-        """Return the path of the call."""
         return in_one_line(given.get("path") or ".")
 
     def touches(self, given: LsInput) -> Touches:
-        """Return the folder as searched."""
         return Touches(searches=(given.path,))
 
     async def run(self, given: LsInput, context: ToolContext) -> ToolOutput:

@@ -29,8 +29,6 @@ from prunecli.tools.tool import ToolContext, ToolOutput, in_one_line, text_outpu
 
 @frozen
 class WriteInput:
-    """The input of `write`."""
-
     path: str
     content: str
 
@@ -46,11 +44,9 @@ class Write:
     Input: ClassVar[type] = WriteInput
 
     def summary(self, given: Mapping[str, Json]) -> str:
-        """Return the path of the call."""
         return in_one_line(given.get("path"))
 
     def touches(self, given: WriteInput) -> Touches:
-        """Return the file as changed."""
         return Touches(changes=(given.path,))
 
     async def run(self, given: WriteInput, context: ToolContext) -> ToolOutput:

@@ -51,6 +51,35 @@ class Ended:
     stuck: int = 0
 
 
+class Report:
+    """What the supervisor of a command has told: the process id, why it could not be started (`E`, `W` in
+    supervise.py), and the fields of `Ended`."""
+
+    def __init__(self) -> None:
+        self.pid = self.stuck = 0
+        self.failed = b""
+        self.exit_code: int | None = None
+        self.left: tuple[str, ...] = ()
+        self._rest = b""
+
+    def add(self, data: bytes) -> None:
+        """Take in the next bytes from the supervisor."""
+        *lines, self._rest = (self._rest + data).split(b"\n")
+        for line in lines:
+            kind, value = line[:1], line[1:]
+            match kind:
+                case b"P":
+                    self.pid = int(value)
+                case b"E" | b"W":
+                    self.failed = line
+                case b"X":
+                    self.exit_code = os.waitstatus_to_exitcode(int(value))
+                case b"L" if value and self.exit_code is not None:
+                    self.left = tuple(well_formed(os.fsdecode(name)) for name in value.split(b"\0"))
+                case b"F":
+                    self.stuck = int(value)
+
+
 @frozen
 class Moved:
     """A command in the background: its supervisor, and the socket to it."""
@@ -119,9 +148,10 @@ async def run_movable(
 
 
 def _ended(watch: "_Watch", program: str, cwd: Path) -> Ended:
-    if watch.failed is not None:
-        raise ToolError(_why_not_started(watch.failed, program, cwd))
-    return Ended(watch.exit_code, watch.timed_out, watch.left, watch.stuck)
+    told = watch.told
+    if told.failed:
+        raise ToolError(_why_not_started(told.failed, program, cwd))
+    return Ended(told.exit_code, watch.timed_out, told.left, told.stuck)
 
 
 def _why_not_started(failed: bytes, program: str, cwd: Path) -> str:
@@ -129,7 +159,7 @@ def _why_not_started(failed: bytes, program: str, cwd: Path) -> str:
     if number == errno.E2BIG:
         return "The command is too long for the system: write it to a file and run that."
     if failed.startswith(b"W"):
-        why = "cannot be entered" if cwd.exists() else "no longer exists"
+        why = "cannot be entered" if os.path.exists(cwd) else "no longer exists"
         return f"The working directory {well_formed(str(cwd))} {why}."
     return f"{program} could not be started: {os.strerror(number)}"
 
@@ -232,15 +262,10 @@ class _Watch:
     """The readers of one command's output and of its supervisor's messages."""
 
     def __init__(self, process: _Supervisor, take: Callable[[bytes], bool]) -> None:
-        self.exit_code: int | None = None
-        self.failed: bytes | None = None
+        self.told = Report()
         self.timed_out = False
-        self.left: tuple[str, ...] = ()
-        self.stuck = 0
         self._process = process
         self._take = take
-        self._pid = 0
-        self._told = b""
         self._loop = asyncio.get_running_loop()
         self._exited = self._loop.create_future()
         self._closed = self._loop.create_future()
@@ -308,9 +333,9 @@ class _Watch:
         self._process.control.close()
         if self._exited.done() or not self._closed.done():
             self._process.process.poll()
-        elif self._pid:
+        elif self.told.pid:
             try:
-                os.killpg(self._pid, signal.SIGKILL)
+                os.killpg(self.told.pid, signal.SIGKILL)
             except ProcessLookupError:
                 pass  # the kernel ended the command with its supervisor
         if self._closed.done():
@@ -339,21 +364,8 @@ class _Watch:
             self._loop.remove_reader(self._process.control)
             self._closed.set_result(None)
             return
-        *lines, self._told = (self._told + data).split(b"\n")
-        for line in lines:
-            self._understand(line[:1], line[1:])
-
-    def _understand(self, kind: bytes, value: bytes) -> None:
-        match kind:
-            case b"P":
-                self._pid = int(value)
-            case b"E" | b"W":
-                self.failed = kind + value
-            case b"X":
-                self.exit_code = os.waitstatus_to_exitcode(int(value))
-                self._exited.set_result(None)
-            case b"L" if value and self._exited.done():
-                self.left = tuple(well_formed(os.fsdecode(name)) for name in value.split(b"\0"))
-            case b"F":
-                self.stuck = int(value)
-                self._given_up.set_result(None)
+        self.told.add(data)
+        if self.told.exit_code is not None and not self._exited.done():
+            self._exited.set_result(None)
+        if self.told.stuck and not self._given_up.done():
+            self._given_up.set_result(None)
