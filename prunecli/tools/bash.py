@@ -156,7 +156,7 @@ async def _run(
         }
         ended: Ended | Moved
         if moving is None:
-            ended = await run(box.argv, **how, ready=True)
+            ended = await run(box.argv, **how)
         else:
             seconds = time_limit if given.timeout and getattr(given, "background", False) else 0.0
             order = partial(_order, moving, output, seconds)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from prunecli.tools.processes.command import keep_ready
+from prunecli.tools.processes.command import get_ready
 from prunecli.tools.processes.confinement import Confined
 from prunecli.tools.tool import TRUNCATION_MARKER, ToolLimits
 from tests.tools.calling import Caller, parent_of, processes_with
@@ -164,8 +164,8 @@ async def test_a_working_directory_that_goes_while_a_command_runs_does_no_harm(
 
 
 @linux_only
-async def test_a_supervisor_that_was_killed_while_it_waited_is_replaced(tools: Caller) -> None:
-    keep_ready()
+async def test_the_interpreter_of_the_supervisors_is_replaced_if_it_was_killed(tools: Caller) -> None:
+    get_ready()
     waiting = [pid for pid in processes_with("import supervise") if parent_of(pid) == os.getpid()]
     for pid in waiting:
         os.kill(pid, signal.SIGKILL)

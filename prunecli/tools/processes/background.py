@@ -1,12 +1,11 @@
 """A command in the background: its state, its kept output, and how to end it.
 
-Its supervisor stores the output and the end in a private folder (`keeping.py`). So nothing is lost while the program
-is busy, and a later program can examine a detached command.
+Its supervisor stores the output and the end in a private folder (`Kept` in supervise.py). So nothing is lost while
+the program is busy, and a later program can examine a detached command.
 """
 
 import os
 import signal
-import subprocess
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -14,7 +13,7 @@ from pathlib import Path
 
 from prunecli.frozen import frozen
 from prunecli.tools.files.decoding import decoded
-from prunecli.tools.processes.command import Ended, Moved, Report
+from prunecli.tools.processes.command import Ended, Moved
 
 CAP = 8 * 1024 * 1024
 """Maximum bytes of output kept of one command; older output is dropped."""
@@ -134,8 +133,7 @@ class Child:
         self.over: Ended | None = None
         self.stopped = False
         self._control = moved.control
-        self._supervisor: subprocess.Popen[bytes] = moved.supervisor
-        self._told = Report()
+        self._told = moved.told
 
     def look(self) -> None:
         """Read the messages from the supervisor, without waiting."""
@@ -157,8 +155,6 @@ class Child:
         code = 127 if told.failed else told.exit_code
         self.over = Ended(code, bool(noted and noted.timed_out), told.left, told.stuck)
         self._control.close()
-        with suppress(subprocess.TimeoutExpired):
-            self._supervisor.wait(0.5)
         self.on_end()
 
     def stop(self, *, now: bool = False) -> None:
@@ -171,7 +167,7 @@ class Child:
     @property
     def pid(self) -> int:
         """The process id of its supervisor."""
-        return self._supervisor.pid
+        return self._told.supervisor
 
     def detach(self) -> None:
         """Let the command outlive the program."""

@@ -12,6 +12,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -52,11 +53,11 @@ class Ended:
 
 
 class Report:
-    """What the supervisor of a command has told: the process id, why it could not be started (`E`, `W` in
-    supervise.py), and the fields of `Ended`."""
+    """What the supervisor of a command has told: its process and the command's, why that could not be started (`E`,
+    `W` in supervise.py), and the fields of `Ended`."""
 
     def __init__(self) -> None:
-        self.pid = self.stuck = 0
+        self.supervisor = self.pid = self.stuck = 0
         self.failed = b""
         self.exit_code: int | None = None
         self.left: tuple[str, ...] = ()
@@ -68,6 +69,8 @@ class Report:
         for line in lines:
             kind, value = line[:1], line[1:]
             match kind:
+                case b"S":
+                    self.supervisor = int(value)
                 case b"P":
                     self.pid = int(value)
                 case b"E" | b"W":
@@ -82,9 +85,9 @@ class Report:
 
 @frozen
 class Moved:
-    """A command in the background: its supervisor, and the socket to it."""
+    """A command in the background: what its supervisor has told, and the socket to it."""
 
-    supervisor: subprocess.Popen[bytes]
+    told: Report
     control: socket.socket
 
 
@@ -97,17 +100,13 @@ async def run(
     time_limit: float,
     grace: float = 1.0,
     descriptors: Sequence[int] = (),
-    ready: bool = False,
 ) -> Ended:
     """Run `argv` (which starts with an absolute path) and pass its standard output and error to `take` in chunks.
 
     `take` returns False to end the command. `time_limit` and `grace` (from TERM to KILL) are in seconds. The command
-    inherits `descriptors`. With `ready`, a supervisor is kept ready for the next command. Raises ToolError if the
-    command cannot be started.
+    inherits `descriptors`. Raises ToolError if the command cannot be started.
     """
     process = _start(argv, cwd, env, grace, descriptors)
-    if ready:
-        keep_ready()
     watch = _Watch(process, take)
     try:
         await watch.until_over(time_limit)
@@ -134,7 +133,6 @@ async def run_movable(
     fails; the command is then ended.
     """
     process = _start(argv, cwd, env, grace, descriptors, movable=True)
-    keep_ready()
     watch = _Watch(process, take)
     moved: Moved | None = None
     try:
@@ -165,63 +163,64 @@ def _why_not_started(failed: bytes, program: str, cwd: Path) -> str:
 
 
 @frozen
-class _Supervisor:
-    """A supervisor that runs a command, or waits for one; `output` is the pipe of the command's output."""
+class _Server:
+    """The interpreter that forks supervisors, and the socket to it."""
 
     process: subprocess.Popen[bytes]
-    control: socket.socket
-    output: int
+    socket: socket.socket
+    program: int
 
     def close(self) -> None:
-        """Let a supervisor without a command end."""
-        os.close(self.output)
-        self.control.close()
-        with suppress(subprocess.TimeoutExpired):
-            self.process.wait(PATIENCE)
+        """Let the interpreter end."""
+        self.socket.close()
+        if self.program == os.getpid():
+            with suppress(subprocess.TimeoutExpired):
+                self.process.wait(PATIENCE)
 
 
-_ready: list[_Supervisor] = []
-"""At most one supervisor that waits for the next command: starting its interpreter takes 8 ms."""
-
-
-def keep_ready() -> None:
-    """Have a supervisor ready for the next command. It ends with the program."""
-    if not _ready:
-        with suppress(ToolError):  # the next command tells
-            _ready.append(_supervisor())
+_servers: list[_Server] = []
+"""At most one. Starting an interpreter takes longer than most commands, so it is kept until the program ends."""
+_sending = threading.Lock()
 
 
 @atexit.register
 def _forget() -> None:
-    while _ready:
-        _ready.pop().close()
+    while _servers:
+        _servers.pop().close()
 
 
-def _supervisor() -> _Supervisor:
-    """Start a supervisor. Raises ToolError."""
-    here = str(Path(__file__).parent)
-    control, theirs = socket.socketpair()
-    reader, writer = os.pipe()
-    try:
+def _server() -> _Server:
+    """Return the interpreter that forks supervisors, and start it if it does not run. Raises OSError."""
+    if _servers and _servers[0].program == os.getpid() and _servers[0].process.poll() is None:
+        return _servers[0]
+    _forget()
+    ours, theirs = socket.socketpair()
+    with theirs:
         process = subprocess.Popen(
-            [INTERPRETER, "-I", "-S", "-c", _START, here, str(reader)],
+            [INTERPRETER, "-I", "-S", "-c", _START, str(Path(__file__).parent)],
             stdin=theirs.fileno(),
-            stdout=writer,
-            stderr=writer,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
             cwd="/",
             env={},
             start_new_session=True,
-            pass_fds=(reader,),
         )
-    except OSError as error:
-        control.close()
-        os.close(reader)
-        raise ToolError(f"The command could not be started: {error.strerror}.") from error
-    finally:
-        theirs.close()
-        os.close(writer)
-    os.set_blocking(reader, False)
-    return _Supervisor(process, control, reader)
+    _servers.append(_Server(process, ours, os.getpid()))
+    return _servers[0]
+
+
+def get_ready() -> None:
+    """Start what the first command would wait for."""
+    with suppress(OSError), _sending:  # the first command tells
+        _server()
+
+
+@frozen
+class _Started:
+    """A command's socket to its supervisor, and the pipe of its output."""
+
+    control: socket.socket
+    output: int
 
 
 def _start(
@@ -232,7 +231,7 @@ def _start(
     descriptors: Sequence[int],
     *,
     movable: bool = False,
-) -> _Supervisor:
+) -> _Started:
     """Give the command to a supervisor. Raises ToolError."""
     words = (f"{grace:g}", "1" if movable else "0", " ".join(map(str, descriptors)), str(len(argv)), str(cwd))
     fields = [*words, *argv, *(f"{name}={value}" for name, value in env.items())]
@@ -242,26 +241,41 @@ def _start(
         data = b"".join(os.fsencode(field) + b"\0" for field in fields)
     except ValueError as error:
         raise ToolError(f"The command cannot be run: {error}.") from error
-    for supervisor in (*_ready, None):
-        _ready.clear()
-        started = supervisor or _supervisor()
-        try:
-            socket.send_fds(started.control, [b"%016d" % len(data)], descriptors)
-            started.control.sendall(data)
-        except OSError as error:
-            started.close()
-            if supervisor is None:
-                raise ToolError(f"The command could not be started: {error.strerror}.") from error
-            continue  # somebody killed the one that waited
-        started.control.setblocking(False)
-        return started
-    raise AssertionError
+    control, theirs = socket.socketpair()
+    reader, writer = os.pipe()
+    try:
+        _send(data, [theirs.fileno(), writer, reader, *descriptors])
+    except OSError as error:
+        control.close()
+        os.close(reader)
+        raise ToolError(f"The command could not be started: {error.strerror}.") from error
+    finally:
+        theirs.close()
+        os.close(writer)
+    os.set_blocking(reader, False)
+    control.setblocking(False)
+    return _Started(control, reader)
+
+
+def _send(data: bytes, descriptors: list[int]) -> None:
+    """Send a command to the interpreter that forks supervisors; once more if that was killed. Raises OSError."""
+    with _sending:
+        for last in (False, True):
+            try:
+                server = _server()
+                socket.send_fds(server.socket, [b"%016d" % len(data)], descriptors)
+                server.socket.sendall(data)
+                return
+            except OSError:
+                _forget()
+                if last:
+                    raise
 
 
 class _Watch:
     """The readers of one command's output and of its supervisor's messages."""
 
-    def __init__(self, process: _Supervisor, take: Callable[[bytes], bool]) -> None:
+    def __init__(self, process: _Started, take: Callable[[bytes], bool]) -> None:
         self.told = Report()
         self.timed_out = False
         self._process = process
@@ -289,7 +303,7 @@ class _Watch:
         self._loop.remove_reader(self._process.output)
         self._loop.remove_reader(self._process.control)
         os.close(self._process.output)
-        return Moved(self._process.process, self._process.control)
+        return Moved(self.told, self._process.control)
 
     async def until_over(self, time_limit: float, moving: "asyncio.Future[None] | None" = None) -> None:
         """Wait until the command ends or is to be moved, the reader has enough, or `time_limit` seconds pass."""
@@ -331,15 +345,9 @@ class _Watch:
                 break
         os.close(self._process.output)
         self._process.control.close()
-        if self._exited.done() or not self._closed.done():
-            self._process.process.poll()
-        elif self.told.pid:
-            try:
+        if self._closed.done() and not self._exited.done() and self.told.pid:
+            with suppress(ProcessLookupError):  # the kernel ended the command with its supervisor
                 os.killpg(self.told.pid, signal.SIGKILL)
-            except ProcessLookupError:
-                pass  # the kernel ended the command with its supervisor
-        if self._closed.done():
-            self._process.process.wait()
 
     def _on_output(self) -> bool:
         try:
