@@ -171,11 +171,11 @@ class _Server:
     program: int
 
     def close(self) -> None:
-        """Let the interpreter end."""
+        """End the interpreter, but no supervisor."""
         self.socket.close()
         if self.program == os.getpid():
-            with suppress(subprocess.TimeoutExpired):
-                self.process.wait(PATIENCE)
+            self.process.kill()
+            self.process.wait()
 
 
 _servers: list[_Server] = []
