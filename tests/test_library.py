@@ -17,10 +17,13 @@ PATH = os.pathsep.join(filter(None, sys.path))
 LONG = "a line of output\n" * 400
 
 
-def messages(count: int = 6) -> list[dict[str, object]]:
+def messages(
+    count: int = 6, tool: str = "read", key: str = "path", files: int = 99
+) -> list[dict[str, object]]:
     found: list[dict[str, object]] = [{"role": "user", "content": "fix it"}]
     for number in range(count):
-        call = {"type": "tool_use", "id": f"t{number}", "name": "read", "input": {"path": f"{number}.py"}}
+        given = {key: f"{number % files}.py"}
+        call = {"type": "tool_use", "id": f"t{number}", "name": tool, "input": given}
         result = {"type": "tool_result", "tool_use_id": f"t{number}", "content": LONG}
         found += [{"role": "assistant", "content": [call]}, {"role": "user", "content": [result]}]
     return found
@@ -45,6 +48,63 @@ def test_what_was_decided_stays_and_the_prefix_with_it() -> None:
     assert 1 <= breaks <= 5
     assert str(before).count("[output pruned") >= 6
     assert pruner.ledger.pruned_tokens > 6 * 1_500
+
+
+@pytest.mark.parametrize("reported", [True, False])
+def test_auto_keeps_the_prefix_while_the_cache_is_warm(reported: bool) -> None:
+    given, now = messages(60, "Read", "file_path", files=7), 1_700_000_000.0
+    pruner = Pruner("auto", clock=lambda: now)
+    before = pruner.request(given[:1])
+    for end in range(3, len(given), 2):
+        now += 60
+        usage = {"input_tokens": 9, "cache_read_input_tokens": 2_000 * end} if reported else None
+        sent = pruner.request(given[:end], usage)
+        assert sent[: len(before)] == before
+        before = sent
+    assert pruner.ledger.pruned_tokens == 0
+    now += 301
+    assert str(pruner.request(given)).count("[output pruned") > 50
+
+
+def test_the_gate_lets_prunes_wait_for_a_cold_cache() -> None:
+    given, now, kept = messages(60, "Read", "file_path", files=59), 1_700_000_000.0, list[bool]()
+    for gate in ("always", "cache_aware"):
+        pruner = Pruner("superseded", clock=lambda: now, gate=gate)  # type: ignore[arg-type]
+        before = pruner.request(given[:119])
+        sent = pruner.request(given)
+        kept.append(sent[: len(before)] == before)
+    assert kept == [False, True]
+
+
+@pytest.mark.parametrize(
+    ("read", "edit"),
+    [
+        (
+            ("Read", {"file_path": "/a.py"}),
+            ("Edit", {"file_path": "/a.py", "old_string": "a", "new_string": "b"}),
+        ),
+        (("read", {"filePath": "/a.py"}), ("write", {"filePath": "/a.py", "content": "b"})),
+        (("read_file", {"file_path": "/a.py"}), ("replace", {"file_path": "/a.py", "old_string": "a"})),
+    ],
+)
+def test_reads_under_the_names_of_other_agents_are_superseded(
+    read: tuple[str, dict[str, str]], edit: tuple[str, dict[str, str]]
+) -> None:
+    given: list[dict[str, object]] = [{"role": "user", "content": "fix it"}]
+    for number, (name, call) in enumerate((read, edit, read)):
+        use = {"type": "tool_use", "id": f"t{number}", "name": name, "input": call}
+        result = {"type": "tool_result", "tool_use_id": f"t{number}", "content": LONG}
+        given += [{"role": "assistant", "content": [use]}, {"role": "user", "content": [result]}]
+    sent = prune_messages(given, "superseded")
+    assert "superseded by entry" in str(sent[2])
+    assert sent[1] == given[1], "the names of tools stay"
+
+
+def test_a_malformed_usage_is_named() -> None:
+    pruner = Pruner("auto")
+    pruner.request(messages(1)[:1])
+    with pytest.raises(ValueError, match="usage"):
+        pruner.request(messages(1), {"input_tokens": "many"})
 
 
 def test_a_shorter_conversation_is_another_one() -> None:

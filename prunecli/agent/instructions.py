@@ -1,13 +1,15 @@
 """Instruction files: the user's and the project's AGENTS.md or CLAUDE.md, and the files that they import.
 
-A line may import files as `@docs/style.md`, relative to its file, by the rules of Claude Code: not in code, at most
-five levels deep, and only from the project or the user's folders. An import that fails is left as text.
+A line may import files as `@docs/style.md` or `@"with spaces.md"`, relative to its file, by the rules of Claude Code:
+not in code, at most five levels deep, and only from the project or the user's folders. An import that fails is left
+as text, and named in `Instructions.missed`.
 """
 
+import codecs
 import os
 import re
 from collections.abc import Iterator
-from io import TextIOWrapper
+from dataclasses import field
 from pathlib import Path
 
 from prunecli.agent.project_settings import down_to, leads_outside
@@ -16,16 +18,22 @@ from prunecli.regular import open_regular
 
 INSTRUCTION_FILES = ("AGENTS.md", "CLAUDE.md")
 """The first of these that exists in a folder is loaded."""
+_PLACES = ("", ".prunecli", ".claude")
+"""The folders of a project's folder with an instruction file each."""
 
 MAX_CHARS = 40_000
 """Maximum characters of one file, and of all files that it imports together."""
 _MAX_READ = 4_000_000
 _MAX_DEPTH = 5
 _MAX_IMPORTS = 30
+_LIMITS = f"imports end at {_MAX_DEPTH} levels, {_MAX_IMPORTS} files or {MAX_CHARS:,} characters"
+_MAX_MISSED = 20
 _CODE = re.compile(
     r"^(?P<fence>```+|~~~+).*?(?:^(?P=fence)|\Z)|(?P<ticks>`+).+?(?P=ticks)", re.MULTILINE | re.DOTALL
 )
-_IMPORT = re.compile(r"(?:^|(?<=\s))@([^\s@]+)")
+_IMPORT = re.compile(r"""(?:^|(?<=\s))@(?:"([^"\n]+)"|((?:\\ |[^\s@"])(?:\\ |[^\s@])*))""", re.MULTILINE)
+_FILE = re.compile(r".*/.*\.\w{1,8}|.*\.(?:md|mdc|txt)")
+"""Names that are meant as files even if there is none, unlike `@property`, `@pytest.fixture` or `@types/node`."""
 
 
 @frozen
@@ -33,83 +41,123 @@ class Instructions:
     """The sources of instruction files: the working directory, the user's folders, and whether the project is
     trusted.
 
-    `user` is the user's folder with instructions. Files there and in `~/.claude` may also be imported.
+    `user` is the user's folder with instructions. Files there and in `~/.claude` may also be imported. `missed` gets
+    a line for each file that was found or imported but not read.
     """
 
     cwd: Path
     user: Path
     home: Path
     trusted: bool
+    missed: list[str] = field(default_factory=list)
 
     def at_start(self) -> list[tuple[Path, str]]:
         """Return the user's own files, then those from the repository's root down to the working directory."""
-        folders = [self.user, *(down_to(self.cwd) if self.trusted else [])]
-        return self._without_doubles(one for folder in folders for one in self.of(folder))
+        found = [one for folder in self._users for one in self._first(folder)]
+        for folder in down_to(self.cwd) if self.trusted else ():
+            found += self.of(folder)
+        once: dict[str, tuple[Path, str]] = {}
+        for path, text in found:
+            once.setdefault(os.path.realpath(path), (path, text))
+        return list(once.values())
 
     def of(self, folder: Path) -> list[tuple[Path, str]]:
-        """Return the instruction file of a folder followed by its imports; an empty list if there is none."""
+        """Return the instruction files of a project's folder, each followed by its imports."""
+        return [one for place in _PLACES for one in self._first(folder / place)]
+
+    @property
+    def _users(self) -> tuple[Path, Path]:
+        return self.user, self.home / ".claude"
+
+    def _first(self, folder: Path) -> list[tuple[Path, str]]:
+        """Return the first instruction file that exists, and its imports."""
         for name in INSTRUCTION_FILES:
             path = folder / name
-            if folder != self.user and leads_outside(path, self.cwd):
+            if folder not in self._users and leads_outside(path, self.cwd):
                 continue  # `refused_links` tells the user
-            if (text := _read(path)) is not None:
+            try:
+                text = _text(path)
+            except FileNotFoundError:
+                continue
+            except (OSError, ValueError) as error:
+                self._miss(f"{path} was not read: {_why(error)}.")
+                continue
+            if text:
                 return [(path, text), *self._imported(path, text)]
         return []
 
     def _imported(self, path: Path, text: str) -> list[tuple[Path, str]]:
         found: list[tuple[Path, str]] = []
         seen, room, ahead = {os.path.realpath(path)}, MAX_CHARS, [(path, text, 1)]
-        while ahead and len(found) < _MAX_IMPORTS and room > 0:
+        while ahead:
             importer, text, depth = ahead.pop(0)
-            for target in _targets(importer, text, self.home):
-                real = os.path.realpath(target)
-                if real in seen or not self._may_import(target, real):
+            for name, target in _targets(importer, text, self.home):
+                if (real := os.path.realpath(target)) in seen:
                     continue
                 seen.add(real)
-                read = _read(target, room)
-                if read is None or len(found) >= _MAX_IMPORTS or room <= 0:
+                try:
+                    self._check(target, real)
+                    if depth > _MAX_DEPTH or len(found) >= _MAX_IMPORTS or room <= 0:
+                        raise ValueError(_LIMITS)
+                    read = _text(target, room)
+                except (OSError, ValueError) as error:
+                    if os.path.isfile(target) or (_FILE.fullmatch(name) and not os.path.isdir(target)):
+                        self._miss(f"{importer}: @{name} was not imported: {_why(error)}.")
                     continue
-                room -= len(read)
-                found.append((target, read))
-                if depth < _MAX_DEPTH:
+                if read:
+                    room -= len(read)
+                    found.append((target, read))
                     ahead.append((target, read, depth + 1))
         return found
 
-    def _may_import(self, target: Path, real: str) -> bool:
-        """Return whether a file may be imported: text of the project, or Markdown of the user."""
+    def _check(self, target: Path, real: str) -> None:
+        """Raise ValueError for a file that is neither of the project nor Markdown of the user."""
         from prunecli.tools.files.secret_paths import looks_secret  # deferred, since startup does not need it
 
         if looks_secret(real) or looks_secret(str(target)):
-            return False
-        if self.trusted and not leads_outside(target, self.cwd):
-            return True
-        folders = map(os.path.realpath, (self.user, self.home / ".claude"))
-        return real.endswith(".md") and any(real.startswith(f"{folder}/") for folder in folders)
+            raise ValueError("it may contain secrets")
+        outside = leads_outside(target, self.cwd)
+        if self.trusted and not outside:
+            return
+        folders = map(os.path.realpath, self._users)
+        if not real.endswith(".md") or not any(real.startswith(f"{folder}/") for folder in folders):
+            raise ValueError("it is outside the project" if outside else "the project is not trusted")
 
-    @staticmethod
-    def _without_doubles(found: Iterator[tuple[Path, str]]) -> list[tuple[Path, str]]:
-        return list(dict(found).items())
+    def _miss(self, line: str) -> None:
+        if len(self.missed) < _MAX_MISSED:
+            self.missed.append(line)
 
 
-def _targets(importer: Path, text: str, home: Path) -> Iterator[Path]:
-    """Yield the files that the text names after an `@` outside of code."""
+def has_instructions(folder: Path) -> bool:
+    """Return whether a project's folder has an instruction file."""
+    return any(os.path.lexists(folder / place / name) for place in _PLACES for name in INSTRUCTION_FILES)
+
+
+def _targets(importer: Path, text: str, home: Path) -> Iterator[tuple[str, Path]]:
+    """Yield the files that the text names after an `@` outside of code, as written and as paths."""
     if "@" not in text:
         return
     for found in _IMPORT.finditer(_CODE.sub(" ", text)):
-        name = found[1].rstrip(".,;:!?)]}\"'")
+        name = found[1] or found[2].rstrip(".,;:!?)]}\"'").replace("\\ ", " ")
         if name and "\0" not in name:
             target = home / name[2:] if name.startswith("~/") else importer.parent / name
-            yield Path(os.path.normpath(target))
+            yield name, Path(os.path.normpath(target))
 
 
-def _read(path: Path, most: int = MAX_CHARS) -> str | None:
-    try:
-        with open_regular(path) as file:
-            text = TextIOWrapper(file, "utf-8", "replace").read(_MAX_READ)
-    except (OSError, ValueError):
-        return None
+def _text(path: Path, most: int = MAX_CHARS) -> str:
+    """Return a file's text, cut to `most` characters. Raises OSError, and ValueError for a file that is not text."""
+    with open_regular(path) as file:
+        data = file.read(_MAX_READ)
+    wide = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    text = data.decode("utf-16" if wide else "utf-8-sig", "replace").replace("\r\n", "\n").replace("\r", "\n")
     if "\0" in text:
-        return None
+        raise ValueError("it is not text")
     if len(text) > most:
         text = text[:most] + f"\n[cut: {path.name} has {len(text):,} characters]"
-    return text.strip() or None
+    return text.strip()
+
+
+def _why(error: Exception) -> str:
+    if isinstance(error, FileNotFoundError | NotADirectoryError):
+        return "it does not exist"
+    return (error.strerror if isinstance(error, OSError) else "") or str(error)

@@ -20,6 +20,8 @@ SETTINGS = (
     "AGENTS.md",
     "CLAUDE.md",
     ".mcp.json",
+    ".claude/AGENTS.md",
+    ".claude/CLAUDE.md",
     ".claude/agents",
     ".claude/commands",
     ".claude/settings.json",

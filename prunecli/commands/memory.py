@@ -14,7 +14,7 @@ from prunecli.model.notes import notice_parts
 from prunecli.runtime import Runtime
 from prunecli.runtime.memories import Scope, bullet
 from prunecli.runtime.nested_instructions import TITLE
-from prunecli.sanitize import one_line
+from prunecli.sanitize import one_line, visible
 
 _LABELS: dict[Scope, str] = {"project": "Project", "user": "User, for all projects"}
 _HELP = "# TEXT at the prompt adds a line; /memory edit user or project opens $EDITOR"
@@ -79,9 +79,10 @@ def _listed(runtime: Runtime) -> Sequence[Effect]:
     """Return the files in effect, with their size and tokens."""
     setup, context = runtime.setup, runtime.session.context
     trusted = runtime.gatekeeper.trusted
-    found = Instructions(setup.cwd, setup.places.config, setup.places.home, trusted=trusted).at_start()
-    links = refused_links(setup.cwd) if trusted else []
-    said: list[Effect] = [Say("\n".join(links), "warning")] if links else []
+    reader = Instructions(setup.cwd, setup.places.config, setup.places.home, trusted=trusted)
+    found = reader.at_start()
+    lost = [*(refused_links(setup.cwd) if trusted else ()), *map(visible, reader.missed)]
+    said: list[Effect] = [Say("\n".join(lost), "warning")] if lost else []
     rows = [_row(runtime, _shown(runtime, path), as_text(path, text)) for path, text in found]
     for item in context.items:
         parts = notice_parts(item.event) if isinstance(item.event, UserMessage) else None

@@ -1,14 +1,15 @@
 """Commands: Markdown files whose text becomes a prompt, in Claude Code's format.
 
 `$ARGUMENTS` stands for the text typed after the name, `$1` to `$9` or `$ARGUMENTS[0]` to `$ARGUMENTS[8]` for its
-words, and ``!`command` `` for the output of a shell command. The text is split before arguments are filled in, so an
-argument cannot become a command.
+words, and ``!`command` `` for the output of a shell command. The text is split before arguments are filled in, and
+in a shell command they are quoted, so an argument cannot become a command.
 """
 
 import re
 import shlex
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import TypeAlias
 
 from prunecli.errors import ConfigError
 from prunecli.extensions.definition_folders import Found, Owner
@@ -21,6 +22,7 @@ from prunecli.sanitize import one_line
 MAX_HELP = 200
 _SHELL = re.compile(r"(?:^|(?<=\s))!`([^`\n]+)`", re.MULTILINE)
 _ARGUMENT = re.compile(r"\$(?:ARGUMENTS(?:\[(\d)\])?(?!\w)|([1-9])(?!\d))")
+_QUOTES = re.compile(r"""\\.|\$\(|["'()]""")
 _TOOLS = {theirs.lower(): ours for theirs, ours in OURS.items()}
 
 
@@ -50,19 +52,66 @@ class CustomCommand:
     def pieces(self, arguments: str) -> Iterator[str | Shell]:
         """Yield the prompt for these arguments, as texts and the shell commands between them."""
         values = split(arguments)
-        yield from pieces_of(self.body, lambda piece: _filled(piece, arguments, values))
+
+        def value(found: re.Match[str]) -> Value:
+            at = int(found[1]) if found[1] else int(found[2]) - 1 if found[2] else None
+            one = values[at] if at is not None and at < len(values) else ""
+            return (arguments, values) if at is None else (one, [one] if one else [])
+
+        yield from pieces_of(self.body, _ARGUMENT, value)
         if arguments and not _ARGUMENT.search(self.body):
             yield f"\n\nArguments: {arguments}"
 
 
-def pieces_of(body: str, fill: Callable[[str], str]) -> Iterator[str | Shell]:
-    """Yield the texts of a body and the shell commands between them, both with their arguments filled in."""
+Value: TypeAlias = tuple[str, Sequence[str] | None]
+"""What replaces a placeholder: a text, and its words for a shell command; None for text that stays as it is there."""
+
+
+def pieces_of(
+    body: str, place: re.Pattern[str], value: Callable[[re.Match[str]], Value]
+) -> Iterator[str | Shell]:
+    """Yield the texts of a body and the shell commands between them, with the values of their placeholders."""
     at = 0
     for found in _SHELL.finditer(body):
-        yield fill(body[at : found.start()])
-        yield Shell(fill(found[1]))
+        yield place.sub(lambda one: value(one)[0], body[at : found.start()])
+        yield Shell(_in_shell(found[1], place, value))
         at = found.end()
-    yield fill(body[at:])
+    yield place.sub(lambda one: value(one)[0], body[at:])
+
+
+def _in_shell(command: str, place: re.Pattern[str], value: Callable[[re.Match[str]], Value]) -> str:
+    """Return a shell command with the values as words, quoted for the place where each stands."""
+    parts, at, quotes = list[str](), 0, [""]
+    for found in place.finditer(command):
+        before = command[at : found.start()]
+        _follow(quotes, before)
+        text, words = value(found)
+        if words is None:
+            quoted = text
+        elif quotes[-1] == "'":
+            quoted = text.replace("'", "'\\''")
+        elif quotes[-1] == '"':
+            quoted = re.sub(r'([\\"$`])', r"\\\1", text)
+        else:
+            quoted = shlex.join(words)
+        parts += (before, quoted)
+        at = found.end()
+    return "".join((*parts, command[at:]))
+
+
+def _follow(quotes: list[str], text: str) -> None:
+    """Update the stack of open quotes, with "" for each parenthesis, by a part of a shell command."""
+    for found in _QUOTES.finditer(text):
+        mark, inner = found[0], quotes[-1]
+        if inner == "'":
+            if mark.endswith("'"):
+                quotes.pop()
+        elif mark == inner or (mark == ")" and not inner and len(quotes) > 1):
+            quotes.pop()
+        elif mark == "$(" or (not inner and mark == "("):
+            quotes.append("")
+        elif mark == '"' or (not inner and mark == "'"):
+            quotes.append(mark)
 
 
 def command_of(found: Found) -> CustomCommand:
@@ -103,14 +152,6 @@ def split(arguments: str) -> Sequence[str]:
         return shlex.split(arguments)
     except ValueError:  # a quote without its end
         return arguments.split()
-
-
-def _filled(piece: str, arguments: str, values: Sequence[str]) -> str:
-    def value(found: re.Match[str]) -> str:
-        at = int(found[1]) if found[1] else int(found[2]) - 1 if found[2] else None
-        return arguments if at is None else values[at] if at < len(values) else ""
-
-    return _ARGUMENT.sub(value, piece)
 
 
 def _in_one_line(words: str) -> str:

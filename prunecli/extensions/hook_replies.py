@@ -5,6 +5,7 @@ code means that the hook failed, which is reported and has no other effect.
 """
 
 import json
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal, TypeAlias
 
@@ -34,6 +35,24 @@ _DECISIONS: Mapping[str, Decision] = {
     "deny": "deny",
     "block": "deny",
 }
+_KEYS = frozenset(
+    {
+        *(
+            "continue",
+            "decision",
+            "hookSpecificOutput",
+            "reason",
+            "stopReason",
+            "suppressOutput",
+            "systemMessage",
+        ),
+        *("additionalContext", "permissionDecision", "permissionDecisionReason", "updatedInput"),
+        *("hookEventName", "pin", "veto"),
+    }
+)
+"""The known keys of an answer."""
+_OBJECT = re.compile(r"^[ \t]*\{", re.MULTILINE)
+_ANSWER = re.compile(r'"(?:hookSpecificOutput|permissionDecision|decision|continue)"\s*:')
 _STRICTNESS: tuple[Decision, ...] = ("", "allow", "ask", "deny")
 
 
@@ -80,15 +99,33 @@ def reply_of(hook: Hook, ran: Ran) -> Reply:
         how = f"exit code {ran.exit_code}" if ran.exit_code > 0 else f"ended by signal {-ran.exit_code}"
         said = next((line.strip() for line in err.split("\n") if line.strip()), "")
         return Reply(name, failure=f"{how}: {said}" if said else how)
-    if not out.startswith("{"):
-        return Reply(name, context=_bounded(out) if hook.event in TELLING else "")
     try:
-        value = json.loads(out)
+        value = json.loads(out) if out.startswith("{") else _object_in(out)
+        if value is None:
+            return Reply(name, context=_bounded(out) if hook.event in TELLING else "")
         return _from_json(hook, value)
     except (ValueError, RecursionError) as error:
         return Reply(name, failure=f"its output is not valid JSON: {error}")
     except ToolError as error:
         return Reply(name, failure=f"unexpected output: {error}")
+
+
+def _object_in(out: str) -> Mapping[str, Any] | None:
+    """Return the answer that follows other text, such as a profile's greeting; None if there is none.
+
+    Raises ValueError if there is something like an answer that can't be read.
+    """
+    starts = [found.start() for found in _OBJECT.finditer(out)]
+    for at in starts:
+        try:
+            value: Mapping[str, Any] = json.loads(out[at:])
+        except (ValueError, RecursionError):
+            continue
+        if not _KEYS.isdisjoint(value):
+            return value
+    if starts and _ANSWER.search(out, starts[0]):
+        raise ValueError("other text around it")
+    return None
 
 
 def _text(output: str) -> str:
@@ -103,11 +140,15 @@ def _blocked(hook: Hook, why: str) -> Reply:
 
 
 def _from_json(hook: Hook, value: Mapping[str, Any]) -> Reply:
-    special = _typed(value, "hookSpecificOutput", dict, {})
-    decided = _typed(special, "permissionDecision", str, "") or _typed(value, "decision", str, "")
+    """Parse an answer. Keys of `hookSpecificOutput` may also stand at the top, where other agents' hooks put them."""
+    special = {**value, **_typed(value, "hookSpecificOutput", dict, {})}
+    for key, word in special.items():
+        if key not in _KEYS and isinstance(word, str) and word in _DECISIONS:
+            raise ToolError(f"the key {key[:40]!r} is unknown; use decision or permissionDecision")
+    decided = _typed(special, "permissionDecision", str, "") or _typed(special, "decision", str, "")
     if decided and decided not in _DECISIONS:
         raise ToolError(f"the decision {decided[:40]!r} is unknown; use allow, deny, ask or block")
-    why = _typed(special, "permissionDecisionReason", str, "") or _typed(value, "reason", str, "")
+    why = _typed(special, "permissionDecisionReason", str, "") or _typed(special, "reason", str, "")
     decision, context = _DECISIONS.get(decided, ""), _typed(special, "additionalContext", str, "")
     if hook.event in FEEDBACK and decision == "deny":
         decision, context = "", "\n".join(filter(None, (why, context)))

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from prunecli.errors import ConfigError
-from prunecli.extensions.commands import Shell, pieces_of, rule_of, split
+from prunecli.extensions.commands import Shell, Value, pieces_of, rule_of, split
 from prunecli.extensions.definition_folders import Found, Owner
 from prunecli.extensions.front_matter import flag, items, read, read_beginning, text
 from prunecli.frozen import frozen
@@ -78,25 +78,23 @@ class Skill:
         """
         fields, body = read(self.path)
         names, values = items(fields, "arguments"), split(arguments)
-        named = "|".join(map(re.escape, sorted(names, key=len, reverse=True))) or "(?!)"
-        place = re.compile(rf"((?<!\\)\\)?\$(?:{_PLACE}|({named})(?![\w-]))")
+        choice = "|".join(map(re.escape, sorted(names, key=len, reverse=True))) or "(?!)"
+        place = re.compile(rf"((?<!\\)\\)?\$(?:{_PLACE}|({choice})(?![\w-]))")
 
-        def fill(piece: str) -> str:
-            return place.sub(value, piece)
-
-        def value(found: re.Match[str]) -> str:
+        def value(found: re.Match[str]) -> Value:
             escaped, at, number, folder, name = found.groups()
+            index = at or number
             if escaped:
-                return found[0][1:]
-            if folder:
-                return str(self.folder)
-            if name:
-                return dict(zip(names, values, strict=False)).get(name, "")
-            if (index := at or number) is None:
-                return arguments
-            return values[int(index)] if int(index) < len(values) else found[0]
+                return found[0][1:], None
+            if index is not None and int(index) >= len(values):
+                return found[0], None
+            if not folder and not name and index is None:
+                return arguments, values
+            named = dict(zip(names, values, strict=False))
+            one = str(self.folder) if folder else named.get(name, "") if name else values[int(index or 0)]
+            return one, [one] if one else []
 
-        pieces = list(pieces_of(body, fill))
+        pieces = list(pieces_of(body, place, value))
         found = [one for one in place.finditer(body) if not one[1]]
         if found or len(pieces) > 1:
             yield f"Follow the skill {self.name}, whose folder is {self.folder}:\n\n"

@@ -4,7 +4,7 @@ import base64
 import json
 import operator
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, assert_never
 
 from prunecli.model.codec import well_formed
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 MAX_BLOCKS = 100
 """Maximum blocks of one result; further ones are only counted."""
+_MIN_BASE64 = 1_000
+_BASE64 = re.compile(r"(?:data:[^,]{0,100},)?[A-Za-z0-9+/_-]+={0,2}\s*")
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
@@ -38,10 +40,11 @@ def in_line(text: str, most: int = 200) -> str:
 
 
 def output_of(result: "CallToolResult", media: Media) -> ToolOutput:
-    """Return the result of a call. Structured content is added if no text repeats it."""
+    """Return the result of a call. Structured content is added without base64 if nothing repeats it."""
     content = _blocks(result.content, media)
-    if result.structured_content is not None and not _says(content, result.structured_content):
-        content.append(Text(plain(json.dumps(result.structured_content, ensure_ascii=False))))
+    value = result.structured_content
+    if value is not None and not _says(content, value) and not _shows(result.content, value):
+        content.append(Text(plain(json.dumps(_without_data(value), ensure_ascii=False))))
     return ToolOutput(tuple(content) or (Text(NO_OUTPUT),), bool(result.is_error))
 
 
@@ -130,6 +133,35 @@ def _says(content: Sequence[Block], value: Json) -> bool:
         isinstance(one, list) and len(one) == len(said) > 0 and all(map(operator.contains, said, one))
         for one in values
     )
+
+
+def _shows(content: "Sequence[ContentBlock]", value: Json) -> bool:
+    """Return whether the content has binary parts, and each single value of `value` is also in the content."""
+    if all(block.type in ("text", "resource_link") for block in content):
+        return False
+    dumped: list[Json] = [block.model_dump(mode="json", by_alias=True) for block in content]
+    return set(_single_values(value)) <= set(_single_values(dumped))
+
+
+def _single_values(value: Json) -> Iterator[Json]:
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, list):
+        for one in value:
+            yield from _single_values(one)
+    else:
+        yield value
+
+
+def _without_data(value: Json) -> Json:
+    """Return the value with the length of each long base64 text in its place, also after a `data:` prefix."""
+    if isinstance(value, dict):
+        return {key: _without_data(one) for key, one in value.items()}
+    if isinstance(value, list):
+        return [_without_data(one) for one in value]
+    if isinstance(value, str) and len(value) >= _MIN_BASE64 and _BASE64.fullmatch(value):
+        return f"[{len(value):,} characters of base64, left out]"
+    return value
 
 
 def _meanings(text: str) -> Sequence[Json]:

@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 
 class ValidTools:
-    """The messages of a stream, without invalid tools in lists: the SDK rejects a whole list for one of them.
+    """The messages of a stream, with invalid tools in lists mended or left out: the SDK rejects a whole list for one.
 
     `version` returns the version of the protocol in use. `gone` has a line for each invalid tool.
     """
@@ -58,12 +58,14 @@ class ValidTools:
         result: Any = getattr(getattr(message, "message", None), "result", None)
         tools = result.get("tools") if isinstance(result, dict) else None
         if isinstance(tools, list) and self._problem(result, tools) and not self._problem(result, []):
-            problems = [self._problem(result, [tool]) for tool in tools]
-            result["tools"] = [tool for tool, problem in zip(tools, problems, strict=True) if not problem]
-            for tool, problem in zip(tools, problems, strict=True):
-                if problem:
-                    name = tool.get("name") if isinstance(tool, dict) else None
+            kept = result["tools"] = list[Any]()
+            for tool in tools:
+                mended = tool if not self._problem(result, [tool]) else _mended(tool)
+                if problem := self._problem(result, [mended]):
+                    name = tool.get("name") if isinstance(tool, dict) else "unnamed"
                     self.gone.append(f"tool {in_line(str(name), 60)} left out: {problem}")
+                else:
+                    kept.append(mended)
         return message
 
     def _problem(self, result: dict[str, Any], tools: list[Any]) -> str:
@@ -75,8 +77,26 @@ class ValidTools:
             parse_server_result("tools/list", self._version(), {**result, "tools": tools})
         except ValidationError as error:
             found = error.errors(include_url=False, include_input=False)[0]
-            return in_line(f"{'.'.join(map(str, found['loc'][2:]))}: {found['msg']}")
+            return in_line(": ".join(filter(None, (".".join(map(str, found["loc"][2:])), found["msg"]))))
         return ""
+
+
+def _mended(tool: Any) -> Any:
+    """Return the tool with an input schema of the protocol's form, and without what nobody reads.
+
+    The endpoint never gets a server's schema; the model reads it as text, and the server checks its calls.
+    """
+    if not isinstance(tool, dict):
+        return tool
+    schema = tool.get("inputSchema")
+    kept = {key: tool[key] for key in ("name", "title", "description") if key in tool}
+    return {
+        **kept,
+        "inputSchema": {
+            "type": "object",
+            **({"allOf": [schema]} if isinstance(schema, dict) and schema else {}),
+        },
+    }
 
 
 async def offer_of(client: "Client", log: Callable[[str], None], gone: list[str]) -> Offer:

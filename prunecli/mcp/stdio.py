@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from mcp.client._transport import TransportStreams
 
-MAX_MESSAGE = 8_000_000
-"""Maximum bytes of one message."""
+MAX_MESSAGE = 32_000_000
+"""Maximum bytes of one message. Servers send a picture of 10 MB twice, in base64."""
 MAX_DROPPED = 512_000_000
 """Bytes of one message after which the server is abandoned and no longer read."""
 MAX_NOISE = 20_000_000

@@ -1,12 +1,18 @@
-"""Fuzzy matching: rank names by a few typed letters."""
+"""Fuzzy matching: rank names by a few typed letters. Case, and how accents are encoded, make no difference."""
 
 import re
 from collections.abc import Iterable
 from functools import lru_cache
 from heapq import nsmallest
+from unicodedata import normalize
 
 MOST_RANKED = 3_000
 """Maximum number of names to rank."""
+
+
+def _folded(text: str) -> str:
+    """Return the text in lower case, with accents after their letters, so that `o` finds ö, too."""
+    return text.lower() if text.isascii() else normalize("NFD", text.lower())
 
 
 @lru_cache(maxsize=64)
@@ -18,9 +24,9 @@ def _pattern(query: str) -> re.Pattern[str]:
 
 def spans(query: str, name: str) -> tuple[int, ...] | None:
     """Return the positions of a query's letters in a name, contiguous if possible; None without a match."""
-    query, low = query.lower(), name.lower()
-    if len(low) != len(name):  # lowercasing changed the length (İ), so positions would be wrong
-        return () if not query or query in low else None
+    query, low = _folded(query), _folded(name)
+    if len(low) != len(name):  # İ and ö become longer, so positions would be wrong
+        return () if _pattern(query).match(low) else None
     at = _best_start(query, low)
     if at >= 0:
         return tuple(range(at, at + len(query)))
@@ -44,7 +50,7 @@ def _best_start(query: str, low: str) -> int:
 
 def _rank(query: str, name: str) -> tuple[int, int, str]:
     """Rank a match, lower is better: whole name, prefix, word start, inside, scattered; then shorter names."""
-    low = name.lower()
+    low = _folded(name)
     leaf = low.rstrip("/").rsplit("/", 1)[-1].rstrip("/")
     if query in (leaf, low):
         group = 0
@@ -60,14 +66,14 @@ def _rank(query: str, name: str) -> tuple[int, int, str]:
 
 
 def best(query: str, names: Iterable[str], most: int = 50) -> list[str]:
-    """Return the names that contain the query's letters in order, best first. Case is ignored."""
-    query = query.lower()
+    """Return the names that contain the query's letters in order, best first."""
+    query = _folded(query)
     if not query:
         return [name for name, _ in zip(names, range(most), strict=False)]
     matches = _pattern(query).match
     found: list[str] = []
     for name in names:
-        if matches(name.lower()):
+        if matches(_folded(name)):
             found.append(name)
             if len(found) >= MOST_RANKED:
                 break

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from prunecli.agent.command_env import unattended_environment
 from prunecli.agent.decide import Limits
+from prunecli.agent.instructions import Instructions
 from prunecli.agent.permissions.verdict import Rules
 from prunecli.agent.project_settings import down_to, refused_links
 from prunecli.agent.trust import TrustStore
@@ -29,6 +30,7 @@ from prunecli.runtime.mcp_servers import PROJECT_FILE
 from prunecli.runtime.pruning_log import PruningLog
 from prunecli.runtime.runtime import Runtime
 from prunecli.runtime.setup import Added, MakeWalls, Setup
+from prunecli.sanitize import visible
 from prunecli.session.importers.known_agents import AGENTS, is_agent
 from prunecli.tools.processes.environment import child_environment
 
@@ -100,7 +102,7 @@ def make_runtime(asked: Launch, environ: Mapping[str, str]) -> Runtime:
     runtime.sandbox.check()
     runtime.run_limits = Limits(asked.max_turns, asked.max_cost)
     untold = asked.headless and store.is_trusted(cwd) and not trusted  # otherwise /trust shows the changes
-    notes = _trust_notes(cwd, trusted, untold), config.notices, [DEMO_NOTICE] if demo else []
+    notes = _trust_notes(setup, trusted, untold), config.notices, [DEMO_NOTICE] if demo else []
     runtime.notices = [*chain(*notes), *_model_notes(config, runtime)]
     runtime.introduction, runtime.guide = asked.introduction, Guide(asked.guide)
     if config.origin("model.name").startswith("flag "):
@@ -137,9 +139,13 @@ def _local_ports(environ: Mapping[str, str]) -> tuple[int, ...]:
     return ports(environ)
 
 
-def _trust_notes(cwd: Path, trusted: bool, changed: bool) -> list[str]:
-    """Return the notices about settings that do not take effect: changed ones, and links out of the project."""
-    return [*([CHANGED_SETTINGS] if changed else ()), *(refused_links(cwd) if trusted else ())]
+def _trust_notes(setup: Setup, trusted: bool, changed: bool) -> list[str]:
+    """Return the notices about settings that do not take effect: changed ones, links out of the project, and
+    instructions that can't be read."""
+    read = Instructions(setup.cwd, setup.places.config, setup.places.home, trusted=trusted)
+    read.at_start()
+    links = refused_links(setup.cwd) if trusted else ()
+    return [*([CHANGED_SETTINGS] if changed else ()), *links, *map(visible, read.missed)]
 
 
 def _model_notes(config: Config, runtime: Runtime) -> list[str]:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from prunecli.agent.gatekeeper import SessionGatekeeper
-from prunecli.agent.instructions import INSTRUCTION_FILES, Instructions
+from prunecli.agent.instructions import Instructions, has_instructions
 from prunecli.agent.system_prompt import as_text
 from prunecli.context.exchange import Entry
 from prunecli.model.events import UserMessage
@@ -73,7 +73,7 @@ class NestedInstructions:
             folder = Path(root)
             for part in Path(real).relative_to(root).parts[:-1]:
                 folder /= part
-                if any(os.path.lexists(folder / name) for name in INSTRUCTION_FILES):
+                if has_instructions(folder):
                     yield folder
 
     def _notices(self, session: Session) -> Iterator[UserMessage]:

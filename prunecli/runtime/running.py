@@ -1,5 +1,6 @@
 """Makes a run of the agent, and the context of its calls, from the parts of a runtime."""
 
+import asyncio
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -20,8 +21,24 @@ if TYPE_CHECKING:
     from prunecli.runtime.subagents import Subagents
 
 
+_SENT = 0.02
+"""Seconds after which the first request of a run is on its way, so that other work delays nothing."""
+
+
+def _ready_soon(host: Host) -> None:
+    """Start what the first command would wait for, while the model answers."""
+
+    def start() -> None:
+        from prunecli.tools.processes.command import get_ready  # deferred, since it delays the first request
+
+        get_ready()
+
+    if "bash" in host.tools:
+        asyncio.get_running_loop().call_later(_SENT, start)
+
+
 def run_of(host: Host) -> Run:
-    """Return a run of the host's current session."""
+    """Return a run of the host's current session, which begins at once."""
     executor = Executor(
         host.session,
         known_tools(host.session.context, host.tools),
@@ -51,6 +68,7 @@ def run_of(host: Host) -> Run:
         return await mentioned(run, typed(message), strict=False)
 
     run.attach = None if host.who else attach
+    _ready_soon(host)
     return run
 
 

@@ -26,8 +26,6 @@ class Option:
 
 @frozen
 class AskInput:
-    """The input of `ask`."""
-
     question: str
     options: Annotated[tuple[Option, ...], "2-4"]
     multiple: bool = False
@@ -70,11 +68,9 @@ class Ask:
     Input: ClassVar[type] = AskInput
 
     def summary(self, given: Mapping[str, Json]) -> str:
-        """Return the question."""
         return in_one_line(given.get("question"))
 
     def touches(self, _: object) -> Touches:
-        """Return no touches."""
         return Touches()
 
     async def run(self, given: AskInput, context: ToolContext) -> ToolOutput:

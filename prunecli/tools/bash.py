@@ -47,8 +47,6 @@ _EXPLAINED = {126: ": not executable", 127: ": command not found"}
 
 @frozen
 class BashInput:
-    """The input of `bash`."""
-
     command: str
     timeout: Annotated[float | None, "seconds, default 120"] = None
 
@@ -70,8 +68,6 @@ class MovableInput(BashInput):
 
 @frozen
 class ConfinedMovableInput(ConfinedInput):
-    """The input of `bash` where both apply."""
-
     background: Annotated[bool, _BACKGROUND] = False
 
 
@@ -87,11 +83,9 @@ class Bash:
     Input: ClassVar[type] = BashInput
 
     def summary(self, given: Mapping[str, Json]) -> str:
-        """Return the command line."""
         return in_one_line(given.get("command"))
 
     def touches(self, given: BashInput) -> Touches:
-        """Return the command as run."""
         return Touches(runs=(given.command,))
 
     async def run(self, given: BashInput, context: ToolContext) -> ToolOutput:
@@ -285,7 +279,6 @@ class ConfinedBash(Bash):
     Input: ClassVar[type] = ConfinedInput
 
     def touches(self, given: BashInput) -> Touches:
-        """Return the command, and the reason if it is to run outside the sandbox."""
         outside = getattr(given, "outside", False)
         reason = getattr(given, "reason", None) or "no reason given"
         return Touches(runs=(given.command,), outside=(reason,) if outside else ())

@@ -15,15 +15,13 @@ from prunecli.tools.files.atomic_write import Current, digest_of, locked, replac
 from prunecli.tools.files.diff import change
 from prunecli.tools.files.encoding import encoding_of, is_binary
 from prunecli.tools.files.in_thread import in_thread
-from prunecli.tools.files.replacement import replaced
+from prunecli.tools.files.replacement import check_notebook, replaced
 from prunecli.tools.files.workspace import Place, opened_place, seen_from
 from prunecli.tools.tool import ToolContext, ToolOutput, in_one_line, text_output
 
 
 @frozen
 class EditInput:
-    """The input of `edit`."""
-
     path: str
     old_string: str
     new_string: str
@@ -42,11 +40,9 @@ class Edit:
     Input: ClassVar[type] = EditInput
 
     def summary(self, given: Mapping[str, Json]) -> str:
-        """Return the path of the call."""
         return in_one_line(given.get("path"))
 
     def touches(self, given: EditInput) -> Touches:
-        """Return the file as read and changed."""
         return Touches(reads=(given.path,), changes=(given.path,))
 
     async def run(self, given: EditInput, context: ToolContext) -> ToolOutput:
@@ -72,6 +68,7 @@ def _edited(
         raise ToolError(f"{name} is a binary file.")
     old, new = well_formed(given.old_string), well_formed(given.new_string)
     done = replaced(current.data, old, new, everywhere=given.replace_all)
+    check_notebook(place.path, current.data, done.data)
     identity = replace_content(place, current, done.data, stop)
     context.files_seen.note(identity, digest_of(done.data), place.path)
     encoding = encoding_of(current.data)

@@ -12,10 +12,17 @@ from prunecli.model.codec import well_formed
 from prunecli.model.messages import Json
 from prunecli.model.touches import Touches
 from prunecli.tools.processes.command import Ended
+from prunecli.tools.searching.line_search import BAD_PATTERN
 from prunecli.tools.searching.matches import MAX_MATCHES, Matches
 from prunecli.tools.searching.scope import Scope, folders_of, path_in, scope_of
-from prunecli.tools.searching.search import MAX_SECONDS, glob_of, ripgrep, ripgrep_of, scan
-from prunecli.tools.searching.search_process import BAD_PATTERN
+from prunecli.tools.searching.search import (
+    MAX_SECONDS,
+    glob_of,
+    ignored_in,
+    ripgrep,
+    ripgrep_of,
+    without_ripgrep,
+)
 from prunecli.tools.searching.secrets import Secrets, secrets_in
 from prunecli.tools.tool import ToolContext, ToolOutput, bounded, in_one_line, text_output
 
@@ -29,8 +36,6 @@ _HAS_NEWLINE = re.compile(r"\n|(?<!\\)(?:\\\\)*\\n")
 
 @frozen
 class GrepInput:
-    """The input of `grep`."""
-
     pattern: Annotated[str, "regex"]
     path: Annotated[str, "file or folder"] = "."
     glob: Annotated[str | None, "e.g. *.py"] = None
@@ -39,7 +44,7 @@ class GrepInput:
 
 
 class Grep:
-    """The `grep` tool. It uses ripgrep if installed, else a search process with the same results."""
+    """The `grep` tool. It uses ripgrep if installed, else `line_search` with the same results."""
 
     name: ClassVar[str] = "grep"
     description: ClassVar[str] = (
@@ -49,11 +54,9 @@ class Grep:
     Input: ClassVar[type] = GrepInput
 
     def summary(self, given: Mapping[str, Json]) -> str:
-        """Return the pattern and the folder."""
         return " in ".join(in_one_line(given[key]) for key in ("pattern", "path") if given.get(key))
 
     def touches(self, given: GrepInput) -> Touches:
-        """Return the folder, and the files selected by the glob."""
         if not given.glob:
             return Touches(reads=(given.path,), searches=(given.path,))
         return Touches((path_in(given.path, given.glob),), searches=folders_of(given.path, given.glob))
@@ -72,7 +75,7 @@ class Grep:
             given = replace(given, glob=given.glob.removeprefix(scope.root.rstrip("/") + "/"))
         wanted = glob_of(given.glob) if given.glob else None
         named = scope.only or (context.approved and given.glob)  # the user was asked about these
-        secrets = Secrets() if named else await secrets_in(scope, context.env)
+        secrets = Secrets() if named else await secrets_in(scope)
         limit = context.limits.max_output_bytes
 
         @cache
@@ -89,10 +92,15 @@ class Grep:
             if matches.complaint and not matches.cut and not ended.timed_out:
                 ended, matches = None, fresh()  # ripgrep rejects the pattern; Python may accept it
         if ended is None:
-            ended = await scan(_for_scan(given, scope), scope.root, context.env, matches.take)
+            ended = await without_ripgrep(
+                _for_line_search(given, scope), scope.root, context.env, matches.take
+            )
             if ended.exit_code == BAD_PATTERN:
                 raise ToolError(f"The pattern is not a valid regular expression: {matches.complaint}.")
-        return _result(matches, ended, limit, secrets.note(scope), separated=given.context > 0)
+        notes = [secrets.note(scope)]
+        if not matches.count and not ended.timed_out and not scope.only:
+            notes.append(await ignored_in(scope.root))
+        return _result(matches, ended, limit, [*filter(None, notes)], separated=given.context > 0)
 
 
 def _at_returns(pattern: str) -> str:
@@ -104,20 +112,19 @@ def _for_ripgrep(given: GrepInput, scope: Scope) -> list[str]:
     arguments = [f"--context={given.context}", f"--regexp={well_formed(given.pattern)}"]
     if given.ignore_case:
         arguments.append("--ignore-case")
-    if given.glob and "/" not in given.glob and not given.glob.startswith("!"):
+    if given.glob and given.glob.isascii() and "/" not in given.glob and not given.glob.startswith("!"):
         arguments += [f"--type-add=wanted:{well_formed(given.glob)}", "--type=wanted"]
     return [*arguments, "--", f"./{scope.only}"]
 
 
-def _for_scan(given: GrepInput, scope: Scope) -> list[str]:
+def _for_line_search(given: GrepInput, scope: Scope) -> list[str]:
     ignore_case = "1" if given.ignore_case else "0"
     glob, pattern = well_formed(given.glob or ""), well_formed(given.pattern)
-    return ["lines", scope.root, scope.only, glob, ignore_case, str(given.context), pattern]
+    return [scope.root, scope.only, glob, ignore_case, str(given.context), pattern]
 
 
-def _result(matches: Matches, ended: Ended, limit: int, left_out: str, *, separated: bool) -> ToolOutput:
+def _result(matches: Matches, ended: Ended, limit: int, notes: list[str], *, separated: bool) -> ToolOutput:
     text = bounded(matches.text(separated=separated), max(limit - _NOTES_BYTES, limit // 2))
-    notes = [left_out] if left_out else []
     if matches.cut and matches.count == MAX_MATCHES:
         notes.append(f"[the first {MAX_MATCHES} matches; narrow pattern, path or glob]")
     elif matches.cut:

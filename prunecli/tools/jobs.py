@@ -15,8 +15,6 @@ MAX_WAIT = 600.0
 
 @frozen
 class JobsInput:
-    """The input of `jobs`."""
-
     job: Annotated[int | None, "its number; without: list all"] = None
     wait: Annotated[float | None, "seconds to wait for its end"] = None
     lines: Annotated[str | None, "such as 1-50, instead of what is new"] = None
@@ -34,7 +32,6 @@ class Jobs:
     Input: ClassVar[type] = JobsInput
 
     def summary(self, given: Mapping[str, Json]) -> str:
-        """Return the job and the requested action."""
         if not given.get("job"):
             return "list"
         lines = f"lines {in_one_line(given['lines'])}" if given.get("lines") else ""
@@ -42,7 +39,6 @@ class Jobs:
         return " ".join(filter(None, [str(given["job"]), "stop" if given.get("stop") else "", wait, lines]))
 
     def touches(self, _: object) -> Touches:
-        """Return no touches."""
         return Touches()
 
     async def run(self, given: JobsInput, context: ToolContext) -> ToolOutput:

@@ -13,19 +13,16 @@ from prunecli.model.touches import Touches
 from prunecli.tools.files.in_thread import in_thread
 from prunecli.tools.files.workspace import refusal
 from prunecli.tools.searching.gitignore import GIT, is_ignored, levels_at
-from prunecli.tools.searching.names import names_in, shown_name
+from prunecli.tools.searching.names import ignored_note, names_in
 from prunecli.tools.searching.scope import scope_of
 from prunecli.tools.tool import ToolContext, ToolOutput, bounded, in_one_line, text_output
 
 MAX_NAMES = 500
-_IGNORED_SHOWN = 10
 _NOTES_BYTES = 300
 
 
 @frozen
 class LsInput:
-    """The input of `ls`."""
-
     path: Annotated[str, "folder"] = "."
 
 
@@ -38,11 +35,9 @@ class Ls:
     Input: ClassVar[type] = LsInput
 
     def summary(self, given: Mapping[str, Json]) -> str:
-        """Return the path of the call."""
         return in_one_line(given.get("path") or ".")
 
     def touches(self, given: LsInput) -> Touches:
-        """Return the folder as searched."""
         return Touches(searches=(given.path,))
 
     async def run(self, given: LsInput, context: ToolContext) -> ToolOutput:
@@ -69,7 +64,7 @@ def _listing(root: str, limit: int, stop: threading.Event) -> ToolOutput:
         if name == GIT:
             return True
         if is_ignored(levels, os.path.join(root, name), name, is_folder):
-            ignored.append(shown_name(name) + ("/" if is_folder else ""))
+            ignored.append(name + ("/" if is_folder else ""))
             return True
         return False
 
@@ -79,8 +74,7 @@ def _listing(root: str, limit: int, stop: threading.Event) -> ToolOutput:
     if more:
         notes.append(f"[{more} more; use find]")
     if ignored:
-        shown = ", ".join(sorted(ignored)[:_IGNORED_SHOWN]) + (", …" if len(ignored) > _IGNORED_SHOWN else "")
-        notes.append(f"[{len(ignored)} ignored: {shown}]")
+        notes.append(ignored_note(ignored))
     if not names and not ignored:
         text = "[empty folder]"
     details: dict[str, Json] = {"names": len(names), "ignored": len(ignored), "truncated": more > 0}

@@ -14,8 +14,6 @@ from prunecli.tools.tool import Servers, ToolContext, ToolOutput, in_one_line
 
 @frozen
 class McpCallInput:
-    """The input of `mcp_call`."""
-
     server: str
     tool: str
     arguments: Annotated[dict, "as its schema says"] = field(default_factory=dict)  # type: ignore[type-arg]
@@ -41,7 +39,6 @@ class McpCall:
         return f"{in_one_line(given.get('server'))}:{in_one_line(given.get('tool'))} {words}".rstrip()
 
     def touches(self, given: McpCallInput) -> Touches:
-        """Return the server's tool."""
         return Touches(calls=(f"{given.server}:{given.tool}",))
 
     def check(self, given: McpCallInput, context: ToolContext) -> None:

@@ -14,8 +14,6 @@ NO_SERVERS = "No MCP servers are configured."
 
 @frozen
 class McpSearchInput:
-    """The input of `mcp_search`."""
-
     words: Annotated[str, "words, or server:tool for its whole schema"] = ""
 
 
@@ -30,7 +28,6 @@ class McpSearch:
     Input: ClassVar[type] = McpSearchInput
 
     def summary(self, given: Mapping[str, Json]) -> str:
-        """Return the words to search for."""
         return in_one_line(given.get("words"))
 
     def touches(self, _: object) -> Touches:

@@ -27,12 +27,9 @@ class Prun:
 
     @dataclass(frozen=True, slots=True)
     class Input:
-        """The input of `prun`."""
-
         tokens: Annotated[int, "tokens to free, at least 1"]
 
     def summary(self, given: Mapping[str, Json]) -> str:
-        """Return the tokens to free."""
         return f"{given.get('tokens', '')} tokens"
 
     def touches(self, _: object) -> Touches:

@@ -24,13 +24,10 @@ class PrunWithMemo:
 
     @dataclass(frozen=True, slots=True)
     class Input:
-        """The input of `prun_with_memo`."""
-
         tokens: Annotated[int, "tokens to free, at least 1"]
         memo: Annotated[str, "at most 2000 characters"]
 
     def summary(self, given: Mapping[str, Json]) -> str:
-        """Return the tokens to free and the start of the memo."""
         return f"{given.get('tokens', '')} tokens, memo: {str(given.get('memo', ''))[:60]}"
 
     def touches(self, _: object) -> Touches:

@@ -30,8 +30,6 @@ _HINT_NAMES = 50
 
 @frozen
 class ReadInput:
-    """The input of `read`."""
-
     path: str
     offset: Annotated[int | None, "first line, from 1"] = None
     limit: Annotated[int | None, "lines, default 2000"] = None
@@ -48,7 +46,6 @@ class Read:
     Input: ClassVar[type] = ReadInput
 
     def summary(self, given: Mapping[str, Json]) -> str:
-        """Return the path, and the line range if given."""
         path, offset, limit = in_one_line(given.get("path")), given.get("offset"), given.get("limit")
         if type(offset) is not int and type(limit) is not int:
             return path
@@ -56,7 +53,6 @@ class Read:
         return f"{path} {first}-{first + limit - 1}" if type(limit) is int else f"{path} {first}-"
 
     def touches(self, given: ReadInput) -> Touches:
-        """Return the file as read."""
         return Touches(reads=(given.path,))
 
     async def run(self, given: ReadInput, context: ToolContext) -> ToolOutput:

@@ -22,8 +22,6 @@ _NOTE_BYTES = 200
 
 @frozen
 class RecallInput:
-    """The input of `recall`."""
-
     entry: Annotated[int, "the number after 'recall'"]
     lines: Annotated[str | None, "such as 200-260"] = None
     task: Annotated[int | None, "number of the task whose entry it is; entry 0 lists them"] = None
@@ -40,7 +38,6 @@ class Recall:
     Input: ClassVar[type] = RecallInput
 
     def summary(self, given: Mapping[str, Json]) -> str:
-        """Return the entry's number, and the lines if given."""
         lines = f" lines {in_one_line(given.get('lines'))}" if given.get("lines") else ""
         task = f"task {given['task']} " if given.get("task") else ""
         return f"{task}entry {given.get('entry', '')}{lines}"

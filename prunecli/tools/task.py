@@ -16,16 +16,12 @@ from prunecli.tools.tool import ToolContext, ToolOutput, in_one_line
 
 @frozen
 class TaskInput:
-    """The input of `task`."""
-
     prompt: Annotated[str, "the complete task; the subagent cannot see this conversation"]
     description: Annotated[str, "3-5 words for the screen"]
     agent: Annotated[str | None, "explore: read-only search, cheap. Default: your tools and model"] = None
 
 
 class Task:
-    """The `task` tool."""
-
     name: ClassVar[str] = TASK
     description: ClassVar[str] = (
         "Hand a task to an agent with a context of its own; only its answer comes back. For broad searches and "
@@ -35,7 +31,6 @@ class Task:
     Input: ClassVar[type] = TaskInput
 
     def summary(self, given: Mapping[str, Json]) -> str:
-        """Return the agent and the description."""
         parts = (in_one_line(given.get(key)) for key in ("agent", "description"))
         return " · ".join(filter(None, parts))
 

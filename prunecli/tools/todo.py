@@ -22,14 +22,10 @@ class Item:
 
 @frozen
 class TodoInput:
-    """The input of `todo`."""
-
     todos: tuple[Item, ...]
 
 
 class Todo:
-    """The `todo` tool."""
-
     name: ClassVar[str] = TOOL
     description: ClassVar[str] = (
         "Keep a to-do list for work of several steps; the user sees it. Each call replaces the whole list. Have one "
@@ -39,7 +35,6 @@ class Todo:
     Input: ClassVar[type] = TodoInput
 
     def summary(self, given: Mapping[str, Json]) -> str:
-        """Return the list in one line."""
         return folded(todos_of(given))
 
     def touches(self, _: object) -> Touches:

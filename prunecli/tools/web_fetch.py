@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
 @frozen
 class WebFetchInput:
-    """The input of `web_fetch`."""
-
     url: Annotated[str, "https://..."]
 
 
@@ -33,7 +31,6 @@ class WebFetch:
     Input: ClassVar[type] = WebFetchInput
 
     def summary(self, given: Mapping[str, Json]) -> str:
-        """Return the URL in the form that is requested, with look-alike letters in ASCII."""
         url = in_one_line(given.get("url"))
         try:
             return url if url.isascii() else _parsed(url).url
@@ -41,7 +38,6 @@ class WebFetch:
             return url
 
     def touches(self, given: WebFetchInput) -> Touches:
-        """Return the host; nothing for a URL that will be refused without a request."""
         try:
             return Touches(fetches=(_parsed(given.url).site,))
         except ToolError:

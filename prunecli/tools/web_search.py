@@ -37,11 +37,9 @@ class WebSearch:
     }
 
     def summary(self, given: Mapping[str, Json]) -> str:
-        """Return the query."""
         return in_one_line(given.get("query"))
 
     def touches(self, _: object) -> Touches:
-        """Return no touches, since nothing runs on this machine."""
         return Touches()
 
     async def run(self, given: WebSearchInput, context: ToolContext) -> ToolOutput:  # noqa: ARG002

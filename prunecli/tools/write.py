@@ -22,14 +22,13 @@ from prunecli.tools.files.encoding import (
     with_crlf,
 )
 from prunecli.tools.files.in_thread import in_thread
+from prunecli.tools.files.replacement import check_notebook
 from prunecli.tools.files.workspace import Place, opened_place, seen_from
 from prunecli.tools.tool import ToolContext, ToolOutput, in_one_line, text_output
 
 
 @frozen
 class WriteInput:
-    """The input of `write`."""
-
     path: str
     content: str
 
@@ -45,11 +44,9 @@ class Write:
     Input: ClassVar[type] = WriteInput
 
     def summary(self, given: Mapping[str, Json]) -> str:
-        """Return the path of the call."""
         return in_one_line(given.get("path"))
 
     def touches(self, given: WriteInput) -> Touches:
-        """Return the file as changed."""
         return Touches(changes=(given.path,))
 
     async def run(self, given: WriteInput, context: ToolContext) -> ToolOutput:
@@ -70,6 +67,7 @@ class Write:
 
 def _created(place: Place, content: str, context: ToolContext, stop: threading.Event) -> ToolOutput:
     data = content.encode()
+    check_notebook(place.path, b"", data)
     identity = create_file(place, data, stop)
     context.files_seen.note(identity, digest_of(data), place.path)
     made = change("", content)
@@ -88,12 +86,14 @@ def _overwritten(
         raise ToolError(f"{name} has changed since you read it; read it again before you write it.")
     if state == "unseen" and current.data:
         raise ToolError(f"{name} exists and you have not read it; read it first, or use edit.")
-    encoding = encoding_of(current.data)
-    old = "" if is_binary(current.data) else encoding.decode(current.data)
-    note = ""
+    encoding = UTF_8 if (binary := is_binary(current.data)) else encoding_of(current.data)
+    old, note = "" if binary else encoding.decode(current.data), ""
     if has_only_crlf(old) and "\r" not in content and "\n" in content:
         content, note = with_crlf(content), " Its CRLF line ends were kept."
     data = _encoded(encoding, content)
+    if encoding == LATIN_1 and encoding_of(data) == UTF_8 and not content.isascii():
+        note += " It was Latin-1 and is UTF-8 now."
+    check_notebook(place.path, current.data, data)
     identity = current.identity
     if data != current.data:
         identity = replace_content(place, current, data, stop)

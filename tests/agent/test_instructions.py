@@ -15,6 +15,65 @@ def found(tmp_path: Path, text: str, *, trusted: bool = True) -> list[str]:
     return [path.relative_to(tmp_path).as_posix() for path, _ in read]
 
 
+def missed(tmp_path: Path, text: str) -> list[str]:
+    """The files that are named as not read for a trusted project with this AGENTS.md."""
+    found(tmp_path, text)
+    read = Instructions(tmp_path / "p", tmp_path / "config", tmp_path / "home", trusted=True)
+    read.at_start()
+    return [line.removeprefix(f"{tmp_path}/p/AGENTS.md: ") for line in read.missed]
+
+
+def test_the_files_in_the_folders_of_claude_code_and_prunecli_are_read_once(tmp_path: Path) -> None:
+    put(tmp_path / "home/.claude/CLAUDE.md", "@mine.md")
+    put(tmp_path / "home/.claude/mine.md", "Mine.")
+    put(tmp_path / "home/.config/prunecli/CLAUDE.md", "Mine, too.")
+    put(tmp_path / "p/.prunecli/AGENTS.md", "x")
+    (tmp_path / "p/.claude").mkdir()
+    (tmp_path / "p/.claude/CLAUDE.md").symlink_to("../AGENTS.md")
+    users = ["home/.config/prunecli/CLAUDE.md", "home/.claude/CLAUDE.md", "home/.claude/mine.md"]
+    assert found(tmp_path, "a") == [*users, "p/AGENTS.md", "p/.prunecli/AGENTS.md"]
+    (tmp_path / "p/.claude/CLAUDE.md").unlink()
+    put(tmp_path / "p/.claude/CLAUDE.md", "b")
+    assert found(tmp_path, "a")[-1] == "p/.claude/CLAUDE.md"
+    assert found(tmp_path, "a", trusted=False) == users
+
+
+def test_names_with_spaces_are_imported(tmp_path: Path) -> None:
+    put(tmp_path / "p/docs/my style.md", "x")
+    put(tmp_path / "p/docs/my rules.md", "x")
+    text = '@docs/my\\ style.md, and @"docs/my rules.md".'
+    assert found(tmp_path, text)[1:] == ["p/docs/my style.md", "p/docs/my rules.md"]
+
+
+def test_utf_16_is_read(tmp_path: Path) -> None:
+    (tmp_path / "AGENTS.md").write_bytes("Use tabs.\r\nAlways.".encode("utf-16"))
+    read = Instructions(tmp_path, tmp_path / "config", tmp_path / "home", trusted=True).at_start()
+    assert [text for _, text in read] == ["Use tabs.\nAlways."]
+
+
+def test_an_import_that_fails_is_named_unless_no_file_is_meant(tmp_path: Path) -> None:
+    put(tmp_path / "p/image.png", "a\0b")
+    put(tmp_path / "p/.env", "KEY=1")
+    (tmp_path / "p/src").mkdir()
+    text = (
+        "@docs/missing.md @missing.md @image.png @.env @../out.md @property @pytest.fixture @types/node @src"
+    )
+    assert missed(tmp_path, text) == [
+        "@docs/missing.md was not imported: it does not exist.",
+        "@missing.md was not imported: it does not exist.",
+        "@image.png was not imported: it is not text.",
+        "@.env was not imported: it may contain secrets.",
+        "@../out.md was not imported: it is outside the project.",
+    ]
+    for number in range(9):
+        put(tmp_path / f"p/{number}.md", f"@{number + 1}.md")
+    assert "imports end at 5 levels" in missed(tmp_path, "@0.md")[0]
+
+
+def test_an_instruction_file_that_is_not_text_is_named(tmp_path: Path) -> None:
+    assert missed(tmp_path, "a\0b") == [f"{tmp_path}/p/AGENTS.md was not read: it is not text."]
+
+
 def test_imports_follow_their_file_and_are_relative_to_it(tmp_path: Path) -> None:
     put(tmp_path / "p/docs/style.md", "See @more.md.")
     put(tmp_path / "p/docs/more.md", "@style.md again")

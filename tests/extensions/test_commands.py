@@ -1,5 +1,6 @@
 """Command files: their fields, and the pieces of the prompts that they make."""
 
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -53,9 +54,26 @@ def test_arguments_are_filled_in(tmp_path: Path, body: str, arguments: str, prom
 def test_shell_commands_are_pieces_and_an_argument_cannot_become_one(tmp_path: Path) -> None:
     command = made(tmp_path, "Status: !`git status`\n!`git log $1`\nText `!`x`` a!`b` $ARGUMENTS")
     pieces = list(command.pieces("!`rm x` y"))
-    assert [one for one in pieces if isinstance(one, Shell)] == [Shell("git status"), Shell("git log !`rm")]
+    assert [one for one in pieces if isinstance(one, Shell)] == [Shell("git status"), Shell("git log '!`rm'")]
     assert pieces[-1] == "\nText `!`x`` a!`b` !`rm x` y"
     assert list(made(tmp_path, "!`git log $1`").pieces("x"))[-1] == "", "named in a command only"
+
+
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        ("$ARGUMENTS", ["don't", "try", "this;", "$(x)", "*"]),
+        ("$1 --a=$2 $9", ["don't", "--a=try"]),
+        ('"$ARGUMENTS" $1', ["don't try this; $(x) *", "don't"]),
+        ("'<$ARGUMENTS>'", ["<don't try this; $(x) *>"]),
+        ('"it\\"s $1" "$(printf %s $2)" \'a\'$1', ["it\"s don't", "try", "adon't"]),
+        ("\"$(printf '%s' '$1')\" $( (printf %s '$1') )", ["don't", "don't"]),
+    ],
+)
+def test_arguments_arrive_in_a_shell_command_as_words(tmp_path: Path, command: str, words: list[str]) -> None:
+    _, shell, *_ = made(tmp_path, f"!`printf '%s\\n' {command}`").pieces("don't try this; $(x) *")
+    assert isinstance(shell, Shell)
+    assert subprocess.check_output(["bash", "-c", shell.command], text=True).splitlines() == words
 
 
 @pytest.mark.parametrize("name", ["a b.md", "1x.md", "x.y.md", "a\x1b.md", "-x.md", "ok/a b.md"])

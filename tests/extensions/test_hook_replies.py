@@ -74,6 +74,25 @@ def test_decisions_of_pre_tool_use_and_their_older_form() -> None:
     assert answer("PreToolUse", out={"decision": "block"}).reason == "no reason given"
 
 
+@pytest.mark.parametrize(
+    "out",
+    [
+        {"permissionDecision": "deny", "permissionDecisionReason": "r"},
+        {"hookSpecificOutput": {"decision": "block", "reason": "r"}},
+        'Loading...\n{"permissionDecision": "deny", "reason": "r"}',
+        "Loading {\n"
+        + json.dumps(special(permissionDecision="deny", permissionDecisionReason="r"), indent=1),
+    ],
+)
+def test_a_deny_counts_at_the_top_level_and_after_other_text(out: object) -> None:
+    assert answer("PreToolUse", out=out) == Reply("check", "deny", "r")
+
+
+def test_an_object_that_is_no_answer_stays_text() -> None:
+    text = 'Our package:\n{"name": "x"}'
+    assert answer("SessionStart", out=text).context == text
+
+
 def test_the_other_fields() -> None:
     out = {"continue": False, "stopReason": "s", "systemMessage": "m", **special(additionalContext="c")}
     assert answer("PreToolUse", out=out) == Reply("check", context="c", message="m", stop="s")
@@ -102,6 +121,10 @@ def test_the_other_fields() -> None:
         special(veto=["3"]),
         special(pin=[True]),
         {"systemMessage": 3},
+        {"permission_decision": "deny"},
+        'Loading...\n{"permissionDecision": "deny"',
+        '{"permissionDecision": "allow"}\n{"permissionDecision": "deny"}',
+        'a\n{"permissionDecision": "allow"}\n{"permissionDecision": "deny"} b',
         {"continue": False, "stopReason": 3},
     ],
 )

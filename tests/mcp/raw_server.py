@@ -64,9 +64,11 @@ def plain() -> None:
 
 def invalid() -> None:
     """Tools that do not follow the protocol, among others."""
-    bad = {"name": "bad\x1b[31m", "inputSchema": "none"}
-    array = {"name": "array", "inputSchema": {"type": "array"}}
-    serve([bad, {**TOOL, "name": "fine"}, array, {"name": "none"}, 3, {**TOOL, "description": 4}, TOOL], well)
+    schemas = {"bad": "none", "fine": {"type": "object"}, "array": {"type": "array"}}
+    schemas["union"] = {"anyOf": [{"type": "object"}, True]}
+    tools = [{"name": name, "inputSchema": schema} for name, schema in schemas.items()]
+    out = {**TOOL, "name": "out", "outputSchema": {"type": ["object", "null"]}}
+    serve([*tools, {"name": "none"}, out, 3, {**TOOL, "description": 4}, TOOL], well)
 
 
 def hang() -> None:
@@ -105,10 +107,10 @@ def flood_last() -> None:
 
 
 def flood_unknown() -> None:
-    """A line of 20 MB that answers nothing."""
+    """A line of 40 MB that answers nothing."""
 
     def call(message: dict[str, Any]) -> None:
-        print("x" * 20_000_000, flush=True)
+        print("x" * 40_000_000, flush=True)
 
     serve([TOOL], call)
 

@@ -77,15 +77,15 @@ async def test_a_server_that_hangs_costs_its_time_limit_and_no_more(tmp_path: Pa
 @pytest.mark.parametrize("fault", ["flood_first", "flood_last"])
 async def test_a_result_of_100_mb_fails_its_call_and_the_connection_stays(tmp_path: Path, fault: str) -> None:
     async with hub_of(tmp_path, raw(fault)) as hub:
-        assert "longer than 8 MB and was dropped" in await called(hub, fault)
+        assert "longer than 32 MB and was dropped" in await called(hub, fault)
         assert server_of(hub, fault).state == "connected"
 
 
 async def test_a_flood_that_answers_nothing_ends_the_connection(tmp_path: Path) -> None:
     async with hub_of(tmp_path, raw("flood_unknown")) as hub:
-        assert "sent a message of 20 MB" in await called(hub, "flood_unknown")
+        assert "sent a message of 40 MB" in await called(hub, "flood_unknown")
         await until(lambda: server_of(hub, "flood_unknown").state == "failed")
-        assert "sent a message of 20 MB" in failed(hub, "flood_unknown")
+        assert "sent a message of 40 MB" in failed(hub, "flood_unknown")
 
 
 async def test_a_byte_a_second_is_no_progress(tmp_path: Path) -> None:
@@ -121,13 +121,16 @@ async def test_control_characters_reach_neither_names_nor_results(tmp_path: Path
         assert await called(hub, "names") == "ared 2J\tb\nc"
 
 
-async def test_an_invalid_tool_costs_only_itself(tmp_path: Path) -> None:
+async def test_a_tool_is_left_out_only_if_more_than_its_schema_is_invalid(tmp_path: Path) -> None:
     async with hub_of(tmp_path, raw("invalid")) as hub:
         server = server_of(hub, "invalid")
-        assert [tool.name for tool in server.offer.tools] == ["fine", "echo"]
-        assert server.why.startswith("tool bad left out: inputSchema: Input should be a valid dict")
-        assert server.why.endswith("(and 4 more)")
-        assert sum("left out: " in line for line in server.log) == 5
+        schemas = {tool.name: tool.schema for tool in server.offer.tools}
+        assert list(schemas) == ["bad", "fine", "array", "union", "none", "out", "echo"]
+        assert schemas["union"] == {"type": "object", "allOf": [{"anyOf": [{"type": "object"}, True]}]}
+        assert schemas["none"] == {"type": "object"}
+        assert server.why.startswith("tool unnamed left out: Input should be a valid dict")
+        assert server.why.endswith("(and 1 more)")
+        assert sum("left out: " in line for line in server.log) == 2
         assert await called(hub, "invalid") == "well"
 
 

@@ -50,6 +50,42 @@ def test_an_image_is_what_read_would_give(data: bytes, media: Media, shown: tupl
         assert str(shown) in block.text
 
 
+def parts(*more: dict[str, object]) -> list[dict[str, object]]:
+    """The content of a file as the official file server returns it."""
+    return [{"type": "image", "data": PICTURE, "mimeType": "image/png"}, *more]
+
+
+PICTURE, SONG = (base64.b64encode(data).decode() for data in (png(30, 20), bytes(range(256)) * 12))
+AUDIO: dict[str, object] = {"type": "audio", "data": SONG, "mimeType": "audio/mpeg"}
+
+
+@pytest.mark.parametrize(
+    ("content", "structured", "added"),
+    [
+        (parts(), {"content": parts()}, None),
+        (parts(), parts()[0], None),
+        ([AUDIO], {"content": [AUDIO]}, None),
+        (parts(AUDIO, {"type": "text", "text": "a"}), {"content": parts(AUDIO), "name": "a"}, None),
+        (parts(), {"size": 3}, '{"size": 3}'),
+        (
+            [AUDIO],
+            {"url": f"data:audio/mpeg;base64,{SONG}", "size": 3072},
+            f'{{"url": "[{len(SONG) + 23:,} characters of base64, left out]", "size": 3072}}',
+        ),
+        ([], {"data": SONG}, f'{{"data": "[{len(SONG):,} characters of base64, left out]"}}'),
+    ],
+)
+def test_binary_data_never_becomes_text(
+    content: list[dict[str, object]], structured: dict[str, object], added: str | None
+) -> None:
+    result = CallToolResult.model_validate({"content": content, "structuredContent": structured})
+    blocks = output_of(result, Media()).content
+    texts = [one.text for one in blocks if isinstance(one, Text)]
+    assert not any(SONG in text or PICTURE in text for text in texts)
+    assert len(blocks) == len(content) + (added is not None)
+    assert added is None or texts[-1] == added
+
+
 def test_colors_of_a_program_behind_a_server_leave_nothing_behind() -> None:
     content = TextContent(type="text", text="\x1b[1;31mError:\x1b[0m no such row\x07")
     (block,) = output_of(CallToolResult(content=[content]), Media()).content

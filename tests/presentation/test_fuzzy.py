@@ -1,5 +1,7 @@
 """Fuzzy matching."""
 
+import unicodedata
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -47,3 +49,12 @@ def test_what_is_given_matches_and_its_places_hold_the_letters(query: str, names
         assert places is not None or len(name.lower()) != len(name) or len(query.lower()) != len(query)
         if places and len(places) == len(query.lower()):
             assert "".join(name.lower()[place] for place in places) == query.lower()
+
+
+def test_accents_are_found_in_either_form_and_without_them() -> None:
+    names = [unicodedata.normalize(form, "größen.md") for form in ("NFC", "NFD")]  # type: ignore[arg-type]
+    for query in (*(name[:4] for name in names), "gro", "Größen"):
+        assert sorted(best(query, names)) == sorted(names)
+        assert all(spans(query, name) is not None for name in names)
+    assert spans("ö", "größen.md") == ()
+    assert best("grä", names) == []

@@ -25,7 +25,7 @@ from prunecli.session.log import read_log
 from prunecli.session.verify import verify_session
 from prunecli.tools.processes.background import CAP
 from tests.starting import closed, results, start
-from tests.tools.calling import processes_with
+from tests.tools.calling import parent_of, processes_with
 from tests.waiting import until, wait_until
 
 ROOT = Path(__file__).parents[2]
@@ -296,7 +296,7 @@ async def test_a_job_can_be_detached_before_its_supervisor_has_taken_over(tmp_pa
         closing = asyncio.create_task(runtime.jobs.close())
         assert await asyncio.wait({closing}, timeout=0.1) == (set(), {closing}), "nobody would find it yet"
     finally:
-        for stopped in processes_with(word):
+        for stopped in {parent_of(pid) for pid in processes_with(word)}:
             os.kill(stopped, signal.SIGCONT)
     assert await closing == []
     await runtime.close()

@@ -54,6 +54,14 @@ def processes_with(mark: str) -> list[int]:
     return [pid for pid, line in _command_lines() if mark in line and pid != os.getpid()]
 
 
+def parent_of(pid: int) -> int:
+    """The process that started this one; 0 if it has ended."""
+    try:
+        return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+    except OSError:
+        return 0
+
+
 def _command_lines() -> Iterator[tuple[int, str]]:
     for folder in Path("/proc").iterdir():
         if folder.name.isdigit():

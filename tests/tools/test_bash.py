@@ -2,15 +2,17 @@
 
 import asyncio
 import os
+import signal
 from contextlib import asynccontextmanager
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
+from prunecli.tools.processes.command import get_ready
 from prunecli.tools.processes.confinement import Confined
 from prunecli.tools.tool import TRUNCATION_MARKER, ToolLimits
-from tests.tools.calling import Caller
+from tests.tools.calling import Caller, parent_of, processes_with
 from tests.waiting import until
 
 linux_only = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")
@@ -161,9 +163,20 @@ async def test_a_working_directory_that_goes_while_a_command_runs_does_no_harm(
     assert await inside.text("bash", command=f"rmdir {folder}; echo done") == "done\n"
 
 
+@linux_only
+async def test_the_interpreter_of_the_supervisors_is_replaced_if_it_was_killed(tools: Caller) -> None:
+    get_ready()
+    waiting = [pid for pid in processes_with("import supervise") if parent_of(pid) == os.getpid()]
+    for pid in waiting:
+        os.kill(pid, signal.SIGKILL)
+    await until(lambda: not set(waiting).intersection(processes_with("import supervise")))
+    assert waiting
+    assert await tools.text("bash", command="echo one") == "one\n"
+
+
 @pytest.mark.parametrize("command", ["echo \0", "a\0b"])
 async def test_a_nul_in_a_command_is_refused(tools: Caller, command: str) -> None:
-    assert "null byte" in await tools.error("bash", command=command)
+    assert "NUL character" in await tools.error("bash", command=command)
 
 
 async def test_a_command_that_is_too_long_says_what_to_do(tools: Caller) -> None:

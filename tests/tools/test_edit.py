@@ -84,6 +84,21 @@ async def test_a_file_that_is_not_there_is_named_with_its_nearest(tools: Caller,
     assert "parser.py" in message
 
 
+@pytest.mark.parametrize("tool", ["edit", "write"])
+async def test_a_change_that_breaks_a_notebook_is_refused(tools: Caller, workspace: Path, tool: str) -> None:
+    whole = '{"cells": [{"source": ["y = 2"]}], "nbformat": 4}'
+    (workspace / "n.ipynb").write_text(whole)
+    await tools.text("read", path="n.ipynb")
+    given = (
+        {"old_string": "y = 2", "new_string": "y = 3\nz = 4"} if tool == "edit" else {"content": whole[:-1]}
+    )
+    assert "no longer be JSON" in await tools.error(tool, path="n.ipynb", **given)
+    assert (workspace / "n.ipynb").read_text() == whole
+    await tools.text("edit", path="n.ipynb", old_string='"y = 2"', new_string='"y = 3\\n", "z = 4"')
+    (workspace / "broken.ipynb").write_text(whole[:-1])
+    await tools.text("edit", path="broken.ipynb", old_string='": 4', new_string='": 4}')
+
+
 async def test_folders_pipes_and_binaries_are_refused(tools: Caller, workspace: Path) -> None:
     (workspace / "folder").mkdir()
     os.mkfifo(workspace / "pipe")

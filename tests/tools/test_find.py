@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.tools.calling import Caller, processes_with
+from tests.tools.calling import Caller
 
 
 @pytest.fixture
@@ -57,8 +57,12 @@ async def test_paths_start_where_the_working_directory_is(tools: Caller, tree: P
     assert await tools.text("find", pattern=f"{tree}/src/*.py") == "src/b.py"
 
 
-async def test_nothing_is_said(tools: Caller, tree: Path) -> None:
-    assert await tools.text("find", pattern="*.rs") == "Nothing found."
+async def test_nothing_is_said_with_what_was_ignored(tools: Caller, tree: Path) -> None:
+    assert await tools.text("find", pattern="*.rs", path="src") == "Nothing found."
+    (tree / "src/.gitignore").write_text("*.txt\n")
+    for pattern in ("build/e.py", "**/build/e.py", "e.py"):
+        said = await tools.text("find", pattern=pattern)
+        assert said == "Nothing found.\n[2 ignored: build/, src/py/g.txt; name one as path to search it]"
 
 
 async def test_at_most_a_thousand_paths(tools: Caller, workspace: Path) -> None:
@@ -97,10 +101,9 @@ async def test_bad_input_is_refused(tools: Caller, tree: Path, given: dict[str, 
     assert hint in await tools.error("find", **given)
 
 
-async def test_a_canceled_search_leaves_no_process(tools: Caller, tree: Path) -> None:
-    call = asyncio.create_task(tools.output("find", pattern="*", path="/"))
+async def test_a_canceled_search_ends_at_once(tools: Caller) -> None:
+    call = asyncio.create_task(tools.output("find", pattern="no such name", path="/"))
     await asyncio.sleep(0)
     call.cancel()
     with pytest.raises(asyncio.CancelledError):
         await call
-    assert processes_with(f"names {tree}") == []

@@ -187,7 +187,9 @@ async def test_exactly_two_hundred_matches_are_all(either: Caller, workspace: Pa
 async def test_no_match_is_no_error(either: Caller, tree: Path) -> None:
     output = await either.output("grep", pattern="nowhere to be found")
     assert not output.is_error
-    assert await either.text("grep", pattern="nowhere to be found") == "No matches."
+    said = await either.text("grep", pattern="nowhere to be found")
+    assert said == "No matches.\n[2 ignored: build/, x.log; name one as path to search it]"
+    assert await either.text("grep", pattern="nowhere to be found", path="src") == "No matches."
 
 
 async def test_the_output_limit_holds(either: Caller, workspace: Path) -> None:
@@ -211,7 +213,7 @@ async def test_a_path_is_never_an_option(either: Caller, workspace: Path, name: 
 
 
 async def test_a_glob_is_never_an_option(either: Caller, tree: Path) -> None:
-    assert await either.text("grep", pattern="alpha", glob="--pre=touch hacked") == "No matches."
+    assert (await either.text("grep", pattern="alpha", glob="--pre=touch hacked")).startswith("No matches.")
 
 
 async def test_the_configuration_of_ripgrep_is_not_read(workspace: Path) -> None:
@@ -300,7 +302,7 @@ async def test_a_pattern_that_never_ends_is_cut_short_with_what_was_found(
 async def test_a_search_is_canceled_at_once(tools: Caller, workspace: Path) -> None:
     """Nothing of it is left when the call is over; KILL needs no patience."""
     call = await _evil(tools, workspace)
-    await until(lambda: any("search_process" in _line(pid) for pid in processes_with(str(workspace))))
+    await until(lambda: any("line_search" in _line(pid) for pid in processes_with(str(workspace))))
     call.cancel()
     with pytest.raises(asyncio.CancelledError):
         await call

@@ -5,6 +5,8 @@ import os
 import socket
 from contextlib import chdir
 from pathlib import Path
+from typing import Literal
+from unicodedata import normalize
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -12,6 +14,7 @@ from hypothesis import strategies as st
 
 from prunecli.model.messages import Image
 from prunecli.tools.files import reading
+from prunecli.tools.files.mentions import mentions
 from tests.tools.calling import Caller
 from tests.tools.files.pdfs import pdf
 from tests.tools.files.test_image import gif, jpeg, png, webp
@@ -284,3 +287,34 @@ def test_the_summary_takes_any_input(given: dict[str, object], shown: str) -> No
     from prunecli.tools.read import Read
 
     assert Read().summary(given) == shown
+
+
+@pytest.mark.parametrize(("on_disk", "typed"), [("NFD", "NFC"), ("NFC", "NFD")])
+async def test_a_name_is_found_in_either_form_of_its_accents(
+    tools: Caller, workspace: Path, on_disk: Literal["NFC", "NFD"], typed: Literal["NFC", "NFD"]
+) -> None:
+    folder, name = normalize(on_disk, "Größe"), normalize(on_disk, "é.md")
+    (workspace / folder).mkdir()
+    (workspace / folder / name).write_text("one")
+    path = normalize(typed, "Größe/é.md")
+    assert await tools.text("read", path=path) == "one"
+    assert await tools.text("find", pattern=normalize(typed, "Grö*/é*")) == f"{folder}/{name}"
+    assert await tools.text("grep", pattern="one", glob=normalize(typed, "*é.md")) == f"{folder}/{name}:1:one"
+    assert [one.path for one in mentions(f"see @{path}", str(workspace))] == [f"{folder}/{name}"]
+    await tools.text("edit", path=path, old_string="one", new_string="two")
+    await tools.text("write", path=normalize(typed, "Größe/ö.md"), content="new")
+    assert (workspace / folder / name).read_text() == "two"
+    assert sorted(map(len, os.listdir(workspace / folder))) == sorted(
+        (len(name), len(normalize(typed, "ö.md")))
+    )
+
+
+async def test_a_link_or_two_files_are_not_taken_for_a_name_in_another_form(
+    tools: Caller, workspace: Path
+) -> None:
+    (workspace / "secret").write_text("s")
+    (workspace / "e\u0301").symlink_to("secret")
+    assert "does not exist" in await tools.error("read", path="\u00e9")
+    for name in ("\u1e9b\u0323", "\u017f\u0307\u0323"):
+        (workspace / name).write_text(name)
+    assert "does not exist" in await tools.error("read", path="\u017f\u0323\u0307")

@@ -14,7 +14,7 @@ from prunecli.agent.permissions.globs import TooMany, braces, component_regex
 from prunecli.agent.permissions.places import lies_in
 from prunecli.regular import read_regular
 from prunecli.tools.searching.gitignore import Level, is_ignored, levels_at
-from prunecli.tools.searching.search_process import MAX_ENTRIES, PACKAGES
+from prunecli.tools.searching.secrets import MAX_ENTRIES, PACKAGES
 
 _TYPES = {
     "py": (".py", ".pyi"),

@@ -121,9 +121,8 @@ def replace_content(place: Place, current: Current, data: bytes, stop: threading
     Raises ToolError, with the file unchanged, if that fails or another program has changed the file.
     """
     try:
-        temporary = _twin(place, current, data, stop) if current.state.st_nlink == 1 else None
-        if temporary is not None:
-            return _moved_into_place(place, current, temporary)
+        if current.state.st_nlink == 1 and (made := _replaced(place, current, data, stop)):
+            return made
         _check_unchanged(place, current)
         written_in_place(place, current.data, data, stat.S_IMODE(current.state.st_mode))
     except OSError as error:
@@ -178,28 +177,33 @@ def _temporary(place: Place, mode: int, stop: threading.Event) -> int:
     raise ToolError(f"{place.path} is being written by another program.")
 
 
-def _twin(place: Place, current: Current, data: bytes, stop: threading.Event) -> int | None:
-    """Return a temporary file with the new content and the file's mode, owner and attributes; None if they cannot be
-    copied."""
+def _replaced(place: Place, current: Current, data: bytes, stop: threading.Event) -> tuple[int, int] | None:
+    """Rename a new file over the old one. Returns its (device, inode), or None if it can't have the file's mode,
+    owner and attributes.
+
+    Its lock stays held, so processes waiting for the old file's lock then wait for this one.
+    """
     try:
         descriptor = _temporary(place, 0o600, stop)
     except OSError as error:
         if error.errno in (errno.EACCES, errno.EPERM, errno.ELOOP):
             return None
         raise
+    current.held.callback(os.close, descriptor)
     try:
         write_all(descriptor, data)
-        alike = _carry_over(current, descriptor)
+        if not _carry_over(current, descriptor):
+            _forget(place)
+            return None
         os.fsync(descriptor)
-    except OSError:
-        os.close(descriptor)
+        _check_unchanged(place, current)
+        os.rename(leftover_name(place, "tmp"), place.name, src_dir_fd=place.folder, dst_dir_fd=place.folder)
+    except (OSError, ToolError):
         _forget(place)
         raise
-    if alike:
-        return descriptor
-    os.close(descriptor)
-    _forget(place)
-    return None
+    _sync_folder(place)
+    state = os.fstat(descriptor)
+    return state.st_dev, state.st_ino
 
 
 def _carry_over(current: Current, descriptor: int) -> bool:
@@ -235,22 +239,6 @@ def _carry_attributes(source: int, target: int) -> None:
             os.setxattr(target, name, value)
 
 
-def _moved_into_place(place: Place, current: Current, descriptor: int) -> tuple[int, int]:
-    """Rename the new file into place. Its lock stays held, so processes waiting for the old file's lock then wait for
-    this one."""
-    current.held.callback(os.close, descriptor)
-    try:
-        _check_unchanged(place, current)
-        name = leftover_name(place, "tmp")
-        os.rename(name, place.name, src_dir_fd=place.folder, dst_dir_fd=place.folder)
-        state = os.fstat(descriptor)
-    except (OSError, ToolError):
-        _forget(place)
-        raise
-    _sync_folder(place)
-    return state.st_dev, state.st_ino
-
-
 def _check_unchanged(place: Place, current: Current) -> None:
     """Raise ToolError if the file was replaced or written since it was read."""
     now, then = place.stat(), current.state
@@ -268,9 +256,7 @@ def _link(place: Place) -> None:
     name = leftover_name(place, "tmp")
     try:
         os.link(name, place.name, src_dir_fd=place.folder, dst_dir_fd=place.folder, follow_symlinks=False)
-    except FileExistsError:
-        raise
-    except OSError:  # a file system without hard links
+    except OSError:  # also on a file system without hard links
         if place.stat() is not None:
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST)) from None
         os.rename(name, place.name, src_dir_fd=place.folder, dst_dir_fd=place.folder)

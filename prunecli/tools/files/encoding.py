@@ -8,6 +8,12 @@ from prunecli.frozen import frozen
 from prunecli.tools.files.decoding import SAMPLE
 
 _MULTIBYTE = re.compile(rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}")
+_HIGH = re.compile(rb"[\x80-\xff]+")
+_HIGH_BYTES = bytes(range(0x80, 0x100))
+_NOT_WESTERN = re.compile(rb"[\x81-\x84\x86-\x90\x98\x9a-\x9f]")
+"""Bytes that Latin-1 and Windows-1252 hardly use, unlike quotes, dashes and letters."""
+_SHIFTED = re.compile(rb"\x1b\$[@AB()]")
+"""The escapes of ISO-2022, which writes Japanese, Korean and Chinese text in 7 bits."""
 
 
 @frozen
@@ -23,6 +29,11 @@ class Encoding:
         try:
             return text.encode(self.codec)
         except UnicodeEncodeError as error:
+            if self == UNKNOWN:
+                raise ToolError(
+                    "The file is not UTF-8; its encoding may be Shift_JIS, GBK, EUC or another one. Only ASCII text "
+                    "can be put into it. For other text, convert it with bash: python3 or iconv."
+                ) from error
             raise ToolError(
                 f"The file is {self.codec}, which has no {text[error.start]!r} (U+{ord(text[error.start]):04X})."
             ) from error
@@ -34,6 +45,8 @@ class Encoding:
 
 UTF_8 = Encoding("utf-8")
 LATIN_1 = Encoding("latin-1")
+UNKNOWN = Encoding("ascii")
+"""A file in an encoding that can't be told: only its ASCII text is known."""
 _MARKED = (
     Encoding("utf-8", codecs.BOM_UTF8),
     Encoding("utf-16-le", codecs.BOM_UTF16_LE, 2),
@@ -42,18 +55,32 @@ _MARKED = (
 
 
 def encoding_of(data: bytes) -> Encoding:
-    """Return the encoding of a file's content: by its mark, else UTF-8, else Latin-1.
-
-    A file that is not UTF-8 but holds characters of more than one byte is read as damaged UTF-8.
-    """
+    """Return the encoding of a file's content: by its mark, else UTF-8 (also damaged), Latin-1 or UNKNOWN."""
     for encoding in _MARKED:
         if data.startswith(encoding.mark) and not data.startswith(codecs.BOM_UTF32_LE):
             return encoding
     try:
         data.decode()
     except UnicodeDecodeError:
-        return UTF_8 if _MULTIBYTE.search(data) else LATIN_1
-    return UTF_8
+        return _by_high_bytes(data)
+    return UNKNOWN if _SHIFTED.search(data) else UTF_8
+
+
+def _by_high_bytes(data: bytes) -> Encoding:
+    """Judge a file that is not UTF-8: in damaged UTF-8 most of these bytes still are, and in Latin text most stand
+    alone, while other scripts and encodings of two bytes write rows of them."""
+    rows = [len(row) for row in _HIGH.findall(data)]
+    if 3 * sum(map(len, _MULTIBYTE.findall(data))) >= 2 * sum(rows):
+        return UTF_8
+    return LATIN_1 if 2 * rows.count(1) >= sum(rows) and not _NOT_WESTERN.search(data) else UNKNOWN
+
+
+def splits_character(data: bytes, at: int) -> bool:
+    """Return whether a place in a file of UNKNOWN encoding may be inside a character: after half of one of two bytes,
+    or in the shifted text of ISO-2022."""
+    before = len(data[:at]) - len(data[:at].rstrip(_HIGH_BYTES))
+    shifted = data.rfind(b"\x1b$", 0, at) > data.rfind(b"\x1b(", 0, at)
+    return shifted or (before % 2 == 1 and 0x40 <= data[at] < 0x7F)
 
 
 def is_binary(sample: bytes) -> bool:

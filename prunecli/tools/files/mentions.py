@@ -4,6 +4,8 @@ import os
 import re
 from typing import NamedTuple
 
+from prunecli.tools.files.workspace import on_disk, seen_from
+
 MAX_MENTIONS = 50
 """Maximum attachments of one prompt."""
 
@@ -39,18 +41,21 @@ def _existing(written: str, suffix: str, cwd: str) -> Mention | None:
     """Return the mention if its path exists as written, without the lines, or without punctuation after it."""
     forms = dict.fromkeys((written, written.rstrip(_AFTER))) if not suffix else (f"{written}{suffix}",)
     for form in forms:
-        if form.strip("/") and _is_there(form, cwd):
-            return Mention(form)
+        if form.strip("/") and (there := _on_disk(form, cwd)):
+            return Mention(there)
         lines = _LINES.search(form)
         path = form[: lines.start()] if lines else ""
-        if lines and path and _is_there(path, cwd):
+        if lines and path and (there := _on_disk(path, cwd)):
             first = max(1, int(lines[1]))
-            return Mention(path, first, max(first, int(lines[2] or first)))
+            return Mention(there, first, max(first, int(lines[2] or first)))
     return None
 
 
-def _is_there(path: str, cwd: str) -> bool:
+def _on_disk(path: str, cwd: str) -> str:
+    """Return the path, with its names as the disk has them; "" if there is none."""
+    whole = os.path.join(cwd, os.path.expanduser(path))
     try:
-        return os.path.exists(os.path.join(cwd, os.path.expanduser(path)))
+        found = on_disk(whole)
+        return "" if not os.path.exists(found) else path if found == whole else seen_from(found, cwd)
     except ValueError:
-        return False
+        return ""

@@ -8,10 +8,10 @@ import contextlib
 import errno
 import hashlib
 import os
+import re
 
 from prunecli.tools.files.workspace import Place
 
-_MAGIC = b"prunecli journal 1\n"
 _WRITE = os.O_WRONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
@@ -82,20 +82,21 @@ def _overwrite(descriptor: int, data: bytes) -> None:
 
 
 def _keep(place: Place, name: str, old: bytes, new: bytes) -> bool:
-    """Write the journal; return False if the folder is not writable."""
-    body = b"%b%d %d\n%b%b" % (_MAGIC, len(old), len(new), old, new)
+    """Write the journal, whole or not at all; return False if the folder is not writable."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    begun = leftover_name(place, "tmp")
     try:
-        descriptor = os.open(name, flags, 0o600, dir_fd=place.folder)
+        descriptor = os.open(begun, flags, 0o600, dir_fd=place.folder)
     except OSError as error:
         if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
             return False
         raise
     try:
-        write_all(descriptor, body + hashlib.sha256(body).digest())
+        write_all(descriptor, b"%d\n%b%b" % (len(old), old, new))
         os.fsync(descriptor)
+        os.rename(begun, name, src_dir_fd=place.folder, dst_dir_fd=place.folder)
     except OSError:
-        os.unlink(name, dir_fd=place.folder)
+        os.unlink(begun, dir_fd=place.folder)
         raise
     finally:
         os.close(descriptor)
@@ -103,13 +104,11 @@ def _keep(place: Place, name: str, old: bytes, new: bytes) -> bool:
 
 
 def _contents(journal: bytes) -> tuple[bytes, bytes] | None:
-    """Return the old and the new content; None for an unfinished journal, in which case the file is unchanged."""
-    body, digest = journal[:-32], journal[-32:]
-    if not body.startswith(_MAGIC) or hashlib.sha256(body).digest() != digest:
+    """Return the old and the new content; None for a file that is no journal."""
+    header, _, rest = journal.partition(b"\n")
+    if not re.fullmatch(rb"\d{1,12}", header) or len(rest) < int(header):
         return None
-    header, _, rest = body[len(_MAGIC) :].partition(b"\n")
-    length = int(header.split()[0])
-    return rest[:length], rest[length:]
+    return rest[: int(header)], rest[int(header) :]
 
 
 def _is_mixture(current: bytes, old: bytes, new: bytes) -> bool:

@@ -1,8 +1,17 @@
 """Replaces text in a file's bytes; all other bytes stay unchanged."""
 
+import json
+
 from prunecli.errors import ToolError
 from prunecli.frozen import frozen
-from prunecli.tools.files.encoding import Encoding, encoding_of, has_only_crlf, with_crlf
+from prunecli.tools.files.encoding import (
+    UNKNOWN,
+    Encoding,
+    encoding_of,
+    has_only_crlf,
+    splits_character,
+    with_crlf,
+)
 
 SHOWN_LINES = 10
 _COUNTED = 10_000
@@ -30,6 +39,8 @@ def replaced(data: bytes, old: str, new: str, *, everywhere: bool) -> Replacemen
         raise ToolError("old_string and new_string are the same; nothing would change.")
     encoding = encoding_of(data)
     text = encoding.decode(data)
+    if encoding == UNKNOWN:
+        encoding.encode(old + new)
     given_old, given_new = old, new
     if has_only_crlf(text):
         new = with_crlf(new)
@@ -46,7 +57,31 @@ def replaced(data: bytes, old: str, new: str, *, everywhere: bool) -> Replacemen
     for place in places:
         parts += (data[end:place], put)
         end = place + len(wanted)
+    if wanted == put:
+        raise ToolError(
+            "Nothing would change: the file's line ends are CR LF and stay so; bash can convert them."
+        )
+    if encoding == UNKNOWN and any(splits_character(data, place) for place in places):
+        raise ToolError(
+            "old_string may begin inside a character of the file's encoding; quote it from earlier on."
+        )
     return Replacement(b"".join((*parts, data[end:])), len(places))
+
+
+def check_notebook(path: str, before: bytes, after: bytes) -> None:
+    """Raise ToolError if a change breaks the JSON of a notebook."""
+    if not path.lower().endswith(".ipynb") or not after.strip():
+        return
+    try:
+        json.loads(after)
+    except (ValueError, RecursionError) as error:
+        try:
+            json.loads(before or b"{}")
+        except (ValueError, RecursionError):
+            return  # it was broken before
+        raise ToolError(
+            f"The notebook would no longer be JSON ({error}). A line of a cell's source is a string ending in \\n."
+        ) from error
 
 
 def _places(data: bytes, encoding: Encoding, old: str, *, everywhere: bool) -> list[int]:

@@ -40,8 +40,8 @@ class Place:
 def absolute(given: str, cwd: Path) -> str:
     """Return the absolute path for a path from the model: `~` is the home folder, other paths start at `cwd`.
 
-    Nothing else is expanded or normalized: the system resolves `..`. Raises ToolError for a path that no file can
-    have.
+    A missing path becomes the one that `on_disk` finds. Nothing else is expanded or normalized: the system resolves
+    `..`. Raises ToolError for a path that no file can have.
     """
     if not given:
         raise ToolError("path is empty.")
@@ -51,7 +51,30 @@ def absolute(given: str, cwd: Path) -> str:
         given = os.path.expanduser(given)
     if not os.path.isabs(given) and not os.path.isdir(cwd):
         raise ToolError(f"The working directory {well_formed(str(cwd))} no longer exists.")
-    return os.path.join(cwd, well_formed(given))
+    return on_disk(os.path.join(cwd, well_formed(given)))
+
+
+def on_disk(path: str) -> str:
+    """Return an absolute path with the names as the disk has them, if they differ by Unicode normalization alone, as
+    decomposed names of macOS from typed ones. A name that fits two files or only a link is left as it is: permissions
+    are judged by the path's text."""
+    if path.isascii() or os.path.lexists(path):
+        return path
+    from unicodedata import normalize  # deferred: most paths exist as written
+
+    current = "/"
+    for part in path.split("/"):
+        if not part.isascii() and not os.path.lexists(os.path.join(current, part)):
+            try:
+                alike = [
+                    name for name in os.listdir(current) if normalize("NFC", name) == normalize("NFC", part)
+                ]
+            except OSError:
+                alike = []
+            if len(alike) == 1 and not os.path.islink(os.path.join(current, alike[0])):
+                part = alike[0]
+        current = os.path.join(current, part)
+    return current
 
 
 def seen_from(path: str, cwd: Path | str) -> str:

@@ -1,19 +1,17 @@
 """A command in the background: its state, its kept output, and how to end it.
 
-Its supervisor stores the output and the end in a private folder (`keeping.py`). So nothing is lost while the program
-is busy, and a later program can examine a detached command.
+Its supervisor stores the output and the end in a private folder (`Kept` in supervise.py). So nothing is lost while
+the program is busy, and a later program can examine a detached command.
 """
 
 import os
 import signal
-import subprocess
 import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
 from prunecli.frozen import frozen
-from prunecli.model.codec import well_formed
 from prunecli.tools.files.decoding import decoded
 from prunecli.tools.processes.command import Ended, Moved
 
@@ -135,12 +133,7 @@ class Child:
         self.over: Ended | None = None
         self.stopped = False
         self._control = moved.control
-        self._supervisor: subprocess.Popen[bytes] = moved.supervisor
-        self._told = b""
-        self._code: int | None = None
-        self._left: tuple[str, ...] = ()
-        self._stuck = 0
-        self._failed = False
+        self._told = moved.told
 
     def look(self) -> None:
         """Read the messages from the supervisor, without waiting."""
@@ -154,28 +147,14 @@ class Child:
             if not data:
                 self._end()
                 return
-            *lines, self._told = (self._told + data).split(b"\n")
-            for line in lines:
-                self._understand(line[:1], line[1:])
-
-    def _understand(self, kind: bytes, value: bytes) -> None:
-        match kind:
-            case b"E":
-                self._failed = True
-            case b"X":
-                self._code = os.waitstatus_to_exitcode(int(value))
-            case b"L" if value and self._code is not None:
-                self._left = tuple(well_formed(os.fsdecode(name)) for name in value.split(b"\0"))
-            case b"F":
-                self._stuck = int(value)
+            self._told.add(data)
 
     def _end(self) -> None:
         noted = self.output.noted_end()
-        code = 127 if self._failed else self._code
-        self.over = Ended(code, bool(noted and noted.timed_out), self._left, self._stuck)
+        told = self._told
+        code = 127 if told.failed else told.exit_code
+        self.over = Ended(code, bool(noted and noted.timed_out), told.left, told.stuck)
         self._control.close()
-        with suppress(subprocess.TimeoutExpired):
-            self._supervisor.wait(0.5)
         self.on_end()
 
     def stop(self, *, now: bool = False) -> None:
@@ -188,7 +167,7 @@ class Child:
     @property
     def pid(self) -> int:
         """The process id of its supervisor."""
-        return self._supervisor.pid
+        return self._told.supervisor
 
     def detach(self) -> None:
         """Let the command outlive the program."""

@@ -5,13 +5,16 @@ enough; if canceled, it ends all processes first.
 """
 
 import asyncio
+import atexit
 import errno
 import os
 import signal
 import socket
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from prunecli.errors import ToolError
@@ -49,11 +52,42 @@ class Ended:
     stuck: int = 0
 
 
+class Report:
+    """What the supervisor of a command has told: its process and the command's, why that could not be started (`E`,
+    `W` in supervise.py), and the fields of `Ended`."""
+
+    def __init__(self) -> None:
+        self.supervisor = self.pid = self.stuck = 0
+        self.failed = b""
+        self.exit_code: int | None = None
+        self.left: tuple[str, ...] = ()
+        self._rest = b""
+
+    def add(self, data: bytes) -> None:
+        """Take in the next bytes from the supervisor."""
+        *lines, self._rest = (self._rest + data).split(b"\n")
+        for line in lines:
+            kind, value = line[:1], line[1:]
+            match kind:
+                case b"S":
+                    self.supervisor = int(value)
+                case b"P":
+                    self.pid = int(value)
+                case b"E" | b"W":
+                    self.failed = line
+                case b"X":
+                    self.exit_code = os.waitstatus_to_exitcode(int(value))
+                case b"L" if value and self.exit_code is not None:
+                    self.left = tuple(well_formed(os.fsdecode(name)) for name in value.split(b"\0"))
+                case b"F":
+                    self.stuck = int(value)
+
+
 @frozen
 class Moved:
-    """A command in the background: its supervisor, and the socket to it."""
+    """A command in the background: what its supervisor has told, and the socket to it."""
 
-    supervisor: subprocess.Popen[bytes]
+    told: Report
     control: socket.socket
 
 
@@ -78,7 +112,7 @@ async def run(
         await watch.until_over(time_limit)
     finally:
         await watch.end(grace)
-    return _ended(watch, argv[0])
+    return _ended(watch, argv[0], cwd)
 
 
 async def run_movable(
@@ -108,18 +142,83 @@ async def run_movable(
     finally:
         if moved is None:
             await watch.end(grace)
-    return moved or _ended(watch, argv[0])
+    return moved or _ended(watch, argv[0], cwd)
 
 
-def _ended(watch: "_Watch", program: str) -> Ended:
-    if watch.failed is not None:
-        raise ToolError(f"{program} could not be started: {os.strerror(watch.failed)}")
-    return Ended(watch.exit_code, watch.timed_out, watch.left, watch.stuck)
+def _ended(watch: "_Watch", program: str, cwd: Path) -> Ended:
+    told = watch.told
+    if told.failed:
+        raise ToolError(_why_not_started(told.failed, program, cwd))
+    return Ended(told.exit_code, watch.timed_out, told.left, told.stuck)
+
+
+def _why_not_started(failed: bytes, program: str, cwd: Path) -> str:
+    number = int(failed[1:])
+    if number == errno.E2BIG:
+        return "The command is too long for the system: write it to a file and run that."
+    if failed.startswith(b"W"):
+        why = "cannot be entered" if os.path.exists(cwd) else "no longer exists"
+        return f"The working directory {well_formed(str(cwd))} {why}."
+    return f"{program} could not be started: {os.strerror(number)}"
+
+
+@frozen
+class _Server:
+    """The interpreter that forks supervisors, and the socket to it."""
+
+    process: subprocess.Popen[bytes]
+    socket: socket.socket
+    program: int
+
+    def close(self) -> None:
+        """End the interpreter, but no supervisor."""
+        self.socket.close()
+        if self.program == os.getpid():
+            self.process.kill()
+            self.process.wait()
+
+
+_servers: list[_Server] = []
+"""At most one. Starting an interpreter takes longer than most commands, so it is kept until the program ends."""
+_sending = threading.Lock()
+
+
+@atexit.register
+def _forget() -> None:
+    while _servers:
+        _servers.pop().close()
+
+
+def _server() -> _Server:
+    """Return the interpreter that forks supervisors, and start it if it does not run. Raises OSError."""
+    if _servers and _servers[0].program == os.getpid() and _servers[0].process.poll() is None:
+        return _servers[0]
+    _forget()
+    ours, theirs = socket.socketpair()
+    with theirs:
+        process = subprocess.Popen(
+            [INTERPRETER, "-I", "-S", "-c", _START, str(Path(__file__).parent)],
+            stdin=theirs.fileno(),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            cwd="/",
+            env={},
+            start_new_session=True,
+        )
+    _servers.append(_Server(process, ours, os.getpid()))
+    return _servers[0]
+
+
+def get_ready() -> None:
+    """Start what the first command would wait for."""
+    with suppress(OSError), _sending:  # the first command tells
+        _server()
 
 
 @frozen
 class _Started:
-    supervisor: subprocess.Popen[bytes]
+    """A command's socket to its supervisor, and the pipe of its output."""
+
     control: socket.socket
     output: int
 
@@ -133,59 +232,54 @@ def _start(
     *,
     movable: bool = False,
 ) -> _Started:
-    keep_locale = "1" if "LC_CTYPE" in env else "0"
-    here = str(Path(__file__).parent)
+    """Give the command to a supervisor. Raises ToolError."""
+    words = (f"{grace:g}", "1" if movable else "0", " ".join(map(str, descriptors)), str(len(argv)), str(cwd))
+    fields = [*words, *argv, *(f"{name}={value}" for name, value in env.items())]
+    if any("\0" in field for field in fields):
+        raise ToolError("The command cannot be run: it contains a NUL character.")
+    try:
+        data = b"".join(os.fsencode(field) + b"\0" for field in fields)
+    except ValueError as error:
+        raise ToolError(f"The command cannot be run: {error}.") from error
     control, theirs = socket.socketpair()
     reader, writer = os.pipe()
-    also = str(reader) if movable else "-1"
-    words = [INTERPRETER, "-I", "-S", "-c", _START, here, keep_locale, str(grace), also, *argv]
     try:
-        supervisor = subprocess.Popen(
-            words,
-            stdin=theirs.fileno(),
-            stdout=writer,
-            stderr=writer,
-            cwd=cwd,
-            env=dict(env),
-            start_new_session=True,
-            pass_fds=(*descriptors, *([reader] if movable else ())),
-        )
-    except (OSError, ValueError) as error:
+        _send(data, [theirs.fileno(), writer, reader, *descriptors])
+    except OSError as error:
         control.close()
         os.close(reader)
-        raise ToolError(_why_not_started(error, cwd)) from error
+        raise ToolError(f"The command could not be started: {error.strerror}.") from error
     finally:
         theirs.close()
         os.close(writer)
     os.set_blocking(reader, False)
     control.setblocking(False)
-    return _Started(supervisor, control, reader)
+    return _Started(control, reader)
 
 
-def _why_not_started(error: OSError | ValueError, cwd: Path) -> str:
-    if isinstance(error, ValueError):
-        return f"The command cannot be run: {error}."
-    if error.errno == errno.E2BIG:
-        return "The command is too long for the system: write it to a file and run that."
-    if not os.access(cwd, os.X_OK):
-        why = "cannot be entered" if cwd.exists() else "no longer exists"
-        return f"The working directory {well_formed(str(cwd))} {why}."
-    return f"The command could not be started: {error.strerror}."
+def _send(data: bytes, descriptors: list[int]) -> None:
+    """Send a command to the interpreter that forks supervisors; once more if that was killed. Raises OSError."""
+    with _sending:
+        for last in (False, True):
+            try:
+                server = _server()
+                socket.send_fds(server.socket, [b"%016d" % len(data)], descriptors)
+                server.socket.sendall(data)
+                return
+            except OSError:
+                _forget()
+                if last:
+                    raise
 
 
 class _Watch:
     """The readers of one command's output and of its supervisor's messages."""
 
     def __init__(self, process: _Started, take: Callable[[bytes], bool]) -> None:
-        self.exit_code: int | None = None
-        self.failed: int | None = None
+        self.told = Report()
         self.timed_out = False
-        self.left: tuple[str, ...] = ()
-        self.stuck = 0
         self._process = process
         self._take = take
-        self._pid = 0
-        self._told = b""
         self._loop = asyncio.get_running_loop()
         self._exited = self._loop.create_future()
         self._closed = self._loop.create_future()
@@ -209,7 +303,7 @@ class _Watch:
         self._loop.remove_reader(self._process.output)
         self._loop.remove_reader(self._process.control)
         os.close(self._process.output)
-        return Moved(self._process.supervisor, self._process.control)
+        return Moved(self.told, self._process.control)
 
     async def until_over(self, time_limit: float, moving: "asyncio.Future[None] | None" = None) -> None:
         """Wait until the command ends or is to be moved, the reader has enough, or `time_limit` seconds pass."""
@@ -251,15 +345,9 @@ class _Watch:
                 break
         os.close(self._process.output)
         self._process.control.close()
-        if self._exited.done() or not self._closed.done():
-            self._process.supervisor.poll()
-        elif self._pid:
-            try:
-                os.killpg(self._pid, signal.SIGKILL)
-            except ProcessLookupError:
-                pass  # the kernel ended the command with its supervisor
-        if self._closed.done():
-            self._process.supervisor.wait()
+        if self._closed.done() and not self._exited.done() and self.told.pid:
+            with suppress(ProcessLookupError):  # the kernel ended the command with its supervisor
+                os.killpg(self.told.pid, signal.SIGKILL)
 
     def _on_output(self) -> bool:
         try:
@@ -284,21 +372,8 @@ class _Watch:
             self._loop.remove_reader(self._process.control)
             self._closed.set_result(None)
             return
-        *lines, self._told = (self._told + data).split(b"\n")
-        for line in lines:
-            self._understand(line[:1], line[1:])
-
-    def _understand(self, kind: bytes, value: bytes) -> None:
-        match kind:
-            case b"P":
-                self._pid = int(value)
-            case b"E":
-                self.failed = int(value)
-            case b"X":
-                self.exit_code = os.waitstatus_to_exitcode(int(value))
-                self._exited.set_result(None)
-            case b"L" if value and self._exited.done():
-                self.left = tuple(well_formed(os.fsdecode(name)) for name in value.split(b"\0"))
-            case b"F":
-                self.stuck = int(value)
-                self._given_up.set_result(None)
+        self.told.add(data)
+        if self.told.exit_code is not None and not self._exited.done():
+            self._exited.set_result(None)
+        if self.told.stuck and not self._given_up.done():
+            self._given_up.set_result(None)

@@ -1,20 +1,24 @@
 """The supervisor of one command: a script between the program and the processes that a command starts.
 
-It runs in its own small interpreter (see `command.py`); the program never imports it. It adopts the processes that
-the command leaves behind, reports how the command ended, and ends all of them on request or when the program dies.
+It runs in a small interpreter of its own (see `command.py`), which the program starts once: it forks a supervisor for
+each command that the program sends to its standard input, and ends with the program. A supervisor adopts the
+processes that its command leaves behind, reports how it ended, and ends all of them on request or when the program
+dies.
 
-Standard input is a socket to the program. Lines to it: `P<pid>` the command runs, `E<errno>` it could not be
-started, `X<wait status>` it ended, `L<commands>` these were still running and were ended (NUL between them),
-`F<count>` this many can't be ended, though it keeps trying. Bytes from it: `T` end all, gently for GRACE
-seconds; `S` the same for a fifth of a second; `K` end all now. End of file means that the program died.
+It has a socket to the program. Lines to it: `S<pid>` its own process, `P<pid>` the command runs, `E<errno>` it could
+not be started, `W<errno>` its directory can't be entered, `X<wait status>` it ended, `L<commands>` these were still
+running and were ended (NUL between them), `F<count>` this many can't be ended, though it keeps trying. Bytes from it:
+`T` end all, gently for GRACE seconds; `S` the same for a fifth of a second; `K` end all now. End of file means that
+the program died.
 
 `B<folder>NUL<cap>NUL<seconds>NUL<size>NUL<lines>` and a line feed move the command to the background: from now on its
-output goes to files in that folder (keeping.py), and what the command leaves behind is ended without an order. It is
+output goes to files in that folder (`Kept`), and what the command leaves behind is ended without an order. It is
 ended after this many seconds (0: never). `D` detaches it: it outlives the program, and TERM to this process ends it.
 
-Only built-in modules are imported: each standard module costs a millisecond or more, at each command.
+Only built-in modules are imported, since the first command waits for them.
 """
 
+import _socket
 import posix
 import select
 import sys
@@ -44,9 +48,6 @@ STEP = 0.01
 MOMENTS, MOMENT = 6, 0.0005
 NAMES = 20
 CHUNK, LAST_CHUNKS = 65_536, 64
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from prunecli.tools.processes.keeping import Kept
 
 
 def prctl(option: int, value: int) -> None:
@@ -56,23 +57,74 @@ def prctl(option: int, value: int) -> None:
         _ctypes.call_cdeclfunction(address, (option, value, 0, 0, 0))
 
 
-def become(command: list[str], keep_locale: bool, control: int, parent: int) -> None:
-    """Turn this forked process into the command, as leader of its own session."""
-    try:
-        posix.setsid()
-        prctl(PR_SET_PDEATHSIG, KILL)
-        if posix.getppid() != parent:
-            return
-        for number in (PIPE, XFSZ):
-            _signal.signal(number, _signal.SIG_DFL)
-        _signal.pthread_sigmask(_signal.SIG_SETMASK, ())
-        offer_to_the_oom_killer()
-        environ = dict(posix.environ)
-        if not keep_locale:
-            environ.pop(b"LC_CTYPE", None)  # the interpreter adds it in the C locale (PEP 538)
-        posix.execve(command[0], command, environ)
-    except OSError as error:
-        posix.write(control, b"E%d\n" % (error.errno or 0))
+class Command:
+    """A command to run: where, its words and environment, and the descriptors that it inherits, by the numbers that
+    it knows them by. `grace` is in seconds; `movable`: it may go to the background. `control` is its supervisor's
+    socket, `output` and `reader` are the ends of its output's pipe."""
+
+    def __init__(self, fields: list[bytes], received: list[int]) -> None:
+        self.received = tuple(received)
+        self.control, self.output, self.reader, *received = received
+        grace, movable, numbers, words, self.cwd = fields[:5]
+        self.grace = float(grace)
+        self.movable = movable == b"1"
+        self.inherited = dict(zip(map(int, numbers.split()), received, strict=True))
+        end = 5 + int(words)
+        self.words = fields[5:end]
+        self.environ = dict(field.split(b"=", 1) for field in fields[end:])
+
+    def become(self, control: int, parent: int) -> None:
+        """Turn this forked process into the command, as leader of its own session."""
+        kind = b"E"
+        try:
+            posix.setsid()
+            prctl(PR_SET_PDEATHSIG, KILL)
+            if posix.getppid() != parent:
+                return
+            for number in (PIPE, XFSZ):
+                _signal.signal(number, _signal.SIG_DFL)
+            _signal.pthread_sigmask(_signal.SIG_SETMASK, ())
+            offer_to_the_oom_killer()
+            control = self.arrange(control)
+            kind = b"W"
+            posix.chdir(self.cwd)
+            kind = b"E"
+            posix.execve(self.words[0], self.words, self.environ)
+        except OSError as error:
+            posix.write(control, b"%b%d\n" % (kind, error.errno or 0))
+
+    def arrange(self, control: int) -> int:
+        """Give the inherited descriptors their numbers. Return the descriptor of `control`, which may have moved."""
+        if not self.inherited:
+            return control
+        taken = {0, 1, 2, control, *self.inherited, *self.inherited.values()}
+        free = (number for number in range(3, 1_000_000) if number not in taken)
+        moved = [(number, posix.dup2(got, next(free))) for number, got in self.inherited.items()]
+        control = posix.dup2(control, next(free), inheritable=False)
+        for number, copy in moved:
+            posix.dup2(copy, number)
+            posix.close(copy)
+        return control
+
+
+def receive(program: _socket.socket) -> Command | None:
+    """Return the next command that the program sends: its length in 16 bytes, with the descriptors, then the fields
+    of `Command` with a NUL after each. None if the program is gone."""
+    head, ancillary, _, _ = program.recvmsg(16, 4_096)
+    received = [
+        int.from_bytes(data[at : at + 4], sys.byteorder)
+        for _, _, data in ancillary
+        for at in range(0, len(data), 4)
+    ]
+    for descriptor in received:
+        posix.set_inheritable(descriptor, False)
+    data, size = b"", int(head or b"0")
+    while len(data) < size:
+        more = program.recv(min(size - len(data), 1 << 20))
+        if not more:
+            return None
+        data += more
+    return Command(data.split(b"\0")[:-1], received) if data else None
 
 
 def offer_to_the_oom_killer() -> None:
@@ -159,6 +211,67 @@ def kill_all(child: int) -> set[int]:
     return stopped
 
 
+class Kept:
+    """The output of a background command: its newest bytes, in at most two files of half the cap each.
+
+    A file is named `out.OFFSET.LINES` after the bytes and lines before it. `pid` contains this process's id and is
+    locked while it runs. `detached` exists if the command may outlive the program. In the end, `end` contains the
+    wait status, -1 if the command was ended, and 1 if its time was up.
+    """
+
+    def __init__(self, folder: str, cap: int, size: int, lines: int) -> None:
+        self.folder = folder
+        self.half = max(1, cap // 2)
+        self.size = size
+        self.lines = lines
+        self.files: list[str] = []
+        self.file = -1
+        self.room = 0
+        self.lock = self.open("pid")
+        posix.write(self.lock, b"%d" % posix.getpid())
+        posix.lockf(self.lock, posix.F_LOCK, 0)
+
+    def open(self, name: str) -> int:
+        """Create a file that only this user can read."""
+        flags = posix.O_WRONLY | posix.O_CREAT | posix.O_APPEND | posix.O_CLOEXEC
+        return posix.open(f"{self.folder}/{name}", flags, 0o600)
+
+    def add(self, data: bytes) -> None:
+        """Write the next bytes. If the disk is full, they are lost and the command continues."""
+        try:
+            if self.room <= 0:
+                self.turn()
+            posix.write(self.file, data)
+        except OSError:
+            pass
+        self.room -= len(data)
+        self.size += len(data)
+        self.lines += data.count(b"\n")
+
+    def turn(self) -> None:
+        """Begin a new file, and delete the one before the last."""
+        name = f"out.{self.size}.{self.lines}"
+        new = self.open(name)
+        if self.file >= 0:
+            posix.close(self.file)
+        self.file, self.room = new, self.half
+        self.files.append(name)
+        if len(self.files) > 2:
+            posix.unlink(f"{self.folder}/{self.files.pop(0)}")
+
+    def end(self, status: int, timed_out: bool) -> None:
+        """Record how the command ended."""
+        self.note("end", b"%d %d" % (status, timed_out))
+
+    def note(self, name: str, data: bytes) -> None:
+        """Create a file with this content, completely or not at all."""
+        try:
+            posix.write(self.open(f"{name}.new"), data)
+            posix.rename(f"{self.folder}/{name}.new", f"{self.folder}/{name}")
+        except OSError:
+            pass  # the program will notice that this process is gone
+
+
 class Supervisor:
     """One command from its start to the end of the last process it started. `reader` is the descriptor of the
     command's output once it is in the background, -1 if it never will be."""
@@ -224,7 +337,7 @@ class Supervisor:
             self.kept.add(data)
             chunks -= 1
 
-    def is_over(self, kept: "Kept") -> bool:
+    def is_over(self, kept: Kept) -> bool:
         """End a background command and the processes it left behind, once it is over, its time is up or a signal asks
         for it.
 
@@ -239,7 +352,7 @@ class Supervisor:
         self.close(kept)
         return True
 
-    def close(self, kept: "Kept") -> None:
+    def close(self, kept: Kept) -> None:
         """Store the last output of a command and record its end."""
         self.keep(LAST_CHUNKS)
         kept.end(self.status, self.timed_out)
@@ -255,9 +368,8 @@ class Supervisor:
                 return False  # the program died
             order += byte
         folder, cap, seconds, size, lines = order[:-1].decode("utf-8", "surrogateescape").split("\0")
-        kept: type[Kept] = __import__("keeping").Kept  # few commands need it
         try:
-            self.kept = kept(folder, int(cap), int(size), int(lines))
+            self.kept = Kept(folder, int(cap), int(size), int(lines))
         except OSError:
             return False
         self.deadline = time.monotonic() + float(seconds) if float(seconds) else 0.0
@@ -362,20 +474,35 @@ class Supervisor:
 
 
 def main() -> None:
-    """Run the command in the arguments `KEEP_LOCALE GRACE READER COMMAND...` under a `Supervisor`, then exit."""
-    try:
-        supervise(sys.argv[1] == "1", float(sys.argv[2]), int(sys.argv[3]), sys.argv[4:])
-    finally:
-        posix._exit(0)
-
-
-def supervise(keep_locale: bool, grace: float, reader: int, command: list[str]) -> None:
-    """Start the command in its own session and supervise it until all of its processes have ended."""
-    control = posix.dup(0)
-    for ours in (control, reader) if reader >= 0 else (control,):
-        posix.set_inheritable(ours, False)
-    nothing = posix.open("/dev/null", posix.O_RDONLY)
+    """Fork a supervisor for each command, until the program is gone."""
+    program = _socket.socket(fileno=posix.dup(0))
+    nothing = posix.open("/dev/null", posix.O_RDWR)
     posix.dup2(nothing, 0)
+    _signal.signal(_signal.SIGCHLD, _signal.SIG_IGN)  # supervisors leave no zombie
+    while command := receive(program):
+        if posix.fork() == 0:
+            try:
+                program.close()
+                _signal.signal(_signal.SIGCHLD, _signal.SIG_DFL)
+                supervise(command, nothing)
+            finally:
+                posix._exit(0)
+        for descriptor in command.received:
+            posix.close(descriptor)
+    posix._exit(0)
+
+
+def supervise(command: Command, nothing: int) -> None:
+    """Start the command in its own session and supervise it until all of its processes have ended. `nothing` is
+    /dev/null."""
+    posix.setsid()
+    control, reader = command.control, command.reader
+    if not command.movable:
+        posix.close(reader)
+        reader = -1
+    for output in (1, 2):
+        posix.dup2(command.output, output)
+    posix.close(command.output)
     prctl(PR_SET_CHILD_SUBREAPER, 1)
     parent = posix.getpid()
     ends = (HUP, TERM, _signal.SIGINT)
@@ -383,12 +510,16 @@ def supervise(keep_locale: bool, grace: float, reader: int, command: list[str]) 
     child = posix.fork()
     if child == 0:
         try:
-            become(command, keep_locale, control, parent)
+            command.become(control, parent)
         finally:
             posix._exit(127)
     for output in (1, 2):  # the pipe ends when the command's processes close it
         posix.dup2(nothing, output)
+    for descriptor in command.inherited.values():
+        posix.close(descriptor)
     for number in ends:
         _signal.signal(number, _signal.SIG_IGN)
     _signal.pthread_sigmask(_signal.SIG_UNBLOCK, ends)
-    Supervisor(control, grace, reader).watch(child)
+    supervisor = Supervisor(control, command.grace, reader)
+    supervisor.tell(b"S%d\n" % parent)
+    supervisor.watch(child)

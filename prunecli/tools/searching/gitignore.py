@@ -1,6 +1,6 @@
 """Decides which files a search skips, like git and ripgrep: by .gitignore at every level and .git/info/exclude.
 
-The search process imports this module too, so it imports only fast modules.
+The search for lines imports this module too, so it imports only fast modules.
 """
 
 import os

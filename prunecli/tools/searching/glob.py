@@ -1,36 +1,24 @@
 """Matches globs: `*`, `?`, `[...]`, `**` between slashes and, in typed globs, `{a,b}`.
 
-Opens no files. The search process imports this module too, so it imports only fast modules.
+Opens no files. The search for lines imports this module too, so it imports only fast modules.
 """
 
 import re
 from collections.abc import Sequence
+from unicodedata import normalize
 
 MAX_WORDS = 256
 """Maximum globs that the braces of one may stand for."""
 _STAR = "[^/]*"
 _FOLDERS = "(?:[^/]*/)*"
 _OPEN, _OR, _CLOSE = "(?:", "|", ")"
-_POSIX = {
-    "alnum": "0-9A-Za-z",
-    "alpha": "A-Za-z",
-    "blank": " \\t",
-    "cntrl": "\\x00-\\x1f\\x7f",
-    "digit": "0-9",
-    "graph": "!-~",
-    "lower": "a-z",
-    "print": " -~",
-    "punct": "!-/:-@\\[-`{-~",
-    "space": " \\t\\n\\r\\f\\v",
-    "upper": "A-Z",
-    "xdigit": "0-9A-Fa-f",
-}
 
 
 class PathGlob:
     """A glob from the user or the model: without a slash it matches names, otherwise whole paths.
 
-    A leading `!` negates it. Raises ValueError if its braces stand for too many globs.
+    A leading `!` negates it. Unicode normalization makes no difference. Raises ValueError if its braces stand for
+    too many globs.
     """
 
     __slots__ = ("_about_names", "_negated", "_pattern")
@@ -39,13 +27,17 @@ class PathGlob:
         self._negated = glob.startswith("!")
         glob = glob.removeprefix("!").removeprefix("./")
         self._about_names = "/" not in glob.rstrip("/")
-        self._pattern = re.compile(regex_of(glob.strip("/"), braces=True), re.DOTALL)
+        self._pattern = re.compile(regex_of(_composed(glob.strip("/")), braces=True), re.DOTALL)
 
     def matches(self, path: str) -> bool:
         """Return whether the glob matches a path, relative to the start of the search and without a slash at the
         end."""
         subject = path.rpartition("/")[2] if self._about_names else path
-        return (self._pattern.fullmatch(subject) is not None) != self._negated
+        return (self._pattern.fullmatch(_composed(subject)) is not None) != self._negated
+
+
+def _composed(text: str) -> str:
+    return text if text.isascii() else normalize("NFC", text)
 
 
 def without_backtracking(parts: Sequence[str], star: str) -> str:
@@ -154,10 +146,7 @@ def _bracket(glob: str, at: int) -> tuple[str, int]:
     start += negated
     items, here = list[str](), start
     while here < len(glob) and (glob[here] != "]" or here == start):
-        if glob.startswith("[:", here) and (close := glob.find(":]", here)) > 0:
-            items.append(_POSIX.get(glob[here + 2 : close], ""))
-            here = close + 2
-        elif glob[here] == "\\" and here + 1 < len(glob):
+        if glob[here] == "\\" and here + 1 < len(glob):
             items.append(re.escape(glob[here + 1]))
             here += 2
         else:

@@ -5,8 +5,8 @@ import re
 from collections.abc import Callable
 
 from prunecli.tools.files.decoding import decoded
+from prunecli.tools.searching.line_search import MAX_COLUMNS
 from prunecli.tools.searching.names import shown_name
-from prunecli.tools.searching.search_process import MAX_COLUMNS
 
 MAX_MATCHES = 200
 MAX_CHARACTERS = 500

@@ -3,10 +3,11 @@
 import heapq
 import os
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from prunecli.model.codec import well_formed
 
+_IGNORED_SHOWN = 10
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 
@@ -33,6 +34,12 @@ def names_in(
     kept = heapq.nsmallest(limit, entries())
     names = [shown_name(name) + ("/" if folder else "") for name, folder in kept]
     return names, more - len(names)
+
+
+def ignored_note(names: Sequence[str], way: str = "") -> str:
+    """Return the note that counts ignored names and shows the first ones; "" for none."""
+    shown = ", ".join(map(shown_name, sorted(names)[:_IGNORED_SHOWN])) + ", …" * (len(names) > _IGNORED_SHOWN)
+    return f"[{len(names)} ignored: {shown}{way}]" if names else ""
 
 
 def is_folder(entry: os.DirEntry[str]) -> bool:

@@ -5,14 +5,19 @@ bit by bit.
 """
 
 import os
-from collections.abc import Mapping
+import stat
 
 from prunecli.frozen import frozen
+from prunecli.tools.files.in_thread import in_thread
 from prunecli.tools.files.secret_paths import looks_secret, may_look_secret
 from prunecli.tools.searching.names import shown_name
 from prunecli.tools.searching.scope import Scope
-from prunecli.tools.searching.search import scan
+from prunecli.tools.searching.search import Over
 
+MAX_ENTRIES = 20_000
+"""Maximum directory entries that any search examines for secrets."""
+PACKAGES = frozenset({".git", ".hg", "node_modules", "site-packages"})
+"""Folders of version control and installed packages, whose files are not the user's secrets."""
 _SHOWN = 5
 
 
@@ -47,15 +52,33 @@ class Secrets:
         )
 
 
-async def secrets_in(scope: Scope, env: Mapping[str, str]) -> Secrets:
-    """Find the files below the scope's folder that may contain secrets. Raises ToolError."""
-    data = bytearray()
+async def secrets_in(scope: Scope) -> Secrets:
+    """Find the files below the scope's folder that may contain secrets, ignored or not, and hard links to them."""
+    return await in_thread(lambda stop: _secrets(scope.root, Over(stop)))
 
-    def take(chunk: bytes) -> bool:
-        data.extend(chunk)
-        return True
 
-    ended = await scan(["secrets", scope.root], scope.root, env, take)
-    paths = [os.fsdecode(path) for path in bytes(data).split(b"\0")[:-1]]
-    found = frozenset(path for path in paths if path)
-    return Secrets(found, scope.root, "" not in paths and not ended.timed_out)
+def _secrets(root: str, over: Over) -> Secrets:
+    secret, linked, left = list[str](), list[tuple[str, tuple[int, int]]](), MAX_ENTRIES
+    for inside, folders, names in os.walk(root):
+        folders[:] = [name for name in folders if name not in PACKAGES]
+        left -= len(folders) + len(names)
+        if left < 0 or over():
+            break
+        for name in names:
+            path = os.path.relpath(os.path.join(inside, name), root)
+            if may_look_secret(path) and looks_secret(path):
+                secret.append(path)
+            elif (found := _linked(os.path.join(inside, name))) is not None:
+                linked.append((path, found))
+    known = {_linked(os.path.join(root, path)) for path in secret}
+    found_paths = frozenset([*secret, *(path for path, found in linked if found in known)])
+    return Secrets(found_paths, root, left >= 0 and not over.timed_out)
+
+
+def _linked(path: str) -> tuple[int, int] | None:
+    """Return the (device, inode) of a file that has more than one name."""
+    try:
+        status = os.lstat(path)
+    except OSError:
+        return None
+    return (status.st_dev, status.st_ino) if status.st_nlink > 1 and stat.S_ISREG(status.st_mode) else None

@@ -1,21 +1,26 @@
 """Walks the files that a search covers, sorted by name, without following links.
 
-The search process imports this module too, so it imports only fast modules.
+The search for lines imports this module too, so it imports only fast modules.
 """
 
 import os
-from collections.abc import Container, Iterator
+from collections.abc import Callable, Container, Iterator
 
 from prunecli.tools.searching.gitignore import GIT, Level, is_ignored, levels_at
 
 FILE, FOLDER, OTHER = "file", "folder", "other"
 
 
-def walk(root: str, passed_over: Container[str] = ()) -> Iterator[tuple[str, str]]:
+def walk(
+    root: str,
+    passed_over: Container[str] = (),
+    ignored: list[str] | None = None,
+    over: Callable[[], bool] = lambda: False,
+) -> Iterator[tuple[str, str]]:
     """Yield (path relative to the root, kind) for everything below an absolute folder, folders before their contents.
 
     Omits ignored files, names in `passed_over`, .git and unreadable folders. A link has the kind OTHER, regardless of
-    its target.
+    its target. Ignored paths are added to `ignored`; their contents are not. Ends early once `over` returns True.
     """
     pending = [_Folder("", levels_at(root))]
     while pending:
@@ -26,11 +31,15 @@ def walk(root: str, passed_over: Container[str] = ()) -> Iterator[tuple[str, str
         if entry is None:
             pending.pop()
             continue
+        if over():
+            return
         if entry.name in passed_over:
             continue
         kind = _kind(entry)
         relative = folder.relative + entry.name
         if is_ignored(folder.levels, os.path.join(root, relative), entry.name, kind == FOLDER):
+            if ignored is not None:
+                ignored.append(relative + "/" * (kind == FOLDER))
             continue
         yield relative, kind
         if kind == FOLDER:

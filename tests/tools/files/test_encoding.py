@@ -6,6 +6,19 @@ from hypothesis import strategies as st
 
 from prunecli.tools.files.encoding import encoding_of, is_binary
 
+FOREIGN = {
+    "gbk": "配置=中文说明\nname=x\n",
+    "big5": "設定=中文\nname=x\n",
+    "shift_jis": "設定=テスト\nname=x\n",
+    "euc_jp": "設定=日本語\nname=x\n",
+    "euc_kr": "설정=한국어\nname=x\n",
+    "iso2022_jp": "設定=日本語\nname=x\n",
+    "koi8_r": "настройка=русский\nname=x\n",
+    "cp1251": "настройка=русский\nname=x\n",
+    "iso8859_2": "zażółć gęślą\nname=x\n",
+}
+"""Text in encodings that can't be told from each other, by codec."""
+
 
 @pytest.mark.parametrize(
     ("data", "codec"),
@@ -17,6 +30,8 @@ from prunecli.tools.files.encoding import encoding_of, is_binary
         (b"\xef\xbb\xbfa", "utf-8"),
         (b"\xff\xfea\0", "utf-16-le"),
         (b"\xfe\xff\0a", "utf-16-be"),
+        ("café “quoted” 10€".encode("cp1252"), "latin-1"),
+        *((text.encode(codec), "ascii") for codec, text in FOREIGN.items()),
     ],
 )
 def test_the_encoding_is_found(data: bytes, codec: str) -> None:

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from prunecli.errors import ToolError
 from prunecli.tools.files.encoding import encoding_of, has_only_crlf
 from prunecli.tools.files.replacement import replaced
+from tests.tools.files.test_encoding import FOREIGN
 
 CODECS = ("utf-8", "utf-8-sig", "utf-16-le", "utf-16-be", "latin-1")
 MARKS = {"utf-16-le": b"\xff\xfe", "utf-16-be": b"\xfe\xff"}
@@ -152,6 +153,29 @@ def test_empty_and_equal_are_refused() -> None:
 def test_a_character_that_the_encoding_lacks_is_named() -> None:
     assert "latin-1, which has no '→' (U+2192)" in refused(b"caf\xe9", "caf", "→")
     assert "0 matches" in refused(b"caf\xe9", "→")
+
+
+@pytest.mark.parametrize(("codec", "text"), FOREIGN.items())
+def test_only_ascii_is_put_into_a_file_of_an_encoding_that_cannot_be_told(codec: str, text: str) -> None:
+    data = text.encode(codec)
+    assert replaced(data, "name=x", "name=y", everywhere=False).data == text.replace("=x", "=y").encode(codec)
+    for old, new in (("name=x", "name=é"), ("name=x", text[3]), (text[0:4], "x")):
+        assert "may be Shift_JIS, GBK, EUC" in refused(data, old, new)
+
+
+@pytest.mark.parametrize(
+    ("codec", "text", "old"), [("shift_jis", "設定=ソ\n", "\\"), ("iso2022_jp", "日本語\n", "|")]
+)
+def test_half_a_character_is_no_match(codec: str, text: str, old: str) -> None:
+    assert old.encode() in text.encode(codec)
+    assert "inside a character" in refused(text.encode(codec), old, "x")
+
+
+@pytest.mark.parametrize(
+    ("old", "new"), [("a\r\nb", "a\nb"), ("a\nb", "a\r\nb"), ("a\r\n", "a\n"), ("b\n", "b\r\n")]
+)
+def test_an_edit_of_line_ends_alone_is_refused_where_they_stay(old: str, new: str) -> None:
+    assert "CR LF" in refused(b"a\r\nb\r\nc\r\n", old, new)
 
 
 def test_nothing_is_normalized() -> None:

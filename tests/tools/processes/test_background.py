@@ -11,7 +11,7 @@ import pytest
 
 from prunecli.tools.processes.background import Child, KeptOutput, stop_detached
 from prunecli.tools.processes.command import Ended, Moved, run_movable
-from prunecli.tools.processes.keeping import Kept
+from prunecli.tools.processes.supervise import Kept
 from tests.tools.calling import processes_with
 from tests.waiting import until, wait_until
 

@@ -29,7 +29,6 @@ from prunecli.tools.searching.glob import PathGlob, without_backtracking
         ("[a-c]", ["b"], ["d", "-"]),
         ("[]a]", ["]", "a"], ["b"]),
         ("[-a]", ["-", "a"], ["b"]),
-        ("[[:digit:]x]", ["7", "x"], ["d"]),
         ("[z-a]", [], ["z", "a", "-"]),
         ("[", ["["], ["a"]),
         ("a[b", ["a[b"], ["ab"]),
