@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 from prunecli.bindings import problem as key_problem
 from prunecli.config.declared import Section
 from prunecli.model.requests import CacheTtl
+from prunecli.sanitize import without_password
 
 Ratio: TypeAlias = Annotated[float, (0, 1)]
 Count: TypeAlias = Annotated[int, (1, None)]
@@ -68,11 +69,12 @@ class Model(Section):
 
             if self.endpoint not in KNOWN:
                 raise ValueError(f"endpoint: expected one of {', '.join(KNOWN)}, got {self.endpoint!r}")
+        shown = without_password(self.base_url)
         if self.base_url and not _is_address(self.base_url):
-            raise ValueError(f"base_url: expected an http or https URL, got {self.base_url!r}")
+            raise ValueError(f"base_url: expected an http or https URL, got {shown!r}")
         if self.base_url and not self.allow_http and _is_unencrypted(self.base_url):
             raise ValueError(
-                f"base_url: {self.base_url!r} sends prompts and key unencrypted to another machine; "
+                f"base_url: {shown!r} sends prompts and key unencrypted to another machine; "
                 "use https, or set model.allow_http = true"
             )
         if not self.name.strip() or not self.name.isprintable():
