@@ -247,15 +247,25 @@ class Sandbox(Section):
         tuple[str, ...],
         "Folders outside the workspace that commands may write to. Not allowed in project files.",
     ] = ()
+    readable: Annotated[
+        tuple[str, ...],
+        "Folders and files of the home folder that commands may read. The sandbox hides the others, except toolchains"
+        " and package caches. Not allowed in project files.",
+    ] = ()
     max_processes: Annotated[
         Size, "Maximum number of the user's processes while a command runs; 0: no limit."
-    ] = 0
+    ] = 4096
+    max_file_mb: Annotated[
+        Size,
+        "Maximum size in megabytes of each file that a command writes, in /tmp as elsewhere; 0: no limit.",
+    ] = 10_000
     max_memory_mb: Annotated[Size, "Maximum data size of each process in megabytes; 0: no limit."] = 0
 
     def __post_init__(self) -> None:
-        for path in self.writable:
-            if not (path.startswith(("/", "~/")) or path == "~") or ".." in path.split("/"):
-                raise ValueError(f"writable: expected a path that starts with / or ~/, got {path!r}")
+        for name, paths in (("writable", self.writable), ("readable", self.readable)):
+            for path in paths:
+                if not (path.startswith(("/", "~/")) or path == "~") or ".." in path.split("/"):
+                    raise ValueError(f"{name}: expected a path that starts with / or ~/, got {path!r}")
         if isinstance(self.network, tuple):
             from prunecli.hosts import problem  # deferred: few configurations name hosts
 

@@ -7,6 +7,9 @@ from collections.abc import Sequence
 from prunecli.frozen import frozen
 from prunecli.sandbox.layout import Layout
 
+_MEMORY = str(1 << 30)
+"""Maximum bytes of a folder that is kept in memory."""
+
 
 @frozen
 class Stage:
@@ -51,11 +54,17 @@ def words(
     said += ["--new-session", "--cap-drop", "ALL", "--seccomp", seccomp]
     # Root could change the system through a new /proc even without capabilities, so it is read-only.
     said += ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--remount-ro", "/proc"]
-    said += ["--bind", stage.tmp, "/tmp", "--tmpfs", "/var/tmp", "--tmpfs", "/run"]  # noqa: S108
+    said += ["--bind", stage.tmp, "/tmp"]  # noqa: S108
+    for path in ("/var/tmp", "/run", "/dev/shm"):  # noqa: S108
+        said += ["--size", _MEMORY, "--tmpfs", path]
+    if layout.home:
+        said += ["--tmpfs", layout.home]
     for path in layout.readable:
         said += ["--ro-bind-try", path, path]
     for path in layout.writable:
         said += ["--bind-try", path, path]
+    for path, target in layout.links:
+        said += ["--symlink", target, path]
     for path in (*layout.kept, *layout.reopened):
         said += _over(path, path, writable=path in layout.reopened)
     for path in layout.kept:
@@ -67,6 +76,8 @@ def words(
         said += _over(stage.folder if os.path.isdir(path) else stage.file, path, writable=False)
     for path in layout.emptied:
         said += _over(stage.empty, path, writable=False)
+    if layout.home:
+        said += ["--remount-ro", layout.home]
     return [*said, "--chdir", cwd, "--", *command]
 
 

@@ -14,6 +14,8 @@ from collections.abc import Callable
 from prunecli.frozen import frozen
 
 MOST_FOLDERS = 20_000
+MAX_DEPTH = 1000
+"""The depth of a scan that has no limit."""
 _RACY_NS = 50_000_000
 _INSTALLED = frozenset(
     {".git", "node_modules", "site-packages", "dist-packages", "__pycache__", ".venv", "venv"}
@@ -45,7 +47,8 @@ class _Folder:
 
 
 class SecretScan:
-    """A scan for files below a folder. `is_secret` and `is_obeyed` judge a path by its text.
+    """A scan for files below a folder, at most `depth` folders deep. `is_secret` and `is_obeyed` judge a path by its
+    text.
 
     Files in a folder that controls other programs are not listed separately.
     """
@@ -57,8 +60,10 @@ class SecretScan:
         *,
         is_obeyed: Callable[[str], bool] = lambda _: False,
         most: int = MOST_FOLDERS,
+        depth: int = MAX_DEPTH,
     ) -> None:
         self._root = root
+        self._slashes = root.rstrip("/").count("/") + depth
         self._is_secret = is_secret
         self._is_obeyed = is_obeyed
         self._most = most
@@ -80,7 +85,7 @@ class SecretScan:
             if folder is None:
                 continue
             known[path] = folder
-            for below in folder.folders:
+            for below in folder.folders if path.count("/") < self._slashes else ():
                 (pending if below in self._known else new).append(below)
         self._known = known
         named = [path for folder in known.values() for path in folder.secrets]

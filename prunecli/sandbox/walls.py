@@ -9,13 +9,14 @@ import threading
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import replace
+from functools import partial
 from typing import Literal
 
 from prunecli.errors import ToolError
 from prunecli.frozen import frozen
 from prunecli.sandbox import bubblewrap, landlock, obeyed, seatbelt, seccomp
 from prunecli.sandbox.bubblewrap import Stage
-from prunecli.sandbox.denials import explain
+from prunecli.sandbox.denials import explain, reached_for
 from prunecli.sandbox.layout import (
     GIT_REDIRECTS,
     Ground,
@@ -26,11 +27,13 @@ from prunecli.sandbox.layout import (
     without_revisions,
 )
 from prunecli.sandbox.proxy import Proxy, start_words
+from prunecli.tools.files.secret_paths import looks_secret
 from prunecli.tools.processes.confinement import Confine, Confined, bare
 from prunecli.tools.processes.environment import credential_names
 
 Kind = Literal["bubblewrap", "landlock", "seatbelt"]
 Network = bool | tuple[str, ...]
+_MISSING = re.compile(r"no such file or directory|cannot find|not found|does not exist|ENOENT", re.IGNORECASE)
 _GIT = re.compile(r"(?<![\w.-])git(?![\w.-])")
 
 
@@ -54,10 +57,11 @@ class Chosen:
 
 @frozen
 class Limits:
-    """Limits of one command, 0 for none: processes of the user, megabytes of each process."""
+    """Limits of one command, 0 for none: processes of the user, megabytes of each process and of each file."""
 
     processes: int = 0
     memory_mb: int = 0
+    file_mb: int = 0
 
 
 class Walls:
@@ -143,7 +147,8 @@ class Walls:
                 return obeyed.in_words(obeyed.set_aside(before, after), self.ground.workspace)
 
             try:
-                async with self._inside(chosen, layout, self._limited(argv), cwd, inner, unset) as box:
+                parts = self._limited(argv), cwd, inner, unset, command
+                async with self._inside(chosen, layout, *parts) as box:
                     yield replace(box, afterwards=set_aside)
             finally:
                 set_aside()  # for a canceled command
@@ -159,7 +164,9 @@ class Walls:
         cwd: str,
         env: Mapping[str, str],
         unset: frozenset[str],
+        command: str,
     ) -> AsyncIterator[Confined]:
+        reached = partial(self._reached, layout, cwd)
         proxy = Proxy(() if isinstance(self.network, bool) else self.network)
 
         def said(output: str) -> str:
@@ -171,6 +178,13 @@ class Walls:
                 refused=proxy.refused,
                 unset=unset,
                 landlock=chosen.kind == "landlock",
+                command=command,
+                reached=reached,
+            )
+
+        def missed(output: str) -> str:
+            return reached_for(
+                "\n".join(line for line in output.splitlines() if _MISSING.search(line)), reached
             )
 
         async with AsyncExitStack() as stack:
@@ -183,11 +197,23 @@ class Walls:
             environ = self.environment(chosen, env)
             if chosen.kind == "bubblewrap":
                 environ = without_revisions(environ, layout)
-            yield Confined(words, environ, (*descriptors, *more), chosen.program, said)
+            yield Confined(words, environ, (*descriptors, *more), chosen.program, said, hints=missed)
+
+    def _reached(self, layout: Layout, cwd: str, word: str) -> str:
+        """Return the folder to open for a word of a command or its output, "" unless it is a hidden path."""
+        home = self.ground.home
+        path = os.path.normpath(os.path.join(cwd, home + word[1:] if word.startswith("~/") else word))
+        while layout.hides(path) and not os.path.lexists(path):
+            path = os.path.dirname(path)
+        if not layout.hides(path):
+            return ""
+        alone = os.path.isdir(path) or looks_secret(path) or os.path.dirname(path) == home
+        folder = path if alone else os.path.dirname(path)
+        return "~" + folder.removeprefix(home)
 
     def environment(self, chosen: Chosen, env: Mapping[str, str]) -> dict[str, str]:
         """Return the environment inside."""
-        inner = inner_environment(env)
+        inner = inner_environment(env, network=self.network is not False)
         if chosen.kind == "bubblewrap":
             return inner
         if chosen.kind == "seatbelt":
@@ -253,13 +279,15 @@ class Walls:
         orders = list[str]()
         if self.limits.processes:
             orders.append(
-                f"ulimit -u {self.limits.processes} 2>/dev/null || ulimit -p {self.limits.processes}"
+                f"ulimit -u {self.limits.processes} 2>/dev/null || ulimit -p {self.limits.processes} 2>/dev/null"
             )
         if self.limits.memory_mb:
             orders.append(f"ulimit -d {self.limits.memory_mb * 1024}")
+        if self.limits.file_mb:
+            orders.append(f"ulimit -f {self.limits.file_mb * 2048} 2>/dev/null")  # in blocks of 512 bytes
         if not orders:
             return argv
-        return [argv[0], "-c", "; ".join([*orders, 'exec "$@"']), argv[0], *argv]
+        return ["/bin/sh", "-c", "; ".join([*orders, 'exec "$@"']), "sh", *argv]
 
     def close(self) -> None:
         """Remove the private /tmp."""
