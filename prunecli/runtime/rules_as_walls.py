@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 
 from prunecli.agent.permissions import path_patterns
+from prunecli.agent.permissions.git_config import config_doubt
 from prunecli.agent.permissions.places import is_kept_inside, resolve
 from prunecli.agent.permissions.rules import Rule, parse_rule
 from prunecli.agent.permissions.verdict import Rules
@@ -56,6 +57,7 @@ def make_walls(
         lambda path: _may_read(path, rules(), (root, *map(str, added())), home),
         lambda: _denied_paths(rules(), root, home),
         added=lambda: tuple((str(folder), scan(str(folder))) for folder in added()),
+        doubt=config_doubt,
     )
     limits = Limits(sandbox.max_processes, sandbox.max_memory_mb)
     return Walls(

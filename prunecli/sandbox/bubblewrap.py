@@ -2,10 +2,11 @@
 newer."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from prunecli.frozen import frozen
 from prunecli.sandbox.layout import Layout
+from prunecli.sandbox.placeholders import FILES
 
 
 @frozen
@@ -32,8 +33,13 @@ def words(
     cwd: str,
     network: bool,
     seccomp: str,
+    sources: Mapping[str, int] = {},
+    held: int | None = None,
 ) -> list[str]:
-    """Return the command in bubblewrap. `seccomp` is the descriptor with the filter.
+    """Return the command in bubblewrap.
+
+    `seccomp` is the descriptor with the filter, and `held` one that stays open as long as the sandbox. `sources` are
+    the descriptors of folders to reopen that another command might move.
 
     The order matters: later mounts cover earlier ones. --die-with-parent is not used, so that the supervisor can list
     leftover processes before it kills them, which it always does.
@@ -49,6 +55,8 @@ def words(
     if not network:
         said.append("--unshare-net")
     said += ["--new-session", "--cap-drop", "ALL", "--seccomp", seccomp]
+    if held is not None:
+        said += ["--sync-fd", str(held)]
     # Root could change the system through a new /proc even without capabilities, so it is read-only.
     said += ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--remount-ro", "/proc"]
     said += ["--bind", stage.tmp, "/tmp", "--tmpfs", "/var/tmp", "--tmpfs", "/run"]  # noqa: S108
@@ -56,19 +64,22 @@ def words(
         said += ["--ro-bind-try", path, path]
     for path in layout.writable:
         said += ["--bind-try", path, path]
-    for path in (*layout.kept, *layout.reopened):
-        said += _over(path, path, writable=path in layout.reopened)
+    for path in layout.kept:
+        said += _over(path, path)
+    for path in layout.reopened:
+        source = ("--bind-fd", str(sources[path])) if path in sources else ("--bind", path)
+        said += [*source, path]
     for path in layout.kept:
         if any(path.startswith(folder + "/") for folder in layout.reopened):
-            said += _over(path, path, writable=False)
+            said += _over(path, path)
     for path in layout.missing:
-        said += _over(stage.bare, path, writable=False)
+        said += _over(path if os.path.basename(path) in FILES else stage.bare, path)
     for path in layout.hidden:
-        said += _over(stage.folder if os.path.isdir(path) else stage.file, path, writable=False)
+        said += _over(stage.folder if os.path.isdir(path) else stage.file, path)
     for path in layout.emptied:
-        said += _over(stage.empty, path, writable=False)
+        said += _over(stage.empty, path)
     return [*said, "--chdir", cwd, "--", *command]
 
 
-def _over(source: str, path: str, *, writable: bool) -> list[str]:
-    return ["--bind" if writable else "--ro-bind", source, path]
+def _over(source: str, path: str) -> list[str]:
+    return ["--ro-bind", source, path]

@@ -7,25 +7,26 @@ import shutil
 import tempfile
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextmanager
 from dataclasses import replace
 from typing import Literal
 
 from prunecli.errors import ToolError
 from prunecli.frozen import frozen
-from prunecli.sandbox import bubblewrap, landlock, obeyed, seatbelt, seccomp
+from prunecli.sandbox import bubblewrap, landlock, placeholders, seatbelt, seccomp
 from prunecli.sandbox.bubblewrap import Stage
 from prunecli.sandbox.denials import explain
 from prunecli.sandbox.layout import (
-    GIT_REDIRECTS,
     Ground,
     Layout,
     inner_environment,
-    is_free,
     layout_for,
+    lies_below,
     without_revisions,
 )
+from prunecli.sandbox.obeyed import Made
 from prunecli.sandbox.proxy import Proxy, start_words
+from prunecli.sandbox.real_folders import opened
 from prunecli.tools.processes.confinement import Confine, Confined, bare
 from prunecli.tools.processes.environment import credential_names
 
@@ -36,11 +37,15 @@ _GIT = re.compile(r"(?<![\w.-])git(?![\w.-])")
 
 @frozen
 class Chosen:
-    """The sandbox that works, or None and the reason. `program` is the path of its executable."""
+    """The sandbox that works, or None and the reason. `program` is the path of its executable.
+
+    `pins`: bubblewrap mounts open folders (`--bind-fd`), which older ones can't.
+    """
 
     kind: Kind | None
     program: str = ""
     why: str = ""
+    pins: bool = False
 
     @property
     def word(self) -> str:
@@ -126,21 +131,16 @@ class Walls:
                     yield box
                 return
             git = granted and bool(_GIT.search(command))
-            layout = await asyncio.to_thread(layout_for, self.ground, git=git, granted=granted, reads=reads)
-            before = obeyed.identities(layout.obeyed)
+            layout = await asyncio.to_thread(self._layout, git=git, granted=granted, reads=reads)
             unset = frozenset[str]() if granted else credential_names(env)
             inner = {name: value for name, value in env.items() if name not in unset}
-
-            checked = granted or reads
+            made = Made(self.ground, layout, granted=granted) if not reads else None
+            is_told = False
 
             def set_aside() -> str:
-                nonlocal checked
-                if checked:
-                    return ""
-                checked = True
-                ours = {path for path in layout.missing if is_free(path)}
-                after = sorted(set(self.ground.found().obeyed) - ours)
-                return obeyed.in_words(obeyed.set_aside(before, after), self.ground.workspace)
+                nonlocal is_told
+                is_told, was_told = True, is_told
+                return "" if was_told or made is None else made.set_aside()
 
             try:
                 async with self._inside(chosen, layout, self._limited(argv), cwd, inner, unset) as box:
@@ -149,6 +149,12 @@ class Walls:
                 set_aside()  # for a canceled command
 
         return confined
+
+    def _layout(self, *, git: bool, granted: bool, reads: bool) -> Layout:
+        try:
+            return layout_for(self.ground, git=git, granted=granted, reads=reads)
+        except OSError as error:
+            raise ToolError(f"The sandbox can't be set up: {error.filename}: {error.strerror}.") from error
 
     @asynccontextmanager
     async def _inside(
@@ -206,25 +212,50 @@ class Walls:
         if chosen.kind == "seatbelt":
             yield seatbelt.words(layout, stage.tmp, argv, network=online), ()
             return
-        under_landlock = chosen.kind == "landlock"
-        redirections = [path for path in _redirections(layout) if not os.path.lexists(path)]
-        orders = (
-            landlock.orders_for(layout, stage.tmp, network=online)
-            if under_landlock
-            else seccomp.filter_program()
-        )
-        descriptor = _memory_file(orders)
-        try:
-            if under_landlock:
+        if chosen.kind == "landlock":
+            descriptor = _memory_file(landlock.orders_for(layout, stage.tmp, network=online))
+            try:
                 yield landlock.words(descriptor, argv), (descriptor,)
-            else:
-                parts = chosen.program, layout, stage, argv
-                said = bubblewrap.words(*parts, cwd=cwd, network=online, seccomp=str(descriptor))
-                yield said, (descriptor,)
-        finally:
-            os.close(descriptor)
-            _remove_placeholders(() if under_landlock else layout.missing)
-            _remove_redirections(redirections)
+            finally:
+                os.close(descriptor)
+            return
+        with ExitStack() as stack:
+            layout, sources = self._pinned(layout, stack, pins=chosen.pins)
+            try:
+                held = stack.enter_context(placeholders.held(layout.missing))
+            except OSError as error:
+                raise ToolError(
+                    f"The sandbox can't be set up: {error.filename}: {error.strerror}."
+                ) from error
+            descriptor = _memory_file(seccomp.filter_program())
+            stack.callback(os.close, descriptor)
+            words = bubblewrap.words(
+                *(chosen.program, layout, stage, argv),
+                cwd=cwd,
+                network=online,
+                seccomp=str(descriptor),
+                sources=sources,
+                held=held,
+            )
+            yield words, (descriptor, *sources.values(), *(() if held is None else (held,)))
+
+    def _pinned(self, layout: Layout, stack: ExitStack, *, pins: bool) -> tuple[Layout, dict[str, int]]:
+        """Return the layout, and the descriptors of folders to reopen that another command might move or replace by a
+        link. What can't be opened stays read-only."""
+        roots = self.ground.roots
+        sources, refused = dict[str, int](), set[str]()
+        for path in layout.reopened:
+            if os.path.dirname(path) in roots or not lies_below(path, roots):
+                continue  # no command can move these
+            try:
+                if not pins:
+                    raise NotADirectoryError
+                sources[path] = stack.enter_context(opened(path))
+            except OSError:
+                refused.add(path)
+        reopened = tuple(path for path in layout.reopened if path not in refused)
+        missing = tuple(path for path in layout.missing if not lies_below(path, refused))
+        return replace(layout, reopened=reopened, missing=missing), sources
 
     def stage(self) -> Stage:
         """Return the files for the mounts, created on first use."""
@@ -274,26 +305,3 @@ def _memory_file(data: bytes) -> int:
     os.write(descriptor, data)
     os.lseek(descriptor, 0, os.SEEK_SET)
     return descriptor
-
-
-def _redirections(layout: Layout) -> list[str]:
-    """Return the files that would make git take more configuration, or its hooks from elsewhere."""
-    return [os.path.join(folder, name) for folder in layout.reopened for name in GIT_REDIRECTS]
-
-
-def _remove_redirections(paths: Sequence[str]) -> None:
-    for path in paths:
-        try:
-            os.unlink(path)
-        except OSError:
-            pass  # the usual case: no git command makes one there
-
-
-def _remove_placeholders(paths: Sequence[str]) -> None:
-    """Remove the empty folders that bubblewrap made as mount points. A folder that is not empty is not one of
-    them."""
-    for path in paths:
-        try:
-            os.rmdir(path)
-        except OSError:
-            pass

@@ -34,7 +34,7 @@ def test_bubblewraps_words_mount_in_the_order_in_which_they_cover_each_other() -
     assert text.endswith(
         " --bind /s/tmp /tmp --tmpfs /var/tmp --tmpfs /run --ro-bind-try /tmp/repo /tmp/repo"
         " --bind-try /w /w --bind-try /cache /cache"
-        " --bind /w/.git /w/.git --ro-bind /w/.git/config /w/.git/config"
+        " --ro-bind /w/.git /w/.git --ro-bind /w/.git/config /w/.git/config"
         " --bind /w/.git /w/.git --ro-bind /w/.git/config /w/.git/config"
         " --ro-bind /s/bare /w/.prunecli --ro-bind /s/file /nonexistent/.ssh --ro-bind /s/empty /h/.npmrc"
         " --chdir /w -- /bin/sh x"
