@@ -26,16 +26,26 @@ def is_git_folder(path: str) -> bool:
 def parts(folder: str) -> Iterator[str]:
     """Yield the paths in a git folder, its work trees and its submodules that make git start programs or read
     elsewhere; they may be missing."""
-    yield from (os.path.join(folder, name) for name in (*STARTS_PROGRAMS, *REDIRECTS))
-    for tree in _folders(os.path.join(folder, "worktrees")):
-        yield from (os.path.join(tree, name) for name in (*REDIRECTS, "gitdir"))
-    pending = _folders(os.path.join(folder, "modules"))
-    while pending:
-        path = pending.pop()
-        if any(os.path.lexists(os.path.join(path, name)) for name in ("HEAD", "config")):
-            yield from parts(path)
+    for path in (folder, *inner(folder)):
+        if path == folder or any(os.path.lexists(os.path.join(path, name)) for name in ("HEAD", "config")):
+            yield from (os.path.join(path, name) for name in (*STARTS_PROGRAMS, *REDIRECTS, "gitdir"))
+
+
+def inner(folder: str) -> Iterator[str]:
+    """Yield the folders of work trees and submodules in a git folder, each after the one that it is in."""
+    for path in (os.path.join(folder, name) for name in ("worktrees", "modules")):
+        if os.path.isdir(path) and not os.path.islink(path):
+            yield path
+            yield from _below(path)
+
+
+def _below(path: str) -> Iterator[str]:
+    for found in _folders(path):
+        yield found
+        if os.path.lexists(os.path.join(found, "HEAD")):
+            yield from inner(found)
         else:  # the name of a submodule may contain slashes
-            pending += _folders(path)
+            yield from _below(found)
 
 
 def may_be_written(folder: str) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from prunecli.frozen import frozen
-from prunecli.sandbox.git_folders import may_be_written, parts, shared_with
+from prunecli.sandbox.git_folders import inner, may_be_written, parts, shared_with
 from prunecli.sandbox.placeholders import is_free
 from prunecli.sandbox.real_folders import end_of
 from prunecli.sandbox.scan import Found, SecretScan
@@ -269,6 +269,8 @@ def _protected(
     reopened = [path for path in gits if may_be_written(path)] if git else []
     reopened += [shared for root in roots if git and (shared := shared_with(root))]
     opened = list(reopened)
+    # Mounted again, so that none can be moved away with the mounts in it.
+    reopened += [path for folder in opened for path in inner(folder)]
     for folder in found.bare:
         needed = git or any(lies_below(path, (folder,)) for path in (*roots, *gits))
         if needed and may_be_written(folder):

@@ -48,16 +48,14 @@ class Made:
         found = self._ground.found()
         after, bare = found.obeyed, found.bare
         if self._granted:
-            gits = (path for path in after if self._is_git(path) and path not in self._before)
-            after = (*self._open, *(path for path in gits if not self._is_plain(path)))
+            gits = (path for path in after if os.path.basename(path).lower() == ".git")
+            new = (path for path, identity in identities(gits).items() if self._before.get(path) != identity)
+            after = (*self._open, *(path for path in new if not self._is_plain(path)))
             bare = tuple(folder for folder in bare if not self._is_plain(folder))
-        new = [part for folder in self._git for part in parts(folder) if part not in self._parts]
-        after = (*after, *(part for part in new if not self._is_plain(os.path.dirname(part))))
+        made = (part for folder in self._git for part in parts(folder) if part not in self._parts)
+        after = (*after, *(part for part in made if not self._is_plain(os.path.dirname(part))))
         renamed = set_aside(self._before, [path for path in dict.fromkeys(after) if not is_free(path)], bare)
         return in_words(renamed, self._ground.workspace)
-
-    def _is_git(self, path: str) -> bool:
-        return os.path.basename(path).lower() == ".git"
 
     def _is_plain(self, path: str) -> bool:
         roots = self._ground.roots

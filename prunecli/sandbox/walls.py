@@ -240,22 +240,27 @@ class Walls:
             yield words, (descriptor, *sources.values(), *(() if held is None else (held,)))
 
     def _pinned(self, layout: Layout, stack: ExitStack, *, pins: bool) -> tuple[Layout, dict[str, int]]:
-        """Return the layout, and the descriptors of folders to reopen that another command might move or replace by a
-        link. What can't be opened stays read-only."""
-        roots = self.ground.roots
-        sources, refused = dict[str, int](), set[str]()
+        """Return the layout, and the descriptors of the folders to reopen, since another command might move them or
+        put a link there. What can't be opened stays read-only.
+
+        Without such mounts, only folders that no command can move are reopened.
+        """
+        sources, refused, roots = dict[str, int](), list[str](), self.ground.roots
         for path in layout.reopened:
-            if os.path.dirname(path) in roots or not lies_below(path, roots):
-                continue  # no command can move these
+            above = os.path.dirname(path)
             try:
-                if not pins:
+                if pins:
+                    sources[path] = stack.enter_context(opened(path))
+                elif above not in roots and lies_below(path, (*roots, *(set(layout.reopened) - {path}))):
                     raise NotADirectoryError
-                sources[path] = stack.enter_context(opened(path))
             except OSError:
-                refused.add(path)
-        reopened = tuple(path for path in layout.reopened if path not in refused)
-        missing = tuple(path for path in layout.missing if not lies_below(path, refused))
-        return replace(layout, reopened=reopened, missing=missing), sources
+                refused.append(path)
+        return replace(
+            layout,
+            kept=(*layout.kept, *(path for path in refused if os.path.lexists(path))),
+            reopened=tuple(path for path in layout.reopened if not lies_below(path, refused)),
+            missing=tuple(path for path in layout.missing if not lies_below(path, refused)),
+        ), sources
 
     def stage(self) -> Stage:
         """Return the files for the mounts, created on first use."""
