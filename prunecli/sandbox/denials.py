@@ -21,6 +21,7 @@ _NO_NETWORK = re.compile(
 )
 _REFUSED = re.compile(r"permission denied|\bEACCES\b|errno 13\b", re.IGNORECASE)
 _REPOSITORY = re.compile(r"\.git/|\.git\b.*read-only|index\.lock|refs/", re.IGNORECASE)
+_NOT_SET_UP = re.compile(r"\Abwrap: (.+)")
 _PROTECTED = re.compile(r"\.prunecli\b", re.IGNORECASE)
 
 
@@ -41,6 +42,8 @@ def explain(
     variables that the command did not get. `landlock`: the sandbox is Landlock, whose errors look like those of any
     file system.
     """
+    if failed := _NOT_SET_UP.match(output):
+        return f"the sandbox can't be set up here: {one_line(failed[1])}; {_ASK}"
     if refused:
         return f"blocked by the sandbox: the network reaches listed hosts only, not {one_line(refused[-1])}; {_ASK}"
     for path in obeyed:

@@ -345,6 +345,23 @@ async def plain(place: Place, found: list[str]) -> None:
 # 4. Renaming by path -----------------------------------------------------------------------------------------
 
 
+async def closed(place: Place, found: list[str]) -> None:
+    """A workspace that the sandbox's user can't write, and opens again if it is this user's."""
+    modes = (0o755, 65534) if os.geteuid() == 0 else (0o555, os.geteuid())
+    tries = "chmod 755 . 2>/dev/null; mkdir -p .git/objects .git/refs; echo x > .git/HEAD; touch .git/config"
+    for (mode, owner), granted in ((modes, False), (modes, True), ((0o555, os.geteuid()), True)):
+        os.chmod(place.work, mode)
+        os.chown(place.work, owner, -1)
+        session = place.session(granted=granted)
+        with watched(lambda: planted(place.work), found, f"planted: {oct(mode)}"):
+            texts = [await session.run(text) for text in ("echo out", "touch new", tries, "rm -r .git")]
+        if texts[0] != "out\n" or "touch: cannot touch 'new': " not in texts[1]:
+            found.append(f"{oct(mode)}: {texts}")
+        if left := os.listdir(place.work):
+            found.append(f"left behind: {left}")
+    os.chmod(place.work, 0o755)
+
+
 NAMES = (
     "AGENTS.md",
     "CLAUDE.md",
@@ -411,7 +428,18 @@ def read(path: Path) -> str:
 
 ATTACKS: dict[str, Callable[[Place, list[str]], Awaitable[None]]] = {
     attack.__name__: attack
-    for attack in (pointers, swapped_mounts, beside, abandoned, redirects, bare, plain, swapped_names, odd)
+    for attack in (
+        pointers,
+        swapped_mounts,
+        beside,
+        abandoned,
+        redirects,
+        bare,
+        plain,
+        swapped_names,
+        odd,
+        closed,
+    )
 }
 
 
