@@ -35,11 +35,13 @@ def words(
     seccomp: str,
     sources: Mapping[str, int] = {},
     held: int | None = None,
+    fresh: Mapping[str, str] = {},
 ) -> list[str]:
     """Return the command in bubblewrap.
 
     `seccomp` is the descriptor with the filter, and `held` one that stays open as long as the sandbox. `sources` are
-    the descriptors of folders to reopen that another command might move.
+    the descriptors of folders to reopen that another command might move. `fresh` are writable folders that stand for
+    missing ones.
 
     The order matters: later mounts cover earlier ones. --die-with-parent is not used, so that the supervisor can list
     leftover processes before it kills them, which it always does.
@@ -73,6 +75,9 @@ def words(
         if any(path.startswith(folder + "/") for folder in layout.reopened):
             said += _over(path, path)
     for path in layout.missing:
+        if path in fresh:
+            said += ["--bind", fresh[path], path]
+            continue
         said += _over(path if os.path.basename(path) in FILES else stage.bare, path)
     for path in layout.hidden:
         said += _over(stage.folder if os.path.isdir(path) else stage.file, path)

@@ -134,7 +134,8 @@ class Walls:
             layout = await asyncio.to_thread(self._layout, git=git, granted=granted, reads=reads)
             unset = frozenset[str]() if granted else credential_names(env)
             inner = {name: value for name, value in env.items() if name not in unset}
-            made = Made(self.ground, layout, granted=granted) if not reads else None
+            fresh = self._fresh(layout) if git and chosen.kind == "bubblewrap" else {}
+            made = Made(self.ground, layout, granted=granted, fresh=fresh) if not reads else None
             is_told = False
 
             def set_aside() -> str:
@@ -143,7 +144,7 @@ class Walls:
                 return "" if was_told or made is None else made.set_aside()
 
             try:
-                async with self._inside(chosen, layout, self._limited(argv), cwd, inner, unset) as box:
+                async with self._inside(chosen, layout, self._limited(argv), cwd, inner, unset, fresh) as box:
                     yield replace(box, afterwards=set_aside)
             finally:
                 set_aside()  # for a canceled command
@@ -165,6 +166,7 @@ class Walls:
         cwd: str,
         env: Mapping[str, str],
         unset: frozenset[str],
+        fresh: Mapping[str, str],
     ) -> AsyncIterator[Confined]:
         proxy = Proxy(() if isinstance(self.network, bool) else self.network)
 
@@ -184,7 +186,7 @@ class Walls:
             if proxy.patterns and chosen.kind == "bubblewrap":
                 descriptors.append(await stack.enter_async_context(proxy.serving()))
                 argv = start_words(descriptors[0], argv, keep_locale="LC_CTYPE" in env)
-            prepared = self.prepared(chosen, layout, argv, cwd=cwd)
+            prepared = self.prepared(chosen, layout, argv, cwd=cwd, fresh=fresh)
             words, more = stack.enter_context(prepared)
             environ = self.environment(chosen, env)
             if chosen.kind == "bubblewrap":
@@ -202,7 +204,13 @@ class Walls:
 
     @contextmanager
     def prepared(
-        self, chosen: Chosen, layout: Layout, argv: Sequence[str], *, cwd: str
+        self,
+        chosen: Chosen,
+        layout: Layout,
+        argv: Sequence[str],
+        *,
+        cwd: str,
+        fresh: Mapping[str, str] = {},
     ) -> Iterator[tuple[list[str], tuple[int, ...]]]:
         """Yield the words that run a command in the sandbox, and the descriptors that it inherits.
 
@@ -236,8 +244,18 @@ class Walls:
                 seccomp=str(descriptor),
                 sources=sources,
                 held=held,
+                fresh=fresh,
             )
             yield words, (descriptor, *sources.values(), *(() if held is None else (held,)))
+
+    def _fresh(self, layout: Layout) -> dict[str, str]:
+        """Return a private folder for each missing `.git`: what is made there is checked before it is outside."""
+        self.stage()
+        places = (os.path.join(root, ".git") for root in self.ground.roots)
+        made = {path: tempfile.mkdtemp(dir=self._folder) for path in places if path in layout.missing}
+        for folder in made.values():
+            os.chmod(folder, 0o755)  # noqa: S103  # like .git; the folder around it is private
+        return made
 
     def _pinned(self, layout: Layout, stack: ExitStack, *, pins: bool) -> tuple[Layout, dict[str, int]]:
         """Return the layout, and the descriptors of the folders to reopen, since another command might move them or

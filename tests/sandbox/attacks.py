@@ -330,15 +330,35 @@ async def bare(place: Place, found: list[str]) -> None:
     (place.work / "closed").chmod(0o755)
 
 
+async def fresh(place: Place, found: list[str]) -> None:
+    """A command makes the workspace's own repository, with a program in it."""
+    ends = {
+        "config": "git config core.fsmonitor x",
+        "hook": "echo x > .git/hooks/post-checkout",
+        "link": "ln -s $HOME .git/x",
+        "commondir": "echo $PWD > .git/commondir",
+        "module": "git init -q m && mkdir .git/modules && mv m/.git .git/modules/m && "
+        "git -C .git/modules/m config core.fsmonitor x",
+    }
+    for name, end in ends.items():
+        session = place.session(granted=True)
+        with watched((place.work / ".git" / "HEAD").exists, found, name):
+            text = await session.run(f"git init -q && {end} && echo done")
+        if not text.startswith("done") or "not kept" not in text:
+            found.append(f"{name}: {text}")
+
+
 async def plain(place: Place, found: list[str]) -> None:
     """Ordinary repositories that an allowed command makes stay; this is no attack."""
     session = place.session(granted=True)
     await session.run(
-        "git init -q --bare r.git; git init -q p; cd p; git -c user.name=a -c user.email=a@b commit -q --allow-empty"
+        "git init -q; git -c user.name=a -c user.email=a@b commit -q --allow-empty -m x; git init -q --bare r.git; git init -q p; cd p; git -c user.name=a -c user.email=a@b commit -q --allow-empty"
         " -m x; cd ..; git clone -q p c"
     )
     found += [
-        name for name in ("r.git/HEAD", "p/.git/HEAD", "c/.git/HEAD") if not (place.work / name).exists()
+        name
+        for name in (".git/HEAD", "r.git/HEAD", "p/.git/HEAD", "c/.git/HEAD")
+        if not (place.work / name).exists()
     ]
 
 
@@ -435,6 +455,7 @@ ATTACKS: dict[str, Callable[[Place, list[str]], Awaitable[None]]] = {
         abandoned,
         redirects,
         bare,
+        fresh,
         plain,
         swapped_names,
         odd,
