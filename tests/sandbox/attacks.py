@@ -351,10 +351,9 @@ async def fresh(place: Place, found: list[str]) -> None:
 async def plain(place: Place, found: list[str]) -> None:
     """Ordinary repositories that an allowed command makes stay; this is no attack."""
     session = place.session(granted=True)
-    await session.run(
-        "git init -q; git -c user.name=a -c user.email=a@b commit -q --allow-empty -m x; git init -q --bare r.git; git init -q p; cd p; git -c user.name=a -c user.email=a@b commit -q --allow-empty"
-        " -m x; cd ..; git clone -q p c"
-    )
+    commit = "git -c user.name=a -c user.email=a@b commit -q --allow-empty -m x"
+    await session.run(f"git init -q; {commit}")
+    await session.run(f"git init -q --bare r.git; git init -q p; cd p; {commit}; cd ..; git clone -q p c")
     found += [
         name
         for name in (".git/HEAD", "r.git/HEAD", "p/.git/HEAD", "c/.git/HEAD")
