@@ -36,12 +36,13 @@ def words(
     sources: Mapping[str, int] = {},
     held: int | None = None,
     fresh: Mapping[str, str] = {},
+    info: int | None = None,
 ) -> list[str]:
     """Return the command in bubblewrap.
 
     `seccomp` is the descriptor with the filter, and `held` one that stays open as long as the sandbox. `sources` are
     the descriptors of folders to reopen that another command might move. `fresh` are writable folders that stand for
-    missing ones.
+    missing ones. `info` is the descriptor that gets the id of a process inside.
 
     The order matters: later mounts cover earlier ones. --die-with-parent is not used, so that the supervisor can list
     leftover processes before it kills them, which it always does.
@@ -59,6 +60,8 @@ def words(
     said += ["--new-session", "--cap-drop", "ALL", "--seccomp", seccomp]
     if held is not None:
         said += ["--sync-fd", str(held)]
+    if info is not None:
+        said += ["--info-fd", str(info)]
     # Root could change the system through a new /proc even without capabilities, so it is read-only.
     said += ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--remount-ro", "/proc"]
     said += ["--bind", stage.tmp, "/tmp", "--tmpfs", "/var/tmp", "--tmpfs", "/run"]  # noqa: S108

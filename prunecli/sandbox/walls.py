@@ -15,6 +15,7 @@ from prunecli.errors import ToolError
 from prunecli.frozen import frozen
 from prunecli.sandbox import bubblewrap, landlock, placeholders, seatbelt, seccomp
 from prunecli.sandbox.bubblewrap import Stage
+from prunecli.sandbox.covering import covered
 from prunecli.sandbox.denials import explain
 from prunecli.sandbox.layout import (
     Ground,
@@ -186,11 +187,12 @@ class Walls:
             if proxy.patterns and chosen.kind == "bubblewrap":
                 descriptors.append(await stack.enter_async_context(proxy.serving()))
                 argv = start_words(descriptors[0], argv, keep_locale="LC_CTYPE" in env)
-            prepared = self.prepared(chosen, layout, argv, cwd=cwd, fresh=fresh)
-            words, more = stack.enter_context(prepared)
-            environ = self.environment(chosen, env)
+            environ, info = self.environment(chosen, env), None
             if chosen.kind == "bubblewrap":
                 environ = without_revisions(environ, layout)
+                info = stack.enter_context(covered((*layout.hidden, *layout.emptied)))
+            prepared = self.prepared(chosen, layout, argv, cwd=cwd, fresh=fresh, info=info)
+            words, more = stack.enter_context(prepared)
             yield Confined(words, environ, (*descriptors, *more), chosen.program, said)
 
     def environment(self, chosen: Chosen, env: Mapping[str, str]) -> dict[str, str]:
@@ -211,6 +213,7 @@ class Walls:
         *,
         cwd: str,
         fresh: Mapping[str, str] = {},
+        info: int | None = None,
     ) -> Iterator[tuple[list[str], tuple[int, ...]]]:
         """Yield the words that run a command in the sandbox, and the descriptors that it inherits.
 
@@ -245,8 +248,9 @@ class Walls:
                 sources=sources,
                 held=held,
                 fresh=fresh,
+                info=info,
             )
-            yield words, (descriptor, *sources.values(), *(() if held is None else (held,)))
+            yield words, (descriptor, *sources.values(), *(one for one in (held, info) if one is not None))
 
     def _fresh(self, layout: Layout) -> dict[str, str]:
         """Return a private folder for each missing `.git`: what is made there is checked before it is outside."""

@@ -256,6 +256,7 @@ async def leave(place: Place) -> None:
     confine = place.session(granted=False).walls.confine(granted=False)
     async with confine(words, cwd=str(place.work), env=env, command=command) as box:
         subprocess.Popen(list(box.argv), env=dict(box.env), pass_fds=box.descriptors)  # noqa: ASYNC220
+        await until((place.work / "begun").exists)
         os._exit(0)
 
 
@@ -409,6 +410,20 @@ async def swapped_names(place: Place, found: list[str]) -> None:
         found.append(f"outside: {left}")
 
 
+async def saved_anew(place: Place, found: list[str]) -> None:
+    """An editor saves a secret under the same name while a command runs."""
+    (place.work / ".env").write_text("old\n")
+    session = place.session(granted=True)
+    job = await session.job(
+        f"{WAIT.format('go')}for i in $(seq 500); do [ -s .env ] || break; sleep 0.02; done; cat .env"
+    )
+    (place.work / "new").write_text("KEY=hush\n")
+    (place.work / "new").rename(place.work / ".env")
+    (place.work / "go").touch()
+    if "hush" in await job:
+        found.append("read")
+
+
 ODD = {
     "a long name": "touch $(printf 'x%.0s' $(seq 250)).pth",
     "a read-only folder": "mkdir ro; echo x > ro/AGENTS.md; chmod 555 ro",
@@ -457,6 +472,7 @@ ATTACKS: dict[str, Callable[[Place, list[str]], Awaitable[None]]] = {
         fresh,
         plain,
         swapped_names,
+        saved_anew,
         odd,
         closed,
     )
