@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 
 from prunecli.agent.permissions import path_patterns
-from prunecli.agent.permissions.git_config import holds_credentials
+from prunecli.agent.permissions.git_config import config_doubt, holds_credentials
 from prunecli.agent.permissions.places import is_kept_inside, resolve
 from prunecli.agent.permissions.rules import Rule, parse_rule
 from prunecli.agent.permissions.verdict import Rules
@@ -64,6 +64,7 @@ def make_walls(
         added=lambda: tuple((str(folder), scan(str(folder))) for folder in added()),
         readable=readable,
         scan=scan,
+        doubt=config_doubt,
     )
     limits = Limits(sandbox.max_processes, sandbox.max_memory_mb, sandbox.max_file_mb)
     return Walls(

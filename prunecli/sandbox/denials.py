@@ -28,6 +28,7 @@ _WORD = re.compile(
 )
 """A word that may be a path, without its quotes."""
 _MOST_WORDS = 200
+_NOT_SET_UP = re.compile(r"\Abwrap: (.+)")
 _PROTECTED = re.compile(r"\.prunecli\b", re.IGNORECASE)
 
 
@@ -51,6 +52,8 @@ def explain(
     file system. `reached` returns the folder to open for a path in the hidden part of the home folder, "" for others;
     the `command` is searched for such paths too.
     """
+    if failed := _NOT_SET_UP.match(output):
+        return f"the sandbox can't be set up here: {one_line(failed[1])}; {_ASK}"
     if refused:
         return f"blocked by the sandbox: the network reaches listed hosts only, not {one_line(refused[-1])}; {_ASK}"
     if found := reached_for(f"{output}\n{command}", reached):

@@ -7,7 +7,10 @@ from functools import cache
 from pathlib import Path
 
 from prunecli.frozen import frozen
+from prunecli.sandbox.git_folders import inner, may_be_written, parts, shared_with
 from prunecli.sandbox.home import secret_at_home, shown_at_home
+from prunecli.sandbox.placeholders import is_free
+from prunecli.sandbox.real_folders import end_of
 from prunecli.sandbox.scan import MAX_DEPTH, Found, SecretScan
 from prunecli.sandbox.sockets import unix_sockets
 from prunecli.tools.files.secret_paths import looks_secret
@@ -15,10 +18,6 @@ from prunecli.tools.processes.command import INTERPRETER
 
 PROTECTED = (".git", ".prunecli", ".claude", ".mcp.json")
 """Files and folders that can start programs in the workspace: always read-only, and commands cannot create them."""
-GIT_STARTS_PROGRAMS = ("hooks", "config")
-"""The parts of `.git` that stay read-only even for git commands that may write to `.git`."""
-GIT_REDIRECTS = ("commondir", "config.worktree")
-"""Files of a git folder that make git read more configuration, or another folder's: read-only, and removed if new."""
 PRIVATE = ("/tmp", "/var/tmp", "/run", "/dev")  # noqa: S108  # only names
 """Folders that are replaced by private ones, which also hides the sockets of services in them."""
 
@@ -66,7 +65,8 @@ class Layout:
     `missing`: paths that must not be created. `obeyed`: files that control other programs, `kept` unless the user
     allowed the command. `hidden`: folders and files that can't be opened. `emptied`: files that programs read at
     startup, which appear empty. `home`: the home folder if it is hidden apart from `writable` and `readable` paths,
-    else "". `links`: links in it to shown places, as (path, target).
+    else "". `links`: links in it to shown places, as (path, target). `found`: what the workspace
+    held at that moment.
     """
 
     writable: tuple[str, ...]
@@ -77,6 +77,7 @@ class Layout:
     obeyed: tuple[str, ...] = ()
     hidden: tuple[str, ...] = ()
     emptied: tuple[str, ...] = ()
+    found: Found = Found((), True)
     home: str = ""
     links: tuple[tuple[str, str], ...] = ()
 
@@ -97,7 +98,8 @@ class Ground:
     `allows` returns whether a rule allows reading a secret of the workspace. `denied` returns other paths that rules
     hide, and `unix_sockets(home)` the system's sockets. `needed` are the folders of the start programs, which are
     never hidden. `added` are other folders that belong to the workspace, each with its secret files. `readable` are
-    folders of the home folder that the user opened, and `scan(folder, depth)` finds the secrets in them.
+    folders of the home folder that the user opened, and `scan(folder, depth)` finds the secrets in them. `doubt`
+    returns why the text of a git configuration may name a program, or "".
     """
 
     workspace: str
@@ -111,6 +113,7 @@ class Ground:
     unix_sockets: Callable[[str], Iterable[str]] = lambda home: unix_sockets(home)
     needed: tuple[str, ...] = _NEEDED
     added: Callable[[], tuple[tuple[str, SecretScan], ...]] = tuple
+    doubt: Callable[[str], str] = lambda _: "it was not checked"
     readable: tuple[str, ...] = ()
     scan: Callable[[str, int], SecretScan] = _scan
 
@@ -133,6 +136,7 @@ class Ground:
             tuple(path for one in (*found, *beside) for path in one.paths),
             all(one.complete for one in (*found, *beside)),
             tuple(path for one in found for path in one.obeyed),
+            tuple(path for one in found for path in one.bare),
         )
 
 
@@ -140,16 +144,20 @@ def layout_for(ground: Ground, *, git: bool, granted: bool = False, reads: bool 
     """Return the layout of the next command; `git`: it may write to repositories; `granted`: it may write to files
     that control other programs; `reads`: it only reads, so nothing is writable."""
     roots = ground.roots
-    writable = tuple(dict.fromkeys((*roots, *ground.writable)))
+    fixed = tuple(root for root in roots if _must_stay(root))
+    entries = (entry for root in roots for entry in (_entries(root) if root in fixed else (root,)))
+    writable = tuple(dict.fromkeys((*entries, *ground.writable)))
     home = (
-        "" if any(lies_below(ground.home, (path,)) for path in (*writable, *ground.readable)) else ground.home
+        ""
+        if any(lies_below(ground.home, (path,)) for path in (*roots, *ground.writable, *ground.readable))
+        else ground.home
     )
     private = (*PRIVATE, home) if home else PRIVATE
     spelled = shown_at_home(home, ground.environ) if home else {ground.home: ground.home}
-    readable = tuple(_visible_again(ground, roots, private, spelled.values()))
+    readable = (*_visible_again(ground, roots, private, spelled.values()), *fixed)
     shown = (*writable, *readable)
     found = ground.found()
-    kept, reopened, missing = _protected(roots, writable, git, found.obeyed, granted)
+    kept, reopened, missing = _protected(roots, writable, git, found, granted)
     hidden = [path for path in found.paths if not ground.allows(path)]
     hidden += _secrets_at_home(ground, readable) if home else ()
     emptied = list[str]()
@@ -172,6 +180,7 @@ def layout_for(ground: Ground, *, git: bool, granted: bool = False, reads: bool 
         emptied=_outermost(emptied, shown, private),
         home=home,
         links=tuple(_links(spelled, ground, shown)) if home else (),
+        found=found,
     )
 
 
@@ -243,82 +252,64 @@ def _links(spelled: Mapping[str, str], ground: Ground, shown: tuple[str, ...]) -
 def _repository(workspace: str) -> Iterator[str]:
     """Yield the repository around the workspace, and the git folders of a linked worktree."""
     folder = workspace
-    while not os.path.lexists(os.path.join(folder, ".git")):
+    while is_free(os.path.join(folder, ".git")):
         above = os.path.dirname(folder)
         if above == folder:
             return
         folder = above
     yield folder
-    yield from linked_git(folder)
+    if shared := shared_with(folder):
+        yield shared
 
 
-def linked_git(folder: str) -> Iterator[str]:
-    """Yield the folders that a `.git` file points to: the worktree's own and the shared one."""
-    own = _first_line(os.path.join(folder, ".git")).removeprefix("gitdir:").strip()
-    if own:
-        own = os.path.realpath(os.path.join(folder, own))
-        yield own
-        if common := _first_line(os.path.join(own, "commondir")):
-            yield os.path.realpath(os.path.join(own, common))
+def _must_stay(root: str) -> bool:
+    """Return whether only the entries of a folder may be writable, because nothing can be mounted at its `.git`.
 
-
-def _first_line(path: str) -> str:
+    A link can't be covered. In a read-only folder of this user, nothing can be made until a command changes its mode.
+    """
     try:
-        if not os.path.isfile(path):
-            return ""
-        with open(path, encoding="utf-8", errors="replace") as file:
-            return file.readline(4096).strip()
+        is_closed = not os.access(root, os.W_OK) and os.stat(root).st_uid == os.geteuid()
+        return is_closed or os.path.islink(os.path.join(root, ".git"))
     except OSError:
-        return ""
+        return False
+
+
+def _entries(folder: str) -> list[str]:
+    try:
+        with os.scandir(folder) as entries:
+            return [entry.path for entry in entries if not entry.is_symlink()]
+    except OSError:
+        return []
 
 
 def _protected(
-    roots: tuple[str, ...], writable: tuple[str, ...], git: bool, obeyed: Iterable[str], granted: bool
+    roots: tuple[str, ...], writable: tuple[str, ...], git: bool, found: Found, granted: bool
 ) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
     """Return the protected paths of the workspace, whose folders are `roots`: (kept, reopened, missing)."""
-    kept, reopened, missing = list[str](), list[str](), list[str]()
-    for path in (os.path.join(root, name) for root in roots for name in PROTECTED):
-        (missing if is_free(path) else kept).append(path)
-    nested = [path for path in obeyed if os.path.basename(path).lower() == ".git"]
-    kept += nested if granted else obeyed
-    own = [os.path.join(root, ".git") for root in roots]
-    if git:
-        missing = [path for path in missing if path not in own]  # `git init` was allowed
-    for gitdir in dict.fromkeys((*own, *nested)) if git else ():
-        if os.path.isdir(gitdir):
-            reopened.append(os.path.realpath(gitdir))
-        else:
-            reopened += linked_git(os.path.dirname(gitdir))
-    modules = [module for folder in reopened for module in _modules(folder)]
-    for folder in (*reopened, *modules):
-        for name in (*GIT_STARTS_PROGRAMS, *GIT_REDIRECTS):
-            path = os.path.join(folder, name)
-            if os.path.lexists(path):
-                kept.append(path)
-            elif name == "hooks":
-                missing.append(path)
-    ends = dict.fromkeys(
-        map(os.path.realpath, kept)
-    )  # a link may lead to a place that is not writable, or hidden
+    top = [os.path.join(root, name) for root in roots for name in PROTECTED]
+    gits = dict.fromkeys(path for path in (*top, *found.obeyed) if os.path.basename(path).lower() == ".git")
+    kept = [*top, *(gits if granted else found.obeyed)]
+    missing = [path for path in top if is_free(path) and os.path.dirname(path) in writable]
+    reopened = [path for path in gits if may_be_written(path)] if git else []
+    reopened += [shared for root in roots if git and (shared := shared_with(root))]
+    opened = list(reopened)
+    # Mounted again, so that none can be moved away with the mounts in it.
+    reopened += [path for folder in opened for path in inner(folder)]
+    for folder in found.bare:
+        needed = git or any(lies_below(path, (folder,)) for path in (*roots, *gits))
+        if needed and may_be_written(folder):
+            opened.append(folder)
+        elif folder not in roots:
+            kept.append(folder)
+    for path in (part for folder in opened for part in parts(folder)):
+        if os.path.basename(path) != "gitdir" and is_free(path):
+            missing.append(path)
+        kept.append(path)
+    missing = [path for path in missing if os.access(os.path.dirname(path), os.W_OK)]
+    # A link may lead to a place that is not writable, or hidden.
+    ends = dict.fromkeys(end_of(path) for path in kept if path not in missing)
     kept = [end for end in ends if lies_below(end, (*writable, *reopened)) and os.path.lexists(end)]
     return tuple(kept), tuple(dict.fromkeys(reopened)), tuple(dict.fromkeys(missing))
-
-
-def _modules(folder: str) -> Iterator[str]:
-    """Yield the git folders of submodules in a git folder."""
-    above = os.path.join(folder, "modules")
-    try:
-        yield from (os.path.join(above, name) for name in os.listdir(above))
-    except OSError:
-        return
-
-
-def is_free(path: str) -> bool:
-    """Return whether the path is missing, or an empty folder such as a killed command leaves as a mount point."""
-    try:
-        return not os.path.islink(path) and not os.listdir(path)
-    except OSError:
-        return not os.path.lexists(path)
 
 
 def _apart_from(path: str, shown: tuple[str, ...]) -> Iterator[str]:

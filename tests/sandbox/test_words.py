@@ -37,7 +37,7 @@ def test_bubblewraps_words_mount_in_the_order_in_which_they_cover_each_other() -
         " --bind /s/tmp /tmp --size 1073741824 --tmpfs /var/tmp --size 1073741824 --tmpfs /run"
         " --size 1073741824 --tmpfs /dev/shm --tmpfs /h --ro-bind-try /tmp/repo /tmp/repo"
         " --bind-try /w /w --bind-try /cache /cache --symlink /cache /h/.cache"
-        " --bind /w/.git /w/.git --ro-bind /w/.git/config /w/.git/config"
+        " --ro-bind /w/.git /w/.git --ro-bind /w/.git/config /w/.git/config"
         " --bind /w/.git /w/.git --ro-bind /w/.git/config /w/.git/config"
         " --ro-bind /s/bare /w/.prunecli --ro-bind /s/file /nonexistent/.ssh --ro-bind /s/empty /h/.npmrc"
         " --remount-ro /h"
