@@ -253,13 +253,18 @@ class Sandbox(Section):
         " and package caches. Not allowed in project files.",
     ] = ()
     max_processes: Annotated[
-        Size, "Maximum number of the user's processes while a command runs; 0: no limit."
+        Size,
+        "Maximum number of the user's processes while a command runs; 0: no limit. Not allowed in project files.",
     ] = 4096
     max_file_mb: Annotated[
         Size,
-        "Maximum size in megabytes of each file that a command writes, in /tmp as elsewhere; 0: no limit.",
+        "Maximum size in megabytes of each file that a command writes, in /tmp as elsewhere; 0: no limit."
+        " Not allowed in project files.",
     ] = 10_000
-    max_memory_mb: Annotated[Size, "Maximum data size of each process in megabytes; 0: no limit."] = 0
+    max_memory_mb: Annotated[
+        Size,
+        "Maximum data size of each process in megabytes; 0: no limit. Not allowed in project files.",
+    ] = 0
 
     def __post_init__(self) -> None:
         for name, paths in (("writable", self.writable), ("readable", self.readable)):
