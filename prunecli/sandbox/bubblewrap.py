@@ -65,6 +65,12 @@ def words(
     # Root could change the system through a new /proc even without capabilities, so it is read-only.
     said += ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--remount-ro", "/proc"]
     said += ["--bind", stage.tmp, "/tmp", "--tmpfs", "/var/tmp", "--tmpfs", "/run"]  # noqa: S108
+    said += _mounts(layout, stage, sources, fresh)
+    return [*said, "--chdir", cwd, "--", *command]
+
+
+def _mounts(layout: Layout, stage: Stage, sources: Mapping[str, int], fresh: Mapping[str, str]) -> list[str]:
+    said = list[str]()
     for path in layout.readable:
         said += ["--ro-bind-try", path, path]
     for path in layout.writable:
@@ -80,13 +86,13 @@ def words(
     for path in layout.missing:
         if path in fresh:
             said += ["--bind", fresh[path], path]
-            continue
-        said += _over(path if os.path.basename(path) in FILES else stage.bare, path)
+        else:
+            said += _over(path if os.path.basename(path) in FILES else stage.bare, path)
     for path in layout.hidden:
         said += _over(stage.folder if os.path.isdir(path) else stage.file, path)
     for path in layout.emptied:
         said += _over(stage.empty, path)
-    return [*said, "--chdir", cwd, "--", *command]
+    return said
 
 
 def _over(source: str, path: str) -> list[str]:
