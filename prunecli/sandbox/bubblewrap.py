@@ -70,7 +70,12 @@ def words(
     said += ["--bind", stage.tmp, "/tmp"]  # noqa: S108
     for path in ("/var/tmp", "/run", "/dev/shm"):  # noqa: S108
         said += ["--size", _MEMORY, "--tmpfs", path]
-    said += _shown(layout)
+    said += _mounts(layout, stage, sources, fresh)
+    return [*said, "--chdir", cwd, "--", *command]
+
+
+def _mounts(layout: Layout, stage: Stage, sources: Mapping[str, int], fresh: Mapping[str, str]) -> list[str]:
+    said = _shown(layout)
     for path in layout.kept:
         said += _over(path, path)
     for path in layout.reopened:
@@ -82,15 +87,15 @@ def words(
     for path in layout.missing:
         if path in fresh:
             said += ["--bind", fresh[path], path]
-            continue
-        said += _over(path if os.path.basename(path) in FILES else stage.bare, path)
+        else:
+            said += _over(path if os.path.basename(path) in FILES else stage.bare, path)
     for path in layout.hidden:
         said += _over(stage.folder if os.path.isdir(path) else stage.file, path)
     for path in layout.emptied:
         said += _over(stage.empty, path)
     if layout.home:
         said += ["--remount-ro", layout.home]
-    return [*said, "--chdir", cwd, "--", *command]
+    return said
 
 
 def _shown(layout: Layout) -> list[str]:
