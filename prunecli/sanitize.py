@@ -107,3 +107,9 @@ def one_line(text: str) -> str:
 def shortened(text: str, most: int) -> str:
     """Return a text of at most `most` characters: a longer one is cut and ends with an ellipsis."""
     return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def without_password(address: str) -> str:
+    """Return an address, however malformed, without user name, password, query and fragment."""
+    shown = re.sub(r"^([a-z]+://)?.*@", r"\1***@", address, flags=re.IGNORECASE | re.DOTALL)
+    return re.sub(r"[?#].*", "?***", shown, flags=re.DOTALL)

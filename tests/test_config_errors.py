@@ -84,7 +84,7 @@ def here(tmp_path) -> Desk:
         ),
         (
             "[model]\nbase_url = 'http://a:b@c'",
-            "model.base_url: expected an http or https URL, got 'http://a:b@c'",
+            "model.base_url: expected an http or https URL, got 'http://***@c'",
         ),
         (
             "[pruning.adaptive]\nhard_clear_ratio = 0.1",

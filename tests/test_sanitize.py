@@ -5,7 +5,7 @@ import unicodedata
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prunecli.sanitize import one_line, shortened, source, visible
+from prunecli.sanitize import one_line, shortened, source, visible, without_password
 
 # Code points without a glyph that Unicode files under letters or marks.
 FILLERS = "\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u3164\ufe00\uffa0\U000e0100"
@@ -129,3 +129,9 @@ def test_lone_surrogates_are_replaced():
 def test_only_a_text_that_is_too_long_is_shortened():
     assert shortened("abcd", 4) == "abcd"
     assert shortened("abcde", 4) == "abc…"
+
+
+def test_an_address_is_shown_without_what_may_be_a_password():
+    assert without_password("https://u:p@w@x/v1?key=k#f") == "https://***@x/v1?***"
+    assert without_password("u:p@[") == "***@["
+    assert without_password("https://x.example/v1") == "https://x.example/v1"

@@ -188,9 +188,11 @@ class Questions:
 
 
 def _options(sheet: Sheet) -> list[PermissionOption]:
-    names: list[tuple[AnswerKind, str]] = [("once", "Allow once")]
+    names: list[tuple[AnswerKind, str]] = [("once", "Allow once"), ("deny", "Reject")]
     if sheet.rule:
-        names.append(("always", f"Allow for this session: {sheet.covers or sheet.rule}"))
-        names.append(("project", f"Always allow in this folder: {sheet.covers or sheet.rule}"))
-    names.append(("deny", "Reject"))
+        covers = sheet.covers or sheet.rule
+        names.insert(1, ("always", f"Allow for this session: {covers}"))
+        names.append(
+            ("project", f"Always allow in this folder: {covers}")
+        )  # last: clients number them, and 3 is No
     return [PermissionOption(option_id=kind, name=name, kind=_KINDS[kind]) for kind, name in names]

@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 from prunecli.bindings import problem as key_problem
 from prunecli.config.declared import Section
 from prunecli.model.requests import CacheTtl
+from prunecli.sanitize import without_password
 
 Ratio: TypeAlias = Annotated[float, (0, 1)]
 Count: TypeAlias = Annotated[int, (1, None)]
@@ -68,11 +69,12 @@ class Model(Section):
 
             if self.endpoint not in KNOWN:
                 raise ValueError(f"endpoint: expected one of {', '.join(KNOWN)}, got {self.endpoint!r}")
+        shown = without_password(self.base_url)
         if self.base_url and not _is_address(self.base_url):
-            raise ValueError(f"base_url: expected an http or https URL, got {self.base_url!r}")
+            raise ValueError(f"base_url: expected an http or https URL, got {shown!r}")
         if self.base_url and not self.allow_http and _is_unencrypted(self.base_url):
             raise ValueError(
-                f"base_url: {self.base_url!r} sends prompts and key unencrypted to another machine; "
+                f"base_url: {shown!r} sends prompts and key unencrypted to another machine; "
                 "use https, or set model.allow_http = true"
             )
         if not self.name.strip() or not self.name.isprintable():
@@ -245,15 +247,30 @@ class Sandbox(Section):
         tuple[str, ...],
         "Folders outside the workspace that commands may write to. Not allowed in project files.",
     ] = ()
+    readable: Annotated[
+        tuple[str, ...],
+        "Folders and files of the home folder that commands may read. The sandbox hides the others, except toolchains"
+        " and package caches. Not allowed in project files.",
+    ] = ()
     max_processes: Annotated[
-        Size, "Maximum number of the user's processes while a command runs; 0: no limit."
+        Size,
+        "Maximum number of the user's processes while a command runs; 0: no limit. Not allowed in project files.",
+    ] = 4096
+    max_file_mb: Annotated[
+        Size,
+        "Maximum size in megabytes of each file that a command writes, in /tmp as elsewhere; 0: no limit."
+        " Not allowed in project files.",
+    ] = 10_000
+    max_memory_mb: Annotated[
+        Size,
+        "Maximum data size of each process in megabytes; 0: no limit. Not allowed in project files.",
     ] = 0
-    max_memory_mb: Annotated[Size, "Maximum data size of each process in megabytes; 0: no limit."] = 0
 
     def __post_init__(self) -> None:
-        for path in self.writable:
-            if not (path.startswith(("/", "~/")) or path == "~") or ".." in path.split("/"):
-                raise ValueError(f"writable: expected a path that starts with / or ~/, got {path!r}")
+        for name, paths in (("writable", self.writable), ("readable", self.readable)):
+            for path in paths:
+                if not (path.startswith(("/", "~/")) or path == "~") or ".." in path.split("/"):
+                    raise ValueError(f"{name}: expected a path that starts with / or ~/, got {path!r}")
         if isinstance(self.network, tuple):
             from prunecli.hosts import problem  # deferred: few configurations name hosts
 

@@ -23,6 +23,8 @@ USER_ONLY: Mapping[Key, str] = {
     ("permissions", "allow"): "it allows calls",
     ("tools", "web", "private"): "it opens this machine's network to the model",
     ("sandbox", "writable"): "it opens folders to commands",
+    ("sandbox", "readable"): "it opens folders to commands",
+    **{("sandbox", f"max_{what}"): "it lifts a limit" for what in ("processes", "file_mb", "memory_mb")},
     ("mcp",): "it names programs to run; a project's servers are in .mcp.json",
     ("ui", "keys"): "it could rebind the key that allows a call",
     ("pruning", "importance", "function"): "it names code to run",

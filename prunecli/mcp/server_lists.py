@@ -112,7 +112,10 @@ async def offer_of(client: "Client", log: Callable[[str], None], gone: list[str]
         resources = await _perhaps(_all(lambda at: client.list_resources(cursor=at), "resources"), log)
     if able.prompts:
         prompts = await _perhaps(_all(lambda at: client.list_prompts(cursor=at), "prompts"), log)
-    kept = {one.name: one for one in map(_tool, tools) if usable(one.name)}
+    kept = dict[str, RemoteTool]()
+    for one in map(_tool, tools):
+        if usable(one.name):
+            kept.setdefault(one.name, one)  # a repeated name must not replace the tool that was approved
     unusable = len(tools) - len(kept)
     for line in gone:
         log(line)

@@ -283,13 +283,13 @@ class Talk:
         for line in sheet_lines(sheet):
             self.out(line)
         word = self._answer("y, a, p or n: " if sheet.rule else "y or n: ").strip()
-        if word.lower() in ("y", "yes"):
+        if word.lower() in ("y", "yes", "1"):
             return Answer("once")
-        if word.lower() == "a" and sheet.rule:
+        if word.lower() in ("a", "2") and sheet.rule:
             return Answer("always")
         if word.lower() == "p" and sheet.rule:
             return Answer("project")
-        return Answer("deny", "" if word.lower() in ("n", "no", "a", "p", "") else word)
+        return Answer("deny", "" if word.lower() in ("n", "no", "a", "p", "2", "3", "") else word)
 
     async def _inquire(self, inquiry: Inquiry) -> Reply:
         """Ask the user the model's question."""

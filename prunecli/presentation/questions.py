@@ -24,6 +24,8 @@ NO_NEWLINE = "\\ No newline at end of file"
 """The marker below a last line without a line feed, as in any diff."""
 
 _IN_DIFF = frozenset({"path", "content", "old_string", "new_string", "replace_all"})
+_BLANK = re.compile(r"\n(?:[ \t]*\n){3,}")
+_SPACES = re.compile(r"[ \t]{60,}")
 MOST_BESIDE = 60
 TITLE_CHARS = 150
 
@@ -56,8 +58,12 @@ def sheet_of(
     diff, beside = _diff(asked, read, str(given.get("path")))
     if asked.touches and asked.touches.runs:
         commands = asked.touches.runs
-        text = "\n".join(map(visible, commands))
-        beside = _fields({key: value for key, value in given.items() if value not in commands})
+        text = "\n".join(visible(_folded(command)) for command in commands)
+        said = (
+            ("outside", "reason") if asked.touches.outside else ()
+        )  # in the title, and in the reason for asking
+        others = {key: value for key, value in given.items() if key not in said}
+        beside = _fields({key: value for key, value in others.items() if value not in commands})
         if len(beside) > MOST_BESIDE or "\n" in beside or len(commands) > 1:
             text, beside = f"{text}\n{beside}".rstrip("\n"), ""  # the text there can be read in full
     elif asked.touches and asked.touches.calls:
@@ -78,6 +84,12 @@ def sheet_of(
         beside,
         one_line(covers(asked.rule, cwd)) if asked.rule else "",
     )
+
+
+def _folded(text: str) -> str:
+    """Return a command without long runs of blank lines and spaces, which would push the rest out of sight."""
+    text = _BLANK.sub(lambda found: f"\n… {found[0].count(chr(10)) - 1} blank lines\n", text)
+    return _SPACES.sub(lambda found: f" … {len(found[0])} spaces … ", text)
 
 
 def _title(asked: Asked, is_missing: Callable[[str], bool]) -> str:

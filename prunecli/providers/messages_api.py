@@ -32,6 +32,7 @@ from prunecli.providers.provider import Response, StreamEvent, joined
 from prunecli.providers.rechunk import join_chunks
 from prunecli.providers.response_reader import LOCAL_PATIENCE, EventReader, Patience
 from prunecli.providers.stream import Assembly
+from prunecli.sanitize import without_password
 
 if TYPE_CHECKING:
     import ssl
@@ -82,7 +83,8 @@ class Endpoint:
             usable = False
         if not usable:
             raise ConfigError(
-                f"base_url: {self.base_url!r} is not an http(s) address", f"for example {DEFAULT_BASE_URL}"
+                f"base_url: {without_password(self.base_url)!r} is not an http(s) address",
+                f"for example {DEFAULT_BASE_URL}",
             )
 
     @property

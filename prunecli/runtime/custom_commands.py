@@ -5,8 +5,9 @@ A command's shell commands are judged like the model's, one after the other, bef
 not override deny rules, ask rules, plan mode or missing trust.
 """
 
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
 
 from prunecli.agent.execute import Asked
 from prunecli.agent.permissions.rules import parse_rule
@@ -41,6 +42,7 @@ class CustomCommands:
         self._host = host
         self._skill = skill
         self._shelf = Shelf(command_of)
+        self._lent = set[tuple[Path | str, ...]]()
         self.mentioning = ""
         """The part of the last prompt that may mention files, without the output of commands and the text of a
         skill."""
@@ -57,6 +59,8 @@ class CustomCommands:
             first = by_name.setdefault(command.name, command)
             if first is not command and first.owner == "prunecli":
                 hidden.append(taken(command))
+            elif first.path.resolve() != command.path.resolve():
+                hidden.append(f"{one_line(str(command.path))}: {one_line(str(first.path))} has the same name")
         return by_name, (*found.problems, *hidden)
 
     def find(self, word: str) -> CustomCommand | None:
@@ -96,6 +100,9 @@ class CustomCommands:
                 self._say(f"/{command.name}: allowed-tools: {one_line(error.message)}; it grants nothing.")
             else:
                 rules.append(rule)
+        self._say_lent(
+            command, [rule for rule in rules if not not_enabled([parse_rule(rule).tool], self._host.tools)]
+        )
         if absent := not_enabled(tools, self._host.tools):
             self._say(f"/{command.name}: allowed-tools: not enabled in [tools]: {', '.join(absent)}.")
         keeper.lent = tuple(rules)
@@ -103,6 +110,15 @@ class CustomCommands:
             yield
         finally:
             keeper.lent = ()
+
+    def _say_lent(self, command: CustomCommand | Skill, rules: Sequence[str]) -> None:
+        """Tell the user once which rules a command of the project brings."""
+        if rules and command.owner == "project" and (command.path, *rules) not in self._lent:
+            self._lent.add((command.path, *rules))
+            shown = one_line(", ".join(rules))
+            self._say(
+                f"/{command.name} of this project lets these run without asking until it is done: {shown}"
+            )
 
     @contextmanager
     def _model(self, command: CustomCommand) -> Iterator[None]:

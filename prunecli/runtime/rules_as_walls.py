@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 
 from prunecli.agent.permissions import path_patterns
+from prunecli.agent.permissions.git_config import config_doubt, holds_credentials
 from prunecli.agent.permissions.places import is_kept_inside, resolve
 from prunecli.agent.permissions.rules import Rule, parse_rule
 from prunecli.agent.permissions.verdict import Rules
@@ -16,7 +17,7 @@ from prunecli.config.effective import Config
 from prunecli.paths import Places, absolute
 from prunecli.sandbox.canary import choose
 from prunecli.sandbox.layout import Ground, real
-from prunecli.sandbox.scan import SecretScan
+from prunecli.sandbox.scan import MAX_DEPTH, SecretScan
 from prunecli.sandbox.walls import Limits, Walls
 from prunecli.tools.files.secret_paths import looks_secret
 
@@ -37,27 +38,35 @@ def make_walls(
     patterns = [rule.pattern or "" for rule in _paths(rules().deny, "read")]
 
     @cache
-    def scan(folder: str) -> SecretScan:
+    def scan(folder: str, depth: int = MAX_DEPTH) -> SecretScan:
         denied = path_patterns.namer(patterns, Path(folder), Path(home))
         return SecretScan(
             folder,
             lambda path: looks_secret(path) or denied(path),
             is_obeyed=lambda path: is_kept_inside(path[len(folder) :].lstrip("/")),
+            depth=depth,
         )
 
-    writable = (absolute(path, places.home) for path in sandbox.writable)
+    writable, readable = (
+        real(end for path in paths if (end := absolute(path, places.home)) is not None and end.exists())
+        for paths in (sandbox.writable, sandbox.readable)
+    )
+    git_settings = [os.path.join(home, name) for name in (".gitconfig", ".config/git/config")]
     ground = Ground(
         root,
         home,
         (str(places.key_file), str(places.mcp_logins), str(places.data)),
-        real(path for path in writable if path is not None and path.exists()),
+        writable,
         scan(root),
         env,
         lambda path: _may_read(path, rules(), (root, *map(str, added())), home),
-        lambda: _denied_paths(rules(), root, home),
+        lambda: [*_denied_paths(rules(), root, home), *filter(holds_credentials, git_settings)],
         added=lambda: tuple((str(folder), scan(str(folder))) for folder in added()),
+        readable=readable,
+        scan=scan,
+        doubt=config_doubt,
     )
-    limits = Limits(sandbox.max_processes, sandbox.max_memory_mb)
+    limits = Limits(sandbox.max_processes, sandbox.max_memory_mb, sandbox.max_file_mb)
     return Walls(
         ground,
         # Landlock lets nothing be created at the top of the workspace, which is too strict unless the user asked for

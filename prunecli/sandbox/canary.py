@@ -52,7 +52,7 @@ def choose(
         program = program_outside(env, "bwrap", workspace)
         why = _why_not(Chosen("bubblewrap", program), env) if program else "it is not installed"
         if program and not why:
-            return Chosen("bubblewrap", program)
+            return Chosen("bubblewrap", program, pins=_pins(program))
         reasons.append(f"bwrap: {why}")
     if only in ("", "landlock"):
         there = landlock.version()
@@ -62,6 +62,13 @@ def choose(
             return found
         reasons.append(f"Landlock: {why}")
     return Chosen(None, why="; ".join(reasons))
+
+
+def _pins(program: str) -> bool:
+    """Return whether bubblewrap can mount an open folder."""
+    words = [program, "--help"]
+    done = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, timeout=SECONDS, check=False)
+    return b"--bind-fd" in done.stdout
 
 
 def program_outside(env: Mapping[str, str], name: str, workspace: str) -> str | None:

@@ -53,8 +53,9 @@ def granted(layout: Layout, tmp: str) -> Iterator[tuple[bytes, str]]:
     """Yield the paths that may be read and run, and those that may also be written."""
     hidden = (*layout.hidden, *layout.emptied)
     shown = (*layout.readable, *layout.writable)
+    home = (layout.home,) if layout.home else ()
     for path in ("/", *shown):
-        for part in _around(path, (*hidden, *PRIVATE) if path == "/" else hidden):
+        for part in _around(path, (*hidden, *PRIVATE, *home) if path == "/" else hidden):
             yield READ, part
     kept = tuple(path for path in layout.kept if path not in layout.reopened)
     for path in (*layout.writable, *layout.reopened):

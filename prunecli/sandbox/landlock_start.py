@@ -63,14 +63,18 @@ def confine(program: bytes, grants: list[bytes]) -> None:
 
 
 def _grant(library: ctypes.CDLL, ruleset: int, path: bytes, rights: int) -> None:
-    """Grant the rights below a path. A path that no longer exists needs none."""
+    """Grant the rights below a real path. One that no longer exists, or leads through a link now, needs none."""
+    flags = os.O_PATH | os.O_CLOEXEC | os.O_NOFOLLOW
+    descriptor = os.open("/", flags)
     try:
-        descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC | os.O_NOFOLLOW)
-    except OSError:
-        return
-    try:
+        for part in filter(None, path.split(b"/")):
+            inner = os.open(part, flags, dir_fd=descriptor)
+            os.close(descriptor)
+            descriptor = inner
         is_folder = os.stat(descriptor).st_mode & 0o170000 == 0o040000
         rule = struct.pack("=Qi", rights if is_folder else rights & _OF_FILES, descriptor)
         library.syscall(_ADD, ruleset, 1, rule, 0)
+    except OSError:
+        return
     finally:
         os.close(descriptor)

@@ -31,6 +31,9 @@ def profile(layout: Layout, tmp: str, *, network: bool) -> str:
         '(allow file-write* (literal "/dev/null") (literal "/dev/zero") (subpath "/dev/fd"))',
         '(allow file-ioctl (subpath "/dev/fd"))',
     ]
+    if layout.home:
+        lines.append(f"(deny file-read-data {_all('subpath', [layout.home])})")
+        lines.append(f"(allow file-read-data {_all('subpath', (*layout.readable, *layout.writable, tmp))})")
     closed = (*layout.kept, *layout.missing)
     if closed:
         lines.append(f"(deny file-write* {_all('subpath', closed)})")

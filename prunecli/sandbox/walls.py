@@ -7,40 +7,49 @@ import shutil
 import tempfile
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextmanager
 from dataclasses import replace
+from functools import partial
 from typing import Literal
 
 from prunecli.errors import ToolError
 from prunecli.frozen import frozen
-from prunecli.sandbox import bubblewrap, landlock, obeyed, seatbelt, seccomp
+from prunecli.sandbox import bubblewrap, landlock, placeholders, seatbelt, seccomp
 from prunecli.sandbox.bubblewrap import Stage
-from prunecli.sandbox.denials import explain
+from prunecli.sandbox.covering import covered
+from prunecli.sandbox.denials import explain, reached_for
 from prunecli.sandbox.layout import (
-    GIT_REDIRECTS,
     Ground,
     Layout,
     inner_environment,
-    is_free,
     layout_for,
+    lies_below,
     without_revisions,
 )
+from prunecli.sandbox.obeyed import Made
 from prunecli.sandbox.proxy import Proxy, start_words
+from prunecli.sandbox.real_folders import opened
+from prunecli.tools.files.secret_paths import looks_secret
 from prunecli.tools.processes.confinement import Confine, Confined, bare
 from prunecli.tools.processes.environment import credential_names
 
 Kind = Literal["bubblewrap", "landlock", "seatbelt"]
 Network = bool | tuple[str, ...]
+_MISSING = re.compile(r"no such file or directory|cannot find|not found|does not exist|ENOENT", re.IGNORECASE)
 _GIT = re.compile(r"(?<![\w.-])git(?![\w.-])")
 
 
 @frozen
 class Chosen:
-    """The sandbox that works, or None and the reason. `program` is the path of its executable."""
+    """The sandbox that works, or None and the reason. `program` is the path of its executable.
+
+    `pins`: bubblewrap mounts open folders (`--bind-fd`), which older ones can't.
+    """
 
     kind: Kind | None
     program: str = ""
     why: str = ""
+    pins: bool = False
 
     @property
     def word(self) -> str:
@@ -54,10 +63,11 @@ class Chosen:
 
 @frozen
 class Limits:
-    """Limits of one command, 0 for none: processes of the user, megabytes of each process."""
+    """Limits of one command, 0 for none: processes of the user, megabytes of each process and of each file."""
 
     processes: int = 0
     memory_mb: int = 0
+    file_mb: int = 0
 
 
 class Walls:
@@ -126,29 +136,32 @@ class Walls:
                     yield box
                 return
             git = granted and bool(_GIT.search(command))
-            layout = await asyncio.to_thread(layout_for, self.ground, git=git, granted=granted, reads=reads)
-            before = obeyed.identities(layout.obeyed)
+            layout = await asyncio.to_thread(self._layout, git=git, granted=granted, reads=reads)
             unset = frozenset[str]() if granted else credential_names(env)
             inner = {name: value for name, value in env.items() if name not in unset}
-
-            checked = granted or reads
+            fresh = self._fresh(layout) if git and chosen.kind == "bubblewrap" else {}
+            made = Made(self.ground, layout, granted=granted, fresh=fresh) if not reads else None
+            is_told = False
 
             def set_aside() -> str:
-                nonlocal checked
-                if checked:
-                    return ""
-                checked = True
-                ours = {path for path in layout.missing if is_free(path)}
-                after = sorted(set(self.ground.found().obeyed) - ours)
-                return obeyed.in_words(obeyed.set_aside(before, after), self.ground.workspace)
+                nonlocal is_told
+                is_told, was_told = True, is_told
+                return "" if was_told or made is None else made.set_aside()
 
             try:
-                async with self._inside(chosen, layout, self._limited(argv), cwd, inner, unset) as box:
+                parts = self._limited(argv), cwd, inner, unset, command, fresh
+                async with self._inside(chosen, layout, *parts) as box:
                     yield replace(box, afterwards=set_aside)
             finally:
                 set_aside()  # for a canceled command
 
         return confined
+
+    def _layout(self, *, git: bool, granted: bool, reads: bool) -> Layout:
+        try:
+            return layout_for(self.ground, git=git, granted=granted, reads=reads)
+        except OSError as error:
+            raise ToolError(f"The sandbox can't be set up: {error.filename}: {error.strerror}.") from error
 
     @asynccontextmanager
     async def _inside(
@@ -159,7 +172,10 @@ class Walls:
         cwd: str,
         env: Mapping[str, str],
         unset: frozenset[str],
+        command: str,
+        fresh: Mapping[str, str],
     ) -> AsyncIterator[Confined]:
+        reached = partial(self._reached, layout, cwd)
         proxy = Proxy(() if isinstance(self.network, bool) else self.network)
 
         def said(output: str) -> str:
@@ -171,6 +187,13 @@ class Walls:
                 refused=proxy.refused,
                 unset=unset,
                 landlock=chosen.kind == "landlock",
+                command=command,
+                reached=reached,
+            )
+
+        def missed(output: str) -> str:
+            return reached_for(
+                "\n".join(line for line in output.splitlines() if _MISSING.search(line)), reached
             )
 
         async with AsyncExitStack() as stack:
@@ -178,16 +201,29 @@ class Walls:
             if proxy.patterns and chosen.kind == "bubblewrap":
                 descriptors.append(await stack.enter_async_context(proxy.serving()))
                 argv = start_words(descriptors[0], argv, keep_locale="LC_CTYPE" in env)
-            prepared = self.prepared(chosen, layout, argv, cwd=cwd)
-            words, more = stack.enter_context(prepared)
-            environ = self.environment(chosen, env)
+            environ, info = self.environment(chosen, env), None
             if chosen.kind == "bubblewrap":
                 environ = without_revisions(environ, layout)
-            yield Confined(words, environ, (*descriptors, *more), chosen.program, said)
+                info = stack.enter_context(covered((*layout.hidden, *layout.emptied)))
+            prepared = self.prepared(chosen, layout, argv, cwd=cwd, fresh=fresh, info=info)
+            words, more = stack.enter_context(prepared)
+            yield Confined(words, environ, (*descriptors, *more), chosen.program, said, hints=missed)
+
+    def _reached(self, layout: Layout, cwd: str, word: str) -> str:
+        """Return the folder to open for a word of a command or its output, "" unless it is a hidden path."""
+        home = self.ground.home
+        path = os.path.normpath(os.path.join(cwd, home + word[1:] if word.startswith("~/") else word))
+        while layout.hides(path) and not os.path.lexists(path):
+            path = os.path.dirname(path)
+        if not layout.hides(path):
+            return ""
+        alone = os.path.isdir(path) or looks_secret(path) or os.path.dirname(path) == home
+        folder = path if alone else os.path.dirname(path)
+        return "~" + folder.removeprefix(home)
 
     def environment(self, chosen: Chosen, env: Mapping[str, str]) -> dict[str, str]:
         """Return the environment inside."""
-        inner = inner_environment(env)
+        inner = inner_environment(env, network=self.network is not False)
         if chosen.kind == "bubblewrap":
             return inner
         if chosen.kind == "seatbelt":
@@ -196,7 +232,14 @@ class Walls:
 
     @contextmanager
     def prepared(
-        self, chosen: Chosen, layout: Layout, argv: Sequence[str], *, cwd: str
+        self,
+        chosen: Chosen,
+        layout: Layout,
+        argv: Sequence[str],
+        *,
+        cwd: str,
+        fresh: Mapping[str, str] = {},
+        info: int | None = None,
     ) -> Iterator[tuple[list[str], tuple[int, ...]]]:
         """Yield the words that run a command in the sandbox, and the descriptors that it inherits.
 
@@ -206,25 +249,66 @@ class Walls:
         if chosen.kind == "seatbelt":
             yield seatbelt.words(layout, stage.tmp, argv, network=online), ()
             return
-        under_landlock = chosen.kind == "landlock"
-        redirections = [path for path in _redirections(layout) if not os.path.lexists(path)]
-        orders = (
-            landlock.orders_for(layout, stage.tmp, network=online)
-            if under_landlock
-            else seccomp.filter_program()
-        )
-        descriptor = _memory_file(orders)
-        try:
-            if under_landlock:
+        if chosen.kind == "landlock":
+            descriptor = _memory_file(landlock.orders_for(layout, stage.tmp, network=online))
+            try:
                 yield landlock.words(descriptor, argv), (descriptor,)
-            else:
-                parts = chosen.program, layout, stage, argv
-                said = bubblewrap.words(*parts, cwd=cwd, network=online, seccomp=str(descriptor))
-                yield said, (descriptor,)
-        finally:
-            os.close(descriptor)
-            _remove_placeholders(() if under_landlock else layout.missing)
-            _remove_redirections(redirections)
+            finally:
+                os.close(descriptor)
+            return
+        with ExitStack() as stack:
+            layout, sources = self._pinned(layout, stack, pins=chosen.pins)
+            try:
+                held = stack.enter_context(placeholders.held(layout.missing))
+            except OSError as error:
+                raise ToolError(
+                    f"The sandbox can't be set up: {error.filename}: {error.strerror}."
+                ) from error
+            descriptor = _memory_file(seccomp.filter_program())
+            stack.callback(os.close, descriptor)
+            words = bubblewrap.words(
+                *(chosen.program, layout, stage, argv),
+                cwd=cwd,
+                network=online,
+                seccomp=str(descriptor),
+                sources=sources,
+                held=held,
+                fresh=fresh,
+                info=info,
+            )
+            yield words, (descriptor, *sources.values(), *(one for one in (held, info) if one is not None))
+
+    def _fresh(self, layout: Layout) -> dict[str, str]:
+        """Return a private folder for each missing `.git`: what is made there is checked before it is outside."""
+        self.stage()
+        places = (os.path.join(root, ".git") for root in self.ground.roots)
+        made = {path: tempfile.mkdtemp(dir=self._folder) for path in places if path in layout.missing}
+        for folder in made.values():
+            os.chmod(folder, 0o755)  # noqa: S103  # like .git; the folder around it is private
+        return made
+
+    def _pinned(self, layout: Layout, stack: ExitStack, *, pins: bool) -> tuple[Layout, dict[str, int]]:
+        """Return the layout, and the descriptors of the folders to reopen, since another command might move them or
+        put a link there. What can't be opened stays read-only.
+
+        Without such mounts, only folders that no command can move are reopened.
+        """
+        sources, refused, roots = dict[str, int](), list[str](), self.ground.roots
+        for path in layout.reopened:
+            above = os.path.dirname(path)
+            try:
+                if pins:
+                    sources[path] = stack.enter_context(opened(path))
+                elif above not in roots and lies_below(path, (*roots, *(set(layout.reopened) - {path}))):
+                    raise NotADirectoryError
+            except OSError:
+                refused.append(path)
+        return replace(
+            layout,
+            kept=(*layout.kept, *(path for path in refused if os.path.lexists(path))),
+            reopened=tuple(path for path in layout.reopened if not lies_below(path, refused)),
+            missing=tuple(path for path in layout.missing if not lies_below(path, refused)),
+        ), sources
 
     def stage(self) -> Stage:
         """Return the files for the mounts, created on first use."""
@@ -253,13 +337,15 @@ class Walls:
         orders = list[str]()
         if self.limits.processes:
             orders.append(
-                f"ulimit -u {self.limits.processes} 2>/dev/null || ulimit -p {self.limits.processes}"
+                f"ulimit -u {self.limits.processes} 2>/dev/null || ulimit -p {self.limits.processes} 2>/dev/null"
             )
         if self.limits.memory_mb:
             orders.append(f"ulimit -d {self.limits.memory_mb * 1024}")
+        if self.limits.file_mb:
+            orders.append(f"ulimit -f {self.limits.file_mb * 2048} 2>/dev/null")  # in blocks of 512 bytes
         if not orders:
             return argv
-        return [argv[0], "-c", "; ".join([*orders, 'exec "$@"']), argv[0], *argv]
+        return ["/bin/sh", "-c", "; ".join([*orders, 'exec "$@"']), "sh", *argv]
 
     def close(self) -> None:
         """Remove the private /tmp."""
@@ -274,26 +360,3 @@ def _memory_file(data: bytes) -> int:
     os.write(descriptor, data)
     os.lseek(descriptor, 0, os.SEEK_SET)
     return descriptor
-
-
-def _redirections(layout: Layout) -> list[str]:
-    """Return the files that would make git take more configuration, or its hooks from elsewhere."""
-    return [os.path.join(folder, name) for folder in layout.reopened for name in GIT_REDIRECTS]
-
-
-def _remove_redirections(paths: Sequence[str]) -> None:
-    for path in paths:
-        try:
-            os.unlink(path)
-        except OSError:
-            pass  # the usual case: no git command makes one there
-
-
-def _remove_placeholders(paths: Sequence[str]) -> None:
-    """Remove the empty folders that bubblewrap made as mount points. A folder that is not empty is not one of
-    them."""
-    for path in paths:
-        try:
-            os.rmdir(path)
-        except OSError:
-            pass

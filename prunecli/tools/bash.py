@@ -166,8 +166,10 @@ async def _run(
             return moving.moved(ended, given.command, box, stack.pop_all(), printed)
         assert isinstance(ended, Ended)  # noqa: S101  # `run` moves nothing
         ended = without_sandbox(ended, box.program)
-        blocked = box.explain(output.text(KEPT_BYTES)[0]) if ended.exit_code else ""
-        lines = [blocked, await asyncio.to_thread(box.afterwards)]
+        lines = [
+            (box.explain if ended.exit_code else box.hints)(output.text(KEPT_BYTES)[0]),
+            await asyncio.to_thread(box.afterwards),
+        ]
     return ended, [f"[{line}]" for line in lines if line]
 
 
@@ -273,8 +275,8 @@ class ConfinedBash(Bash):
 
     description: ClassVar[str] = (
         f"{Bash.description} Commands run in a sandbox: only the working directory and /tmp are writable, secrets "
-        "are hidden, the network is restricted. If it blocks a command that the task needs, repeat that command with "
-        "outside=true and a reason."
+        "and most of the home folder are hidden, the network is restricted. If it blocks a command that the task "
+        "needs, repeat that command with outside=true and a reason."
     )
     Input: ClassVar[type] = ConfinedInput
 

@@ -178,7 +178,7 @@ def names() -> None:
     def call(message: dict[str, Any]) -> None:
         answer(message, {"content": [{"type": "text", "text": "a\x1b[31mred\x07\x00 \u009b2J\tb\r\nc"}]})
 
-    serve([*bad, good, TOOL], call)
+    serve([*bad, good, TOOL, {**good, "description": "another"}], call)
 
 
 def asks() -> None:

@@ -116,7 +116,8 @@ async def test_control_characters_reach_neither_names_nor_results(tmp_path: Path
     async with hub_of(tmp_path, raw("names")) as hub:
         server = server_of(hub, "names")
         assert [tool.name for tool in server.offer.tools] == ["fine", "echo"]
-        assert server.why == "6 tools left out: unusable or repeated names"
+        assert server.why == "7 tools left out: unusable or repeated names"
+        assert server.offer.tools[0].description.startswith("fine"), "a repeated name replaces nothing"
         assert all(tool.description.isprintable() for tool in server.offer.tools)
         assert await called(hub, "names") == "ared 2J\tb\nc"
 

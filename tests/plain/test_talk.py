@@ -132,6 +132,19 @@ def test_always_adds_the_rule_that_was_shown(tmp_path: Path, runner: asyncio.Run
     assert runtime.project_rules.of(runtime.setup.cwd) == ()
 
 
+@pytest.mark.parametrize(
+    ("digit", "said"), [("1", "[bash] failed"), ("2", "[bash] failed"), ("3", "[bash] denied")]
+)
+def test_digits_mean_what_they_mean_in_other_agents(
+    tmp_path: Path, runner: asyncio.Runner, digit: str, said: str
+) -> None:
+    runtime = start(tmp_path, [calls(RUN), says("all right")])
+    printed = talked(runner, runtime, "go", digit)
+    assert any(line.startswith(said) for line in printed), printed
+    assert bool(runtime.gatekeeper.rules.allow) is (digit == "2")
+    assert runtime.project_rules.of(runtime.setup.cwd) == ()
+
+
 def test_p_keeps_the_rule_for_the_project(tmp_path: Path, runner: asyncio.Runner) -> None:
     runtime = start(tmp_path, [calls(RUN), says("all right")])
     talked(runner, runtime, "go", "p")

@@ -167,6 +167,20 @@ def test_an_edit_that_will_fail_says_so_and_is_shown_at_no_place(old: str, new: 
     assert "two" not in shown.diff.text
 
 
+def test_blank_lines_and_spaces_push_nothing_out_of_sight() -> None:
+    shown = sheet("bash", {}, command="touch a" + "\n \t" * 200 + "\n./evil" + " " * 300 + "; ./more")
+    assert shown.text == "touch a\n… 200 blank lines\n./evil … 300 spaces … ; ./more"
+    assert sheet("bash", {}, command="a\n\n\nb   c").text == "a\n\n\nb   c"
+
+
+def test_the_reason_for_leaving_the_sandbox_is_shown_once() -> None:
+    call = ToolUse("t1", "bash", {"command": "curl x", "outside": True, "reason": "needs it", "timeout": 5})
+    touches = Touches(runs=("curl x",), outside=("needs it",))
+    asked = Asked(call, touches, "it would run outside the sandbox: needs it", "")
+    assert "\n".join(sheet_lines(sheet_of(asked, {}.get, CWD))).count("needs it") == 1
+    assert sheet_of(asked, {}.get, CWD).beside == "timeout: 5"
+
+
 def test_an_edit_is_shown_as_it_will_be_made() -> None:
     files = {"a.py": "one\r\ntwo\r\n"}
     shown = sheet("edit", files, path="a.py", old_string="one\ntwo", new_string="1\n2")

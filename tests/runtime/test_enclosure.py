@@ -182,6 +182,19 @@ async def test_rules_about_files_are_walls_too(tmp_path: Path) -> None:
     assert (runtime.sandbox.inside().there, runtime.sandbox.inside().closed) == (True, False)
 
 
+async def test_the_users_configuration_opens_a_folder_of_the_home_folder_and_tokens_of_git_stay_hidden(
+    tmp_path: Path,
+) -> None:
+    home = tmp_path / "home"
+    (home / "shared").mkdir(parents=True)
+    (home / ".gitconfig").write_text('[url "https://u:token@x/"]\n\tinsteadOf = https://x/\n')
+    runtime, _ = walled(tmp_path, sets=['sandbox.readable=["~/shared"]'])
+    assert runtime.sandbox.walls is not None
+    layout = layout_for(replace(runtime.sandbox.walls.ground, workspace=str(home / "ws")), git=False)
+    assert str(home / "shared") in layout.readable
+    assert str(home / ".gitconfig") in layout.emptied
+
+
 async def test_an_open_network_keeps_the_questions(tmp_path: Path) -> None:
     for network in ("true", '["pypi.org"]'):
         runtime, _ = walled(tmp_path, sets=(f"sandbox.network={network}",))

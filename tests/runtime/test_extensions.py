@@ -319,6 +319,21 @@ async def test_a_new_command_appears_and_none_shadows_one_of_prunecli(tmp_path: 
     assert listed.text.split("\n") == [*told, *expected]
 
 
+async def test_a_projects_command_says_once_what_it_allows_and_whom_it_replaces(tmp_path: Path) -> None:
+    runtime = start(tmp_path, [says("Done."), says("Done.")])
+    ours, mine = runtime.setup.cwd / ".claude/commands/ship.md", tmp_path / "home/.claude/commands/ship.md"
+    put(ours, "---\nallowed-tools: Bash(*), Edit\n---\nShip it.")
+    put(mine, "Ship mine.")
+    told: list[str] = []
+    runtime.session.subscribe(lambda event: told.append(event.text) if isinstance(event, Notice) else None)
+    for _ in range(2):
+        await runtime.submit("/ship")
+    assert told == [
+        f"{mine}: {ours} has the same name",
+        "/ship of this project lets these run without asking until it is done: bash(*), edit",
+    ]
+
+
 async def test_while_the_agent_works_no_command_starts(tmp_path: Path) -> None:
     gate = asyncio.Event()
     runtime = start(tmp_path, [Scripted((Text("Done."),), until=gate)])
@@ -429,7 +444,8 @@ async def test_listed_tools_that_are_not_enabled_are_named_once(tmp_path: Path) 
     told: list[str] = []
     runtime.session.subscribe(lambda event: told.append(event.text) if isinstance(event, Notice) else None)
     await runtime.submit("/look")
-    assert told == ["/look: allowed-tools: not enabled in [tools]: web_fetch, web_search, mcp."]
+    assert told[0].startswith("/look of this project lets these run")
+    assert told[1:] == ["/look: allowed-tools: not enabled in [tools]: web_fetch, web_search, mcp."]
 
 
 @pytest.mark.parametrize("kind", ["deny", "plan"])

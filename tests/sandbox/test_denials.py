@@ -32,6 +32,12 @@ def test_the_systems_own_words_are_explained_with_the_way_out(output: str, said:
     assert "\n" not in line
 
 
+def test_a_sandbox_that_can_not_be_set_up_says_so_in_one_line() -> None:
+    line = explain("bwrap: Can't find source path /w/.git: Permission denied\n")
+    assert line.startswith("the sandbox can't be set up here: Can't find source path /w/.git: Permission den")
+    assert "set outside=true" in line
+
+
 @pytest.mark.parametrize(
     "output",
     [

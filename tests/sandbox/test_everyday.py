@@ -66,3 +66,22 @@ async def test_limits_bind(tmp_path: Path) -> None:
         text, code = await box.run("python3 -c 'bytearray(200_000_000)'")
         assert code
         assert "MemoryError" in text
+    with boxed(tmp_path, needs_bubblewrap(), limits=Limits(file_mb=3)) as box:
+        text, code = await box.run("head -c 2M /dev/zero > /tmp/a && head -c 5M /dev/zero > /tmp/b")
+        assert code
+        assert await box.run("stat -c %s /tmp/a /tmp/b") == ("2097152\n3145728\n", 0)
+
+
+async def test_folders_in_memory_are_bounded(box: Box) -> None:
+    text, _ = await box.run("df -B1 --output=size /var/tmp /run /dev/shm | tail -3")
+    assert {int(size) for size in text.split()} == {1 << 30}
+
+
+@pytest.mark.parametrize("command", ["npm install left-pad", "npx --yes left-pad", "pip install left-pad"])
+async def test_without_network_a_package_manager_gives_up_at_once(box: Box, command: str) -> None:
+    if shutil.which(command.split()[0]) is None:
+        pytest.skip(f"needs {command.split()[0]}")
+    output = await box.output("bash", command=command, timeout=60)
+    text = str(getattr(output.content[0], "text", ""))
+    assert output.details["exit_code"], text
+    assert "[blocked by the sandbox: the network is off" in text

@@ -85,7 +85,9 @@ def test_a_repository_cannot_have_the_system_hidden(ground: Ground) -> None:
 def test_a_link_to_a_secret_elsewhere_hides_that(ground: Ground) -> None:
     Path(ground.home, "real").touch()
     Path(ground.workspace, ".env").symlink_to(Path(ground.home, "real"))
-    assert os.path.join(ground.home, "real") in layout_for(ground, git=False).hidden
+    layout = layout_for(replace(ground, readable=(os.path.join(ground.home, "real"),)), git=False)
+    assert os.path.join(ground.home, "real") not in layout.hidden  # the user opened it by name
+    assert layout_for(ground, git=False).hides(os.path.join(ground.home, "real"))
 
 
 def test_an_allowed_secret_is_shown(ground: Ground) -> None:
@@ -103,15 +105,14 @@ def test_a_workspace_inside_a_hidden_folder_stays_visible(tmp_path: Path) -> Non
     real = os.path.realpath(root)
     ground = Ground(real, home, (), (), SecretScan(real, looks_secret), {}, unix_sockets=lambda _: ())
     layout = layout_for(ground, git=False)
-    closed = (*layout.hidden, *layout.emptied)
-    assert os.path.join(home, ".claude", "history") in closed
-    assert not any(real == path or real.startswith(path + "/") for path in closed)
+    assert layout.hides(os.path.join(home, ".claude", "history"))
+    assert layout.shows(real)
 
 
 def test_git_is_read_only_but_for_a_command_that_may_write_to_it(ground: Ground) -> None:
     git = os.path.join(ground.workspace, ".git")
     assert git in layout_for(ground, git=False).missing
-    assert git not in layout_for(ground, git=True).missing
+    assert git in layout_for(ground, git=True).missing
     subprocess.run(["git", "init", "-q"], cwd=ground.workspace, check=True)
     assert layout_for(ground, git=False).kept == (git,)
     layout = layout_for(ground, git=True)

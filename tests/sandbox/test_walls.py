@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.files import put
-from tests.sandbox.confining import Box
+from tests.sandbox.confining import Box, boxed, needs_bubblewrap
 from tests.waiting import until
 
 GIT = ["git", "-c", "user.name=a", "-c", "user.email=a@b.c"]
@@ -101,6 +101,24 @@ async def test_a_granted_git_command_leaves_no_way_around_the_hooks(box: Box) ->
     assert (module / "config").read_text() == "[core]\n"
     for name in ("commondir", "config.worktree"):
         assert not (workspace / ".git" / name).exists()
+
+
+@pytest.mark.parametrize("pins", [False, True])
+async def test_a_granted_git_command_may_commit_in_a_subfolder_if_bubblewrap_mounts_open_folders(
+    tmp_path: Path, pins: bool
+) -> None:
+    chosen = needs_bubblewrap()
+    if pins and not chosen.pins:
+        pytest.skip("needs bubblewrap with --bind-fd")
+    with boxed(tmp_path, replace(chosen, pins=pins)) as box:
+        workspace = box.context.workspace
+        (workspace / "sub").mkdir()
+        for folder in (workspace, workspace / "sub"):
+            repository(folder)
+        commit = "git -c user.name=a -c user.email=a@b.c commit -q --allow-empty -m two"
+        await box.granted().output("bash", command=f"{commit}; cd sub; {commit}; true")
+        counts = [(await box.run(f"cd {at}; git log --oneline | wc -l"))[0] for at in (".", "sub")]
+        assert counts == ["2\n", "2\n" if pins else "1\n"]
 
 
 async def test_a_command_that_only_reads_can_change_nothing(box: Box) -> None:

@@ -19,6 +19,8 @@ LAYOUT = Layout(
     missing=("/w/.prunecli",),
     hidden=("/nonexistent/.ssh",),
     emptied=("/h/.npmrc",),
+    home="/h",
+    links=(("/h/.cache", "/cache"),),
 )
 STAGE = Stage("/s/tmp", "/s/folder", "/s/file", "/s/empty", "/s/bare")
 
@@ -32,11 +34,13 @@ def test_bubblewraps_words_mount_in_the_order_in_which_they_cover_each_other() -
         " --remount-ro /proc"
     )
     assert text.endswith(
-        " --bind /s/tmp /tmp --tmpfs /var/tmp --tmpfs /run --ro-bind-try /tmp/repo /tmp/repo"
-        " --bind-try /w /w --bind-try /cache /cache"
-        " --bind /w/.git /w/.git --ro-bind /w/.git/config /w/.git/config"
+        " --bind /s/tmp /tmp --size 1073741824 --tmpfs /var/tmp --size 1073741824 --tmpfs /run"
+        " --size 1073741824 --tmpfs /dev/shm --tmpfs /h --ro-bind-try /tmp/repo /tmp/repo"
+        " --bind-try /w /w --bind-try /cache /cache --symlink /cache /h/.cache"
+        " --ro-bind /w/.git /w/.git --ro-bind /w/.git/config /w/.git/config"
         " --bind /w/.git /w/.git --ro-bind /w/.git/config /w/.git/config"
         " --ro-bind /s/bare /w/.prunecli --ro-bind /s/file /nonexistent/.ssh --ro-bind /s/empty /h/.npmrc"
+        " --remount-ro /h"
         " --chdir /w -- /bin/sh x"
     )
 
@@ -52,7 +56,9 @@ def test_the_profile_of_macos_denies_after_it_allows() -> None:
     lines = seatbelt.profile(LAYOUT, '/t"mp', network=False).splitlines()
     assert lines[:2] == ["(version 1)", "(deny default)"]
     assert '(allow file-write* (subpath "/w") (subpath "/cache") (subpath "/t\\"mp"))' in lines
-    assert lines[-4:] == [
+    assert lines[-6:] == [
+        '(deny file-read-data (subpath "/h"))',
+        '(allow file-read-data (subpath "/tmp/repo") (subpath "/w") (subpath "/cache") (subpath "/t\\"mp"))',
         '(deny file-write* (subpath "/w/.git") (subpath "/w/.git/config") (subpath "/w/.prunecli"))',
         '(allow file-write* (subpath "/w/.git"))',
         '(deny file-write* (subpath "/w/.git/config"))',

@@ -48,7 +48,7 @@ def results(running: Shown) -> list[str]:
 async def test_yes_runs_it_once(tmp_path: Path, key: str) -> None:
     async with shown(tmp_path, script()) as s:
         await asked(s)
-        await s.until_shown("Run this command?", "make install", "❯ 1 Yes", "4 No, and tell the model why")
+        await s.until_shown("Run this command?", "make install", "❯ 1 Yes", "3 No, and tell the model why")
         await s.pilot.press(key)
         await s.idle()
         assert state(s) is ToolState.ERROR  # it did run: there is nothing to make
@@ -69,11 +69,11 @@ async def test_always_allows_by_the_rule_that_was_shown(tmp_path: Path, keys: li
         assert s.runtime.project_rules.of(s.runtime.setup.cwd) == ()
 
 
-@pytest.mark.parametrize("keys", [["p"], ["3"], ["down", "down", "enter"]])
+@pytest.mark.parametrize("keys", [["p"], ["down", "down", "enter"]])
 async def test_a_rule_can_be_kept_for_the_project(tmp_path: Path, keys: list[str]) -> None:
     async with shown(tmp_path, script()) as s:
         panel = await asked(s)
-        await s.until_shown("3 Yes, always in this project")
+        await s.until_shown("p Yes, always in this project")
         await s.pilot.press(*keys)
         await s.idle()
         assert s.runtime.project_rules.of(s.runtime.setup.cwd) == (panel._sheet.rule,)
@@ -94,7 +94,7 @@ async def test_any_text_is_the_reason_for_no(tmp_path: Path, text: str) -> None:
     async with shown(tmp_path, script()) as s:
         await asked(s)
         s.press_at_once(text)
-        await s.until_shown("❯ 4 No", f"❯ {text}")
+        await s.until_shown("❯ 3 No", f"❯ {text}")
         await s.pilot.press("enter")
         await s.idle()
         assert state(s) is ToolState.DENIED
@@ -111,17 +111,17 @@ async def test_denying_needs_no_reason(tmp_path: Path, keys: list[str]) -> None:
         assert results(s) == ["The user did not allow this."]
 
 
-@pytest.mark.parametrize("key", ["n", "4"])
+@pytest.mark.parametrize("key", ["n", "3"])
 async def test_no_and_why_waits_for_the_reason(tmp_path: Path, key: str) -> None:
     async with shown(tmp_path, script()) as s:
         await asked(s)
         await s.pilot.press(key)
-        await s.until_shown("❯ 4 No", WRITE_REASON[0], f"❯ {AWAITED_REASON[0]}")
+        await s.until_shown("❯ 3 No", WRITE_REASON[0], f"❯ {AWAITED_REASON[0]}")
         await s.pilot.press("escape")
         await s.until_shown("❯ 1 Yes", f"❯ {PLACEHOLDER}")
         await s.pilot.press("up", "enter")
         await s.type("1 is enough")
-        await s.until_shown("❯ 4 No", WRITTEN[0])
+        await s.until_shown("❯ 3 No", WRITTEN[0])
         assert state(s) is ToolState.WAITING
         await s.pilot.press("enter")
         await s.idle()
@@ -133,7 +133,7 @@ async def test_a_letter_that_would_answer_can_be_typed_on(tmp_path: Path) -> Non
     async with shown(tmp_path, script()) as s:
         await asked(s)
         s.press_at_once("ye")
-        await s.until_shown("❯ 4 No", "❯ ye")
+        await s.until_shown("❯ 3 No", "❯ ye")
         assert s.frame.prompt.text == "ye"
         await s.pilot.press("escape")
         await s.idle()
@@ -189,7 +189,7 @@ async def test_a_paste_is_no_answer_and_is_kept(tmp_path: Path) -> None:
         await asked(s)
         s.app.post_message(events.Paste("y"))
         await s.until(lambda: s.frame.prompt.text == "y")
-        await s.until_shown("❯ 4 No")
+        await s.until_shown("❯ 3 No")
         s.app.post_message(events.Paste("es\n"))
         await s.until(lambda: s.frame.prompt.text == "yes\n")
         assert state(s) is ToolState.WAITING
@@ -228,7 +228,7 @@ async def test_a_command_runs_while_it_asks(tmp_path: Path) -> None:
 async def test_in_a_small_terminal_all_of_it_can_be_used(tmp_path: Path) -> None:
     lines = "\n".join(f"echo {n}" for n in range(30)) + "\nmake"
     use = ToolUse("t1", "bash", {"command": lines})
-    for given, row in ((use, "2 No"), (COMMAND, "4 No")):
+    for given, row in ((use, "2 No"), (COMMAND, "3 No")):
         async with shown(tmp_path / given.input["command"][:4], script(given), size=(50, 15)) as s:
             await asked(s)
             await s.until_shown("Run this command?", "❯ 1 Yes", row, "ctx")
@@ -247,7 +247,7 @@ async def test_in_a_small_terminal_a_change_leaves_the_prompt_and_the_status_lin
         await asked(s)
         await s.until_shown("Edits need approval", "The rule covers every file below shop")
         await s.pilot.resize_terminal(50, 15)
-        await s.until_shown("Change this file?", "± change", "❯ 1 Yes", "4 No", "more lines · PgDn", "ctx")
+        await s.until_shown("Change this file?", "± change", "❯ 1 Yes", "3 No", "more lines · PgDn", "ctx")
         rows = s.screen_text().split("\n")
         assert any(line.startswith(" ❯") for line in rows), "the prompt"
         read = await s.read_through(s.frame.query_one(PermissionPanel))
@@ -265,7 +265,7 @@ async def test_in_a_tiny_terminal_every_answer_and_the_prompt_are_shown(tmp_path
     async with shown(tmp_path, script(use), size=(40, 10)) as s:
         panel = await asked(s)
         await s.until_shown(
-            "❯ 1 Yes", "2 Yes, until", "3 Yes, always", "4 No", "more lines · PgDn", f"❯ {PLACEHOLDERS[1]}"
+            "❯ 1 Yes", "2 Yes, until", "p Yes, always", "3 No", "more lines · PgDn", f"❯ {PLACEHOLDERS[1]}"
         )
         assert f"The rule: {panel._sheet.rule}".replace(" ", "") in (await s.read_through(panel)).replace(
             " ", ""
@@ -389,7 +389,7 @@ async def test_the_lines_of_a_long_answer_stand_below_its_first(tmp_path: Path) 
         await s.until_shown("2 Yes, and don't ask again")
         rows = [line for line in s.screen_text().split("\n") if line.startswith("█")]
         first = next(number for number, line in enumerate(rows) if "2 Yes" in line)
-        last = next(number for number, line in enumerate(rows) if "3 Yes" in line)
+        last = next(number for number, line in enumerate(rows) if "p Yes" in line)
         assert last - first > 1
         at = rows[first].index("Yes")
         assert all(line[1:at].isspace() and not line[at].isspace() for line in rows[first + 1 : last])

@@ -10,6 +10,7 @@ from pathlib import Path
 from prunecli.agent.permissions.command_options import Given, check_counts, read_options
 from prunecli.agent.permissions.git_config import git_folder, printed_credentials, repository_doubt
 from prunecli.agent.permissions.git_index import Tracked, tracked
+from prunecli.agent.permissions.git_redirects import leads_elsewhere
 from prunecli.agent.permissions.globs import TooMany, chooses_secrets, is_glob, path_regex
 from prunecli.agent.permissions.harmless_commands import Words
 from prunecli.agent.permissions.harmless_git import (
@@ -19,7 +20,7 @@ from prunecli.agent.permissions.harmless_git import (
     prints_addresses,
     split_git,
 )
-from prunecli.agent.permissions.places import Place, is_secret, lies_in, real_path, resolve
+from prunecli.agent.permissions.places import Place, Unresolvable, is_secret, lies_in, real_path, resolve
 from prunecli.agent.permissions.surroundings import Reading, Surroundings
 from prunecli.agent.permissions.sweeps import Sweep, sweep_of_git_grep
 from prunecli.model.shell import Doubt
@@ -57,7 +58,7 @@ _NO_PATCH = frozenset(
 def read_git(words: Words, around: Surroundings, *, by_rule: bool) -> Reading:
     """Return the reads of a git command. Raises Doubt if it does more than read.
 
-    `by_rule`: a user's rule allows the command, so the repository's configuration does not matter.
+    `by_rule`: a user's rule allows the command, so programs that the repository configures do not matter.
     """
     folder, subcommand, rest = split_git(words)
     cwd = around.cwd
@@ -76,6 +77,8 @@ def read_git(words: Words, around: Surroundings, *, by_rule: bool) -> Reading:
     command = _Command(subcommand, given, rest, around, cwd)
     if command.top and not is_repository(command.top):
         raise Doubt(f"git may skip the damaged repository in {command.top}")
+    if doubt := _redirect_doubt(Path(real_path(cwd))):
+        raise Doubt(doubt)
     if subcommand == "diff" and len(given.operands) > 1 and not command.top:
         raise Doubt("outside a repository, `git diff` compares any files and folders")
     places = command.places()
@@ -87,6 +90,26 @@ def read_git(words: Words, around: Surroundings, *, by_rule: bool) -> Reading:
     if sweep:
         around.check(sweep)
     return Reading((resolve(".", cwd, around.home), *places), sweep)
+
+
+def git_leads_elsewhere(words: Words, around: Surroundings) -> str:
+    """Return why a reading git command may show files from outside its repository, or ""."""
+    try:
+        folder, _, _ = split_git(words)
+        return _redirect_doubt(Path(resolve(folder or ".", around.cwd, around.home).real))
+    except (Doubt, Unresolvable):
+        return ""  # it is judged by its words
+
+
+def _redirect_doubt(cwd: Path) -> str:
+    top = work_tree(cwd)
+    if top is None:
+        return ""
+    try:
+        found = leads_elsewhere(top / ".git")
+    except (OSError, ValueError) as error:
+        found = f"{top / '.git'}: {getattr(error, 'strerror', None) or error}"
+    return f"it may show files from outside the repository: {found}" if found else ""
 
 
 def _check_addresses(cwd: Path, around: Surroundings) -> None:

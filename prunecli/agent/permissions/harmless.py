@@ -22,6 +22,7 @@ from prunecli.agent.permissions.harmless_commands import (
     PACKAGE_MANAGERS,
     QUERIES,
     RUNNING,
+    SHOWS_PROCESSES,
     Form,
     Words,
 )
@@ -45,13 +46,31 @@ _MAX_FOLDERS = 4
 
 
 def read_line(line: Line, around: Surroundings) -> tuple[Reading, ...]:
-    """Return the reads of a harmless command line. Raises Doubt if the line is not harmless."""
-    return tuple(
-        read_command(words, place)
-        for each, places in located(line, around)
-        for place in places
-        for words in variants(each, place)
-    )
+    """Return the reads of a harmless command line. Raises Doubt if it is not harmless, with the reasons for all its
+    commands, the riskiest first."""
+    readings, doubts = list[Reading](), dict[str, int]()
+    parts = located(line, around)
+    while True:
+        words: Words = ()
+        try:
+            words, places = next(parts)
+            for place in places:
+                readings += [read_command(each, place) for each in variants(words, place)]
+        except StopIteration:
+            break
+        except Doubt as doubt:
+            doubts.setdefault(doubt.reason, _risk(words))
+    if doubts:
+        raise Doubt("; ".join(sorted(doubts, key=doubts.__getitem__)))
+    return tuple(readings)
+
+
+def _risk(words: Words) -> int:
+    """Return a number by which the commands of a line are ordered for a question, the riskiest first."""
+    name = words[0].rpartition("/")[2] if words else ""
+    if not words or name in CHANGING:
+        return 2
+    return 0 if "/" in words[0] or name in RUNNING else 1
 
 
 def located(line: Line, around: Surroundings) -> Iterator[tuple[Words, Sequence[Surroundings]]]:
@@ -113,6 +132,8 @@ def read_command(words: Words, around: Surroundings, *, by_rule: bool = False) -
         if not query and not is_listed(words[0]):
             raise Doubt(_unlisted(words))
         _check_programs(words, around)
+        if words[0] in SHOWS_PROCESSES and not (around.walled or by_rule):
+            raise Doubt("it shows the arguments of other programs, which may contain secrets")
         if query:
             return Reading()
         if words[0] == "git":

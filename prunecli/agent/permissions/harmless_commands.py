@@ -312,14 +312,13 @@ QUERIES = re.compile(
     r"""(?:python3?|ruby|perl|php|node|deno|bun|tsc|rustc|uv|gcc|g\+\+|cc|c\+\+|clang|clang\+\+|make|cmake|ninja|bash|gdb|ld
       |tar|curl|wget|jq|rg|fd|docker|gh|sqlite3|psql|ruff|pip3?|java|javac|sed|awk|grep|find)[ ]--version
     |(?:node|tsc|ruby|php|perl)[ ]-v | (?:python3?|pip3?|rustc|uv|curl)[ ]-V | javac?[ ]-version
-    |go[ ](?:version|env(?:[ ](?:GOPATH|GOROOT|GOOS|GOARCH|GOMOD|GOMODCACHE|GOCACHE|GOVERSION|GOBIN|CGO_ENABLED))+)
     |pip3?[ ](?:check|list(?:[ ]--(?:user|local|format=\w+|not-required))*|show(?:[ ](?!-)[\w.-]+)+)""",
     re.VERBOSE | re.ASCII,
 )
 """Whole commands that print versions, paths or installed packages, regardless of the workspace's files."""
 INSIDE_QUERIES = re.compile(
     r"""(?:(?:npm|pnpm|yarn)[ ](?:ls|list|why|explain|root|prefix|bin) | npm[ ](?:pkg|config)[ ]get
-      | cargo[ ](?:tree|metadata) | go[ ](?:list|doc|env|mod[ ](?:graph|why)) | rustup[ ]show
+      | cargo[ ](?:tree|metadata) | go[ ](?:version|list|doc|env|mod[ ](?:graph|why)) | rustup[ ]show
       | (?:pip3?|uv[ ]pip|python3?[ ]-m[ ]pip)[ ](?:list|show|freeze|check) | (?:poetry|composer)[ ]show
       | (?:gem|bundle|conda)[ ]list | uv[ ]tree | dotnet[ ]--list-sdks)
       (?:[ ](?:--?(?:depth|all|json|long|prod|global|g|a|m|p|i|e|f|u|invert|package|edges|duplicates|no-deps|workspace
@@ -331,6 +330,8 @@ INSIDE_QUERIES = re.compile(
 """Whole commands that print what a project consists of. They may run programs that the project's configuration names,
 so they are harmless only in a sandbox, where the workspace is read-only for them."""
 
+SHOWS_PROCESSES = frozenset({"ps", "top", "pgrep"})
+"""Programs that show the arguments of all programs, as /proc does; in a sandbox there are only its own."""
 CHANGING = frozenset(
     {
         *(

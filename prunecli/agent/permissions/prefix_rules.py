@@ -8,6 +8,7 @@ approval. A program that only reads must stay within its harmless options.
 import os
 import re
 
+from prunecli.agent.permissions.git_reading import git_leads_elsewhere
 from prunecli.agent.permissions.globs import TooMany, expand
 from prunecli.agent.permissions.harmless import is_listed, read_command
 from prunecli.agent.permissions.harmless_commands import CHANGING, Words
@@ -93,6 +94,8 @@ def open_doubt(words: Words, left_open: Words, around: Surroundings, *, fed: boo
         return open_doubt(words[at:], left_open, around, fed=fed)
     if fed and _runs_input(words, around):
         return f"`{words[0]}` runs its input"
+    if words[0] == "git" and (doubt := git_leads_elsewhere(words, around)):
+        return doubt
     if not left_open:
         return ""
     if any(isinstance(word, Open) for word in words):

@@ -22,16 +22,38 @@ _SECRET_NAMES = re.compile(
     | (.*[-_.])?credentials(\.(json|toml|ya?ml|ini|xml|db|csv|txt|properties|tfrc\.json))?
     | (.*[-_.])?secrets?\.(json|toml|ya?ml|ini|txt|properties|xml|conf|cfg)
     | service[-_]?account.*\.json | client_secrets?.*\.json
+    | oauth_creds\.json | \.claude\.json | wallet\.dat | \.smbcredentials
     )(\.(bak|backup|old|orig|save|swp|swo|tmp) | ~ | \#)*""",
     re.VERBOSE,
 )
 """The names, including those of copies that editors make."""
 _NOT_SECRET = re.compile(r"\.env.*\.(example|sample|template|dist)")
+AT_HOME = (
+    *(".ssh", ".aws", ".gnupg", ".azure", ".kube", ".password-store", ".oci", ".fly", ".terraform.d"),
+    *(".config/gcloud", ".config/gh", ".config/glab-cli", ".config/hub", ".config/op", ".config/doctl"),
+    *(".config/git/credentials", ".config/rclone", ".config/sops", ".config/heroku", ".config/stripe"),
+    *(".config/netlify", ".config/github-copilot", ".config/containers", ".config/age", ".config/solana"),
+    *(".docker/config.json", ".m2/settings.xml", ".m2/settings-security.xml", ".gradle/gradle.properties"),
+    *(".pip/pip.conf", ".config/pip/pip.conf", ".config/pypoetry/auth.toml", ".config/composer/auth.json"),
+    *(".nuget/nuget/nuget.config", ".config/nuget/nuget.config", ".subversion/auth", ".composer/auth.json"),
+    *(".codex/auth.json", ".pi/agent/auth.json", ".local/share/opencode/auth.json"),
+    *(".huggingface/token", ".cache/huggingface/token", ".cache/huggingface/stored_tokens", ".cache/keyring"),
+    *(".local/share/keyrings", ".local/share/kwalletd", ".kde/share/apps/kwallet", ".config/configstore"),
+    *(".xauthority", ".iceauthority", ".mbsyncrc", ".msmtprc", ".fetchmailrc", ".offlineimaprc"),
+    *("library/keychains", "library/cookies", "library/safari", "library/mail", "library/messages"),
+    *("library/application support/google/chrome", "library/application support/firefox"),
+    *(".mozilla", ".thunderbird", ".config/google-chrome", ".config/chromium", ".config/bravesoftware"),
+    *(".config/microsoft-edge", ".config/vivaldi", ".config/opera", "snap/firefox", "snap/chromium"),
+    *(".cache/mozilla", ".cache/thunderbird", ".cache/google-chrome", ".cache/chromium", ".cache/evolution"),
+    *(".cache/bravesoftware", ".cache/microsoft-edge", ".cache/vivaldi", ".cache/opera"),
+)
+"""Paths of credentials, browsers and mail, in lower case, usually below a home folder. The sandbox hides the same."""
 _SECRET_PATHS = re.compile(
     r"""/proc/[^/]+(/task/[^/]+)?/(environ|mem|auxv|cmdline|fd|fdinfo)(/.*)? | /proc/kcore | /dev/k?mem
     | /etc/(g?shadow-?|sudoers|ssl/private)(/.*)? | /private/etc/(master\.passwd|sudoers)
-    | .*/\.docker/config\.json | .*/\.m2/settings\.xml | .*/\.(config/)?pip/pip\.conf | .*/\.subversion/auth/.*
-    | .*/\.config/(gcloud|gh|glab-cli|hub|op|doctl|rclone|sops|heroku|stripe|netlify|github-copilot)(/.*)?""",
+    | .*/("""
+    + "|".join(map(re.escape, AT_HOME))
+    + r""")(/.*)?""",
     re.VERBOSE,
 )
 
@@ -60,9 +82,9 @@ def folded(component: str) -> str:
 
 
 _HINT = re.compile(
-    r"env|\.pem|\.key|\.p8|\.p12|\.pfx|\.jks|\.kdb|\.ppk|id_|netrc|pgpass|npmrc|pypirc|credential|htpasswd|vault|cnf"
-    r"|boto|s3cfg|docker|history|secret|account|\.ssh|\.aws|gnupg|azure|kube|password|keychains|gcloud|/gh|/hub|/op"
-    r"|pkcs12|keytab|ovpn|tfvars|tfstate|viminfo|lesshst|keyrings|shadow|sudoers|curlrc|wgetrc|databricks|\.m2/|pip\.conf|subversion|\.config/|/etc/ssl/private|/proc/|/dev/k?mem",
+    r"env|\.pem|\.key|\.p8|\.p12|\.pfx|\.jks|\.kdb|\.ppk|id_|credential|htpasswd|vault|secret|account|password"
+    r"|pkcs12|keytab|ovpn|tfvars|tfstate|kube|keychains|keyrings|netrc|fish_history|wallet|oauth_creds|shadow|sudoers"
+    r"|/etc/ssl/private|/proc/|/dev/k?mem|keystore|library/|snap/|(?:^|/)[#]*\.",
     re.IGNORECASE,
 )
 

@@ -19,7 +19,8 @@ class Confined:
     """A command ready to run: its words, its environment and the descriptors that it inherits.
 
     `program` is the sandbox's own program, "" if it has none; its processes are not the command's. `explain` takes
-    the output of a failed command and returns a line on what the sandbox blocked, or "". `afterwards` is called when
+    the output of a failed command and returns a line on what the sandbox blocked, or ""; `hints` does so for one that
+    succeeded. `afterwards` is called when
     the command is over, and returns a line on files that the sandbox renamed, or "".
     """
 
@@ -29,6 +30,7 @@ class Confined:
     program: str = ""
     explain: Callable[[str], str] = _nothing
     afterwards: Callable[[], str] = str
+    hints: Callable[[str], str] = _nothing
 
 
 class Confine(Protocol):

@@ -39,10 +39,11 @@ class PermissionPanel(LongQuestion):
     keys = KEYS_TEXT
 
     def __init__(self, sheet: Sheet, palette: Palette) -> None:
-        rows = [Row("1y", ("Yes",)), Row("4n", ("No, and tell the model why",))]
+        # 3 is No in other agents, so the lasting answer has no digit.
+        rows = [Row("1y", ("Yes",)), Row("3n", ("No, and tell the model why",))]
         kinds = ["once", "deny"]
         if sheet.rule:
-            rows[1:1] = [_always(sheet.rule), Row("3p", ("Yes, always in this project",))]
+            rows[1:1] = [_always(sheet.rule), Row("p", ("Yes, always in this project",))]
             kinds[1:1] = ["always", "project"]
         else:
             rows[-1] = Row("2n", rows[-1].parts)

@@ -79,6 +79,12 @@ def test_a_reason_says_no_more_of_a_program_than_is_known(here: Scene, command: 
     assert here.bash(command).reason == why
 
 
+def test_a_question_names_every_program_and_the_riskiest_first(here: Scene) -> None:
+    verdict = here.bash("touch a; cat README.md" + "\n" * 200 + "make && ./evil; ls")
+    assert verdict.reason.index("`./evil`") < verdict.reason.index("`make`") < verdict.reason.index("`touch`")
+    assert "cat" not in verdict.reason
+
+
 @pytest.mark.parametrize("name", CALLS)
 def test_every_verdict_gives_its_reason_and_only_a_question_offers_a_rule(here: Scene, name: str) -> None:
     for mode in MODES:
