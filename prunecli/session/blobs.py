@@ -13,6 +13,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from prunecli.errors import StorageFailed
+from prunecli.file_systems import sync_file
 from prunecli.model.events import WITH_CONTENT, Event
 from prunecli.model.messages import PDF, Blob, Block, Document, Image, Text
 from prunecli.private_file import write_private
@@ -84,7 +85,7 @@ class Blobs:
                     write_private(path, data)
                 descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
                 try:
-                    self._sync(descriptor)
+                    sync_file(descriptor, self._sync)
                 finally:
                     os.close(descriptor)
                 self._sync_names(self._folder)

@@ -22,7 +22,7 @@ from prunecli.model.events import (
     SettingChanged,
 )
 from prunecli.model.messages import Json
-from prunecli.model.signals import FileMoved, SessionEvent
+from prunecli.model.signals import FileMoved, Notice, SessionEvent
 from prunecli.regular import open_regular
 from prunecli.session.blobs import Blobs
 from prunecli.session.completing import Clock, completed, next_timestamp, system_clock
@@ -57,6 +57,8 @@ class Opening(TypedDict, total=False):
     open_log: Callable[[Path], LogWriter]
     shorten: Shorten
 
+
+NO_LOCKS = "{} is on a file system without locks: open this session in one program only"
 
 KNOWN_FEATURES: frozenset[str] = frozenset()
 """The names in `requires` that this version understands."""
@@ -193,6 +195,8 @@ class Session:
         if self.path is not None:
             if self._log is None:
                 self._log = self._open_log(self.path)
+                if not self._log.has_locks:
+                    self.tell(Notice(NO_LOCKS.format(self.path.parent), "warning"))
             try:
                 self._write(self._log, record)
             except LogLost as lost:
@@ -291,6 +295,8 @@ class Session:
         if isinstance(first, SessionStarted):
             self._started, self.id = first, first.id
         self.notices = complaints(self.path or Path(self.id), loaded.bad, self.notices)
+        if self._log is not None and not self._log.has_locks and self.path:
+            self.notices.append(NO_LOCKS.format(self.path.parent))
         self.running.read()
         unknown = [name for name in self._started.requires if name not in KNOWN_FEATURES]
         if unknown or self._started.version > LOG_VERSION:

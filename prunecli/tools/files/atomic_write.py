@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from prunecli.errors import ToolError
+from prunecli.file_systems import sync_file
 from prunecli.frozen import frozen
 from prunecli.tools.files.read_journal import leftover_name, recover, write_all, written_in_place
 from prunecli.tools.files.workspace import Place, opened_place, refusal
@@ -140,7 +141,7 @@ def create_file(place: Place, data: bytes, stop: threading.Event) -> tuple[int, 
         descriptor = _temporary(place, 0o666, stop)
         try:
             write_all(descriptor, data)
-            os.fsync(descriptor)
+            sync_file(descriptor)
             state = os.fstat(descriptor)
             _link(place)
         finally:
@@ -190,7 +191,7 @@ def _twin(place: Place, current: Current, data: bytes, stop: threading.Event) ->
     try:
         write_all(descriptor, data)
         alike = _carry_over(current, descriptor)
-        os.fsync(descriptor)
+        sync_file(descriptor)
     except OSError:
         os.close(descriptor)
         _forget(place)
@@ -286,7 +287,7 @@ def _sync_folder(place: Place) -> None:
     with contextlib.suppress(OSError):
         descriptor = os.open(".", os.O_RDONLY | os.O_CLOEXEC, dir_fd=place.folder)
         try:
-            os.fsync(descriptor)
+            sync_file(descriptor)
         finally:
             os.close(descriptor)
 
