@@ -26,7 +26,7 @@ INLINE_BYTES = 65_536
 
 
 _NAME = re.compile(r"[0-9a-f]{64}")
-_PART = re.compile(r"[0-9a-f]{64}\.([0-9]+)\.part")
+_PART = re.compile(r"[0-9a-f]{64}\.([1-9][0-9]{0,8})\.part")
 
 
 class Blobs:
@@ -130,7 +130,7 @@ class Blobs:
         try:
             if not _NAME.fullmatch(block.sha256):
                 raise OSError("not a valid blob name")
-            data = read_regular(path)
+            data = read_regular(path, follow=False)
         except OSError as error:
             notices.append(f"blob {block.sha256[:12]}: {error.strerror or error}")
             return block

@@ -29,7 +29,7 @@ from prunecli.session.completing import Clock, completed, next_timestamp, system
 from prunecli.session.lines import all_lines, next_lines
 from prunecli.session.log import Loaded, at_end, complaints, quarantine, take_line
 from prunecli.session.running_call import RunningOutput, Shorten, whole
-from prunecli.session.store import UNFINISHED, Store, free_path, new_id, random_bytes
+from prunecli.session.store import UNFINISHED, Store, free_path, is_id, new_id, random_bytes
 from prunecli.session.writer import LogLost, LogWriter
 
 Reader: TypeAlias = Callable[[SessionEvent], None]
@@ -293,7 +293,11 @@ class Session:
         """Finish loading: set the session's identity, collect notices, and answer calls that a crash left open."""
         first = self.records[0].event
         if isinstance(first, SessionStarted):
-            self._started, self.id = first, first.id
+            self._started = first
+            if is_id(first.id):
+                self.id = first.id
+            else:
+                self.notices.append("names an id that can't be one; the file's name is used instead")
         self.notices = complaints(self.path or Path(self.id), loaded.bad, self.notices)
         if self._log is not None and not self._log.has_locks and self.path:
             self.notices.append(NO_LOCKS.format(self.path.parent))

@@ -19,7 +19,7 @@ from prunecli.errors import ToolError
 from prunecli.file_systems import sync_file
 from prunecli.frozen import frozen
 from prunecli.tools.files.read_journal import leftover_name, recover, write_all, written_in_place
-from prunecli.tools.files.workspace import Place, opened_place, refusal
+from prunecli.tools.files.workspace import Place, is_inside, opened_place, real_path, refusal
 
 MAX_BYTES = 64 * 1024 * 1024
 """Maximum bytes of a file to edit or compare, which is held in memory."""
@@ -74,8 +74,12 @@ def locked(place: Place, stop: threading.Event) -> Iterator[Current]:
 def clear_leftovers(given: str, cwd: Path, workspace: Path, added: tuple[Path, ...] = ()) -> None:
     """Clean up after an edit or write without a result, when a session is resumed after a crash.
 
-    The next edit of the same file would do the same. Raises ToolError if that fails.
+    The next edit of the same file would do the same. Raises ToolError if that fails. Nothing can be left outside the
+    workspace, where a log that somebody else wrote may point.
     """
+    real = real_path(given, cwd)
+    if not any(is_inside(real, folder) for folder in (workspace, *added)):
+        return
     with opened_place(given, cwd, workspace, added) as place:
         if place.stat() is not None:
             with locked(place, threading.Event()):
