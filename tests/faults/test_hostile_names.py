@@ -291,7 +291,8 @@ async def test_the_id_of_a_job_in_a_log_reads_and_signals_nobody(
         folder.mkdir(parents=True)
     for name in ("out.0.0", "pid"):
         (jobs / JOB / name).symlink_to(outside / name)
-    id_ = {"absolute": str(outside), "relative": os.path.relpath(outside, jobs), "link": JOB}[how]
+    id_ = {"absolute": str(outside), "relative": f"../../../../../{outside.name}", "link": JOB}[how]
+    assert (jobs / id_).exists()
     job = {"number": 1, "id": id_, "command": "make"}
     call = {"type": "tool_use", "id": "c1", "name": "bash", "input": {"command": "make"}}
     done = {"tool_use_id": "c1", "tool_name": "bash", "is_error": False, "content": [], "duration_ms": 1}
