@@ -74,6 +74,8 @@ class Printer:
     denials: list[ToolUse] = field(default_factory=list)
     stream: "PartialMessages | None" = None
     structured: Json = NOTHING
+    before: float = 0.0
+    """What the session cost before this run, in USD: the result reports the cost and usage of the run."""
     parent: str | None = None
     """The call of the session that started the task whose events these are; None for the session's own."""
 
@@ -182,6 +184,7 @@ class Printer:
                     **({"thinking_blocks": event.thinking_blocks} if event.thinking_blocks else {}),
                 )
             case CompactionApplied():
+                self.usage.append(event.usage)
                 self._object(
                     type="system",
                     subtype="compaction",
@@ -228,7 +231,7 @@ class Printer:
                     "num_turns": self.turns,
                     "duration_ms": duration_ms,
                     "usage": usage_to_json(reduce(Usage.plus, self.usage, Usage(0, 0, 0, 0))),
-                    "total_cost_usd": round(status.bill.cost, 6),
+                    "total_cost_usd": round(status.bill.cost - self.before, 6),
                     "ledger": status.ledger.to_json(),
                     "permission_denials": [
                         {"tool_name": call.name, "tool_use_id": call.id, "tool_input": dict(call.input)}
@@ -276,7 +279,7 @@ async def run_headless(
             task.cancel()
 
     stream = stream_of(runtime.session, lambda: runtime.model_name) if partial else None
-    printer = Printer(runtime, form, write, err, stream=stream)
+    printer = Printer(runtime, form, write, err, stream=stream, before=runtime.bill.cost)
     unsubscribe = runtime.session.subscribe(printer.read)
     runtime.on_task.append(printer.follow)
     loop = asyncio.get_running_loop()

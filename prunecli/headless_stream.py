@@ -133,6 +133,7 @@ class _Streamed:
         printer, loop = self._printer, asyncio.get_running_loop()
         printer.turns, printer.text, printer.structured = 0, "", NOTHING
         printer.usage.clear()
+        printer.before = self._runtime.bill.cost
         printer.denials.clear()
         begun, self._stopped = loop.time(), False
         task = self._task = asyncio.create_task(answered(self._runtime, printer, prompt, self._schema))

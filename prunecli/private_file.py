@@ -6,6 +6,8 @@ import stat
 from contextlib import suppress
 from pathlib import Path
 
+from prunecli.file_systems import sync_file
+
 
 def write_private(path: Path, data: bytes, *, sync: bool = False) -> None:
     """Write a file of mode 0600 completely or not at all, replacing an earlier one.
@@ -21,7 +23,7 @@ def write_private(path: Path, data: bytes, *, sync: bool = False) -> None:
             file.write(data)
             if sync:
                 file.flush()
-                os.fsync(descriptor)
+                sync_file(descriptor)
         part.replace(path)
     except BaseException:
         with suppress(OSError):

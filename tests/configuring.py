@@ -16,12 +16,14 @@ PI = '''\
 from dataclasses import dataclass
 from typing import Annotated
 
+from prunecli.by_project import ALLOWED
+
 
 @dataclass(frozen=True)
 class Options:
-    prune_minimum: Annotated[int, "Tokens that are worth it.", (0, None)] = 20_000
-    prune_protect: Annotated[int, "Tokens that stay."] = 40_000
-    protected_tools: Annotated[tuple[str, ...], "Tools that stay."] = ()
+    prune_minimum: Annotated[int, "Tokens that are worth it.", (0, None), ALLOWED] = 20_000
+    prune_protect: Annotated[int, "Tokens that stay.", ALLOWED] = 40_000
+    protected_tools: Annotated[tuple[str, ...], "Tools that stay.", ALLOWED] = ()
 '''
 
 ADAPTIVE = '''\

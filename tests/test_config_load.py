@@ -50,29 +50,29 @@ def test_without_any_file_the_defaults_are_those_of_the_specification(here):
 
 def test_each_source_counts_more_than_the_one_before(here):
     steps = []
-    here.user('[model]\nname = "user"\n')
-    steps.append((here.load().model.name, here.load().origin("model.name")))
-    here.settings('[model]\nname = "settings"\n')
-    steps.append((here.load().model.name, here.load().origin("model.name")))
-    here.project('[model]\nname = "root"\n', here.cwd.parent)
-    here.project('[model]\nname = "nearest"\n')
+    here.user('[ui]\ntheme = "user"\n')
+    steps.append((here.load().ui.theme, here.load().origin("ui.theme")))
+    here.settings('[ui]\ntheme = "settings"\n')
+    steps.append((here.load().ui.theme, here.load().origin("ui.theme")))
+    here.project('[ui]\ntheme = "root"\n', here.cwd.parent)
+    here.project('[ui]\ntheme = "nearest"\n')
     for more in (
         {"trusted": True},
-        {"trusted": True, "environ": {"PRUNECLI_MODEL": "variable"}},
-        {"trusted": True, "environ": {"PRUNECLI_MODEL": "variable"}, "flags": {"--model": "flag"}},
+        {"trusted": True, "environ": {"PRUNECLI_THEME": "variable"}},
+        {"trusted": True, "environ": {"PRUNECLI_THEME": "variable"}, "flags": {"--theme": "flag"}},
     ):
         config = here.load(**more)
-        steps.append((config.model.name, config.origin("model.name")))
-    config = here.load("model.name=first", "model.name=set", flags={"--model": "flag"}, trusted=True)
-    steps.append((config.model.name, config.origin("model.name")))
-    config = config.with_value("model.name", "session")
-    steps.append((config.model.name, config.origin("model.name")))
+        steps.append((config.ui.theme, config.origin("ui.theme")))
+    config = here.load("ui.theme=first", "ui.theme=set", flags={"--theme": "flag"}, trusted=True)
+    steps.append((config.ui.theme, config.origin("ui.theme")))
+    config = config.with_value("ui.theme", "session")
+    steps.append((config.ui.theme, config.origin("ui.theme")))
     assert steps == [
         ("user", "~/.config/prunecli/config.toml:2"),
         ("settings", "~/.config/prunecli/settings.toml:2"),
         ("nearest", f"{here.cwd}/.prunecli/config.toml:2"),
-        ("variable", "environment PRUNECLI_MODEL"),
-        ("flag", "flag --model"),
+        ("variable", "environment PRUNECLI_THEME"),
+        ("flag", "flag --theme"),
         ("set", "flag --set"),
         ("session", "session"),
     ]

@@ -1,13 +1,30 @@
 """A project's file: not opened before its directory is trusted, and never able to loosen anything."""
 
 import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Annotated
 
 import pytest
 
+from prunecli.by_project import Allowed
+from prunecli.config.declared import Key, declared, is_mapping, is_table
 from prunecli.config.options import Model
-from prunecli.config.project_config import LOOSER_THAN_DEFAULT, STRICTEST_FIRST, USER_ONLY, project_files
+from prunecli.config.project_config import LOOSER_THAN_DEFAULT, STRICTEST_FIRST, project_files, refusal
+from prunecli.config.schema import Schema
+from prunecli.config.strategies import shipped_strategies
 from prunecli.errors import ConfigError
 from tests.configuring import Desk, desk
+
+RISKY = re.compile(
+    r"url|endpoint|provider|command|program|function|embedder|writable|price|cost|headers|env|keys"
+)
+
+
+@dataclass(frozen=True)
+class Undeclared:
+    endpoint: Annotated[str, "Where it goes."] = ""
 
 
 @pytest.fixture
@@ -26,9 +43,9 @@ def test_an_untrusted_project_has_no_effect_and_is_not_even_opened(here):
 
 
 def test_a_trusted_project_sets_ordinary_keys(here):
-    here.project('[model]\nname = "opus"\n[pruning]\nstrategy = "pi"\n[pruning.pi]\nprune_protect = 1\n')
+    here.project('[ui]\ntheme = "x"\n[pruning]\nstrategy = "pi"\n[pruning.pi]\nprune_protect = 1\n')
     config = here.load(trusted=True)
-    assert (config.model.name, config.strategy_options("pi").prune_protect) == ("opus", 1)
+    assert (config.ui.theme, config.strategy_options("pi").prune_protect) == ("x", 1)
     assert config.notices == ()
 
 
@@ -50,6 +67,15 @@ def test_a_trusted_project_sets_ordinary_keys(here):
         ("[ui.keys]\nsubmit = 'ctrl+s'", "ui.keys.submit"),
         ("[models.sonnet]\nprices.input = 0", "models.sonnet.prices.input"),
         ("[pruning.importance]\nfunction = 'evil:run'", "pruning.importance.function"),
+        ("[model]\nname = 'opus'", "model.name"),
+        ("[model]\nprovider = 'demo'", "model.provider"),
+        ("[model]\neffort = 'max'", "model.effort"),
+        ("[models.x]\ncontext_window = 9", "models.x.context_window"),
+        ("[tools]\nsnapshots = false", "tools.snapshots"),
+        ("[tools.web]\nprivate = ['localhost']", "tools.web.private"),
+        ("[mcp.x]\nurl = 'https://x.example'", "mcp.x.url"),
+        ("[mcp.x]\ncommand = 'x'\nenv = {A = '1'}", "mcp.x.command"),
+        ("[hooks]\nStop = [{hooks = [{type = 'command', command = 'x'}]}]", "hooks.Stop"),
     ],
 )
 def test_a_trusted_project_can_never_loosen_anything(here, text, key):
@@ -163,16 +189,60 @@ def test_a_linked_directory_is_the_directory_it_leads_to(here):
 
 
 def test_a_wrong_file_of_a_parent_is_named_by_its_way_there(here):
-    here.project("[model]\nname = 1", here.cwd.parent)
-    with pytest.raises(ConfigError, match=r"^\.\./\.prunecli/config\.toml: model\.name: expected a string"):
+    here.project("[ui]\ntheme = 1", here.cwd.parent)
+    with pytest.raises(ConfigError, match=r"^\.\./\.prunecli/config\.toml: ui\.theme: expected a string"):
         here.load(trusted=True)
+
+
+def options(schema: Schema, owner: object = None, above: Key = ()) -> Iterator[Key]:
+    """Each key that a file can set; `x` stands for a free name."""
+    for name in ("x",) if is_mapping(owner) else schema.names(owner):
+        item, key = schema.member(owner, name), (*above, name)
+        assert item is not None
+        if is_table(item.type) or is_mapping(item.type):
+            yield from options(schema, item.type, key)
+        else:
+            yield key
+
+
+def test_each_option_declares_whether_a_project_may_set_it():
+    schema = Schema(shipped_strategies())
+    keys = list(options(schema))
+    assert len(keys) > 100
+    assert [key for key in keys if schema.by_project(key) is None] == []
+    allowed = [key for key in keys if isinstance(schema.by_project(key), Allowed)]
+    assert [".".join(key) for key in allowed if RISKY.search(key[-1])] == []
+
+
+def test_what_a_project_may_set_is_written_down_here():
+    """Before you add a line: may somebody else decide this about the user's machine, money and confirmations?"""
+    schema = Schema(shipped_strategies())
+    allowed = {".".join(key) for key in options(schema) if isinstance(schema.by_project(key), Allowed)}
+    assert {key for key in allowed if not key.startswith(("pruning.", "compaction."))} == {
+        *("tools.enabled", "tools.bash_timeout", "permissions.mode", "permissions.ask", "permissions.deny"),
+        *("sandbox.mode", "sandbox.network", "ui.theme", "ui.mouse", "ui.show_thinking"),
+    }
+
+
+def test_an_option_that_declares_nothing_is_refused(here):
+    assert refusal(("ui", "new"), 1, None) == "not allowed in a project file: this option is only the user's"
+    assert declared(Undeclared)["endpoint"].by_project is None
+
+
+def test_a_project_can_only_take_tools_away(here):
+    here.user("[tools]\nenabled = ['read', 'grep', 'bash']")
+    for given, result in (
+        ("['read_file']", ("read_file",)),
+        ("['read', 'web_fetch']", ("read", "grep", "bash")),
+    ):
+        here.project(f"[tools]\nenabled = {given}")
+        assert here.load(trusted=True).tools.enabled == result
 
 
 def test_every_rule_names_a_key_that_exists(here):
     config = here.load()
-    for key in (*STRICTEST_FIRST, *LOOSER_THAN_DEFAULT, *USER_ONLY):
-        if key[:2] not in (("pruning", "semantic"), ("ui", "keys"), ("mcp",)):
-            assert config.origin(".".join(key)) == "default"
+    for key in (*STRICTEST_FIRST, *LOOSER_THAN_DEFAULT):
+        assert config.origin(".".join(key)) == "default"
     for key, loose in LOOSER_THAN_DEFAULT.items():
         default = STRICTEST_FIRST[key].index(config.value(".".join(key)))
         assert loose == STRICTEST_FIRST[key][default + 1 :]

@@ -3,7 +3,6 @@
 Trust and approvals each have one.
 """
 
-import fcntl
 import json
 import os
 from collections.abc import Iterator
@@ -11,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from prunecli.errors import ConfigError
+from prunecli.file_systems import lock
 from prunecli.private_file import read_private, write_private
 
 _MAX_BYTES = 4_000_000
@@ -45,18 +45,18 @@ class Register:
         """Lock the file and yield its texts; changes are written when the block ends. Raises ConfigError."""
         try:
             os.makedirs(self.path.parent, mode=0o700, exist_ok=True)
-            lock = os.open(
+            descriptor = os.open(
                 self.path.with_name(self.path.name + ".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600
             )
             try:
-                fcntl.flock(lock, fcntl.LOCK_EX)
+                lock(descriptor)
                 texts, problem = self.read()
                 if problem:
                     raise ConfigError(problem, f"remove {self.path}, then try again")
                 yield texts
                 self._write(texts)
             finally:
-                os.close(lock)
+                os.close(descriptor)
         except OSError as error:
             raise ConfigError(f"{self.path}: {error.strerror}", self._way_out) from error
 

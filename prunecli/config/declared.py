@@ -11,12 +11,15 @@ from functools import cache, reduce
 from operator import or_
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
 
+from prunecli.by_project import Allowed, ByProject, Refused
+
 Key = tuple[str, ...]
 """The parts of a dotted key: ("pruning", "pi", "prune_protect")."""
 
 
 class Declared(NamedTuple):
-    """One field. `type` is without Annotated and None; `optional`: None (unset) is allowed."""
+    """One field. `type` is without Annotated and None; `optional`: None (unset) is allowed; `by_project` is None if
+    undeclared."""
 
     name: str
     type: Any
@@ -25,6 +28,7 @@ class Declared(NamedTuple):
     high: float | None = None
     optional: bool = False
     default: Any = MISSING
+    by_project: ByProject | None = None
 
 
 @cache
@@ -41,17 +45,19 @@ def declared(options: type) -> Mapping[str, Declared]:
 def from_hint(name: str, hint: Any, default: Any = MISSING) -> Declared:
     """Return the field that an annotation declares."""
     doc, bounds, optional = "", (None, None), False
+    by_project: ByProject | None = None
     while True:
         if get_origin(hint) is Annotated:
             hint, *extras = get_args(hint)
             doc = next((extra for extra in extras if isinstance(extra, str)), doc)
             bounds = next((extra for extra in extras if isinstance(extra, tuple)), bounds)
+            by_project = next((extra for extra in extras if isinstance(extra, Allowed | Refused)), by_project)
         elif is_union(hint) and type(None) in get_args(hint):
             optional = True
             left = tuple(part for part in get_args(hint) if part is not type(None))
             hint = reduce(or_, left)
         else:
-            return Declared(name, hint, doc, *bounds, optional, default)
+            return Declared(name, hint, doc, *bounds, optional, default, by_project)
 
 
 def is_union(hint: Any) -> bool:
@@ -92,6 +98,8 @@ class Section:
     """
 
     __slots__ = ()
+    refused: ClassVar[str] = ""
+    """Why no project may set anything in this table; "" if its fields decide."""
     __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
     """Set on every subclass, because each is a dataclass."""
 

@@ -66,7 +66,7 @@ def file_layer(kind: Kind, text: str, label: str, path: Path, place: str, schema
     values = dict(schema.values(parse_toml(text, label, path), fault))
     if kind == "project":
         for key, value in values.items():
-            if why := refusal(key, value):
+            if why := refusal(key, value, schema.by_project(key)):
                 fault(key, why, "set it in your own config.toml")
     return empty._replace(values=values)
 

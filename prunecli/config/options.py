@@ -1,16 +1,19 @@
 """The options: one frozen class for each section of config.toml.
 
-A field is `Annotated[type, "What it does."]`, with a pair (lowest, highest) if it has bounds, and its default value.
+A field is `Annotated[type, "What it does.", ALLOWED]`, with a pair (lowest, highest) if it has bounds, and its
+default value. `ALLOWED` lets a project's file set it; `Refused` gives the reason why not, as `refused` of a class
+does for everything in it.
 sample-config.toml, `config show` and all error messages are derived from these classes.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from ipaddress import ip_address
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 from urllib.parse import urlsplit
 
 from prunecli.bindings import problem as key_problem
+from prunecli.by_project import ALLOWED, Refused
 from prunecli.config.declared import Section
 from prunecli.model.requests import CacheTtl
 from prunecli.sanitize import without_password
@@ -30,19 +33,18 @@ THINKING_FLOOR = 1024
 class Model(Section):
     """The model and its endpoint."""
 
+    refused: ClassVar[str] = "it decides where prompts and key go, or what a run costs"
+
     name: Annotated[str, "Model name or alias: opus, sonnet, haiku, demo."] = "sonnet"
     provider: Annotated[str, "Provider: anthropic (any Messages API endpoint) or demo."] = "anthropic"
-    base_url: Annotated[
-        str, "URL of the endpoint; empty: the provider's default. Not allowed in project files."
-    ] = ""
+    base_url: Annotated[str, "URL of the endpoint; empty: the provider's default."] = ""
     endpoint: Annotated[
         str,
-        "A known endpoint, for its address, key and header: openrouter, bedrock, ollama, ... (README of providers)."
-        " Not allowed in project files.",
+        "A known endpoint, for its address, key and header: openrouter, bedrock, ollama, ... (README of providers).",
     ] = ""
     allow_http: Annotated[
         bool,
-        "Allow http:// to another machine: prompts and key travel unencrypted. Not allowed in project files.",
+        "Allow http:// to another machine: prompts and key travel unencrypted.",
     ] = False
     max_tokens: Annotated[
         Count | None, "Maximum tokens of one response; if unset, the model table decides."
@@ -85,6 +87,8 @@ class Model(Section):
 class Prices(Section):
     """A model's prices in US dollars per million tokens. The model table fills in unset ones."""
 
+    refused: ClassVar[str] = "it hides what a run costs"
+
     input: Annotated[Price | None, "Uncached input."] = None
     output: Annotated[Price | None, "Output, including thinking."] = None
     cache_read: Annotated[Price | None, "Input read from the cache."] = None
@@ -96,8 +100,10 @@ class Prices(Section):
 class ModelFacts(Section):
     """Corrections and additions to the model table."""
 
+    refused: ClassVar[str] = "it decides what a run costs"
+
     context_window: Annotated[Count | None, "Context window in tokens."] = None
-    prices: Annotated[Prices, "US dollars per million tokens. Not allowed in project files."] = Prices()
+    prices: Annotated[Prices, "US dollars per million tokens."] = Prices()
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -107,7 +113,8 @@ class Web(Section):
     private: Annotated[
         tuple[str, ...],
         'Hosts on this machine or its network that web_fetch may reach, such as ["localhost:8000"]; without a port,'
-        " all ports. Each host still needs approval. Not allowed in project files.",
+        " all ports. Each host still needs approval.",
+        Refused("it opens this machine's network to the model"),
     ] = ()
 
     def __post_init__(self) -> None:
@@ -125,15 +132,19 @@ class Tools(Section):
     enabled: Annotated[
         tuple[str, ...],
         "Enabled tools; phi-core's names (read_file, write_file, edit_file, search, list_files) work too.",
+        ALLOWED,
     ] = (
         *("bash", "read", "write", "edit", "grep", "find", "ls", "prun", "recall"),
         *("task", "todo", "ask", "jobs", "web_fetch", "mcp"),
     )
-    max_output_bytes: Annotated[Count, "Maximum bytes of one tool result."] = 100_000
-    bash_timeout: Annotated[float, (0.1, 86_400), "Timeout of a command in seconds."] = 120.0
+    max_output_bytes: Annotated[
+        Count, "Maximum bytes of one tool result.", Refused("it decides what a run costs")
+    ] = 100_000
+    bash_timeout: Annotated[float, (0.1, 86_400), "Timeout of a command in seconds.", ALLOWED] = 120.0
     snapshots: Annotated[
         bool,
         "Save files before changes, for /rewind. Without git, only files that edit and write change.",
+        Refused("it protects your files"),
     ] = True
     web: Annotated[Web, "Web pages."] = Web()
 
@@ -143,51 +154,55 @@ class Spill(Section):
     """How much of a long result is sent, decided once before its first send. The log keeps everything, and recall
     returns it."""
 
-    enabled: Annotated[bool, "Hold back the rest of long results."] = True
+    enabled: Annotated[bool, "Hold back the rest of long results.", ALLOWED] = True
     level: Annotated[
-        Literal["normal", "strong"], "Caps: normal, or strong, which also cuts what edits need."
+        Literal["normal", "strong"], "Caps: normal, or strong, which also cuts what edits need.", ALLOWED
     ] = "normal"
     bash: Annotated[
-        Size | None, "Tokens of a command's output to send; 0: all. If unset, the level decides."
+        Size | None, "Tokens of a command's output to send; 0: all. If unset, the level decides.", ALLOWED
     ] = None
-    print: Annotated[Size | None, "The same for a command that only prints files, such as cat or sed -n."] = (
-        None
-    )
-    read: Annotated[Size | None, "The same for a whole file; parts that the model asks for stay whole."] = (
-        None
-    )
-    search: Annotated[Size | None, "The same for grep, find and ls."] = None
-    other: Annotated[Size | None, "The same for all other tools."] = None
+    print: Annotated[
+        Size | None, "The same for a command that only prints files, such as cat or sed -n.", ALLOWED
+    ] = None
+    read: Annotated[
+        Size | None, "The same for a whole file; parts that the model asks for stay whole.", ALLOWED
+    ] = None
+    search: Annotated[Size | None, "The same for grep, find and ls.", ALLOWED] = None
+    other: Annotated[Size | None, "The same for all other tools.", ALLOWED] = None
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Pruning(Section):
     """What to prune from the context, and when. Each strategy has its own [pruning.NAME]."""
 
-    enabled: Annotated[bool, "Prune automatically. /prune and prun work either way."] = True
+    enabled: Annotated[bool, "Prune automatically. /prune and prun work either way.", ALLOWED] = True
     strategy: Annotated[
         str | tuple[str, ...],
         "Strategy name, or a list of names to run in order. auto clears what costs more to keep than to fetch again.",
+        ALLOWED,
     ] = "auto"
     gate: Annotated[
         Literal["always", "cache_aware"],
         "When to prune: always at once, or when it is worth breaking the prompt cache.",
+        ALLOWED,
     ] = "cache_aware"
     engage_ratio: Annotated[
         Ratio,
         "Share of the compaction limit above which the gate also counts the cost of a compaction, and auto may prune"
         " at a prompt. It does not force a prune.",
+        ALLOWED,
     ] = 0.75
-    context_tokens: Annotated[Count, "Context window in tokens for unknown models."] = 200_000
+    context_tokens: Annotated[Count, "Context window in tokens for unknown models.", ALLOWED] = 200_000
     estimator: Annotated[
         Literal["tiktoken", "chars4"],
         "Token estimator: a vocabulary, or characters divided by four (more for Chinese, Japanese and Korean).",
+        ALLOWED,
     ] = "tiktoken"
-    order: Annotated[Literal["newest", "oldest"], "Which exchanges the model's prun calls remove first."] = (
-        "newest"
-    )
+    order: Annotated[
+        Literal["newest", "oldest"], "Which exchanges the model's prun calls remove first.", ALLOWED
+    ] = "newest"
     memo: Annotated[
-        Literal["once", "each"], "Insert the memo of a prun call once, or for each dropped exchange."
+        Literal["once", "each"], "Insert the memo of a prun call once, or for each dropped exchange.", ALLOWED
     ] = "once"
     spill: Annotated[Spill, "Caps on results, in tokens."] = Spill()
 
@@ -205,14 +220,16 @@ class Pruning(Section):
 class Compaction(Section):
     """When to summarize the middle of a long session, and what to keep."""
 
-    enabled: Annotated[bool, "Compact automatically. /compact works either way."] = True
+    enabled: Annotated[bool, "Compact automatically. /compact works either way.", ALLOWED] = True
     max_context_tokens: Annotated[
-        Count, "Context limit in tokens; the model's window if that is smaller."
+        Count, "Context limit in tokens; the model's window if that is smaller.", ALLOWED
     ] = 200_000
-    compact_at_pct: Annotated[Ratio, "Share of the limit at which to compact."] = 0.85
-    keep_first_turns: Annotated[Size, "User turns to keep at the start."] = 2
-    keep_recent_turns: Annotated[Size, "User turns to keep at the end."] = 4
-    keep_user_chars: Annotated[Size, "Characters of user messages that the summary quotes verbatim."] = 20_000
+    compact_at_pct: Annotated[Ratio, "Share of the limit at which to compact.", ALLOWED] = 0.85
+    keep_first_turns: Annotated[Size, "User turns to keep at the start.", ALLOWED] = 2
+    keep_recent_turns: Annotated[Size, "User turns to keep at the end.", ALLOWED] = 4
+    keep_user_chars: Annotated[
+        Size, "Characters of user messages that the summary quotes verbatim.", ALLOWED
+    ] = 20_000
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -223,12 +240,13 @@ class Permissions(Section):
         Literal["ask", "edits", "plan", "auto"],
         "ask: runs reads and harmless commands. edits: also runs edits in the workspace. plan: runs reads only."
         " auto: runs everything except what deny rules block. A project file can only make it stricter.",
+        ALLOWED,
     ] = "ask"
     allow: Annotated[
-        tuple[str, ...], "Rules for calls that run without asking. Not allowed in project files."
+        tuple[str, ...], "Rules for calls that run without asking.", Refused("it allows calls")
     ] = ()
-    ask: Annotated[tuple[str, ...], "Rules for calls that need your approval."] = ()
-    deny: Annotated[tuple[str, ...], "Rules for calls that never run."] = ()
+    ask: Annotated[tuple[str, ...], "Rules for calls that need your approval.", ALLOWED] = ()
+    deny: Annotated[tuple[str, ...], "Rules for calls that never run.", ALLOWED] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -238,32 +256,38 @@ class Sandbox(Section):
     mode: Annotated[
         Literal["auto", "off", "require"],
         "auto: use a sandbox if one works. off: use none. require: refuse to start without one.",
+        ALLOWED,
     ] = "auto"
     network: Annotated[
         bool | tuple[str, ...],
         'Let commands use the network: false, true, or a list of hosts such as ["pypi.org", "*.pythonhosted.org"].',
+        ALLOWED,
     ] = False
     writable: Annotated[
         tuple[str, ...],
-        "Folders outside the workspace that commands may write to. Not allowed in project files.",
+        "Folders outside the workspace that commands may write to.",
+        Refused("it opens folders to commands"),
     ] = ()
     readable: Annotated[
         tuple[str, ...],
         "Folders and files of the home folder that commands may read. The sandbox hides the others, except toolchains"
-        " and package caches. Not allowed in project files.",
+        " and package caches.",
+        Refused("it opens folders to commands"),
     ] = ()
     max_processes: Annotated[
         Size,
-        "Maximum number of the user's processes while a command runs; 0: no limit. Not allowed in project files.",
+        "Maximum number of the user's processes while a command runs; 0: no limit.",
+        Refused("it lifts a limit on commands"),
     ] = 4096
     max_file_mb: Annotated[
         Size,
-        "Maximum size in megabytes of each file that a command writes, in /tmp as elsewhere; 0: no limit."
-        " Not allowed in project files.",
+        "Maximum size in megabytes of each file that a command writes, in /tmp as elsewhere; 0: no limit.",
+        Refused("it lifts a limit on commands"),
     ] = 10_000
     max_memory_mb: Annotated[
         Size,
-        "Maximum data size of each process in megabytes; 0: no limit. Not allowed in project files.",
+        "Maximum data size of each process in megabytes; 0: no limit.",
+        Refused("it lifts a limit on commands"),
     ] = 0
 
     def __post_init__(self) -> None:
@@ -282,13 +306,13 @@ class Sandbox(Section):
 class Ui(Section):
     """Appearance and keys of the terminal interface."""
 
-    theme: Annotated[str, "Theme name; /theme lists them."] = "prune-dark"
-    mouse: Annotated[bool, "Use the mouse to scroll, click and select."] = True
-    show_thinking: Annotated[bool, "Show thinking unfolded."] = False
+    theme: Annotated[str, "Theme name; /theme lists them.", ALLOWED] = "prune-dark"
+    mouse: Annotated[bool, "Use the mouse to scroll, click and select.", ALLOWED] = True
+    show_thinking: Annotated[bool, "Show thinking unfolded.", ALLOWED] = False
     keys: Annotated[
         Mapping[str, str],
-        'Keys for an action: submit = "ctrl+s"; several separated by commas; "none" for no key.'
-        " Not allowed in project files.",
+        'Keys for an action: submit = "ctrl+s"; several separated by commas; "none" for no key.',
+        Refused("it could rebind the key that allows a call"),
     ] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -299,6 +323,8 @@ class Ui(Section):
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class McpLogin(Section):
     """The login at a server that asks for one."""
+
+    refused: ClassVar[str] = "it names programs to run; a project's servers are in .mcp.json"
 
     enabled: Annotated[bool, "Log in with OAuth if the server asks for it: /mcp login NAME."] = True
     client_id: Annotated[str, "The client id, if the server does not register clients by itself."] = ""
@@ -311,8 +337,10 @@ class McpLogin(Section):
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class McpServer(Section):
     """An MCP server: a program to start (command) or an address (url). Values may contain ${VARIABLE} or
-    ${VARIABLE:-default}; write secrets that way. Needs `pip install 'prunecli[mcp]'`. Not allowed in project files;
-    projects have .mcp.json."""
+    ${VARIABLE:-default}; write secrets that way. Needs `pip install 'prunecli[mcp]'`. Projects have
+    .mcp.json."""
+
+    refused: ClassVar[str] = "it names programs to run; a project's servers are in .mcp.json"
 
     command: Annotated[str, "The program to start."] = ""
     args: Annotated[tuple[str, ...], "Its arguments."] = ()
@@ -339,11 +367,15 @@ class McpServer(Section):
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Hooks(Section):
-    """Commands to run, or addresses to ask, at events, in Claude Code's form. Not allowed in project files.
+    """Commands to run, or addresses to ask, at events, in Claude Code's form.
 
     One array of tables per event: [[hooks.PreToolUse]], below it matcher = "Bash" and
     hooks = [{type = "command", command = "check.py", timeout = 5}], or {type = "http", url = "https://..."}.
     """
+
+    refused: ClassVar[str] = (
+        "they run commands; .prunecli/hooks.json may hold them, and they run once you approve them"
+    )
 
     SessionStart: Annotated[Groups, "Matcher: startup, resume, clear or compact."] = ()
     SessionEnd: Annotated[Groups, "Matcher: other."] = ()

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Set
 from textwrap import wrap
 from typing import Any
 
+from prunecli.by_project import Refused
 from prunecli.config.declared import Key, declared, is_mapping, is_table, item_type
 from prunecli.config.keys import dotted
 from prunecli.config.options import SECTIONS
@@ -21,6 +22,7 @@ from prunecli.providers.models import load_expectations
 from prunecli.providers.registry import SHIPPED, Providers
 
 WIDTH = 100
+NOT_BY_PROJECTS = "Not allowed in project files."
 
 HEADER = """\
 prunecli's configuration: every key with its default. Copy keys to $XDG_CONFIG_HOME/prunecli/config.toml
@@ -100,17 +102,17 @@ def _strategy(name: str, strategies: Strategies) -> Iterator[str]:
 def _section(key: Key, hint: Any) -> Iterator[str]:
     if is_mapping(hint):
         inner = item_type(hint)
-        yield from _comment(f"{inner.__doc__} One table per name.")
+        yield from _comment(f"{_about(inner)} One table per name.")
         yield f"#[{key[0]}.{EXAMPLES[key]}]"
         yield from _fields((*key, EXAMPLES[key]), inner)
     else:
-        yield from _comment(hint.__doc__)
+        yield from _comment(_about(hint))
         yield f"[{key[0]}]"
         inner = {name: item.type for name, item in declared(hint).items() if is_table(item.type)}
         yield from _fields(key, hint, skip=inner.keys())
         for name, table in inner.items():
             yield ""
-            yield from _comment(table.__doc__)
+            yield from _comment(_about(table))
             yield f"[{dotted((*key, name))}]"
             yield from _fields((*key, name), table)
 
@@ -137,9 +139,16 @@ def _fields(key: Key, options: type, prefix: Key = (), skip: Set[str] = frozense
 
 def _doc(doc: str, item: Any) -> str:
     """Return the field's documentation with its allowed values, unless the default makes them clear."""
+    doc = f"{doc} {NOT_BY_PROJECTS}" if isinstance(item.by_project, Refused) else doc
     plain = is_mapping(item.type) or item.type is bool or (item.type is str and not item.optional)
     unset = "; unset by default" if item.default is None else ""
     return doc if plain else f"{doc} ({expected(item)}{unset})".strip()
+
+
+def _about(owner: Any) -> str:
+    """Return a table's documentation. Its first paragraph tells if projects may not set it."""
+    first, *more = owner.__doc__.split("\n\n")
+    return "\n\n".join([f"{first} {NOT_BY_PROJECTS}" if owner.refused else first, *more])
 
 
 def _comment(text: str) -> Iterator[str]:

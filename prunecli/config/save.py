@@ -3,7 +3,6 @@
 Files are written next to their place and renamed, mode 0600. Files that the user wrote are never changed.
 """
 
-import fcntl
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,6 +16,7 @@ from prunecli.config.keys import dotted
 from prunecli.config.layer import text_value
 from prunecli.config.schema import Schema
 from prunecli.errors import ConfigError
+from prunecli.file_systems import lock
 from prunecli.paths import Places
 from prunecli.private_file import write_private
 
@@ -80,7 +80,7 @@ def _locked(folder: Path) -> Iterator[None]:
             f"cannot use {folder}: {reason(error)}", "the configuration is kept there"
         ) from error
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        lock(descriptor)
         yield
     finally:
         os.close(descriptor)

@@ -6,6 +6,7 @@ Turns a table of a file into typed values by key and reports errors.
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple, NoReturn
 
+from prunecli.by_project import ByProject, Refused
 from prunecli.config.declared import Declared, Key, declared, from_hint, is_mapping, is_table, item_type
 from prunecli.config.keys import dotted, nearest
 from prunecli.config.options import SECTIONS, Model, Pruning
@@ -62,6 +63,18 @@ class Schema(NamedTuple):
             if item is None:
                 return None
         return item
+
+    def by_project(self, key: Key) -> ByProject | None:
+        """Return what a key, or the nearest table around it, declares for project files; None for nothing."""
+        item: Declared | None = None
+        found: ByProject | None = None
+        for name in key:
+            item = self.member(item.type if item else None, name)
+            if item is None:
+                return None
+            why = getattr(item_type(item.type) if is_mapping(item.type) else item.type, "refused", "")
+            found = item.by_project or (Refused(why) if why else found)
+        return found
 
     def resolve(self, key: Key) -> Key:
         """Return the full key of one that may omit `pruning`: ("pi", "prune_protect")."""

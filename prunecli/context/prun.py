@@ -4,7 +4,7 @@ A plan is made while the call executes and is stored in the details of its resul
 the next request.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
 from prunecli.context import render
@@ -39,9 +39,14 @@ class PrunPlan:
         return {"exchanges": list(self.exchanges), "tokens": self.tokens, "memo": self.memo}
 
     @staticmethod
-    def from_json(value: Mapping[str, Json]) -> "PrunPlan":
-        """Return the plan recorded in a ToolResult's details."""
-        return PrunPlan(tuple(value["exchanges"]), int(value["tokens"]), value.get("memo"), "")
+    def from_json(value: Json) -> "PrunPlan":
+        """Return the plan recorded in a ToolResult's details; an empty one if it is malformed."""
+        match value:
+            case {"exchanges": list(seqs), "tokens": int(tokens)} if all(type(seq) is int for seq in seqs):
+                memo = value.get("memo")
+                return PrunPlan(tuple(seqs), tokens, memo if isinstance(memo, str) else None, "")
+            case _:
+                return PrunPlan((), 0, None, "")
 
 
 def plan_prun(

@@ -1,5 +1,6 @@
 """Reads the fields of a record strictly: a wrong type raises a ValueError that names the key."""
 
+import re
 from collections.abc import Mapping
 
 from prunecli.model.codec import (
@@ -16,6 +17,7 @@ from prunecli.model.touches import Touches
 
 MOST = 10**15
 """The largest number in a record (tokens, milliseconds, seqs). Larger ones would overflow dates and prices."""
+_TREE = re.compile("[0-9a-f]{40}")
 
 
 def _expected(key: str, what: str, value: Json) -> ValueError:
@@ -36,6 +38,14 @@ def text(payload: Mapping[str, Json], key: str, default: str | None = None) -> s
     if not isinstance(value, str):
         raise _expected(key, "a string", _present(payload, key))
     return value if value.isascii() else well_formed(value)
+
+
+def tree(payload: Mapping[str, Json], key: str) -> str:
+    """Return git's name of a tree."""
+    name = text(payload, key)
+    if not _TREE.fullmatch(name):
+        raise ValueError(f"{key}: {name[:40]!r} is not the name of a tree")
+    return name
 
 
 def optional_text(payload: Mapping[str, Json], key: str) -> str | None:

@@ -260,7 +260,7 @@ _READERS: dict[str, _Read] = {
         fields.optional_part(p, "child"),
     ),
     "FilesSaved": lambda p: FilesSaved(
-        fields.text(p, "tree"),
+        fields.tree(p, "tree"),
         fields.text(p, "root"),
         cast("SavedMoment", fields.text(p, "moment")),
         cast("SavedReason", fields.text(p, "reason", "tools")),

@@ -162,7 +162,7 @@ def _outcome(result: ToolResult) -> str:
         return NOT_RUN if details.get("started") is False else ""
     if (
         isinstance(task := details.get("task"), dict)
-        and isinstance(task.get("calls"), int)
+        and all(isinstance(task.get(key), int | float) for key in ("calls", "tokens", "cost_usd"))
         and not result.is_error
     ):
         return f"{counted(task['calls'], 'call')} · {short(task['tokens'])} · {money(task['cost_usd'])}"

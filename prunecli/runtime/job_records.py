@@ -1,12 +1,17 @@
 """Background commands in the log: their starts, and the ends reported to the model."""
 
+import os
 import re
+from typing import TypeGuard
 
 from prunecli.frozen import frozen
 from prunecli.model.events import Record, Rewound, ToolResult, UserMessage
+from prunecli.model.fields import MOST
+from prunecli.model.messages import Json
 from prunecli.model.notes import notice_parts
 from prunecli.session.session import Session
 
+_ID = re.compile("[0-9a-f]{12}")
 _TITLE = "job {} ended"
 _END = re.compile(r"\n\[(.*)\](?:\n|$)")
 
@@ -49,11 +54,12 @@ class JobRecords:
         match record.event:
             case ToolResult(details=details):
                 job, told = details.get("job"), details.get("jobs_told")
-                if isinstance(job, dict) and isinstance(number := job.get("number"), int):
+                if isinstance(job, dict) and _is_number(number := job.get("number")):
                     id_, command = str(job.get("id", "")), str(job.get("command", ""))
-                    self.began[number] = Began(number, id_, command, record.timestamp, record.seq)
-                    self.last = max(self.last, number)
-                for number in told if isinstance(told, list) else ():
+                    if _ID.fullmatch(id_):  # it names the folder of the output
+                        self.began[number] = Began(number, id_, command, record.timestamp, record.seq)
+                        self.last = max(self.last, number)
+                for number in filter(_is_number, told if isinstance(told, list) else ()):
                     self._told[number] = record.seq
             case UserMessage(origin="command") as message:
                 title, text = notice_parts(message) or ("", "")
@@ -67,6 +73,15 @@ class JobRecords:
                 self._told = {number: seq for number, seq in self._told.items() if seq <= to_seq}
             case _:
                 pass
+
+
+def new_id() -> str:
+    """Return a new id of a job."""
+    return os.urandom(6).hex()
+
+
+def _is_number(value: Json) -> TypeGuard[int]:
+    return type(value) is int and 0 < value <= MOST
 
 
 def title_of(number: int) -> str:

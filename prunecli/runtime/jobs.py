@@ -20,7 +20,7 @@ from prunecli.model.events import UserMessage
 from prunecli.model.messages import Json
 from prunecli.model.notes import notice
 from prunecli.model.signals import Notice
-from prunecli.runtime.job_records import JobRecords, title_of
+from prunecli.runtime.job_records import JobRecords, new_id, title_of
 from prunecli.sanitize import one_line, shortened
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ class Jobs:
 
         if soon and self.count >= MOST:
             raise ToolError(f"{MOST} jobs are running: stop one first.")
-        output = KeptOutput(self._folder() / os.urandom(6).hex())
+        output = KeptOutput(self._folder() / new_id())
         moving = _Moving(self, output, self._host.setup.clock())
         if soon:
             try:

@@ -9,6 +9,7 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from glob import escape
 from json import dumps
 from pathlib import Path
 
@@ -309,7 +310,7 @@ class Subagents:
         """Return a line with cost and prunes for each task of the session."""
         found: dict[Json, str] = {}
         for record in self._host.session.records:
-            if (task := task_of(record.event)) and "cost_usd" in task:
+            if (task := task_of(record.event)) and task_view.is_complete(task):
                 found[task["number"]] = task_view.in_words(task, str(task.get("ended")))
         for child in self.children:
             if child.parent is self._host.session and child.number not in found:
@@ -334,7 +335,7 @@ class Subagents:
         name = child_of(session.records, number) or f"{session.id}-t{number}"
         path = session.path.with_name(f"{name}.jsonl") if session.path else None
         if path is None or not path.exists():  # a copy in another folder
-            path = next(iter(sorted(self._host.store.root.glob(f"*/{name}.jsonl"))), None)
+            path = next(iter(sorted(self._host.store.root.glob(f"*/{escape(name)}.jsonl"))), None)
         try:
             if path is None:
                 raise ToolError(f"There is no task {number}")

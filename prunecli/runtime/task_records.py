@@ -14,10 +14,12 @@ from prunecli.model.events import (
     ToolResult,
     ToolStarted,
 )
+from prunecli.model.fields import MOST
 from prunecli.model.messages import Json, tool_uses
 from prunecli.model.requests import TASK
 from prunecli.runtime.offered_models import PRICES
 from prunecli.session.session import Session
+from prunecli.session.store import is_id
 
 
 def number_of(records: Sequence[Record], call_id: str) -> tuple[int, int]:
@@ -37,7 +39,7 @@ def number_of(records: Sequence[Record], call_id: str) -> tuple[int, int]:
             case ToolStarted(id_, name, given) if name == TASK and str(given.get("prompt") or "").strip():
                 numbers[id_] = numbers.get(id_) or number + 1
                 number = max(number, numbers[id_])
-            case ToolResult(id_) if isinstance(known := task_of(record.event).get("number"), int):
+            case ToolResult(id_) if known := task_of(record.event).get("number"):
                 numbers[id_] = known
                 number = max(number, known)
             case _:
@@ -50,14 +52,17 @@ def child_of(records: Sequence[Record], number: int) -> str:
     for record in reversed(records):
         task = task_of(record.event)
         if task.get("number") == number:
-            return str(task.get("child") or "")
+            name = str(task.get("child") or "")
+            return name if is_id(name) else ""
     return ""
 
 
 def task_of(event: Event) -> Mapping[str, Json]:
-    """Return the facts about a task in its result; {} for other results and events."""
+    """Return the facts about a task in its result, with a number; {} for other results and events."""
     found = event.details.get("task") if isinstance(event, ToolResult) and event.tool_name == TASK else None
-    return found if isinstance(found, Mapping) else {}
+    if not isinstance(found, Mapping) or type(number := found.get("number")) is not int:
+        return {}
+    return found if 0 < number <= MOST else {}
 
 
 def bill(parent: Session, session: Session, event: object) -> None:
@@ -80,7 +85,7 @@ def bill(parent: Session, session: Session, event: object) -> None:
 def bill_rest(parent: Session, session: Session) -> None:
     """Bill the records of a task that are missing from the parent's log because of a crash."""
     places = (one.event.child for one in parent.records if isinstance(one.event, AttemptBilled))
-    seqs = (place["seq"] for place in places if place and place.get("id") == session.id)
+    seqs = (place.get("seq") for place in places if place and place.get("id") == session.id)
     known = max((seq for seq in seqs if isinstance(seq, int)), default=-1)
     for record in session.records:
         if record.seq > known:

@@ -17,6 +17,7 @@ LINES = 6
 """Maximum lines below the line of a running task."""
 MOST_LISTED = 400
 _LINE_CHARS = 160
+_FIGURES = ("requests", "tokens", "cost_usd", "prunes", "pruned_tokens")
 
 
 def say(parent: Session, call_id: str, now: str, lines: Sequence[str] = (), ended: str = "") -> None:
@@ -87,13 +88,19 @@ def facts(session: Session, bill: Bill, duration_ms: int) -> dict[str, Json]:
     }
 
 
+def is_complete(task: Mapping[str, Json]) -> bool:
+    """Return whether a recorded task has all figures of `facts`."""
+    return all(isinstance(task.get(key), int | float) for key in _FIGURES)
+
+
 def in_words(task: Mapping[str, Json], state: str) -> str:
     """Return a task in one line, from its facts."""
     prunes = ""
     if count := task.get("prunes"):
         prunes = f", {counted(count, 'prune')} of ~{short(task['pruned_tokens'])} tokens"
+    agent, model = task.get("agent") or "no agent", task.get("model") or "no answer yet"
     return (
-        f"Task {task['number']} ({task['agent'] or 'no agent'}, {task['model'] or 'no answer yet'}): {state}, "
+        f"Task {task['number']} ({agent}, {model}): {state}, "
         f"{counted(task['requests'], 'request')}, {short(task['tokens'])} tokens, {money(task['cost_usd'])}{prunes}."
     )
 

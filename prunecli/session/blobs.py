@@ -13,6 +13,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from prunecli.errors import StorageFailed
+from prunecli.file_systems import sync_file
 from prunecli.model.events import WITH_CONTENT, Event
 from prunecli.model.messages import PDF, Blob, Block, Document, Image, Text
 from prunecli.private_file import write_private
@@ -25,7 +26,7 @@ INLINE_BYTES = 65_536
 
 
 _NAME = re.compile(r"[0-9a-f]{64}")
-_PART = re.compile(r"[0-9a-f]{64}\.([0-9]+)\.part")
+_PART = re.compile(r"[0-9a-f]{64}\.([1-9][0-9]{0,8})\.part")
 
 
 class Blobs:
@@ -84,7 +85,7 @@ class Blobs:
                     write_private(path, data)
                 descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
                 try:
-                    self._sync(descriptor)
+                    sync_file(descriptor, self._sync)
                 finally:
                     os.close(descriptor)
                 self._sync_names(self._folder)
@@ -129,7 +130,7 @@ class Blobs:
         try:
             if not _NAME.fullmatch(block.sha256):
                 raise OSError("not a valid blob name")
-            data = read_regular(path)
+            data = read_regular(path, follow=False)
         except OSError as error:
             notices.append(f"blob {block.sha256[:12]}: {error.strerror or error}")
             return block

@@ -6,6 +6,7 @@ names, as in `snapshots`.
 
 import json
 import os
+import re
 import stat
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -18,6 +19,8 @@ from prunecli.model.codec import well_formed
 from prunecli.paths import slug
 from prunecli.private_file import write_private
 from prunecli.session.snapshots import MAX_FILE_BYTES, FileChange, Saved, Version
+
+_NAME = re.compile("[0-9a-f]{40}")
 
 States: TypeAlias = dict[str, Version | None]
 """The state of each file in a snapshot: its version, or None if the file did not exist."""
@@ -50,7 +53,7 @@ class Copies:
     def know(self, trees: Iterable[str]) -> None:
         """Watch the files listed in earlier snapshots, except git's."""
         for tree in trees:
-            if tree not in self._known and tree.isalnum() and (self._place / tree).is_file():
+            if tree not in self._known and _NAME.fullmatch(tree) and (self._place / tree).is_file():
                 self._watched.update(dict.fromkeys(self._states(tree)))
             self._known.add(tree)
 
@@ -141,7 +144,7 @@ class Copies:
 
     def _read(self, name: str) -> bytes:
         try:
-            data = (self._place / name).read_bytes() if name.isalnum() else b""
+            data = (self._place / name).read_bytes() if _NAME.fullmatch(name) else b""
         except OSError as error:
             raise SnapshotFailed("a file's content is missing from the snapshots") from error
         if name_of(data) != name:

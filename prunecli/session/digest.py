@@ -68,6 +68,7 @@ class Digest:
 
     `spent` maps each model to [requests, input, output, cache read, cache written] in tokens, and if there are any,
     searches and the tokens written for an hour; `spent_long` counts only prompts of more than LONG_PROMPT tokens.
+    A copy does not count again what its original has spent.
     `prices` are those that the session recorded (the setting `model.prices`). `context` is the prompt tokens of the
     last request; `prompts` and `entries` are counts. `task` is the id of the parent's call that started this task, ""
     for other sessions. `id` is empty if the file is not a session or its first record is damaged; in the second case,
@@ -133,10 +134,10 @@ class Digest:
                 self.last = words or self.last
                 self.prompts += 1
             case AssistantMessage(model=model, usage=usage):
-                self._spend(model, usage)
+                self._spend(record.seq, model, usage)
                 self.context = usage.prompt_tokens or self.context
             case CompactionApplied(model=model, usage=usage) | AttemptBilled(model=model, usage=usage):
-                self._spend(model, usage)
+                self._spend(record.seq, model, usage)
             case SettingChanged("session.name", value):
                 self.name = str(value or "")
             case SettingChanged("model.prices", value) if isinstance(value, dict):
@@ -144,8 +145,9 @@ class Digest:
             case _:
                 pass
 
-    def _spend(self, model: str, usage: Usage) -> None:
-        if not usage.prompt_tokens:
+    def _spend(self, seq: int, model: str, usage: Usage) -> None:
+        is_copied = seq <= self.parent_at and not self.task
+        if is_copied or not usage.prompt_tokens:
             return
         hour = usage.cache_1h_input_tokens or 0
         found = (

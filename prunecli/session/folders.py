@@ -3,13 +3,12 @@
 Syncing a file does not sync its name: until its folder is synced too, a power cut can lose the file.
 """
 
-import errno
 import os
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-UNSUPPORTED = (errno.EINVAL, errno.ENOTSUP)
-"""Errors of file systems that cannot sync folders; they are ignored."""
+from prunecli.file_systems import sync_file
 
 
 def make_private(folder: Path) -> list[Path]:
@@ -25,8 +24,8 @@ def make_private(folder: Path) -> list[Path]:
     return [*changed, folder.parent]
 
 
-def sync_folder(folder: Path) -> None:
-    """Make new names in a folder durable if the system supports it. May block.
+def sync_folder(folder: Path, sync: Callable[[int], None] = os.fsync) -> None:
+    """Make new names in a folder durable if the system supports it. May block. Tests may replace `sync`.
 
     Raises OSError if the disk fails.
     """
@@ -35,9 +34,6 @@ def sync_folder(folder: Path) -> None:
     except OSError:
         return  # write-only, or deleted along with the log, which reports that
     try:
-        os.fsync(descriptor)
-    except OSError as error:
-        if error.errno not in UNSUPPORTED:
-            raise
+        sync_file(descriptor, sync)
     finally:
         os.close(descriptor)

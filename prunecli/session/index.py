@@ -19,7 +19,7 @@ from prunecli.session.lines import record_lines
 if TYPE_CHECKING:
     import sqlite3
 
-SCHEMA = 2
+SCHEMA = 3
 MARK_BYTES = 64
 BUSY_SECONDS = 0.5
 _CREATE = """

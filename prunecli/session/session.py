@@ -22,14 +22,14 @@ from prunecli.model.events import (
     SettingChanged,
 )
 from prunecli.model.messages import Json
-from prunecli.model.signals import FileMoved, SessionEvent
+from prunecli.model.signals import FileMoved, Notice, SessionEvent
 from prunecli.regular import open_regular
 from prunecli.session.blobs import Blobs
 from prunecli.session.completing import Clock, completed, next_timestamp, system_clock
 from prunecli.session.lines import all_lines, next_lines
 from prunecli.session.log import Loaded, at_end, complaints, quarantine, take_line
 from prunecli.session.running_call import RunningOutput, Shorten, whole
-from prunecli.session.store import UNFINISHED, Store, free_path, new_id, random_bytes
+from prunecli.session.store import UNFINISHED, Store, free_path, is_id, new_id, random_bytes
 from prunecli.session.writer import LogLost, LogWriter
 
 Reader: TypeAlias = Callable[[SessionEvent], None]
@@ -57,6 +57,8 @@ class Opening(TypedDict, total=False):
     open_log: Callable[[Path], LogWriter]
     shorten: Shorten
 
+
+NO_LOCKS = "{} is on a file system without locks: open this session in one program only"
 
 KNOWN_FEATURES: frozenset[str] = frozenset()
 """The names in `requires` that this version understands."""
@@ -193,6 +195,8 @@ class Session:
         if self.path is not None:
             if self._log is None:
                 self._log = self._open_log(self.path)
+                if not self._log.has_locks:
+                    self.tell(Notice(NO_LOCKS.format(self.path.parent), "warning"))
             try:
                 self._write(self._log, record)
             except LogLost as lost:
@@ -289,8 +293,14 @@ class Session:
         """Finish loading: set the session's identity, collect notices, and answer calls that a crash left open."""
         first = self.records[0].event
         if isinstance(first, SessionStarted):
-            self._started, self.id = first, first.id
+            self._started = first
+            if is_id(first.id):
+                self.id = first.id
+            else:
+                self.notices.append("names an id that can't be one; the file's name is used instead")
         self.notices = complaints(self.path or Path(self.id), loaded.bad, self.notices)
+        if self._log is not None and not self._log.has_locks and self.path:
+            self.notices.append(NO_LOCKS.format(self.path.parent))
         self.running.read()
         unknown = [name for name in self._started.requires if name not in KNOWN_FEATURES]
         if unknown or self._started.version > LOG_VERSION:

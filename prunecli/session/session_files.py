@@ -1,6 +1,7 @@
 """Changes to a session that is not open: rename, remove, move to the trash."""
 
 import os
+from glob import escape
 from pathlib import Path
 
 from prunecli.errors import SessionNotFound, StorageFailed
@@ -50,7 +51,7 @@ def remove(path: Path) -> None:
 
 def tasks_of(path: Path) -> list[Path]:
     """Return the files of a session's tasks, which are removed with it."""
-    return sorted(one for one in path.parent.glob(f"{path.stem}-t[0-9]*.jsonl") if one.is_file())
+    return sorted(one for one in path.parent.glob(f"{escape(path.stem)}-t[0-9]*.jsonl") if one.is_file())
 
 
 def to_trash(path: Path, trash: Path, clock: Clock) -> Path:

@@ -21,8 +21,14 @@ INDEX_NAME = "index.sqlite"
 UNFINISHED = ".part"
 """The suffix of an unfinished session file; lists ignore it."""
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
+_FORM = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
 _NUMBERED = re.compile(r" \([0-9]+\)$")
 _MOST_NAMED = 5
+
+
+def is_id(text: str) -> bool:
+    """Return whether a text from a log can be the id of a session or of a task, and so the name of its file."""
+    return _FORM.fullmatch(text) is not None
 
 
 def new_id(now_ms: int, random: bytes) -> str:

@@ -2,6 +2,10 @@
 
 A record is one line and one write. After a short write or a full disk, the file is cut back to the record's start.
 Acknowledged bytes are never changed; they may be rewritten only with the same bytes in the same place.
+
+Some file systems have no locks, or locks that other machines do not see. So the size is compared before and after
+each append: once another program has added to the file, nothing more is written to it, and the session continues in a
+new file. Without a lock, nothing is ever cut off either, since the bytes at the end may be someone else's.
 """
 
 import errno
@@ -14,20 +18,23 @@ from contextlib import suppress
 from pathlib import Path
 
 from prunecli.errors import SessionError, SessionLocked, StorageFailed
+from prunecli.file_systems import Flock, lock, sync_file
 from prunecli.model.events import Record
 from prunecli.model.record_codec import encode_record
-from prunecli.session.folders import UNSUPPORTED, make_private, sync_folder
+from prunecli.session.folders import make_private, sync_folder
 from prunecli.session.lock_owner import lock_holder
 
+_LOOK = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
 _OPEN = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
 _sync: Callable[[int], None] = getattr(os, "fdatasync", os.fsync)
 WAY_OUT = "free some space or check the disk"
 NO_LINK = "replace the link with the file, or use --fork to continue a copy"
 NO_SESSION = "make the folder writable, or start with --no-session"
+SHARED = "was written to by another program while it was open"
 
 
 class LogLost(StorageFailed):
-    """The file was deleted, replaced or cut while open, so its records are lost.
+    """The file was deleted, replaced, cut or written to by another program while open.
 
     `why` gives the reason.
     """
@@ -38,12 +45,12 @@ class LogLost(StorageFailed):
 
 
 class LogWriter:
-    """The single writer of a session file; holds an advisory lock until closed.
+    """The single writer of a session file; holds an advisory lock until closed, if the file system `has_locks`.
 
-    Tests may replace `sync` (os.fdatasync), `sync_names` (the same for a folder) and `write` (os.write). `commit` may
-    run in a thread of its own. After a failed sync, the system may have dropped the data and still report
-    success for the next sync. So commits fail until `mend` has rewritten, in place, everything appended since the
-    last good sync.
+    Tests may replace `sync` (os.fdatasync), `sync_names` (the same for a folder), `write` (os.write) and `flock`.
+    `commit` may run in a thread of its own. After a failed sync, the system may have dropped the data and still
+    report success for the next sync. So commits fail until `mend` has rewritten, in place, everything appended since
+    the last good sync.
     """
 
     def __init__(
@@ -53,6 +60,7 @@ class LogWriter:
         sync: Callable[[int], None] | None = None,
         sync_names: Callable[[Path], None] = sync_folder,
         write: Callable[[int, bytes], int] = os.write,
+        flock: Flock = fcntl.flock,
     ) -> None:
         self.path = path
         self._sync = sync or _sync
@@ -63,7 +71,7 @@ class LogWriter:
         self._wanted = 0
         self._unsynced: list[tuple[int, bytes]] = []
         self._writing, self._syncing = threading.Lock(), threading.Lock()
-        self._fd, self._changed = _opened(path)
+        self._fd, self._changed, self.has_locks = _opened(path, flock)
         self._identity = _identity(os.fstat(self._fd))
         self._end = os.fstat(self._fd).st_size
         self._ended = (
@@ -93,6 +101,8 @@ class LogWriter:
                 raise StorageFailed(f"{self.path}: {error.strerror}", WAY_OUT) from error
             self._end = self._ended = size + len(line)
             self._wanted = 0
+            if os.fstat(self._fd).st_size != self._end:
+                raise LogLost(self.path, SHARED)
             self._unsynced.append((size, line))
 
     def commit(self) -> None:
@@ -127,7 +137,7 @@ class LogWriter:
             try:
                 if self._torn is not None:
                     os.ftruncate(self._fd, self._torn)
-                    self._torn = None
+                    self._end, self._torn = self._torn, None
                 if self._failed:
                     self._write_again()
                 if self._wanted:
@@ -163,7 +173,10 @@ class LogWriter:
             self._fd = -1
 
     def _size(self) -> int:
-        """Return the file's size. Raises LogLost if it is not the opened file or is shorter than before."""
+        """Return the file's size. Raises LogLost if it is not the opened file, or not as this writer left it."""
+        if not self.has_locks:
+            with suppress(OSError):  # opening a file makes NFS ask the server for its size
+                os.close(os.open(self.path, _LOOK))
         try:
             there, size = os.stat(self.path, follow_symlinks=False), os.fstat(self._fd).st_size
         except FileNotFoundError:
@@ -175,19 +188,26 @@ class LogWriter:
             raise LogLost(self.path, f"was replaced by {other} while it was open")
         if size < self._end:
             raise LogLost(self.path, "was truncated by another program while it was open")
+        if size > self._end:
+            raise LogLost(self.path, SHARED)
         return size
 
     def _put(self, data: bytes) -> None:
         left = memoryview(data)
         while left:
-            left = left[self._write(self._fd, bytes(left)) :]
+            written = self._write(self._fd, bytes(left))
+            self._end += written
+            left = left[written:]
 
     def _ends_line(self, size: int) -> bool:
         return os.pread(self._fd, 1, size - 1) == b"\n"
 
     def _cut_back(self, size: int) -> None:
+        if not self.has_locks:
+            return  # the next record begins on a line of its own
         try:
             os.ftruncate(self._fd, size)
+            self._end = size
         except OSError as error:
             self._torn = size
             self._failed = f"cannot undo a failed write: {error.strerror}"
@@ -195,14 +215,13 @@ class LogWriter:
     def _make_durable(self) -> None:
         lines = len(self._unsynced)
         try:
-            self._sync(self._fd)
+            sync_file(self._fd, self._sync)
             while self._changed:
                 self._sync_names(self._changed[0])
                 del self._changed[0]
         except OSError as error:
-            if error.errno not in UNSUPPORTED:
-                self._failed = f"cannot sync: {error.strerror}"
-                raise StorageFailed(f"{self.path}: {self._failed}", WAY_OUT) from error
+            self._failed = f"cannot sync: {error.strerror}"
+            raise StorageFailed(f"{self.path}: {self._failed}", WAY_OUT) from error
         del self._unsynced[:lines]
 
     def _write_again(self) -> None:
@@ -225,12 +244,14 @@ class LogWriter:
         try:
             self._put(b"\n" * self._wanted)
         finally:
-            os.ftruncate(self._fd, size)
+            if self.has_locks:
+                os.ftruncate(self._fd, size)
+                self._end = size
         self._wanted = 0
 
 
-def _opened(path: Path) -> tuple[int, list[Path]]:
-    """Open or create the file and lock it. Returns it with the folders that got new names.
+def _opened(path: Path, flock: Flock) -> tuple[int, list[Path], bool]:
+    """Open or create the file and lock it. Returns it, the folders that got new names, and whether it is locked.
 
     Raises StorageFailed, SessionLocked.
     """
@@ -249,11 +270,11 @@ def _opened(path: Path) -> tuple[int, list[Path]]:
             state = os.fstat(descriptor)
             if not stat.S_ISREG(state.st_mode):
                 raise StorageFailed(f"{path} is not a regular file", NO_SESSION)
-            _lock(path, descriptor)
+            has_locks = _lock(path, descriptor, flock)
             if state.st_mode & 0o077 and state.st_uid == os.geteuid():
                 os.fchmod(descriptor, 0o600)
             if _is_at(path, state):
-                return descriptor, changed
+                return descriptor, changed, has_locks
         except OSError as error:
             os.close(descriptor)
             raise StorageFailed(f"{path}: {error.strerror}", NO_SESSION) from error
@@ -265,15 +286,12 @@ def _opened(path: Path) -> tuple[int, list[Path]]:
         )  # deleted or replaced before it was locked, so the name now belongs to another file
 
 
-def _lock(path: Path, descriptor: int) -> None:
-    """Take the lock. Continues without one on a file system without locks, as editors and git do."""
+def _lock(path: Path, descriptor: int, flock: Flock) -> bool:
+    """Take the lock; return False on a file system without locks."""
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return lock(descriptor, wait=False, flock=flock)
     except BlockingIOError as error:
         raise SessionLocked(path, lock_holder(path)) from error
-    except OSError as error:
-        if error.errno not in (errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EINVAL):
-            raise
 
 
 def _is_at(path: Path, state: os.stat_result) -> bool:

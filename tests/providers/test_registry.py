@@ -99,7 +99,9 @@ def test_its_options_are_keys_of_its_own_table(places: Places, providers: Provid
 def test_a_project_cannot_set_the_options_of_a_provider(places: Places, providers: Providers) -> None:
     (places.home / ".prunecli").mkdir()
     (places.home / ".prunecli" / "config.toml").write_text('[model.toy]\nregion = "theirs"\n')
-    with pytest.raises(ConfigError, match="it belongs to the provider, which gets the key"):
+    with pytest.raises(
+        ConfigError, match="not allowed in a project file: it decides where prompts and key go"
+    ):
         load(places, places.home, {}, trusted=True, providers=providers)
 
 

@@ -1,15 +1,18 @@
 """What a session cost, from the sums that a list keeps of it."""
 
 import asyncio
+import json
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import prunecli
 from prunecli.commands.command import Table, run_line
 from prunecli.context.bill import Bill
+from prunecli.headless import run_headless
 from prunecli.model.events import AssistantMessage, Record, SettingChanged
 from prunecli.model.messages import Text, Usage
 from prunecli.model.record_codec import encode_record
@@ -130,4 +133,31 @@ async def test_an_answer_under_a_name_that_says_nothing_is_billed_as_the_model_a
     assert message.model == billed
     expected = 3.0 if billed == "mine" else cost(Usage(1_000_000, 0), TABLE.info(billed), "5m")
     assert runtime.bill.cost == pytest.approx(expected)
+    await runtime.close()
+
+
+async def test_each_run_reports_its_own_cost_and_a_copy_does_not_count_its_original_again(
+    tmp_path: Path,
+) -> None:
+    usages = [Usage(1_000, 50), Usage(2_000, 60), Usage(4_000, 70), Usage(8_000, 80)]
+    script = [Scripted((Text("Done."),), usage=usage) for usage in usages]
+    runtime = start(tmp_path, script, sets=["model.name=claude-opus-5-5"])
+    results: list[dict[str, Any]] = []
+    for number in range(4):
+        path = runtime.session.path
+        if number and path:
+            runtime.session.close()
+            runtime.open_session(path, fork=number == 3)
+        out: list[str] = []
+        await run_headless(runtime, ["go"], form="json", out=out.append, err=lambda _: None)
+        results.append(json.loads(out[-1]))
+    expected = [cost(usage, TABLE.info("claude-opus-5-5"), "5m") for usage in usages]
+    assert [one["total_cost_usd"] for one in results] == pytest.approx(expected)
+    assert [one["usage"]["input_tokens"] for one in results] == [1_000, 2_000, 4_000, 8_000]
+    listed = {one.id: Costs(TABLE).of_session(one.digest) for one in runtime.store.list()}
+    copy = runtime.session.id
+    assert listed == {
+        copy: pytest.approx(expected[3]),
+        results[0]["session_id"]: pytest.approx(sum(filter(None, expected[:3]))),
+    }
     await runtime.close()

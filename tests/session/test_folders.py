@@ -2,6 +2,7 @@
 
 import errno
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,13 @@ FIRST = Record(0, 1, SessionStarted("s", "/w", "m"))
 SECOND = Record(1, 2, UserMessage((Text("hi"),)))
 
 
+def failing(code: int) -> Callable[[int], None]:
+    def fail(_: int) -> None:
+        raise OSError(code, os.strerror(code))
+
+    return fail
+
+
 class Names:
     """Remembers which folders were synced; `broken` says what fails."""
 
@@ -26,9 +34,7 @@ class Names:
         self.synced: list[Path] = []
 
     def sync(self, folder: Path) -> None:
-        if self.broken:
-            raise OSError(self.broken, os.strerror(self.broken))
-        sync_folder(folder)
+        sync_folder(folder, failing(self.broken) if self.broken else os.fsync)
         self.synced.append(folder)
 
 
@@ -97,13 +103,16 @@ def test_a_file_that_gets_its_name_is_gone_on_with_under_it(tmp_path: Path) -> N
         log.move_to(tmp_path / "t.jsonl")
 
 
-def test_where_folders_can_not_be_synced_the_work_goes_on(tmp_path: Path) -> None:
-    path = tmp_path / "s.jsonl"
-    log = LogWriter(path, sync_names=Names(errno.EINVAL).sync)
-    log.append(FIRST)
-    log.commit()
-    log.append(SECOND)
-    log.commit()
+@pytest.mark.parametrize("code", [errno.EINVAL, errno.ENOTSUP, errno.ENOSYS])
+def test_where_nothing_can_be_synced_the_work_goes_on(tmp_path: Path, code: int) -> None:
+    path, names = tmp_path / "s.jsonl", Names(code)
+    log = LogWriter(path, sync=failing(code), sync_names=names.sync)
+    blobs = Blobs(tmp_path / "blobs", sync=failing(code), sync_names=names.sync)
+    for record in (FIRST, SECOND):
+        blobs.keep(bytes([record.seq]) * 70_000)
+        blobs.commit()
+        log.append(record)
+        log.commit()
     assert not log.stuck
     assert read_log(path).records == [FIRST, SECOND]
 

@@ -62,14 +62,15 @@ def test_a_list_says_what_a_session_holds(store: Store, cwd: Path) -> None:
         named("big fix"),
     ]
     summary = CompactionApplied("so far", 1, 2, model="claude-haiku-5", usage=Usage(7, 3))
-    session(store, cwd, "20260101-000000-aaaaaa", [*said, summary], parent={"id": "older", "seq": 3})
+    session(store, cwd, "20260101-000000-aaaaaa", [*said, summary], parent={"id": "older", "seq": 2})
     (one,) = store.list()
     digest = one.digest
     assert (one.id, one.cwd, one.name) == ("20260101-000000-aaaaaa", str(cwd), "big fix")
     assert (one.title, one.label) == ("fix the parser", "big fix")
     assert (digest.first, digest.last, digest.parent) == ("fix the parser\nplease", "and the lexer", "older")
     assert (digest.prompts, digest.entries, digest.context) == (2, 4, 500 + 1_000 + 50)
-    assert digest.spent == {"claude-sonnet-5-5": [2, 600, 20, 2_000, 100], "claude-haiku-5": [1, 7, 3, 0, 0]}
+    own = {"claude-sonnet-5-5": [1, 500, 10, 1_000, 50], "claude-haiku-5": [1, 7, 3, 0, 0]}
+    assert digest.spent == own, "the first answer is in the copied part"
 
 
 def test_without_a_name_the_first_line_of_the_first_prompt_is_the_title(store: Store, cwd: Path) -> None:

@@ -9,6 +9,7 @@ from dataclasses import field
 from fnmatch import fnmatchcase
 from typing import Annotated
 
+from prunecli.by_project import ALLOWED
 from prunecli.context.cut import head, tail
 from prunecli.context.exchange import Entry
 from prunecli.context.strategy import Proposal, Ratio, Size
@@ -23,25 +24,27 @@ IMAGE_CHARS = 8_000
 class SoftTrim:
     """How a long result is trimmed. Lengths in characters."""
 
-    max_chars: Annotated[Size, "Results up to this length are not trimmed."] = 4_000
-    head_chars: Annotated[Size, "Characters to keep at the start."] = 1_500
-    tail_chars: Annotated[Size, "Characters to keep at the end."] = 1_500
+    max_chars: Annotated[Size, "Results up to this length are not trimmed.", ALLOWED] = 4_000
+    head_chars: Annotated[Size, "Characters to keep at the start.", ALLOWED] = 1_500
+    tail_chars: Annotated[Size, "Characters to keep at the end.", ALLOWED] = 1_500
 
 
 @frozen
 class HardClear:
     """How results are cleared."""
 
-    enabled: Annotated[bool, "Let adaptive clear results; aggressive always does."] = True
-    placeholder: Annotated[str, "Text in place of a cleared result."] = "[Old tool result content cleared]"
+    enabled: Annotated[bool, "Let adaptive clear results; aggressive always does.", ALLOWED] = True
+    placeholder: Annotated[str, "Text in place of a cleared result.", ALLOWED] = (
+        "[Old tool result content cleared]"
+    )
 
 
 @frozen
 class Tools:
     """Tools whose results may be pruned. `*` is a wildcard, `deny` wins, and an empty `allow` means all tools."""
 
-    allow: Annotated[tuple[str, ...], "Tools to prune, as names or patterns; empty: all."] = ()
-    deny: Annotated[tuple[str, ...], "Tools never to prune, as names or patterns."] = ()
+    allow: Annotated[tuple[str, ...], "Tools to prune, as names or patterns; empty: all.", ALLOWED] = ()
+    deny: Annotated[tuple[str, ...], "Tools never to prune, as names or patterns.", ALLOWED] = ()
 
     def may(self, name: str) -> bool:
         """Return whether results of this tool may be pruned, ignoring case."""
@@ -54,10 +57,16 @@ class Tools:
 class Options:
     """The options of `[pruning.adaptive]` and `[pruning.aggressive]`."""
 
-    keep_last_assistants: Annotated[Size, "Keep results after the n-th assistant message from the end."] = 3
-    soft_trim_ratio: Annotated[Ratio, "Share of the window from which long results are trimmed."] = 0.3
-    hard_clear_ratio: Annotated[Ratio, "Share of the window from which results are cleared."] = 0.5
-    min_prunable_tool_chars: Annotated[Size, "Clear only if this many characters could be cleared."] = 50_000
+    keep_last_assistants: Annotated[
+        Size, "Keep results after the n-th assistant message from the end.", ALLOWED
+    ] = 3
+    soft_trim_ratio: Annotated[Ratio, "Share of the window from which long results are trimmed.", ALLOWED] = (
+        0.3
+    )
+    hard_clear_ratio: Annotated[Ratio, "Share of the window from which results are cleared.", ALLOWED] = 0.5
+    min_prunable_tool_chars: Annotated[
+        Size, "Clear only if this many characters could be cleared.", ALLOWED
+    ] = 50_000
     soft_trim: SoftTrim = field(default_factory=SoftTrim)
     hard_clear: HardClear = field(default_factory=HardClear)
     tools: Tools = field(default_factory=Tools)

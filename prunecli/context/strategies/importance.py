@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from heapq import nlargest
 from typing import Annotated, Any
 
+from prunecli.by_project import ALLOWED, Refused
 from prunecli.context import evidence
 from prunecli.context.exchange import Exchange
 from prunecli.context.strategy import FunctionFailed, Proposal, check_reference
@@ -24,9 +25,9 @@ Score = Callable[[View, Exchange], float]
 class Options:
     """The options of `[pruning.importance]`."""
 
-    n: Annotated[int, "Exchanges to keep; 0 or less keeps none."] = 10
+    n: Annotated[int, "Exchanges to keep; 0 or less keeps none.", ALLOWED] = 10
     function: Annotated[
-        str, 'A scoring function as "package.module:name"; empty: built in. Not allowed in project files.'
+        str, 'A scoring function as "package.module:name"; empty: built in.', Refused("it names code to run")
     ] = ""
 
     def __post_init__(self) -> None:

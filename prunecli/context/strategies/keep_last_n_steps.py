@@ -5,6 +5,7 @@ A step is an exchange, with or without calls; n <= 0 drops all but the one in pr
 
 from typing import Annotated
 
+from prunecli.by_project import ALLOWED
 from prunecli.context.strategy import Proposal
 from prunecli.context.view import View
 from prunecli.frozen import frozen
@@ -14,7 +15,7 @@ from prunecli.frozen import frozen
 class Options:
     """The options of `[pruning.keep_last_n_steps]`."""
 
-    n: Annotated[int, "Newest exchanges to keep; 0 or less keeps none."] = 10
+    n: Annotated[int, "Newest exchanges to keep; 0 or less keeps none.", ALLOWED] = 10
 
 
 def propose(view: View, options: Options) -> Proposal:

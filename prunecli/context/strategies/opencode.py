@@ -6,6 +6,7 @@ already cleared.
 
 from typing import Annotated
 
+from prunecli.by_project import ALLOWED
 from prunecli.context.exchange import Entry
 from prunecli.context.strategy import Proposal, Size, always_kept, older_than, too_few
 from prunecli.context.view import View
@@ -20,10 +21,16 @@ PLACEHOLDER = "[Old tool result content cleared]"
 class Options:
     """The options of `[pruning.opencode]`."""
 
-    prune_minimum: Annotated[Size, "Prune only if more than this many tokens would be freed."] = 20_000
-    prune_protect: Annotated[Size, "Tokens of the newest tool results to keep."] = 40_000
-    protected_turns: Annotated[Size, "Newest user turns whose results are kept, outside the budget."] = 2
-    protected_tools: Annotated[tuple[str, ...], "Results of these tools are never pruned."] = ("skill",)
+    prune_minimum: Annotated[Size, "Prune only if more than this many tokens would be freed.", ALLOWED] = (
+        20_000
+    )
+    prune_protect: Annotated[Size, "Tokens of the newest tool results to keep.", ALLOWED] = 40_000
+    protected_turns: Annotated[
+        Size, "Newest user turns whose results are kept, outside the budget.", ALLOWED
+    ] = 2
+    protected_tools: Annotated[tuple[str, ...], "Results of these tools are never pruned.", ALLOWED] = (
+        "skill",
+    )
 
 
 def propose(view: View, options: Options) -> Proposal:

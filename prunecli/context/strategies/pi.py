@@ -5,6 +5,7 @@ Clears only once it is worth it. The walk goes from the newest result to the old
 
 from typing import Annotated
 
+from prunecli.by_project import ALLOWED
 from prunecli.context.exchange import Entry
 from prunecli.context.strategy import Proposal, Size, always_kept, older_than, too_few
 from prunecli.context.view import View
@@ -18,11 +19,17 @@ _IMAGE_CHARS = 4_800
 class Options:
     """The options of `[pruning.pi]`."""
 
-    prune_minimum: Annotated[Size, "Prune only if at least this many tokens would be freed."] = 20_000
-    prune_protect: Annotated[Size, "Tokens of the newest tool results to keep."] = 40_000
-    protected_turns: Annotated[Size, "Newest user turns whose results are kept, outside the budget."] = 2
-    protected_tools: Annotated[tuple[str, ...], "Results of these tools are never pruned."] = ()
-    prunable_tools: Annotated[tuple[str, ...], "Prune only results of these tools; empty: all tools."] = (
+    prune_minimum: Annotated[Size, "Prune only if at least this many tokens would be freed.", ALLOWED] = (
+        20_000
+    )
+    prune_protect: Annotated[Size, "Tokens of the newest tool results to keep.", ALLOWED] = 40_000
+    protected_turns: Annotated[
+        Size, "Newest user turns whose results are kept, outside the budget.", ALLOWED
+    ] = 2
+    protected_tools: Annotated[tuple[str, ...], "Results of these tools are never pruned.", ALLOWED] = ()
+    prunable_tools: Annotated[
+        tuple[str, ...], "Prune only results of these tools; empty: all tools.", ALLOWED
+    ] = (
         "read",
         "bash",
         "grep",

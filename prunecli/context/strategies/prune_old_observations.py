@@ -5,6 +5,7 @@ A text longer than max_length becomes its first max_length characters and "...".
 
 from typing import Annotated
 
+from prunecli.by_project import ALLOWED
 from prunecli.context.cut import head
 from prunecli.context.exchange import Entry
 from prunecli.context.strategy import Proposal, Size
@@ -17,8 +18,8 @@ from prunecli.model.edits import Edit
 class Options:
     """The options of `[pruning.prune_old_observations]`."""
 
-    keep_last_n: Annotated[int, "Newest exchanges whose results stay whole."] = 3
-    max_length: Annotated[Size, "Characters to keep of an older result."] = 100
+    keep_last_n: Annotated[int, "Newest exchanges whose results stay whole.", ALLOWED] = 3
+    max_length: Annotated[Size, "Characters to keep of an older result.", ALLOWED] = 100
 
 
 def propose(view: View, options: Options) -> Proposal:

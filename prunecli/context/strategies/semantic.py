@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any
 
+from prunecli.by_project import ALLOWED, Refused
 from prunecli.context.exchange import Entry, Exchange
 from prunecli.context.relevance import Dense, DenseLikeness, Likeness, SparseLikeness, mmr, terms, tfidf, unit
 from prunecli.context.strategy import FunctionFailed, Proposal, Size, check_reference
@@ -28,10 +29,11 @@ Embedder = Callable[[Sequence[str]], Sequence[Sequence[float]]]
 class Options:
     """The options of `[pruning.semantic]`."""
 
-    max_tokens: Annotated[Size | None, "Tokens to keep; unset: half of the window."] = None
+    max_tokens: Annotated[Size | None, "Tokens to keep; unset: half of the window.", ALLOWED] = None
     embedder: Annotated[
         str,
-        'Embedding function as "package.module:name"; empty: TF-IDF. Not allowed in project files.',
+        'Embedding function as "package.module:name"; empty: TF-IDF.',
+        Refused("it names code to run"),
     ] = ""
 
     def __post_init__(self) -> None:

@@ -6,6 +6,7 @@ after checking the thinking against the request. Source: `clear_tool_uses_202509
 
 from typing import Annotated, Literal
 
+from prunecli.by_project import ALLOWED
 from prunecli.context.strategy import Proposal, Size
 from prunecli.context.view import View
 from prunecli.frozen import frozen
@@ -18,16 +19,23 @@ NOTE = "the endpoint chooses which results it clears, with each request"
 class Options:
     """The endpoint's own options and defaults."""
 
-    trigger: Annotated[Size, "Clear only in requests with more than this many `trigger_by`."] = 100_000
+    trigger: Annotated[Size, "Clear only in requests with more than this many `trigger_by`.", ALLOWED] = (
+        100_000
+    )
     trigger_by: Annotated[
         Literal["input_tokens", "tool_uses"],
         "What `trigger` counts: prompt tokens, or tool calls in the prompt.",
+        ALLOWED,
     ] = "input_tokens"
-    keep: Annotated[Size, "Newest calls whose results are never cleared."] = 3
-    clear_at_least: Annotated[Size, "Clear only if this many tokens would be freed; 0: any number."] = 0
-    exclude_tools: Annotated[tuple[str, ...], "Tools whose results are never cleared."] = ()
+    keep: Annotated[Size, "Newest calls whose results are never cleared.", ALLOWED] = 3
+    clear_at_least: Annotated[
+        Size, "Clear only if this many tokens would be freed; 0: any number.", ALLOWED
+    ] = 0
+    exclude_tools: Annotated[tuple[str, ...], "Tools whose results are never cleared.", ALLOWED] = ()
     clear_tool_inputs: Annotated[
-        bool | tuple[str, ...], "Also clear the arguments of calls: of all, of none, or of these tools."
+        bool | tuple[str, ...],
+        "Also clear the arguments of calls: of all, of none, or of these tools.",
+        ALLOWED,
     ] = False
 
 

@@ -5,6 +5,7 @@ The system prompt and the user's messages are counted first.
 
 from typing import Annotated
 
+from prunecli.by_project import ALLOWED
 from prunecli.context.strategy import Proposal, Size
 from prunecli.context.view import View
 from prunecli.frozen import frozen
@@ -15,7 +16,7 @@ from prunecli.model.edits import Edit
 class Options:
     """The options of `[pruning.token_aware]`."""
 
-    max_tokens: Annotated[Size | None, "Tokens to keep; unset: half of the window."] = None
+    max_tokens: Annotated[Size | None, "Tokens to keep; unset: half of the window.", ALLOWED] = None
 
 
 def propose(view: View, options: Options) -> Proposal:

@@ -83,7 +83,7 @@ def _model(value: Json) -> str:
 def _node(row: Row) -> Node:
     value = row.value
     parent = value.get("parentUuid") or value.get("logicalParentUuid")
-    spoken = value.get("type") in _SPOKEN
+    spoken = value.get("type") in _SPOKEN or _typed_meanwhile(value)
     return Node(row, value["uuid"], parent if isinstance(parent, str) else None, spoken)
 
 

@@ -1,6 +1,7 @@
 """Codex's rollout files: response_item records hold the conversation, event_msg records usage and rollbacks.
 
-Codex writes each response as separate items; all items up to the next result or user message form one response.
+Codex writes each response as separate items; all items up to the next result or user message form one response. A
+file without messages among its items is read from the `item_completed` events, which otherwise repeat them.
 """
 
 import re
@@ -41,7 +42,9 @@ _UNSUPPORTED = re.compile(r"unsupported (?:custom tool )?call: \S+")
 _SHELL = re.compile(
     r"\s*<user_shell_command>\s*<command>\n?(.*?)\n?</command>\s*<result>\n?(.*?)\n?</result>", re.DOTALL
 )
-_NOTICE = re.compile(r"\s*<(turn_aborted|subagent_notification|skill|hook_prompt|user_action|goal_context)\b")
+_NOTICE = re.compile(
+    r"\s*<(turn_aborted|subagent_notification|skill|hook_prompt|user_action|goal_context|recommended_plugins)\b"
+)
 _AROUND_IMAGE = re.compile(r"<image(?: name=[^>]*)?>|</image>")
 """The tags that Codex puts around an attached image."""
 _DATA_URL = re.compile(r"data:([a-z]+/[a-z.+-]+);base64,(.*)", re.DOTALL)
@@ -54,7 +57,7 @@ def is_codex(row: Row) -> bool:
 
 def read(found: Rows) -> Imported:
     """Read the conversation from a file's rows."""
-    reader = Reader(Transcript(_origin(found.rows)))
+    reader = Reader(Transcript(_origin(found.rows)), from_events=not any(map(_is_message, found.rows)))
     reader.to.damaged += found.damaged
     for row in found.rows:
         try:
@@ -64,6 +67,11 @@ def read(found: Rows) -> Imported:
     reader.flush()
     to = reader.to
     return Imported(to.origin, to.records(), to.left_out, tuple(to.damaged))
+
+
+def _is_message(row: Row) -> bool:
+    item = part(row.value.get("payload"))
+    return row.value.get("type") == "response_item" and item.get("type") == "message"
 
 
 def _origin(rows: Iterable[Row]) -> Origin:
@@ -85,8 +93,12 @@ def _origin(rows: Iterable[Row]) -> Origin:
 class Reader:
     """A converter from records to events. `_content` collects the current response."""
 
-    def __init__(self, to: Transcript) -> None:
+    def __init__(self, to: Transcript, *, from_events: bool = False) -> None:
         self.to = to
+        self._from_events = from_events
+        self._open: list[str] = []
+        """Scripts that run now: a command's failure is reported under an id of its own."""
+        self._spoken = ""
         self._content: list[Block] = []
         self._when: int | None = None
         self._model = ""
@@ -102,7 +114,9 @@ class Reader:
             case "response_item":
                 self._item(payload, when)
             case "event_msg":
-                self._event(payload)
+                self._event(payload, when)
+            case "token_usage_record":
+                self._used(part(payload.get("usage")))
             case "turn_context":
                 self._model = words(payload.get("model")) or self._model
             case "compacted":
@@ -134,6 +148,7 @@ class Reader:
                 self._grow([self.to.call(item.get("call_id"), item["name"], _arguments(given))], when)
             case "custom_tool_call":
                 name, given = item["name"], item.get("input")
+                self._open += [words(item.get("call_id"))] * (name == "exec")
                 # In code mode, `exec` runs JavaScript. Elsewhere, a tool of this name runs shell commands.
                 self._grow([self.to.call(item.get("call_id"), name, given, rename=name != "exec")], when)
             case "local_shell_call":
@@ -143,6 +158,7 @@ class Reader:
             case "function_call_output" | "custom_tool_call_output":
                 self.flush()
                 output = item.get("output")
+                self._open = [call for call in self._open if call != item.get("call_id")]
                 failed = item.get("call_id") in self._failed or _failed(output)
                 self.to.result(item.get("call_id"), self._output(output), when, is_error=failed)
             case "tool_search_call" if item.get("call_id"):
@@ -151,9 +167,9 @@ class Reader:
                 self.flush()
                 tools = canonical(well_formed_json(item.get("tools"))).decode()
                 self.to.result(item["call_id"], (Text(tools),), when)
-            case "agent_message":  # of another agent, such as a subagent's answer
+            case "agent_message" | "inter_agent_message":  # of another agent, such as a subagent's answer
                 self.flush()
-                author = words(item.get("author"))[:80] or "an agent"
+                author = (words(item.get("author")) or words(item.get("from")))[:80] or "an agent"
                 if content := self._said(item.get("content") or ""):
                     self.to.notice(f"message from {author}", content, when)
             case kind:
@@ -166,7 +182,9 @@ class Reader:
 
     def _message(self, item: Json, when: int | None) -> None:
         content = self._said(item["content"])
-        typed = _typed(item, len(content))
+        typed = _typed(item)
+        if len(typed) != len(content):
+            typed = [None] * len(content)
         if item.get("role") == "assistant":
             self._grow(list(content), when)
             return
@@ -210,7 +228,14 @@ class Reader:
         given = output.get("content", "") if isinstance(output, dict) else output
         return self._said(given) if isinstance(given, str | list) else ()
 
-    def _event(self, payload: Json) -> None:
+    def _used(self, usage: Json) -> None:
+        """Record the usage of the current response."""
+        self.flush()
+        if usage and self._response is not None:
+            self.to.replace_usage(self._response, _usage(usage))
+            self._response = None
+
+    def _event(self, payload: Json, when: int | None) -> None:
         match payload.get("type"):
             case "token_count":
                 info = part(payload.get("info"))
@@ -219,20 +244,35 @@ class Reader:
                 # After an interrupted response, Codex repeats what it reported before.
                 is_new = not total or total != self._total
                 self._total = total
-                if last and is_new and self._response is not None:
-                    self.to.replace_usage(self._response, _usage(last))
-                    self._response = None
+                if is_new:
+                    self._used(last)
             case "thread_rolled_back":
                 self._rolled_back(count(payload.get("num_turns")))
+            case "task_complete" if self._from_events and payload.get("last_agent_message"):
+                said = words(payload["last_agent_message"])
+                if said != self._spoken:
+                    self._grow([Text(said)], when)
             case kind if kind in _ENDED:
                 ended = part(payload.get("item")) or payload
                 call = ended.get("call_id") or ended.get("id")
                 if isinstance(call, str) and _ended_badly(ended):
-                    self._failed.add(call)
+                    self._failed.update((call, *self._open[-1:]))
+                if self._from_events:
+                    self._told(ended, when)
             case kind if kind not in _TOLD_TWICE:
                 if kind in _BETWEEN_TURNS:
                     self.flush()
                 self.to.skip(f"event_msg ({words(kind)[:40]})")
+
+    def _told(self, item: Json, when: int | None) -> None:
+        """Add the message of an event."""
+        content = [Text(words(part(one).get("text"))) for one in blocks(item.get("content") or [])]
+        if item.get("type") == "UserMessage":
+            self.flush()
+            self._turns.append(self.to.user(content, when))
+        elif item.get("type") == "AgentMessage":
+            self._spoken = "".join(one.text for one in content)
+            self._grow([*content], when)
 
     def _rolled_back(self, turns: int) -> None:
         self.flush()
@@ -258,13 +298,16 @@ class Reader:
             self.to.skip("compactions without a readable summary")
 
 
-def _typed(item: Json, pieces: int) -> list[bool | None]:
+def _typed(item: Json) -> list[bool | None]:
     """Return whether a person typed each piece of a user message; None if the file does not say."""
-    told = part(item.get("internal_chat_message_metadata_passthrough")).get("content_item_metadata")
-    if not isinstance(told, list) or len(told) != pieces:
-        return [None] * pieces
-    kinds = [part(part(one).get("provenance")).get("type") for one in told]
-    return [None if kind is None else kind == "user" for kind in kinds]
+    told = part(item.get("internal_chat_message_metadata_passthrough"))
+    if isinstance(kinds := told.get("content_item_kinds"), list):  # such as user.text, plugins.recommended
+        return [kind.partition(".")[0] == "user" if isinstance(kind, str) else None for kind in kinds]
+    given = told.get("content_item_metadata")
+    names = (
+        [part(part(one).get("provenance")).get("type") for one in given] if isinstance(given, list) else []
+    )
+    return [None if name is None else name == "user" for name in names]
 
 
 def _title(text: str) -> str:

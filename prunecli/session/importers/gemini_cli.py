@@ -56,7 +56,7 @@ def read_rows(found: Rows) -> Imported:
     """Read the conversation from the newer line format."""
     known: dict[str, Json] = {}
     messages: dict[str, Json] = {}
-    first: dict[str, Json] = {}
+    first: dict[str, dict[str, Json]] = {}
     for row in found.rows:
         value = row.value
         back = value.get("$rewindTo")
@@ -65,7 +65,8 @@ def read_rows(found: Rows) -> Imported:
             for gone in ids[ids.index(back) :] if back in messages else ids:
                 del messages[gone]
         elif isinstance(value.get("id"), str):
-            messages[value["id"]] = first[value["id"]] = value
+            grown = {**first.get(value["id"], {}), **value}  # a later line may lack the thoughts
+            messages[value["id"]] = first[value["id"]] = grown
         else:
             change = part(value["$set"]) if "$set" in value else value
             began = {"startTime": known["startTime"]} if "startTime" in known else {}  # not of a later resume
@@ -91,7 +92,8 @@ def read(value: Mapping[str, Json], damaged: Sequence[str] = ()) -> Imported:
     started = milliseconds(value.get("startTime")) or 0
     folders = value.get("directories")
     cwd = words(folders[0]) if isinstance(folders, list) and folders else ""
-    to = Transcript(Origin("gemini-cli", words(value.get("sessionId")), "", cwd, model, started))
+    name = words(value.get("summary"))
+    to = Transcript(Origin("gemini-cli", words(value.get("sessionId")), name, cwd, model, started))
     to.damaged += damaged
     for index, message in enumerate(messages):
         try:

@@ -169,7 +169,8 @@ def _of_message(*kinds: str) -> Callable[[Mapping[str, Json]], tuple[str, int]]:
 
 
 def _of_event(row: Mapping[str, Json]) -> tuple[str, int]:
-    told = part(part(part(row.get("payload")).get("info")).get("last_token_usage"))
+    payload = part(row.get("payload"))
+    told = part(part(payload.get("info")).get("last_token_usage")) or part(payload.get("usage"))
     # After a compaction, Codex estimates the tokens of the summary, and reports them as a total without input.
     return "", count(told.get("input_tokens")) or count(told.get("total_tokens"))
 
@@ -185,7 +186,7 @@ _FORMATS: Final[Mapping[str, _Format]] = {
     "codex": _Format(
         codex.Reader,
         lambda line: b'"user"' in line and b'"response_item"' in line,
-        lambda line: b'"token_count"' in line,
+        lambda line: b'"token_count"' in line or b'"token_usage_record"' in line,
         lambda line: b'"turn_context"' in line,
         _of_event,
         with_earlier_lines,

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from prunecli.model.codec import string
 from prunecli.model.events import AssistantMessage
 from prunecli.model.messages import Block, Json, Text, Thinking, ToolUse, Usage, plain_text
+from prunecli.session.importers.opencode_messages import SHELL
 from prunecli.session.importers.origin import Imported, Origin
 from prunecli.session.importers.transcript import (
     CLEARED,
@@ -80,6 +81,8 @@ class _Reader:
             self._user(parts, when)
         elif info.get("role") == "assistant":
             self._assistant(info, parts, when)
+        elif info.get("role") == SHELL:
+            self.to.command(f"!{parts[0]['command']}", parts[0]["output"], when)
         else:
             self.to.skip(f"messages of role {words(info.get('role'))[:40] or '?'}")
 

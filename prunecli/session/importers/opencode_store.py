@@ -1,36 +1,62 @@
 """Reads sessions from OpenCode's database, in the form that `opencode export` prints.
 
-The database is opened read-only. A session's path treats the database as a folder: `opencode.db/ses_123`.
+The database is opened read-only. A session's path treats the database as a folder: `opencode.db/ses_123`. OpenCode 2
+has tables of its own (`session_v2`, `session_message`; see `opencode_messages`) and leaves those of 1.x as they were.
 """
 
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from prunecli.errors import SessionCorrupt
 from prunecli.model.codec import foreign_object
 from prunecli.model.messages import Json
 from prunecli.session.digest import PROMPT_CHARS, Digest
 from prunecli.session.importers.opencode import name_of
+from prunecli.session.importers.opencode_messages import exported
 from prunecli.session.importers.transcript import count, part, words
 from prunecli.session.store import Listed
 
 _BEFORE_OPENING = 2.0
 """Seconds to wait for OpenCode while it writes."""
-_PROMPTS = """
+
+
+class _Tables(NamedTuple):
+    """The tables of one version: of sessions, and queries for the prompts and the last answer of a session."""
+
+    sessions: str
+    prompts: str
+    answer: str
+
+
+_NEW = _Tables(
+    "session_v2",
+    """
+    SELECT json_extract(data, '$.text') FROM session_message
+    WHERE session_id = ? AND type = 'user' AND json_valid(data) ORDER BY seq
+    """,
+    """
+    SELECT data FROM session_message WHERE session_id = ? AND type = 'assistant' AND json_valid(data)
+    ORDER BY seq DESC LIMIT 1
+    """,
+)
+_OLD = _Tables(
+    "session",
+    """
     SELECT group_concat(json_extract(part.data, '$.text'), char(10))
     FROM message JOIN part ON part.message_id = message.id
     WHERE message.session_id = ? AND json_valid(message.data) AND json_valid(part.data)
     AND json_extract(message.data, '$.role') = 'user' AND json_extract(part.data, '$.type') = 'text'
     AND json_extract(part.data, '$.synthetic') IS NOT 1
     GROUP BY message.id ORDER BY message.time_created, message.id
-"""
-_ANSWER = """
+    """,
+    """
     SELECT data FROM message WHERE session_id = ? AND json_valid(data) AND json_extract(data, '$.role') = 'assistant'
     ORDER BY time_created DESC, id DESC LIMIT 1
-"""
+    """,
+)
 
 
 def in_store(path: Path) -> bool:
@@ -43,10 +69,9 @@ def sessions_in_store(store: Path) -> list[tuple[int, Path]]:
 
     Raises OSError if the file is not an OpenCode database or cannot be read.
     """
-    query = "SELECT id, time_updated FROM session WHERE parent_id IS NULL"
     try:
         with closing(_opened(store)) as database:
-            return [(int(changed), store / str(name)) for name, changed in database.execute(query)]
+            return [(int(row[4]), store / str(row[0])) for _, row in _rows(database)]
     except (sqlite3.Error, ValueError, TypeError) as error:
         raise OSError(f"not an OpenCode database: {error}") from error
 
@@ -54,11 +79,10 @@ def sessions_in_store(store: Path) -> list[tuple[int, Path]]:
 def digests_in_store(store: Path, is_here: Callable[[str], bool]) -> list[Listed]:
     """Return the sessions of the directories that `is_here` accepts, with the facts for a list. Raises OSError if the
     file is not an OpenCode database."""
-    query = "SELECT id, title, directory, time_created, time_updated FROM session WHERE parent_id IS NULL"
     try:
         with closing(_opened(store)) as database:
-            rows = [row for row in database.execute(query).fetchall() if is_here(str(row[2]))]
-            found = [(row, _digest(database, row)) for row in rows]
+            rows = [(tables, row) for tables, row in _rows(database) if is_here(str(row[2]))]
+            found = [(row, _digest(database, tables, row)) for tables, row in rows]
     except (sqlite3.Error, ValueError, TypeError) as error:
         raise OSError(f"not an OpenCode database: {error}") from error
     return [
@@ -68,19 +92,41 @@ def digests_in_store(store: Path, is_here: Callable[[str], bool]) -> list[Listed
     ]
 
 
-def _digest(database: sqlite3.Connection, row: tuple[Any, ...]) -> Digest:
+def _tables(database: sqlite3.Connection) -> Sequence[_Tables]:
+    """Return the tables that a database has, the newer ones first."""
+    names = {name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    found = [tables for tables in (_NEW, _OLD) if tables.sessions in names]
+    if not found:
+        raise sqlite3.DatabaseError("no table of sessions that this version of prunecli knows")
+    return found
+
+
+def _rows(database: sqlite3.Connection) -> list[tuple[_Tables, tuple[Any, ...]]]:
+    """Return id, title, directory and times of each session. An id becomes a path, so others are left out."""
+    rows: dict[str, tuple[_Tables, tuple[Any, ...]]] = {}
+    for tables in _tables(database):
+        query = (
+            f"SELECT id, title, directory, time_created, time_updated FROM {tables.sessions} "  # noqa: S608
+            "WHERE parent_id IS NULL AND id NOT GLOB '*[^A-Za-z0-9_-]*' AND id <> ''"
+        )
+        for row in database.execute(query):
+            rows.setdefault(str(row[0]), (tables, row))
+    return list(rows.values())
+
+
+def _digest(database: sqlite3.Connection, tables: _Tables, row: tuple[Any, ...]) -> Digest:
     name, title, directory, created = str(row[0]), str(row[1] or ""), str(row[2]), int(row[3])
     digest = Digest(name, directory, name_of(title), started=created)
-    for (data,) in database.execute(_PROMPTS, (name,)):
+    for (data,) in database.execute(tables.prompts, (name,)):
         text = str(data or "").strip()[:PROMPT_CHARS]
         digest.first, digest.last = digest.first or text, text or digest.last
         digest.prompts += 1
-    for (data,) in database.execute(_ANSWER, (name,)):
+    for (data,) in database.execute(tables.answer, (name,)):
         answer = foreign_object(data)
         told = part(answer.get("tokens"))
         cache = part(told.get("cache"))
         digest.context = count(told.get("input")) + count(cache.get("read")) + count(cache.get("write"))
-        digest.spent[words(answer.get("modelID"))] = [0] * 5
+        digest.spent[words(answer.get("modelID") or part(answer.get("model")).get("id"))] = [0] * 5
     return digest
 
 
@@ -90,34 +136,40 @@ def export_of(path: Path) -> Json:
     store, name = path.parent, path.name
     try:
         with closing(_opened(store)) as database:
-            found = database.execute("SELECT * FROM session WHERE id = ?", (name,))
-            columns = [column[0] for column in found.description]
-            row = found.fetchone()
-            if row is None:
-                raise SessionCorrupt(path, 0, "no such session in this database")
-            messages = database.execute(
-                "SELECT id, data FROM message WHERE session_id = ? ORDER BY time_created, id", (name,)
-            ).fetchall()
-            parts = database.execute(
-                "SELECT message_id, id, data FROM part WHERE session_id = ? ORDER BY id", (name,)
-            ).fetchall()
+            for tables in _tables(database):
+                found = database.execute(f"SELECT * FROM {tables.sessions} WHERE id = ?", (name,))  # noqa: S608
+                columns = [column[0] for column in found.description]
+                if row := found.fetchone():
+                    messages = _messages(database, tables, name)
+                    return {"info": _info(dict(zip(columns, row, strict=True))), "messages": messages}
     except sqlite3.Error as error:
         raise SessionCorrupt(path, 0, f"not an OpenCode database: {error}") from error
-    parts_of: dict[str, list[Json]] = {}
-    for message, own, data in parts:
-        parts_of.setdefault(message, []).append({"id": own, **foreign_object(data)})
-    info = dict(zip(columns, row, strict=True))
-    kept = {key: info[key] for key in ("title", "directory") if key in info}
+    raise SessionCorrupt(path, 0, "no such session in this database")
+
+
+def _info(row: dict[str, Json]) -> dict[str, Json]:
+    kept = {key: row[key] for key in ("id", "title", "directory") if row.get(key)}
     decoded = {
-        key: foreign_object(info[key]) for key in ("model", "revert") if info.get(key)
+        key: foreign_object(row[key]) for key in ("model", "revert") if row.get(key)
     }  # not in older databases
-    return {
-        "info": {"id": name, **kept, **decoded, "time": {"created": info.get("time_created")}},
-        "messages": [
-            {"info": {"id": message, **foreign_object(data)}, "parts": parts_of.get(message, [])}
-            for message, data in messages
-        ],
-    }
+    return {**kept, **decoded, "time": {"created": row.get("time_created")}}
+
+
+def _messages(database: sqlite3.Connection, tables: _Tables, name: str) -> list[Json]:
+    if tables is _NEW:
+        query = "SELECT id, type, data FROM session_message WHERE session_id = ? ORDER BY seq, id"
+        return [
+            exported(own, kind, foreign_object(data)) for own, kind, data in database.execute(query, (name,))
+        ]
+    parts_of: dict[str, list[Json]] = {}
+    query = "SELECT message_id, id, data FROM part WHERE session_id = ? ORDER BY id"
+    for message, own, data in database.execute(query, (name,)):
+        parts_of.setdefault(message, []).append({"id": own, **foreign_object(data)})
+    query = "SELECT id, data FROM message WHERE session_id = ? ORDER BY time_created, id"
+    return [
+        {"info": {"id": message, **foreign_object(data)}, "parts": parts_of.get(message, [])}
+        for message, data in database.execute(query, (name,))
+    ]
 
 
 def _opened(store: Path) -> sqlite3.Connection:

@@ -5,6 +5,7 @@ original that has grown since is imported as a separate session, whose id depend
 stays unchanged, with all later work in it.
 """
 
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -55,9 +56,8 @@ def save(
     A session belongs to its original directory, or to `here` if it is `moved` or that directory does not exist on
     this machine. `again` (three random bytes) makes another copy. Raises StorageFailed and OSError.
     """
-    cwd = Path(source.imported.origin.cwd)
-    if moved or not (source.imported.origin.cwd and cwd.is_dir()):
-        cwd = here
+    told = source.imported.origin.cwd
+    cwd = here if moved or not (os.path.isabs(told) and os.path.isdir(told)) else Path(told)
     main = _save(source, source.records, store, cwd, again, None)
     made = [main]
     for branch in source.branches if branches else ():

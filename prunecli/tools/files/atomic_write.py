@@ -16,9 +16,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from prunecli.errors import ToolError
+from prunecli.file_systems import sync_file
 from prunecli.frozen import frozen
 from prunecli.tools.files.read_journal import leftover_name, recover, write_all, written_in_place
-from prunecli.tools.files.workspace import Place, opened_place, refusal
+from prunecli.tools.files.workspace import Place, is_inside, opened_place, real_path, refusal
 
 MAX_BYTES = 64 * 1024 * 1024
 """Maximum bytes of a file to edit or compare, which is held in memory."""
@@ -73,8 +74,12 @@ def locked(place: Place, stop: threading.Event) -> Iterator[Current]:
 def clear_leftovers(given: str, cwd: Path, workspace: Path, added: tuple[Path, ...] = ()) -> None:
     """Clean up after an edit or write without a result, when a session is resumed after a crash.
 
-    The next edit of the same file would do the same. Raises ToolError if that fails.
+    The next edit of the same file would do the same. Raises ToolError if that fails. Nothing can be left outside the
+    workspace, where a log that somebody else wrote may point.
     """
+    real = real_path(given, cwd)
+    if not any(is_inside(real, folder) for folder in (workspace, *added)):
+        return
     with opened_place(given, cwd, workspace, added) as place:
         if place.stat() is not None:
             with locked(place, threading.Event()):
@@ -139,7 +144,7 @@ def create_file(place: Place, data: bytes, stop: threading.Event) -> tuple[int, 
         descriptor = _temporary(place, 0o666, stop)
         try:
             write_all(descriptor, data)
-            os.fsync(descriptor)
+            sync_file(descriptor)
             state = os.fstat(descriptor)
             _link(place)
         finally:
@@ -195,7 +200,7 @@ def _replaced(place: Place, current: Current, data: bytes, stop: threading.Event
         if not _carry_over(current, descriptor):
             _forget(place)
             return None
-        os.fsync(descriptor)
+        sync_file(descriptor)
         _check_unchanged(place, current)
         os.rename(leftover_name(place, "tmp"), place.name, src_dir_fd=place.folder, dst_dir_fd=place.folder)
     except (OSError, ToolError):
@@ -272,7 +277,7 @@ def _sync_folder(place: Place) -> None:
     with contextlib.suppress(OSError):
         descriptor = os.open(".", os.O_RDONLY | os.O_CLOEXEC, dir_fd=place.folder)
         try:
-            os.fsync(descriptor)
+            sync_file(descriptor)
         finally:
             os.close(descriptor)
 

@@ -10,6 +10,7 @@ import hashlib
 import os
 import re
 
+from prunecli.file_systems import sync_file
 from prunecli.tools.files.workspace import Place
 
 _WRITE = os.O_WRONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -36,7 +37,7 @@ def written_in_place(place: Place, old: bytes, new: bytes, mode: int) -> None:
             raise
         if os.fstat(descriptor).st_mode & 0o7777 != mode:
             os.fchmod(descriptor, mode)  # writing to a file clears its setuid bit
-        os.fsync(descriptor)
+        sync_file(descriptor)
     finally:
         os.close(descriptor)
         if kept:
@@ -62,7 +63,7 @@ def recover(place: Place) -> None:
             descriptor = os.open(place.name, _WRITE, dir_fd=place.folder)
             try:
                 _overwrite(descriptor, old)
-                os.fsync(descriptor)
+                sync_file(descriptor)
             finally:
                 os.close(descriptor)
     os.unlink(name, dir_fd=place.folder)
@@ -93,7 +94,7 @@ def _keep(place: Place, name: str, old: bytes, new: bytes) -> bool:
         raise
     try:
         write_all(descriptor, b"%d\n%b%b" % (len(old), old, new))
-        os.fsync(descriptor)
+        sync_file(descriptor)
         os.rename(begun, name, src_dir_fd=place.folder, dst_dir_fd=place.folder)
     except OSError:
         os.unlink(begun, dir_fd=place.folder)

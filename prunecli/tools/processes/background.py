@@ -4,7 +4,9 @@ Its supervisor stores the output and the end in a private folder (`Kept` in supe
 the program is busy, and a later program can examine a detached command.
 """
 
+import errno
 import os
+import re
 import signal
 import time
 from collections.abc import Callable
@@ -12,6 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from prunecli.frozen import frozen
+from prunecli.regular import open_regular, read_regular
 from prunecli.tools.files.decoding import decoded
 from prunecli.tools.processes.command import Ended, Moved
 
@@ -20,6 +23,9 @@ CAP = 8 * 1024 * 1024
 _CHUNK = 65_536
 _STEP = 0.02
 _LAST = 4_096
+_OUTPUT = re.compile(r"out\.([0-9]{1,18})\.([0-9]{1,18})")
+_PID = re.compile(rb"[1-9][0-9]{0,8}")
+_PID_FILE = os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 @frozen
@@ -56,8 +62,8 @@ class KeptOutput:
         """Return the kept output from this offset on, or from the first kept byte."""
         data, at, line = bytearray(), -1, 0
         for offset, lines, path in self._files():
-            with suppress(FileNotFoundError):  # deleted meanwhile
-                text = path.read_bytes()
+            with suppress(OSError):  # deleted meanwhile
+                text = read_regular(path, follow=False)
                 if offset + len(text) <= start:
                     at, line = offset + len(text), lines + text.count(b"\n")
                     continue
@@ -71,8 +77,8 @@ class KeptOutput:
         """Return at most `size` bytes from the end."""
         data = b""
         for _, _, path in reversed(self._files()):
-            with suppress(OSError), path.open("rb") as file:
-                file.seek(max(0, path.stat().st_size - size + len(data)))
+            with suppress(OSError), open_regular(path, follow=False) as file:
+                file.seek(max(0, os.fstat(file.fileno()).st_size - size + len(data)))
                 data = file.read() + data
             if len(data) >= size:
                 break
@@ -85,21 +91,19 @@ class KeptOutput:
 
     def _files(self) -> list[tuple[int, int, Path]]:
         try:
-            names = [name.split(".") for name in os.listdir(self.folder) if name.startswith("out.")]
+            names = filter(None, map(_OUTPUT.fullmatch, os.listdir(self.folder)))
         except OSError:
             return []
-        return sorted(
-            (int(size), int(lines), self.folder / f"out.{size}.{lines}") for _, size, lines in names
-        )
+        return sorted((int(name[1]), int(name[2]), self.folder / name[0]) for name in names)
 
     def noted_end(self) -> Ended | None:
         """Return the end of the command recorded by its supervisor; None if there is no record."""
         try:
-            status, timed_out = (self.folder / "end").read_text(encoding="ascii").split()
-        except (OSError, ValueError):
+            status, timed_out = read_regular(self.folder / "end", follow=False).split()
+            code = None if int(status) < 0 else os.waitstatus_to_exitcode(int(status))
+        except (OSError, ValueError, OverflowError):
             return None
-        code = None if int(status) < 0 else os.waitstatus_to_exitcode(int(status))
-        return Ended(code, timed_out == "1")
+        return Ended(code, timed_out == b"1")
 
     @property
     def was_detached(self) -> bool:
@@ -109,13 +113,18 @@ class KeptOutput:
     def supervisor(self) -> int:
         """Return the process id of its supervisor, 0 if it no longer runs."""
         try:
-            descriptor = os.open(self.folder / "pid", os.O_RDWR | os.O_CLOEXEC)
+            descriptor = os.open(self.folder / "pid", _PID_FILE)
         except OSError:
             return 0
         try:
             os.lockf(descriptor, os.F_TEST, 0)
-        except OSError:  # locked by the supervisor, which is therefore running
-            return int(os.read(descriptor, 20) or b"0")
+        except OSError as error:
+            if error.errno in (
+                errno.EACCES,
+                errno.EAGAIN,
+            ):  # locked by the supervisor, which is therefore running
+                pid = _PID.fullmatch(os.read(descriptor, 20))
+                return int(pid[0]) if pid else 0
         finally:
             os.close(descriptor)
         return 0
