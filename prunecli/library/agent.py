@@ -177,7 +177,6 @@ class Agent:
         if task is not None:
             self.stop()
             await asyncio.wait({task})
-            self._runtime.mailbox.steering.clear()
             self._task = None
 
     def stop(self) -> None:
