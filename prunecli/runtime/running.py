@@ -40,6 +40,7 @@ def run_of(host: Host) -> Run:
         lambda: host.choices.model_settings,
         host.mailbox,
         host.run_limits,
+        jitter=_jitter,
         cost=lambda usage: host.choices.price("", usage),
         forgo=lambda field: host.refusals.add(host.model_name, field),
         complained=host.balance.said,
@@ -52,6 +53,12 @@ def run_of(host: Host) -> Run:
 
     run.attach = None if host.who else attach
     return run
+
+
+def _jitter() -> float:
+    from random import random  # deferred, since most requests are not sent again
+
+    return random()  # noqa: S311
 
 
 async def mentioned(
