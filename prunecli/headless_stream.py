@@ -140,6 +140,7 @@ class _Streamed:
         self._task = None
         subtype, note, code = ended(task, self._err)
         printer.result(subtype, round((loop.time() - begun) * 1000), note)
+        printer.notices.clear()
         return code
 
     def _stop(self) -> None:

@@ -38,6 +38,7 @@ from prunecli.agent.journal import Journal
 from prunecli.agent.oversized import way_around
 from prunecli.agent.policy import Policy
 from prunecli.agent.retry import RetryPolicy, Sleep
+from prunecli.agent.summaries import WHOLE, FailedSummaries, unfinished
 from prunecli.context.compaction import CompactionPlan, last_word, signed_summary
 from prunecli.context.repair import (
     leave_out_images,
@@ -63,28 +64,15 @@ from prunecli.model.events import (
     EndReason,
     PrunApplied,
     RunEnded,
-    SettingChanged,
     UserMessage,
 )
 from prunecli.model.messages import Usage, plain_text
 from prunecli.model.requests import COMPACTION, MAX_BODY_BYTES, Request
 from prunecli.model.signals import Notice, SummaryEnded, SummaryStarted
 from prunecli.providers.provider import Provider, Response
-from prunecli.sanitize import one_line
 
 LARGE_BODY_BYTES = 8_000_000
 """Above this size, a rejection for length is assumed to be caused by images."""
-
-MAX_FAILED_SUMMARIES = 3
-FAILED_SUMMARIES = "compaction.failed"
-"""The setting that records how many automatic summaries in a row failed, and with which model."""
-WHOLE = ("end_turn", "stop_sequence", "tool_use")
-"""The stop reasons of an answer whose text is complete."""
-UNFINISHED = {
-    "max_tokens": "was cut off at the length limit",
-    "model_context_window_exceeded": "was cut off because the window is full",
-    "refusal": "was refused by the model",
-}
 
 NOT_READ = "this model does not accept summaries by the endpoint, so it is sent as text"
 
@@ -118,16 +106,12 @@ class Run:
     purse: Purse = field(default_factory=Purse)
     attach: Attach | None = None
     _attempts: Attempts = field(init=False)
+    _failed: FailedSummaries = field(init=False)
 
     def __post_init__(self) -> None:
-        self._attempts = Attempts(
-            self.session,
-            self.provider,
-            self.retry,
-            lambda seconds: self.sleep(seconds),
-            self.jitter,
-            self._spend,
-        )
+        self._failed = FailedSummaries(self.session, self.model)
+        ways = self.retry, lambda seconds: self.sleep(seconds), self.jitter, self._spend
+        self._attempts = Attempts(self.session, self.provider, *ways)
 
     async def run(self) -> Done:
         """Run until there is nothing to do, and record why the run ended.
@@ -150,7 +134,7 @@ class Run:
     async def _steps(self) -> Done:
         while True:
             limits, policy = replace(self.limits, cost=self.purse.spent), self.policy()
-            if self._gave_up:
+            if self._failed.are_too_many:
                 limits = replace(limits, compacted_at=last_word(self.session.context))
             match next_action(self.session.context, self.mailbox.inbox(), policy, limits):
                 case Act(calls):
@@ -242,7 +226,7 @@ class Run:
 
     async def _shorten(self) -> None:
         plan = self.policy().shorten(self.session.context)
-        again = self.limits.compacted_at < last_word(self.session.context) and not self._gave_up
+        again = self.limits.compacted_at < last_word(self.session.context) and not self._failed.are_too_many
         if plan and again:
             await self.compact(plan, short=True)
 
@@ -358,36 +342,13 @@ class Run:
             self._attempts.stopped_summary()
             self.session.tell(SummaryEnded())
         if isinstance(event, str):
-            self._summary_failed(event, trigger)
+            stop = self._failed.add() if trigger == "auto" else ""
+            self.session.tell(Notice(f"compaction failed: {event}{stop}", "warning"))
             return
         self.session.keep(event)
-        if self._failed_summaries():
-            self._count_failures(0)
+        self._failed.clear()
         if self.hooks:
             await self.hooks.after_compaction()
-
-    def _summary_failed(self, why: str, trigger: Literal["auto", "manual"]) -> None:
-        """Tell why there is no summary, and stop asking for one after too many failures in a row."""
-        stop = ""
-        if trigger == "auto":
-            self._count_failures(self._failed_summaries() + 1)
-            if self._gave_up:
-                stop = f". That is {MAX_FAILED_SUMMARIES} in a row, so only /compact or another model tries again"
-        self.session.tell(Notice(f"compaction failed: {why}{stop}", "warning"))
-
-    def _failed_summaries(self) -> int:
-        """Return how many automatic summaries by the current model failed since the last one that was recorded."""
-        match self.session.context.settings.get(FAILED_SUMMARIES):
-            case {"model": str(model), "count": int(count)} if model == self.model().name:
-                return count
-        return 0
-
-    @property
-    def _gave_up(self) -> bool:
-        return self._failed_summaries() >= MAX_FAILED_SUMMARIES
-
-    def _count_failures(self, count: int) -> None:
-        self.session.keep(SettingChanged(FAILED_SUMMARIES, {"model": self.model().name, "count": count}))
 
     async def _summarized(self, plan: CompactionPlan, *, short: bool) -> CompactionApplied | str:
         """Return the event of a summary by the endpoint, or by the model if the plan requires it or the endpoint
@@ -418,7 +379,7 @@ class Run:
             else:
                 block = signed_summary(response.content) if plan.by_endpoint else None
                 text = str(block["content"]) if block else plain_text(response.content)
-                flaw = _unfinished(response.stop_reason) or ("" if text.strip() else "the summary is empty")
+                flaw = unfinished(response.stop_reason) or ("" if text.strip() else "the summary is empty")
                 if (block or not plan.by_endpoint) and not flaw:
                     event = plan.event(context, text, block)
                     if event.tokens_after < event.tokens_before:
@@ -426,7 +387,7 @@ class Run:
                         return replace(event, model=self.model().name, usage=response.usage)
                     flaw = "the summary would not make the context smaller"
                 self._attempts.bill("summary", response.usage)
-                if not plan.by_endpoint or (block and not _unfinished(response.stop_reason)):
+                if not plan.by_endpoint or (block and not unfinished(response.stop_reason)):
                     return flaw
                 why = flaw if block else f"the endpoint made no summary ({response.stop_reason})"
                 if response.content and not block and response.stop_reason in WHOLE:
@@ -434,14 +395,5 @@ class Run:
             self.session.tell(Notice(f"{why}; the model writes one instead"))
 
     def _foretell(self, plan: CompactionPlan) -> None:
-        """Tell the user what a summary costs in thinking, before it is requested."""
         if thinking := plan.thinking(self.session.context):
             self.session.tell(Notice(f"In the turns that stay, this {thinking}"))
-
-
-def _unfinished(stop_reason: str) -> str:
-    """Return why a summary can't replace the messages; "" for a whole one, which alone may become the memory of the
-    session."""
-    if stop_reason in (*WHOLE, "compaction"):
-        return ""
-    return f"the summary {UNFINISHED.get(stop_reason, f'is not complete ({one_line(stop_reason)[:40]})')}"

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from prunecli.agent.loop import MAX_FAILED_SUMMARIES
 from prunecli.agent.policy import Policy
+from prunecli.agent.summaries import FAILED, MAX_FAILED
 from prunecli.context.compaction import Options
 from prunecli.errors import BadRequest
 from prunecli.headless import run_headless
@@ -109,15 +109,15 @@ async def test_after_three_failures_no_summary_is_asked_for_until_something_chan
         return [one.text for one in bench.told if isinstance(one, Notice) and "compaction failed" in one.text]
 
     tries: list[Scripted] = []
-    for _ in range(MAX_FAILED_SUMMARIES):
+    for _ in range(MAX_FAILED):
         tries += [failure, says("Go.")]
     more = [says("Go."), says("Go."), says("The gist."), says("Go.")]
-    bench = await due(*tries, *more, prompts=MAX_FAILED_SUMMARIES + 2)
-    assert len(told()) == MAX_FAILED_SUMMARIES
+    bench = await due(*tries, *more, prompts=MAX_FAILED + 2)
+    assert len(told()) == MAX_FAILED
     assert ["in a row" in line for line in told()] == [False, False, True]
     assert summaries(bench) == []
 
-    changed = SettingChanged("compaction.failed", {"model": "another", "count": MAX_FAILED_SUMMARIES})
+    changed = SettingChanged(FAILED, {"model": "another", "count": MAX_FAILED})
     bench.session.emit(changed)  # as after a switch to this model
     await bench.talk("again")
     assert [one.summary.count("The gist.") for one in summaries(bench)] == [1]
