@@ -55,6 +55,8 @@ EMPTY = "the model's answer is empty"
 LATE = "Standard input that came after the start was left out"
 NOTHING: Final = object()
 """A marker for the absence of JSON, because null is JSON."""
+_STATUS = {"starting": "pending", "needs login": "needs-auth", "needs approval": "needs-approval"}
+"""The states of an MCP server under other names in the first object."""
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _SUBTYPES = {"finished": "success", "limit": "limit", "interrupted": "interrupted", "error": "error"}
 
@@ -78,6 +80,8 @@ class Printer:
     stream: "PartialMessages | None" = None
     structured: Json = NOTHING
     notices: list[str] = field(default_factory=list)
+    early: list[str] | None = field(default_factory=list)
+    """Notices before the first object, printed after it; then None."""
     parent: str | None = None
     """The call of the session that started the task whose events these are; None for the session's own."""
 
@@ -93,8 +97,17 @@ class Printer:
             tools=list(self.runtime.tools),
             permission_mode=self.runtime.gatekeeper.mode,
             sandbox=self.runtime.sandbox.state(),
+            mcp_servers=[
+                {
+                    "name": one.name,
+                    "status": _STATUS.get(one.state, one.state),
+                    **({"error": one.fault} if one.state == "failed" else {}),
+                }
+                for one in self.runtime.servers.servers
+            ],
         )
-        for notice in opening_notices(self.runtime):
+        early, self.early = self.early or [], None
+        for notice in [*opening_notices(self.runtime), *early]:
             self.notice(notice)
 
     def follow(self, child: "Child") -> None:
@@ -105,6 +118,7 @@ class Printer:
             self.out,
             self.err,
             denials=self.denials,
+            early=None,
             stream=stream_of(child.session, lambda: child.host.model_name) if self.stream else None,
             parent=child.call_id,
         )
@@ -147,6 +161,9 @@ class Printer:
 
     def notice(self, text: str) -> None:
         """Print a notice for the user."""
+        if self.early is not None:
+            self.early.append(text)
+            return
         self.err(visible(f"prunecli: {text}"))
         self.notices.append(text)
         self._object(type="system", subtype="notice", text=text)
@@ -296,7 +313,6 @@ async def run_headless(
     begun = loop.time()
     try:
         with at_signals(task.cancel) as caught:
-            printer.init()
             await asyncio.gather(task, return_exceptions=True)
     finally:
         unsubscribe()
@@ -361,6 +377,10 @@ def at_signals(act: Callable[[], object]) -> Iterator[list[int]]:
 async def _runs(
     runtime: Runtime, prompts: Sequence[Turn], printer: Printer, schema: "AnswerSchema | None"
 ) -> Done:
+    try:
+        await runtime.servers.started()
+    finally:
+        printer.init()
     if not prompts:
         take_back_cut(runtime)
         rest = at_rest(runtime.session.context)

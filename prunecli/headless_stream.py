@@ -111,6 +111,7 @@ class _Streamed:
                     if isinstance(item, PrunecliError):
                         raise item
                     if code is None:
+                        await self._runtime.servers.started()
                         self._printer.init()
                     code = await self._turn(item)
         finally:

@@ -306,7 +306,7 @@ class Connection:
         name, limit = self.server.name, self._definition.timeout
         client = self._client
         if client is None:
-            raise ToolError(f"The server {name} is not connected: {self.server.why or self.server.state}.")
+            raise ToolError(f"The server {name} is not connected: {self.server.fault}.")
         try:
             async with asyncio.timeout(limit) as timeout:
                 clock = Clock(timeout, limit)

@@ -275,7 +275,7 @@ class Hub:
 
 
 def _unavailable(server: Server) -> ToolError:
-    return ToolError(f"The server {server.name} is not available: {server.why or server.state}.")
+    return ToolError(f"The server {server.name} is not available: {server.fault}.")
 
 
 def _load_sdk() -> None:
