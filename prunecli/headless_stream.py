@@ -103,6 +103,7 @@ class _Streamed:
         """Run as described in `run_stream`; return None if there was no message."""
         code = None
         reading = asyncio.create_task(self._read())
+        reading.add_done_callback(lambda _: self._waiting.put_nowait(None))
         leave = self._runtime.session.subscribe(self._printer.read)
         self._runtime.on_task.append(self._printer.follow)
         try:
@@ -116,7 +117,10 @@ class _Streamed:
                     code = await self._turn(item)
         finally:
             reading.cancel()
+            await asyncio.gather(reading, return_exceptions=True)
             leave()
+        if not reading.cancelled():
+            reading.result()  # a defect of the reader ends the run too
         for line in await self._runtime.jobs.close():
             self._printer.notice(line)
         if self._lost:
@@ -185,7 +189,6 @@ class _Streamed:
             self._waiting.put_nowait(PrunecliError(f"standard input: line {number}: too long"))
         except PrunecliError as error:
             self._waiting.put_nowait(error)
-        self._waiting.put_nowait(None)
 
     def _answer(self, asked: Mapping[str, Json]) -> None:
         """Carry out a control request and answer it."""

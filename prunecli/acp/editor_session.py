@@ -295,6 +295,8 @@ class EditorSession:
         self.cancel()
         if turn is not None:
             await asyncio.wait({turn})
+            if not turn.cancelled():
+                turn.exception()  # retrieved, since nobody raises it if the request was canceled
         self._leave()
         with suppress(TimeoutError):
             async with asyncio.timeout(LAST_SECONDS):

@@ -163,8 +163,10 @@ class Connection:
         try:
             while not self._over.is_set():
                 changed = asyncio.ensure_future(self._relist.wait())
-                await asyncio.wait({changed, over}, return_when=asyncio.FIRST_COMPLETED)
-                changed.cancel()
+                try:
+                    await asyncio.wait({changed, over}, return_when=asyncio.FIRST_COMPLETED)
+                finally:
+                    changed.cancel()
                 if self._relist.is_set() and not self._over.is_set():
                     await asyncio.wait({over}, timeout=RELIST_SECONDS)
                     self._relist.clear()
