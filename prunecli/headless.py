@@ -381,6 +381,7 @@ async def _runs(
         await runtime.servers.started()
     finally:
         printer.init()
+    await asyncio.sleep(0)  # ends here if the write failed, which cancels this task
     if not prompts:
         take_back_cut(runtime)
         rest = at_rest(runtime.session.context)

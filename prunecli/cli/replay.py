@@ -117,11 +117,8 @@ def replay(
 
         write_new(html, page(report, courses), force=True)
         typer.echo(f"prunecli: wrote {html}", err=True)
-    typer.echo(
-        _json(report, [*missing, *problems])
-        if as_json
-        else visible("\n".join(lines(report, columns_of(sys.stdout))))
-    )
+    table = visible("\n".join(lines(report, columns_of(sys.stdout))))
+    typer.echo(_json(report, [*missing, *problems]) if as_json else table)
 
 
 def _check_outputs(html: Path | None, fit: str) -> None:
