@@ -27,6 +27,10 @@ class UsageError(PrunecliError):
     """A wrong command line, or one that cannot work here: no key, no terminal."""
 
 
+class NeedsInterface(UsageError):
+    """A slash command that a headless run cannot carry out."""
+
+
 class PromptBlocked(PrunecliError):
     """A hook blocked a prompt, so it was not sent."""
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 from uuid import uuid4
 
 from prunecli.agent.decide import Done, at_rest
-from prunecli.errors import OutputFailed, PrunecliError, SessionError
+from prunecli.errors import NeedsInterface, OutputFailed, PrunecliError, SessionError
 from prunecli.model.codec import (
     block_to_json,
     content_to_json,
@@ -47,11 +47,16 @@ OutputFormat: TypeAlias = Literal["text", "json", "stream-json"]
 Write: TypeAlias = Callable[[str], None]
 
 EXIT_CODES = {"success": 0, "error": 1, "limit": 3, "interrupted": 130}
+EXIT_USAGE = 2
 EXIT_SESSION = 4
 EXIT_TERMINATED = 143
 NOTHING_TO_DO = "nothing to do: the last answer is complete; give a prompt to continue"
+EMPTY = "the model's answer is empty"
+LATE = "Standard input that came after the start was left out"
 NOTHING: Final = object()
 """A marker for the absence of JSON, because null is JSON."""
+_STATUS = {"starting": "pending", "needs login": "needs-auth", "needs approval": "needs-approval"}
+"""The states of an MCP server under other names in the first object."""
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _SUBTYPES = {"finished": "success", "limit": "limit", "interrupted": "interrupted", "error": "error"}
 
@@ -76,6 +81,9 @@ class Printer:
     structured: Json = NOTHING
     before: float = 0.0
     """What the session cost before this run, in USD: the result reports the cost and usage of the run."""
+    notices: list[str] = field(default_factory=list)
+    early: list[str] | None = field(default_factory=list)
+    """Notices before the first object, printed after it; then None."""
     parent: str | None = None
     """The call of the session that started the task whose events these are; None for the session's own."""
 
@@ -91,8 +99,17 @@ class Printer:
             tools=list(self.runtime.tools),
             permission_mode=self.runtime.gatekeeper.mode,
             sandbox=self.runtime.sandbox.state(),
+            mcp_servers=[
+                {
+                    "name": one.name,
+                    "status": _STATUS.get(one.state, one.state),
+                    **({"error": one.fault} if one.state == "failed" else {}),
+                }
+                for one in self.runtime.servers.servers
+            ],
         )
-        for notice in opening_notices(self.runtime):
+        early, self.early = self.early or [], None
+        for notice in [*opening_notices(self.runtime), *early]:
             self.notice(notice)
 
     def follow(self, child: "Child") -> None:
@@ -103,6 +120,7 @@ class Printer:
             self.out,
             self.err,
             denials=self.denials,
+            early=None,
             stream=stream_of(child.session, lambda: child.host.model_name) if self.stream else None,
             parent=child.call_id,
         )
@@ -145,7 +163,11 @@ class Printer:
 
     def notice(self, text: str) -> None:
         """Print a notice for the user."""
+        if self.early is not None:
+            self.early.append(text)
+            return
         self.err(visible(f"prunecli: {text}"))
+        self.notices.append(text)
         self._object(type="system", subtype="notice", text=text)
 
     def _event(self, event: object) -> None:
@@ -239,16 +261,18 @@ class Printer:
                     ],
                     **({} if self.structured is NOTHING else {"structured_output": self.structured}),
                     **({"note": note} if note else {}),
+                    **({"notices": self.notices} if self.notices and self.form == "json" else {}),
                 }
             )
         )
 
 
 class Turn(NamedTuple):
-    """A prompt with images or documents."""
+    """A prompt with images or documents. `is_typed`: it may be a slash command; what was piped in never is."""
 
     words: str
     given: tuple[Block, ...] = ()
+    is_typed: bool = True
 
 
 async def run_headless(
@@ -260,11 +284,14 @@ async def run_headless(
     err: Write,
     schema: "AnswerSchema | None" = None,
     partial: bool = False,
+    is_typed: bool = True,
+    late: Callable[[], bool] = lambda: False,
 ) -> int:
     """Run the prompts one after the other (none: continue the session) and return the exit code.
 
     With `schema`, the answer to the last prompt must be JSON that is valid under it; an invalid answer is requested
-    once more. `partial`: stream-json has an object for each piece of a message.
+    once more. `partial`: stream-json has an object for each piece of a message. `is_typed`: prompts may be
+    slash commands. `late()` tells at the end whether standard input came that was left out.
 
     A failed write ends the run with OutputFailed; the session records the interruption.
     """
@@ -283,17 +310,20 @@ async def run_headless(
     unsubscribe = runtime.session.subscribe(printer.read)
     runtime.on_task.append(printer.follow)
     loop = asyncio.get_running_loop()
-    task = asyncio.ensure_future(_runs(runtime, prompts, printer, schema))
+    task = asyncio.ensure_future(
+        _runs(runtime, [Turn(one, (), is_typed) for one in prompts], printer, schema)
+    )
     begun = loop.time()
     try:
         with at_signals(task.cancel) as caught:
-            printer.init()
             await asyncio.gather(task, return_exceptions=True)
     finally:
         unsubscribe()
     subtype, note, code = ended(task, err)
     for line in await runtime.jobs.close():
         printer.notice(line)
+    if late():
+        printer.notice(LATE)
     printer.result(subtype, round((loop.time() - begun) * 1000), note)
     if lost:
         raise lost[0]
@@ -309,7 +339,12 @@ def ended(task: "asyncio.Future[Done]", err: Write) -> tuple[str, str, int]:
         return "interrupted", "", EXIT_CODES["interrupted"]
     except PrunecliError as error:
         err(f"prunecli: {visible(error.message)}" + (f"\n{visible(error.hint)}" if error.hint else ""))
-        return "error", error.message, EXIT_SESSION if isinstance(error, SessionError) else 1
+        codes = (
+            (SessionError, EXIT_SESSION),
+            (NeedsInterface, EXIT_USAGE),
+            (PrunecliError, EXIT_CODES["error"]),
+        )
+        return "error", error.message, next(code for kind, code in codes if isinstance(error, kind))
     if done.note:
         err(f"prunecli: {done.note}")
     subtype = _SUBTYPES[done.reason]
@@ -343,18 +378,23 @@ def at_signals(act: Callable[[], object]) -> Iterator[list[int]]:
 
 
 async def _runs(
-    runtime: Runtime, prompts: Sequence[str], printer: Printer, schema: "AnswerSchema | None"
+    runtime: Runtime, prompts: Sequence[Turn], printer: Printer, schema: "AnswerSchema | None"
 ) -> Done:
+    try:
+        await runtime.servers.started()
+    finally:
+        printer.init()
+    await asyncio.sleep(0)  # ends here if the write failed, which cancels this task
     if not prompts:
         take_back_cut(runtime)
         rest = at_rest(runtime.session.context)
         if rest and rest.reason == "finished":
-            return replace(rest, note=rest.note or NOTHING_TO_DO)
-        return await runtime.go_on()
+            return _judged(replace(rest, note=rest.note or NOTHING_TO_DO), rest.note or NOTHING_TO_DO)
+        return _judged(await runtime.go_on(), printer.text)
     done = Done("finished")
     for number, prompt in enumerate(prompts, 1):
         last = number == len(prompts)
-        done = await answered(runtime, printer, Turn(prompt), schema if last else None)
+        done = await answered(runtime, printer, prompt, schema if last else None)
         if done.reason != "finished" and not last:
             unsaid = len(prompts) - number
             left = f"{unsaid} more prompt{'s were' if unsaid > 1 else ' was'} not sent"
@@ -365,14 +405,35 @@ async def _runs(
 async def answered(
     runtime: Runtime, printer: "Printer", turn: Turn, schema: "AnswerSchema | None" = None
 ) -> Done:
-    """Run a prompt. With `schema`, its answer must be JSON that is valid under it. Raises what `submit` raises, and
-    PrunecliError if the second answer is not valid either."""
+    """Run a prompt or a slash command. With `schema`, an answer must be JSON that is valid under it. Raises what
+    `submit` and `run_command` raise, and PrunecliError if the second answer is not valid either."""
+    words = turn.words
+    if turn.is_typed and words.startswith("/") and not turn.given:
+        from prunecli.headless_commands import run_command  # deferred, since few prompts are commands
+
+        ran = await run_command(runtime, words)
+        if ran and not ran.prompt:
+            printer.text = "\n".join(ran.lines)
+            return Done("finished")
+        if ran:
+            for line in ran.lines:
+                printer.notice(line)
+            words = ran.prompt
     if schema:
         runtime.mailbox.notices.append(schema.notice)
-    done = await runtime.submit(turn.words, given=turn.given)
+    done = _judged(await runtime.submit(words, given=turn.given), printer.text)
     if schema is None or done.reason != "finished":
         return done
     return await _structured(runtime, printer, schema, done)
+
+
+def _judged(done: Done, answer: str) -> Done:
+    """Return the end of a run for a script: an incomplete answer counts as a limit, and an empty one is named."""
+    if done.cut:
+        return replace(done, reason="limit")
+    if done.reason == "finished" and not answer.strip():
+        return replace(done, note="; ".join(filter(None, [done.note, EMPTY])))
+    return done
 
 
 async def _structured(runtime: Runtime, printer: Printer, schema: "AnswerSchema", done: Done) -> Done:
@@ -380,7 +441,7 @@ async def _structured(runtime: Runtime, printer: Printer, schema: "AnswerSchema"
     found, problems = await schema.value(printer.text)
     if problems:
         printer.notice(f"The answer does not match the JSON schema; asking once more. {problems[0]}")
-        done = await runtime.submit(schema.again(problems))
+        done = _judged(await runtime.submit(schema.again(problems)), printer.text)
         if done.reason != "finished":
             return done
         found, problems = await schema.value(printer.text)

@@ -103,6 +103,7 @@ class _Streamed:
         """Run as described in `run_stream`; return None if there was no message."""
         code = None
         reading = asyncio.create_task(self._read())
+        reading.add_done_callback(lambda _: self._waiting.put_nowait(None))
         leave = self._runtime.session.subscribe(self._printer.read)
         self._runtime.on_task.append(self._printer.follow)
         try:
@@ -111,11 +112,15 @@ class _Streamed:
                     if isinstance(item, PrunecliError):
                         raise item
                     if code is None:
+                        await self._runtime.servers.started()
                         self._printer.init()
                     code = await self._turn(item)
         finally:
             reading.cancel()
+            await asyncio.gather(reading, return_exceptions=True)
             leave()
+        if not reading.cancelled():
+            reading.result()  # a defect of the reader ends the run too
         for line in await self._runtime.jobs.close():
             self._printer.notice(line)
         if self._lost:
@@ -141,6 +146,7 @@ class _Streamed:
         self._task = None
         subtype, note, code = ended(task, self._err)
         printer.result(subtype, round((loop.time() - begun) * 1000), note)
+        printer.notices.clear()
         return code
 
     def _stop(self) -> None:
@@ -184,7 +190,6 @@ class _Streamed:
             self._waiting.put_nowait(PrunecliError(f"standard input: line {number}: too long"))
         except PrunecliError as error:
             self._waiting.put_nowait(error)
-        self._waiting.put_nowait(None)
 
     def _answer(self, asked: Mapping[str, Json]) -> None:
         """Carry out a control request and answer it."""

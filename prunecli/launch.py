@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from prunecli.errors import OutputFailed, PrunecliError, SessionError, UsageError
 from prunecli.launch_options import Launch
 from prunecli.paths import Places
+from prunecli.piped_input import FIRST_SECONDS, NO_INPUT, WAITING, came_late, read_input
 from prunecli.sanitize import visible
 
 if TYPE_CHECKING:
@@ -24,14 +25,19 @@ COLLECT_SECONDS = 1.5
 """Seconds of a headless run after which Python collects garbage. By then everything is imported."""
 
 
-def launch(asked: Launch, environ: Mapping[str, str] | None = None) -> int:
-    """Start the front end and return the exit code. Raises PrunecliError before a front end runs."""
+def launch(
+    asked: Launch, environ: Mapping[str, str] | None = None, *, patience: float = FIRST_SECONDS
+) -> int:
+    """Start the front end and return the exit code. Raises PrunecliError before a front end runs.
+
+    `patience`: the seconds that a headless run which needs no input waits for its first byte.
+    """
     environ = dict(os.environ if environ is None else environ)
     if asked.headless:
         gc.disable()  # until COLLECT_SECONDS: a collection during imports finds nothing
         try:
             schema = _schema(asked)
-            return _headless(asked, _made(asked, environ), schema)
+            return _headless(asked, _made(asked, environ), schema, patience)
         finally:
             gc.enable()
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
@@ -98,14 +104,18 @@ def _schema(asked: Launch) -> "AnswerSchema | None":
     return AnswerSchema.of(asked.json_schema)
 
 
-def _headless(asked: Launch, runtime: "Runtime", schema: "AnswerSchema | None") -> int:
+def _headless(asked: Launch, runtime: "Runtime", schema: "AnswerSchema | None", patience: float) -> int:
     import asyncio
 
     from prunecli.headless import run_headless
 
-    streams = asked.input_format == "stream-json" and sys.stdin is not None and not sys.stdin.isatty()
-    piped = "" if streams or sys.stdin is None or sys.stdin.isatty() else _piped()
-    whole = "\n\n".join(part for part in (asked.prompt, piped.strip()) if part)
+    terminal = sys.stdin is None or sys.stdin.isatty()
+    streams = asked.input_format == "stream-json" and not terminal
+    needed = not (asked.prompt.strip() or asked.continue_last or asked.resume)
+    piped = "" if streams or terminal else _piped(None if needed else patience)
+    if piped is None:
+        runtime.notices.append(NO_INPUT)
+    whole = "\n\n".join(part for part in (asked.prompt, (piped or "").strip()) if part)
     prompts = [whole] if whole else []
     if any(not prompt.strip() for prompt in prompts):
         raise UsageError("the prompt is empty", "add it after -p, or pipe it in")
@@ -113,13 +123,6 @@ def _headless(asked: Launch, runtime: "Runtime", schema: "AnswerSchema | None") 
         raise UsageError("no prompt", "add one after -p, or pipe it in")
     if schema and not prompts and not streams:
         raise UsageError("--json-schema: no prompt to answer", "add one after -p, or pipe it in")
-
-    def out(line: str) -> None:
-        sys.stdout.write(line + "\n")
-        sys.stdout.flush()
-
-    def err(line: str) -> None:
-        sys.stderr.write(line + "\n")
 
     async def run() -> int:
         asyncio.get_running_loop().call_later(COLLECT_SECONDS, _collect_again)
@@ -134,14 +137,22 @@ def _headless(asked: Launch, runtime: "Runtime", schema: "AnswerSchema | None") 
                     asked.prompt,
                     source,
                     form=form,
-                    out=out,
-                    err=err,
+                    out=_out,
+                    err=_err,
                     go_on=again,
                     schema=schema,
                     partial=partial,
                 )
             return await run_headless(
-                runtime, prompts, form=form, out=out, err=err, schema=schema, partial=partial
+                runtime,
+                prompts,
+                form=form,
+                out=_out,
+                err=_err,
+                schema=schema,
+                partial=partial,
+                is_typed=not piped,
+                late=_late if piped is None else bool,
             )
         finally:
             await runtime.close()
@@ -149,25 +160,34 @@ def _headless(asked: Launch, runtime: "Runtime", schema: "AnswerSchema | None") 
     return asyncio.run(run())
 
 
+def _out(line: str) -> None:
+    sys.stdout.write(line + "\n")
+    sys.stdout.flush()
+
+
+def _err(line: str) -> None:
+    sys.stderr.write(line + "\n")
+
+
 def _collect_again() -> None:
     gc.freeze()
     gc.enable()
 
 
-def _piped() -> str:
-    """Read standard input; bytes that are not UTF-8 become visible replacement characters.
-
-    Raises UsageError for more than a request can hold, which need not end (`yes | prunecli -p`).
-    """
+def _piped(patience: float | None) -> str | None:
+    """Return standard input; None if it stays silent for this many seconds. Bytes that are not UTF-8 become visible
+    replacement characters. Raises UsageError."""
     from prunecli.model.requests import MAX_BODY_BYTES
 
-    data = sys.stdin.buffer.read(MAX_BODY_BYTES + 1)
-    if len(data) > MAX_BODY_BYTES:
-        raise UsageError(
-            f"standard input is over the limit of {MAX_BODY_BYTES / 1e6:.1f} MB",
-            "save it to a file and name the file, or send only the relevant part",
-        )
-    return data.decode("utf-8", "replace")
+    data = read_input(sys.stdin.fileno(), MAX_BODY_BYTES, FIRST_SECONDS if patience is None else patience)
+    if data is None and patience is None:
+        sys.stderr.write(f"{WAITING}\n")
+        data = read_input(sys.stdin.fileno(), MAX_BODY_BYTES)
+    return None if data is None else data.decode("utf-8", "replace")
+
+
+def _late() -> bool:
+    return came_late(sys.stdin.fileno())
 
 
 def exit_code(error: PrunecliError) -> int:

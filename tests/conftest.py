@@ -4,10 +4,13 @@ Laws draw the same cases each time, so that a change fails for what it does. `--
 ones; run it over the laws now and then, and keep each case that it finds as a test.
 """
 
+import asyncio
 import compileall
 import gc
 import os
+from collections.abc import Coroutine, Generator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -42,3 +45,37 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.set_threshold(100_000, 20, 50)
     gc.enable()
+
+
+_TASKS: list["asyncio.Task[Any]"] = []
+
+
+class _Watched(asyncio.DefaultEventLoopPolicy):
+    """Makes event loops that remember their tasks."""
+
+    def new_event_loop(self) -> asyncio.AbstractEventLoop:
+        loop = super().new_event_loop()
+        loop.set_task_factory(_remembered)
+        return loop
+
+
+def _remembered(
+    loop: asyncio.AbstractEventLoop, work: "Coroutine[Any, Any, Any]", **more: Any
+) -> "asyncio.Task[Any]":
+    task = asyncio.Task(work, loop=loop, **more)
+    _TASKS.append(task)
+    return task
+
+
+asyncio.set_event_loop_policy(_Watched())
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown() -> Generator[None]:
+    """Fail a test that leaves a task whose exception nobody retrieved. asyncio only logs that, at some later time."""
+    yield
+    tasks, _TASKS[:] = _TASKS[:], []
+    lost = [task for task in tasks if getattr(task, "_log_traceback", False)]
+    for task in lost:
+        task._log_traceback = False  # type: ignore[attr-defined]  # said here
+    assert not lost, [(task.get_coro(), task.exception()) for task in lost]

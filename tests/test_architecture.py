@@ -37,6 +37,7 @@ ASYNC_ALLOWED = (
     "commands",
     "tui",
     "headless.py",
+    "headless_commands.py",
     "headless_stream.py",
     "plain",
     "acp",

@@ -208,8 +208,10 @@ def test_what_could_not_be_read_is_said_in_every_form(tmp_path: Path, form: Outp
     assert "a notice of the configuration" in said
     assert f"{runtime.session.id}.jsonl line 3" in said
     assert ".quarantine" in said
-    if form == "stream-json":
-        notices = [one["text"] for line in out if (one := json.loads(line)).get("subtype") == "notice"]
+    if form != "text":
+        objects = [json.loads(line) for line in out]
+        notices = [one["text"] for one in objects if one.get("subtype") == "notice"]
+        notices = objects[-1]["notices"] if form == "json" else notices
         assert any("line 3" in notice for notice in notices)
 
 
@@ -303,6 +305,69 @@ async def test_prompts_that_were_not_sent_are_counted(tmp_path: Path) -> None:
     code, _, err = await run(tmp_path, [Scripted((Text("No."),), "refusal")], prompts=("a", "b", "c"))
     assert code == 3
     assert "2 more prompts were not sent" in err[-1]
+
+
+@pytest.mark.parametrize("form", FORMS)
+async def test_an_empty_answer_is_named(tmp_path: Path, form: OutputFormat) -> None:
+    code, out, err = await run(tmp_path, [says("")], form)
+    assert (code, err) == (0, ["prunecli: the model's answer is empty"])
+    assert form == "text" or json.loads(out[-1])["note"] == "the model's answer is empty"
+
+
+async def test_an_answer_that_was_cut_keeps_the_prompts_after_it_back(tmp_path: Path) -> None:
+    script = [Scripted((Text("Half"),), "max_tokens"), says("never")]
+    code, out, err = await run(tmp_path, script, prompts=("a", "b"))
+    assert (code, out) == (3, ["Half"])
+    assert "length limit" in err[-1]
+    assert "1 more prompt was not sent" in err[-1]
+
+
+@pytest.mark.parametrize(
+    ("line", "code", "said"),
+    [
+        ("/compact", 0, "Nothing to compact yet: the session has 0 turns"),
+        ("/status", 0, "model"),
+        ("/prune", 0, ""),
+        ("/model", 0, "/model "),
+        ("/restore 99", 1, "99 is not an entry"),
+        ("/rewind", 2, "/rewind does not work with -p"),
+        ("/new", 2, "/new does not work with -p"),
+        ("/quit", 2, "/quit does not work with -p"),
+    ],
+)
+async def test_a_slash_command_is_run_or_refused_and_never_sent_to_the_model(
+    tmp_path: Path, line: str, code: int, said: str
+) -> None:
+    ended, out, err = await run(tmp_path, [], prompts=(line,))
+    assert ended == code, (out, err)
+    assert said in "\n".join(err if code else out)
+    assert len(err) == (code > 0)
+
+
+@pytest.mark.parametrize("words", ["/etc/hosts is odd", "/nosuch thing", "// a comment"])
+async def test_other_words_after_a_slash_go_to_the_model(tmp_path: Path, words: str) -> None:
+    assert await run(tmp_path, [says("Hm.")], prompts=(words,)) == (0, ["Hm."], [])
+
+
+async def test_a_command_that_was_piped_in_is_no_command(tmp_path: Path) -> None:
+    runtime = start(tmp_path, [says("Hm.")])
+    out: list[str] = []
+    await run_headless(
+        runtime, ["/permissions auto"], form="text", out=out.append, err=out.append, is_typed=False
+    )
+    assert (out, runtime.gatekeeper.mode) == (["Hm."], "ask")
+
+
+async def test_a_compaction_is_run_and_its_effect_printed(tmp_path: Path) -> None:
+    long = "long answer " * 600
+    turns = ("compaction.keep_first_turns=1", "compaction.keep_recent_turns=1", "model.name=claude-opus-5")
+    runtime = start(tmp_path, [*[says(long)] * 3, says("The gist.")], sets=turns)
+    out: list[str] = []
+    code = await run_headless(
+        runtime, ("a", "b", "c", "/compact"), form="text", out=out.append, err=lambda _: None
+    )
+    assert code == 0
+    assert out[-1].startswith("Compacted: ")
 
 
 @pytest.mark.parametrize("content", ['" "', '""', "[]", '[{"type":"text","text":"\\n"}]'])

@@ -295,8 +295,13 @@ class EditorAgent:
 
     async def close(self) -> None:
         """Stop and close all sessions."""
-        await asyncio.gather(*(session.close() for session in self._sessions.values()))
+        ends = await asyncio.gather(
+            *(session.close() for session in self._sessions.values()), return_exceptions=True
+        )
         self._sessions.clear()
+        for error in ends:
+            if error is not None:
+                raise error
 
 
 def _folder(cwd: str) -> Path:

@@ -77,6 +77,7 @@ class EditorSession:
         self._notices = notices
         self._turn: asyncio.Task[StopReason] | None = None
         self._canceled = False
+        self._stops = 0
         self._opened = False
         self._shown = runtime.gatekeeper.mode, runtime.model_name, runtime.choices.effort
         self._titled = ""
@@ -175,25 +176,40 @@ class EditorSession:
     async def prompt(self, given: EditorPrompt) -> StopReason:
         """Run a turn and return why it ended. A prompt during a turn steers it, and both end together.
 
-        Raises PrunecliError.
+        A prompt that came while a turn was stopping, or that the turn did not take because it failed or reached a
+        limit, becomes a turn of its own. Raises PrunecliError.
         """
-        turn = self._turn
-        if turn is None:
-            self._canceled = False
-            turn = self._turn = asyncio.create_task(self._run(given))
-        else:
-            self._steer(given)
+        stops, steering = self._stops, None
+        while (turn := self._turn) is not None:
+            if steering is None and not self._canceled:
+                steering = self._steer(given)
+            await asyncio.wait({turn})
+            if steering is not None and all(one is not steering for one in self.runtime.mailbox.steering):
+                return await self._ended(turn)
+            if self._stops != stops:
+                self._take_back(given, steering)
+                self._tell_unsent(given)
+                await self.feed.sent()
+                return "cancelled"
+            if self._turn is None:
+                self._take_back(given, steering)
+        self._canceled = False
+        turn = self._turn = asyncio.create_task(self._run(given))
         await asyncio.wait({turn})
+        return await self._ended(turn)
+
+    async def _ended(self, turn: "asyncio.Task[StopReason]") -> StopReason:
         await self.feed.sent()
         return "cancelled" if turn.cancelled() else turn.result()
 
     def cancel(self) -> None:
-        """Stop the turn; further calls do nothing."""
+        """Stop the turn and the prompts that wait for its end."""
+        self._stops += 1
         if self._turn is not None and not self._canceled:
             self._canceled = True
             self._turn.cancel()
 
-    def _steer(self, given: EditorPrompt) -> None:
+    def _steer(self, given: EditorPrompt) -> UserMessage:
         """Steer the current turn with a prompt.
 
         Raises PromptTooLarge, and PromptBlocked for an image or PDF file that can't be sent.
@@ -201,10 +217,28 @@ class EditorSession:
         media = self.runtime.choices.media
         images = [shown(block, number, media) for number, block in enumerate(given.images, 1)]
         words = Text(checked(given.text if given.text.strip() else IMAGE_ONLY, self.runtime.choices.window))
+        message = UserMessage((words, *images), "steering")
         self.runtime.mailbox.notices.extend(given.embedded)
-        self.runtime.mailbox.steering.append(UserMessage((words, *images), "steering"))
+        self.runtime.mailbox.steering.append(message)
+        return message
+
+    def _take_back(self, given: EditorPrompt, steering: UserMessage | None) -> None:
+        """Remove a prompt that nothing has recorded from the mailbox."""
+        mailbox = self.runtime.mailbox
+        mailbox.steering[:] = [one for one in mailbox.steering if one is not steering]  # others may be equal
+        mailbox.taken(given.embedded)
+
+    def _tell_unsent(self, given: EditorPrompt) -> None:
+        words = one_line(given.text)[:TITLE_CHARS] or IMAGE_ONLY
+        self.feed.tell(noticed(f"Stopped before this was sent to the model; send it again: {words}"))
 
     async def _run(self, given: EditorPrompt) -> StopReason:
+        records = self.runtime.session.records
+        before = len(records)
+
+        def unsent() -> bool:
+            return not any(isinstance(one.event, UserMessage) for one in records[before:])
+
         try:
             done = await self._work(given)
             if done is not None and done.note:
@@ -213,11 +247,12 @@ class EditorSession:
         except asyncio.CancelledError:
             if not self._canceled:
                 raise
+            if unsent() and not as_command(given.text.strip()):
+                self._tell_unsent(given)
             return "cancelled"
         finally:
-            mailbox = self.runtime.mailbox
-            for waiting in (mailbox.steering, mailbox.follow_ups, mailbox.notices):
-                waiting.clear()  # of a prompt that was canceled or failed
+            if unsent():
+                self._take_back(given, None)
             self._turn = None
             self.show_choices()
 
@@ -260,6 +295,8 @@ class EditorSession:
         self.cancel()
         if turn is not None:
             await asyncio.wait({turn})
+            if not turn.cancelled():
+                turn.exception()  # retrieved, since nobody raises it if the request was canceled
         self._leave()
         with suppress(TimeoutError):
             async with asyncio.timeout(LAST_SECONDS):

@@ -105,8 +105,7 @@ class Effects:
                 case RunLine(line):
                     done = await self.command(line) or done
                 case CompactNow(focus):
-                    if not await self._runtime.compact(focus):
-                        self._say("Nothing to compact yet.")
+                    await self._runtime.compact(focus)
                 case InThread():
                     done = await self._in_thread(effect) or done
                 case Choose():

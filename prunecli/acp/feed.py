@@ -1,6 +1,7 @@
 """The queue of updates from one session to the editor, which never blocks the agent."""
 
 import asyncio
+import logging
 from collections import deque
 from collections.abc import Awaitable, Callable
 from typing import TypeAlias
@@ -66,11 +67,18 @@ class Feed:
         """Start sending, including queued updates."""
         if self._pump is None:
             self._pump = asyncio.create_task(self._run())
+            self._pump.add_done_callback(self._ended)
+
+    def _ended(self, pump: "asyncio.Task[None]") -> None:
+        """Let nobody wait for updates that a defect keeps from being sent."""
+        self._idle.set()
+        if not pump.cancelled() and (error := pump.exception()):
+            logging.getLogger(__name__).error("updates of a session are no longer sent", exc_info=error)
 
     async def sent(self) -> None:
         """Wait until all updates queued so far are sent."""
         self._wake()
-        if self._pump is not None:
+        if self._pump is not None and not self._pump.done():
             await self._idle.wait()
 
     async def close(self) -> None:

@@ -60,4 +60,9 @@ async def serve_on(asked: Launch, environ: Mapping[str, str], source: int, targe
         await connection.close()
         for number in _SIGNALS:
             loop.remove_signal_handler(number)
-    return 128 + caught[0] if caught else 0
+    if caught:
+        return 128 + caught[0]
+    if not listening.cancelled() and (error := listening.exception()):
+        logging.getLogger(__name__).error("the connection to the editor failed", exc_info=error)
+        return 1
+    return 0

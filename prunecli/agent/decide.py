@@ -17,6 +17,13 @@ from prunecli.model.events import AssistantMessage, EndReason, PrunApplied, User
 from prunecli.model.messages import ToolUse
 from prunecli.model.notes import keeps_going
 
+CUT = {
+    "max_tokens": 'reply hit the length limit; type "continue"',
+    "model_context_window_exceeded": 'reply filled the context window; /compact, then type "continue"',
+}
+"""The note for an answer that is not complete, by stop reason."""
+MAX_CYCLE = 4
+"""The length of the longest cycle of calls that is noticed."""
 MAX_PAUSES = 10
 """Maximum times in a row that the endpoint may pause one turn of the model."""
 
@@ -49,10 +56,11 @@ class Act:
 
 @frozen
 class Done:
-    """End the run; `note` gives the reason if it is not obvious."""
+    """End the run; `note` gives the reason if it is not obvious. `cut`: the last answer is not complete."""
 
     reason: EndReason
     note: str = ""
+    cut: bool = False
 
 
 @frozen
@@ -175,8 +183,8 @@ def at_rest(context: Context) -> Done | None:
         return None
     if _paused(last):
         return None
-    if last.event.stop_reason in ("max_tokens", "model_context_window_exceeded"):
-        return Done("finished", 'reply hit the length limit; type "continue"')
+    if cut := CUT.get(last.event.stop_reason):
+        return Done("finished", cut, cut=True)
     return Done("finished")
 
 
@@ -192,11 +200,10 @@ def _limit(context: Context, limits: Limits) -> Done | None:
     pauses = [item for item in context.items[-MAX_PAUSES:] if _paused(item)]
     if len(pauses) == MAX_PAUSES and limits.turns >= MAX_PAUSES:
         return Done("limit", f"stopped: the endpoint paused the turn {MAX_PAUSES} times in a row")
-    recent = context.exchanges[-MAX_REPEATS:]
-    if _repeats(recent) and recent[0].seq > last_word(context):
-        return Done(
-            "limit", f"stopped: the model made the same call {MAX_REPEATS} times with the same result"
-        )
+    if length := _cycle(context.exchanges, last_word(context)):
+        calls = "made the same call" if length == 1 else f"repeated the same {length} calls"
+        results = "result" if length == 1 else "results"
+        return Done("limit", f"stopped: the model {calls} {MAX_REPEATS} times with the same {results}")
     return None
 
 
@@ -204,15 +211,22 @@ def _paused(item: Entry) -> bool:
     return isinstance(item.event, AssistantMessage) and item.event.stop_reason == "pause_turn"
 
 
-def _repeats(exchanges: Sequence[Exchange]) -> bool:
-    """Return whether the last exchanges repeat one call with the same result."""
-    if len(exchanges) < MAX_REPEATS:
-        return False
-    seen = (
-        (call.name, repr(sorted(call.input.items())), entry.whole)
-        for exchange in exchanges
-        for call, entry in zip(exchange.calls, exchange.results, strict=False)
+def _cycle(exchanges: Sequence[Exchange], after: int) -> int:
+    """Return the length of the cycle of calls that the last exchanges repeat with the same results, 0 for none.
+    Only exchanges after the record `after` count."""
+    for length in range(1, MAX_CYCLE + 1):
+        recent = exchanges[-MAX_REPEATS * length :]
+        full = len(recent) == MAX_REPEATS * length and recent[0].seq > after
+        if full and all(map(_same, recent, recent[length:])):
+            return length
+    return 0
+
+
+def _same(one: Exchange, other: Exchange) -> bool:
+    """Return whether two exchanges have the same calls with the same results."""
+    calls, others = ([(call.name, call.input) for call in exchange.calls] for exchange in (one, other))
+    return (
+        bool(calls)
+        and calls == others
+        and all(entry.whole == again.whole for entry, again in zip(one.results, other.results, strict=False))
     )
-    first = next(seen, None)
-    same = first is not None and all(one == first for one in seen)
-    return same and all(len(exchange.calls) == 1 for exchange in exchanges)

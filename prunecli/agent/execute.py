@@ -107,6 +107,15 @@ class _Ready:
         return self.tool.parallel and self.verdict.kind == "allow" and not self.verdict.may_change_files
 
 
+async def _stopped(tasks: Sequence["asyncio.Task[_Ended]"]) -> None:
+    """Cancel the tasks that still run, and wait for their end."""
+    left = [task for task in tasks if not task.done()]
+    for task in left:
+        task.cancel()
+    if left:
+        await asyncio.gather(*left, return_exceptions=True)
+
+
 async def nothing(_: ToolUse) -> None:
     """Do nothing: the default for `before_change`."""
 
@@ -275,11 +284,11 @@ class Executor:
                 waiting.pop(0)
                 self._record(call, task.result())
         except (asyncio.CancelledError, StorageFailed):
-            for task in running:
-                task.cancel()
-            await asyncio.gather(*running, return_exceptions=True)
+            await _stopped(running)
             self._record_finished(waiting)
             raise
+        finally:
+            await _stopped(running)
 
     def _record_finished(self, waiting: Sequence[tuple[ToolUse, asyncio.Task[_Ended]]]) -> None:
         """Record the calls that finished before the others were canceled. Raises StorageFailed after the last."""

@@ -38,6 +38,7 @@ from prunecli.agent.journal import Journal
 from prunecli.agent.oversized import way_around
 from prunecli.agent.policy import Policy
 from prunecli.agent.retry import RetryPolicy, Sleep
+from prunecli.agent.summaries import WHOLE, FailedSummaries, unfinished
 from prunecli.context.compaction import CompactionPlan, last_word, signed_summary
 from prunecli.context.repair import (
     leave_out_images,
@@ -105,16 +106,12 @@ class Run:
     purse: Purse = field(default_factory=Purse)
     attach: Attach | None = None
     _attempts: Attempts = field(init=False)
+    _failed: FailedSummaries = field(init=False)
 
     def __post_init__(self) -> None:
-        self._attempts = Attempts(
-            self.session,
-            self.provider,
-            self.retry,
-            lambda seconds: self.sleep(seconds),
-            self.jitter,
-            self._spend,
-        )
+        self._failed = FailedSummaries(self.session, self.model)
+        ways = self.retry, lambda seconds: self.sleep(seconds), self.jitter, self._spend
+        self._attempts = Attempts(self.session, self.provider, *ways)
 
     async def run(self) -> Done:
         """Run until there is nothing to do, and record why the run ended.
@@ -136,8 +133,9 @@ class Run:
 
     async def _steps(self) -> Done:
         while True:
-            limits = replace(self.limits, cost=self.purse.spent)
-            policy = self.policy()
+            limits, policy = replace(self.limits, cost=self.purse.spent), self.policy()
+            if self._failed.are_too_many:
+                limits = replace(limits, compacted_at=last_word(self.session.context))
             match next_action(self.session.context, self.mailbox.inbox(), policy, limits):
                 case Act(calls):
                     await self.executor.execute(calls)
@@ -228,7 +226,8 @@ class Run:
 
     async def _shorten(self) -> None:
         plan = self.policy().shorten(self.session.context)
-        if plan and self.limits.compacted_at < last_word(self.session.context):
+        again = self.limits.compacted_at < last_word(self.session.context) and not self._failed.are_too_many
+        if plan and again:
             await self.compact(plan, short=True)
 
     async def _again(self, remedy: PrunApplied | None, refused: ProviderError) -> None:
@@ -338,25 +337,25 @@ class Run:
         try:
             event = await self._summarized(plan, short=short)
         except ProviderError as error:
-            self.session.tell(Notice(f"compaction failed: {error}", "warning"))
-            return
+            event = str(error)
         finally:
             self._attempts.stopped_summary()
             self.session.tell(SummaryEnded())
-        if event is None:
-            self.session.tell(
-                Notice("compaction failed: the summary would not make the context smaller", "warning")
-            )
+        if isinstance(event, str):
+            stop = self._failed.add() if trigger == "auto" else ""
+            self.session.tell(Notice(f"compaction failed: {event}{stop}", "warning"))
             return
         self.session.keep(event)
+        self._failed.clear()
         if self.hooks:
             await self.hooks.after_compaction()
 
-    async def _summarized(self, plan: CompactionPlan, *, short: bool) -> CompactionApplied | None:
+    async def _summarized(self, plan: CompactionPlan, *, short: bool) -> CompactionApplied | str:
         """Return the event of a summary by the endpoint, or by the model if the plan requires it or the endpoint
         makes none.
 
-        Return None for a summary that is empty or saves nothing. The usage of an unused attempt is recorded.
+        Return the reason why there is none: it was not whole, is empty or saves nothing. The usage of an unused
+        attempt is recorded.
         """
         context, why = self.session.context, ""
         self._foretell(plan)
@@ -380,20 +379,21 @@ class Run:
             else:
                 block = signed_summary(response.content) if plan.by_endpoint else None
                 text = str(block["content"]) if block else plain_text(response.content)
-                if (block or not plan.by_endpoint) and text.strip():
+                flaw = unfinished(response.stop_reason) or ("" if text.strip() else "the summary is empty")
+                if (block or not plan.by_endpoint) and not flaw:
                     event = plan.event(context, text, block)
                     if event.tokens_after < event.tokens_before:
                         self._spend(response.usage)
                         return replace(event, model=self.model().name, usage=response.usage)
+                    flaw = "the summary would not make the context smaller"
                 self._attempts.bill("summary", response.usage)
-                if block or not plan.by_endpoint:
-                    return None
-                why = f"the endpoint made no summary ({response.stop_reason})"
-                if response.content:
+                if not plan.by_endpoint or (block and not unfinished(response.stop_reason)):
+                    return flaw
+                why = flaw if block else f"the endpoint made no summary ({response.stop_reason})"
+                if response.content and not block and response.stop_reason in WHOLE:
                     self.forgo(COMPACTION)  # the endpoint ignored the field and answered normally
             self.session.tell(Notice(f"{why}; the model writes one instead"))
 
     def _foretell(self, plan: CompactionPlan) -> None:
-        """Tell the user what a summary costs in thinking, before it is requested."""
         if thinking := plan.thinking(self.session.context):
             self.session.tell(Notice(f"In the turns that stay, this {thinking}"))

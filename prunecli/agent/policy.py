@@ -4,7 +4,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from prunecli.context.compaction import CompactionPlan, due, last_word, next_cut, plan_compaction
+from prunecli.context.compaction import (
+    CompactionPlan,
+    due,
+    is_worth_asking,
+    last_word,
+    next_cut,
+    plan_compaction,
+)
 from prunecli.context.compaction import Options as Compaction
 from prunecli.context.economics import Gate, Market
 from prunecli.context.expectations import Expectations
@@ -171,11 +178,12 @@ class Policy(NamedTuple):
         near = self.can_compact(context) and pressing(context, self.window, self.max_tokens)
         if not near and not due(context, self.compaction, self.window):
             return None
-        return self.plan_compaction(context, "")
+        return plan_compaction(context, self.compaction, self.window, by_endpoint=self.compacts)
 
     def plan_compaction(self, context: Context, focus: str) -> CompactionPlan | None:
-        """Return the compaction that `/compact` would make, whether due or not."""
-        return plan_compaction(context, self.compaction, self.window, focus, by_endpoint=self.compacts)
+        """Return the compaction that `/compact` would make, whether due or not; None if it can gain nothing."""
+        plan = plan_compaction(context, self.compaction, self.window, focus, by_endpoint=self.compacts)
+        return plan if plan and is_worth_asking(context, plan) else None
 
     def cut(self, context: Context) -> int:
         """Return the number of messages that a summary by the endpoint would replace now; 0 for none."""

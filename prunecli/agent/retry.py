@@ -1,5 +1,6 @@
 """The retry policy for failed requests. Retries are visible and can be canceled."""
 
+import math
 from collections.abc import Awaitable, Callable
 from typing import TypeAlias
 
@@ -9,6 +10,8 @@ from prunecli.frozen import frozen
 
 Sleep: TypeAlias = Callable[[float], Awaitable[None]]
 """A function that waits for some seconds; tests pass their own."""
+
+_YEAR = 366 * 86_400.0
 
 
 @frozen
@@ -26,7 +29,8 @@ class RetryPolicy:
     def wait(self, error: ProviderError, attempt: int, *, streamed: bool, jitter: float) -> float | None:
         """Return the seconds to wait before try `attempt + 1`, or None to give up.
 
-        `jitter` is from 0 to 1.
+        `jitter` is from 0 to 1. The endpoint can ask for a longer wait, but not for a shorter one: `retry-after: 0`
+        would use up all tries at once.
         """
         if not isinstance(error, RateLimited | Overloaded | ConnectionLost):
             return None
@@ -34,14 +38,21 @@ class RetryPolicy:
             return None
         if attempt >= (self.stream_tries if streamed else self.tries):
             return None
-        asked = None if isinstance(error, ConnectionLost) else error.retry_after
-        if asked is not None:
-            return asked if asked <= self.longest_asked else None
-        return min(self.longest_wait, self.first_wait * 2.0 ** (attempt - 1)) * (0.75 + jitter / 2)
+        plain = min(self.longest_wait, self.first_wait * 2.0 ** (attempt - 1)) * (0.75 + jitter / 2)
+        asked = _asked(error)
+        if asked is None:
+            return plain
+        return max(plain, asked * max(1.0, 0.75 + jitter / 2)) if asked <= self.longest_asked else None
 
     def hint(self, error: ProviderError) -> str:
         """Return the hint for an error that is not retried; names the wait if the server asks for a longer one."""
-        asked = error.retry_after if isinstance(error, RateLimited | Overloaded) else None
+        asked = _asked(error)
         if asked is None or asked <= self.longest_asked:
             return error.hint
         return f"try again in {duration(round(asked * 1000))}, as the endpoint asks"
+
+
+def _asked(error: ProviderError) -> float | None:
+    """Return the seconds that the endpoint asks to wait, None without a sensible number."""
+    asked = error.retry_after if isinstance(error, RateLimited | Overloaded) else None
+    return asked if asked is not None and math.isfinite(asked) and 0 <= asked <= _YEAR else None

@@ -88,9 +88,10 @@ def context(
             market_of=partial(_market, config, table, model),
             price=Choices(config, {}, table.info).known_price,
         )
-    for notice in (*found.notices, *inspection.problems):
+    notices = (*found.notices, *inspection.problems)
+    for notice in notices:
         typer.echo(f"prunecli: {visible(notice)}", err=True)
-    typer.echo(_json(inspection) if as_json else visible(_table(inspection)))
+    typer.echo(_json(inspection, notices) if as_json else visible(_table(inspection)))
 
 
 def _source(text: str) -> "Source":
@@ -156,7 +157,7 @@ def _market(config: Config, table: ModelTable, model: str, context: Context) -> 
     )
 
 
-def _json(inspection: Inspection) -> str:
+def _json(inspection: Inspection, notices: Sequence[str]) -> str:
     edits = [edit_to_json(edit) for edit in inspection.edits]
     messages = [json.loads(message.canonical) for message in inspection.messages]
     thinking = {
@@ -166,7 +167,8 @@ def _json(inspection: Inspection) -> str:
         "dropped_tokens": inspection.dropped.tokens,
     }
     ledger = inspection.ledger.to_json()
-    return json.dumps({"messages": messages, "edits": edits, "ledger": ledger, "thinking": thinking})
+    more = {"notices": list(notices)} if notices else {}
+    return json.dumps({"messages": messages, "edits": edits, "ledger": ledger, "thinking": thinking, **more})
 
 
 def _table(inspection: Inspection) -> str:

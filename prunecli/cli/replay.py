@@ -117,7 +117,8 @@ def replay(
 
         write_new(html, page(report, courses), force=True)
         typer.echo(f"prunecli: wrote {html}", err=True)
-    typer.echo(_json(report) if as_json else visible("\n".join(lines(report, columns_of(sys.stdout)))))
+    table = visible("\n".join(lines(report, columns_of(sys.stdout))))
+    typer.echo(_json(report, [*missing, *problems]) if as_json else table)
 
 
 def _check_outputs(html: Path | None, fit: str) -> None:
@@ -362,12 +363,13 @@ def _one_of(flag: str, given: str, known: Sequence[str]) -> str:
     return given
 
 
-def _json(report: "Report") -> str:
+def _json(report: "Report", notices: Sequence[str]) -> str:
     return json.dumps(
         {
             "sessions": [row.to_json() for rows in report.sessions for row in rows],
             "totals": [row.total_to_json() for row in report.totals],
             "validation": report.validation.to_json(),
+            **({"notices": list(notices)} if notices else {}),
         }
     )
 

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from prunecli.commands.command import WORKING, CompactNow, Effect, Say
+from prunecli.context.compaction import why_nothing
 from prunecli.runtime import Runtime
 
 
@@ -11,6 +12,8 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     if runtime.running:
         return [WORKING]
     runtime.subagents.give_up()
-    if runtime.policy.plan_compaction(runtime.session.context, arguments) is None:
-        return [Say("Nothing to compact yet.")]
+    context, policy = runtime.session.context, runtime.policy
+    if policy.plan_compaction(context, arguments) is None:
+        why = why_nothing(context, policy.compaction, policy.window)
+        return [Say(f"Nothing to compact yet: {why}.")]
     return [CompactNow(arguments)]

@@ -20,6 +20,7 @@ from prunecli.context.exchange import Entry
 from prunecli.context.placing import covers, group_of, place, replaced, words_left
 from prunecli.context.state import Context
 from prunecli.context.tokens import words_of
+from prunecli.figures import counted
 from prunecli.frozen import frozen
 from prunecli.model.events import AssistantMessage, CompactionApplied, UserMessage
 from prunecli.model.messages import Block, Json, Opaque, Text
@@ -27,6 +28,8 @@ from prunecli.model.messages import Block, Json, Opaque, Text
 if TYPE_CHECKING:
     from prunecli.context.impact import Impact
 
+LEAST_BYTES = 600
+"""The bytes of messages that a summary must replace: about its own length. Fewer cost a request and gain nothing."""
 MAX_INSTRUCTIONS = 16_384
 """Maximum characters of instructions that the endpoint accepts."""
 
@@ -156,6 +159,32 @@ def plan_compaction(
         head_end, tail_start = by_exchanges
         words = _words(context, head_end, tail_start, None)
     return CompactionPlan(head_end, tail_start, words, focus)
+
+
+def is_worth_asking(context: Context, plan: CompactionPlan) -> bool:
+    """Return whether a summary of the range can be shorter than the range."""
+    return _replaceable(context, plan) >= LEAST_BYTES
+
+
+def why_nothing(context: Context, options: Options, window: int) -> str:
+    """Return why `/compact` has nothing to do."""
+    plan = plan_compaction(context, options, window)
+    turns = sum(item.opens_turn for item in context.items)
+    if plan:
+        return f"a summary would replace only {max(0, _replaceable(context, plan)):,} bytes, and is about as long"
+    if turns > options.keep_first_turns + options.keep_recent_turns:
+        return "the recent turns fill the context, and they stay"
+    return (
+        f"the session has {counted(turns, 'turn')}, and the first {options.keep_first_turns} and the last "
+        f"{options.keep_recent_turns} stay ([compaction] keep_first_turns, keep_recent_turns)"
+    )
+
+
+def _replaceable(context: Context, plan: CompactionPlan) -> int:
+    """Return the bytes that a summary would replace, without the user's words, which stay."""
+    event = CompactionApplied("", plan.head_end, plan.tail_start)
+    covered = (block for item in context.items if covers(event, item) for block in item.wire)
+    return sum(map(len, covered)) - len(plan.words.encode("utf-8", "replace"))
 
 
 def next_cut(context: Context, options: Options, window: int) -> int:

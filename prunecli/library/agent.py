@@ -177,7 +177,8 @@ class Agent:
         if task is not None:
             self.stop()
             await asyncio.wait({task})
-            self._runtime.mailbox.steering.clear()
+            if not task.cancelled():
+                task.exception()  # retrieved, since nobody raises it if the loop over `run` was left
             self._task = None
 
     def stop(self) -> None:

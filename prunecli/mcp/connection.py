@@ -163,8 +163,10 @@ class Connection:
         try:
             while not self._over.is_set():
                 changed = asyncio.ensure_future(self._relist.wait())
-                await asyncio.wait({changed, over}, return_when=asyncio.FIRST_COMPLETED)
-                changed.cancel()
+                try:
+                    await asyncio.wait({changed, over}, return_when=asyncio.FIRST_COMPLETED)
+                finally:
+                    changed.cancel()
                 if self._relist.is_set() and not self._over.is_set():
                     await asyncio.wait({over}, timeout=RELIST_SECONDS)
                     self._relist.clear()
@@ -306,7 +308,7 @@ class Connection:
         name, limit = self.server.name, self._definition.timeout
         client = self._client
         if client is None:
-            raise ToolError(f"The server {name} is not connected: {self.server.why or self.server.state}.")
+            raise ToolError(f"The server {name} is not connected: {self.server.fault}.")
         try:
             async with asyncio.timeout(limit) as timeout:
                 clock = Clock(timeout, limit)

@@ -141,9 +141,11 @@ class Hub:
     async def settled(self, seconds: float = SETTLE_SECONDS) -> None:
         """Wait until no server is starting, for at most this many seconds."""
         waits = [asyncio.ensure_future(one.settled.wait()) for one, _ in self._running.values()]
-        if waits:
-            _, late = await asyncio.wait(waits, timeout=seconds)
-            for wait in late:
+        try:
+            if waits:
+                await asyncio.wait(waits, timeout=seconds)
+        finally:
+            for wait in waits:
                 wait.cancel()
 
     async def call(
@@ -275,7 +277,7 @@ class Hub:
 
 
 def _unavailable(server: Server) -> ToolError:
-    return ToolError(f"The server {server.name} is not available: {server.why or server.state}.")
+    return ToolError(f"The server {server.name} is not available: {server.fault}.")
 
 
 def _load_sdk() -> None:

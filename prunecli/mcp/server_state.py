@@ -11,6 +11,7 @@ from prunecli.model.messages import Json
 State: TypeAlias = Literal["starting", "connected", "failed", "disabled", "needs approval", "needs login"]
 """`starting` until the server has answered and its tools are listed."""
 
+_LAST_LINES = 20
 MAX_NAME = 128
 """Maximum characters of the name of a tool or a prompt, by the protocol's own rule."""
 
@@ -85,6 +86,16 @@ class Server:
     why: str = ""
     offer: Offer = field(default_factory=Offer)
     log: tuple[str, ...] = ()
+
+    @property
+    def fault(self) -> str:
+        """Why the server can't be used. For a program, with its last words: the last line that names an error, or the
+        last one."""
+        lines = (
+            [line for line in self.log[-_LAST_LINES:] if line.strip()] if self.transport == "stdio" else []
+        )
+        named = [line for line in lines if "error" in line.lower()]
+        return ": ".join(filter(None, [self.why or self.state, *(named or lines)[-1:]]))
 
 
 def usable(name: str) -> bool:

@@ -11,7 +11,7 @@ import json
 import os
 import re
 import signal
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,6 +31,8 @@ _LOGGED_NOISE = 5_000
 """How many of these bytes are logged, from the first on."""
 MAX_LOG_LINE = 500
 CHUNK = 65_536
+LAST_SECONDS = 0.5
+"""Seconds to wait for the rest of the standard error of a server that ended."""
 GRACE = 1.5
 """Seconds that a server has to end after its input was closed, and again after SIGTERM."""
 _END = 512
@@ -128,10 +130,16 @@ async def stdio_transport(
     given, output, errors = process.stdin, process.stdout, process.stderr
     if given is None or output is None or errors is None:
         raise OSError("the program was started without pipes")
+
+    async def died() -> None:
+        await asyncio.wait({logging}, timeout=LAST_SECONDS)  # a child that lives on may hold it open
+        lost(_end_in_words(process.returncode))
+
+    logging = asyncio.ensure_future(_read_log(errors, log))
     tasks = [
-        asyncio.ensure_future(_read_messages(process, output, incoming, log, lost)),
+        asyncio.ensure_future(_read_messages(process, output, incoming, log, lost, died)),
         asyncio.ensure_future(_write_messages(given, outgoing, incoming)),
-        asyncio.ensure_future(_read_log(errors, log)),
+        logging,
     ]
     try:
         yield read, write
@@ -150,6 +158,7 @@ async def _read_messages(
     incoming: Any,
     log: Log,
     lost: Callable[[str], None],
+    died: Callable[[], Awaitable[None]],
 ) -> None:
     import anyio
 
@@ -169,7 +178,7 @@ async def _read_messages(
                     await incoming.send(message)
             await asyncio.sleep(0)
         await _exited(process, 0.5)
-        lost(_end_in_words(process.returncode))
+        await died()
     except Flooded as flood:
         lost(str(flood))
     except (OSError, ValueError) as error:

@@ -17,6 +17,7 @@ from prunecli.model.messages import ToolUse
 from prunecli.model.signals import Notice
 from prunecli.programs import find_outside
 from prunecli.runtime.setup import Setup
+from prunecli.sanitize import one_line
 from prunecli.session.copies import Copies
 from prunecli.session.own_git import OutOfTime
 from prunecli.session.restoring import Kept
@@ -113,13 +114,15 @@ class FileSaver:
         await asyncio.wait({work}, timeout=self._patience)
         if not work.done():
             self._say("Still saving this directory's files. /rewind can restore files once it is done.")
-        elif not isinstance(work.exception(), SnapshotFailed):
+        elif work.exception() is None:  # `_ended` has told of a failure
             self.record(work.result(), "before")
 
     def _ended(self, work: "asyncio.Task[Saved]") -> None:
         """Handle the end or failure of the background save."""
         self._work = None
-        if not work.cancelled() and isinstance(error := work.exception(), SnapshotFailed):
+        if not work.cancelled() and (error := work.exception()):
+            if not isinstance(error, SnapshotFailed):
+                error = SnapshotFailed(one_line(f"{type(error).__name__}: {error}"))
             self._give_up(error)
 
     def _give_up(self, error: SnapshotFailed) -> None:
@@ -174,8 +177,7 @@ class FileSaver:
             self._work.remove_done_callback(self._ended)
             if isinstance(self.snapshots, Snapshots):
                 self.snapshots.stop()
-            await asyncio.wait({self._work})
-            self._work.exception()  # retrieved, so that asyncio does not report it as unhandled
+            await asyncio.gather(self._work, return_exceptions=True)
 
     def record(self, saved: Saved, moment: SavedMoment, reason: SavedReason = "tools") -> None:
         """Record in the log that the files were saved. Raises StorageFailed."""

@@ -18,6 +18,7 @@ from prunecli.errors import PromptBlocked
 from prunecli.frozen import frozen
 from prunecli.model.notes import notice
 from prunecli.model.signals import HooksRunning, Notice
+from prunecli.runtime.background import Background
 from prunecli.runtime.host import Host
 from prunecli.runtime.toolbox import web_of
 from prunecli.sanitize import one_line, shortened, visible
@@ -66,10 +67,10 @@ class Hooking:
         self._approved: set[str] = set()
         self._refused: set[str] = set()
         self._begun, self._ended, self._log = "", "", ""
-        self._ends: set[asyncio.Task[None]] = set()
+        self._ends = Background(self.say)
         runtime.on_session.append(self._switched)
         self._idle: asyncio.TimerHandle | None = None
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks = Background(self.say)
 
     # Where they come from ------------------------------------------------------------------------------------
 
@@ -199,7 +200,7 @@ class Hooking:
         waited = [one for one in found.values() if not one[0].background]
         for hook, folder in found.values():
             if hook.background:
-                self._behind(self._later(hook, folder, given))
+                self._tasks.start(self._later(hook, folder, given))
         if not waited:
             return []
         session.tell(HooksRunning(event))
@@ -237,11 +238,6 @@ class Hooking:
 
     async def _later(self, hook: "Hook", folder: Path, given: Mapping[str, Any]) -> None:
         self.tell_model([await self._one(hook, folder, given)])
-
-    def _behind(self, work: Any) -> None:
-        task = asyncio.ensure_future(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
 
     def say(self, text: str) -> None:
         """Tell the user; a task tells it in the session that started the task."""
@@ -304,7 +300,7 @@ class Hooking:
 
     def _notify(self, kind: str, message: str, title: str) -> None:
         fields = {"message": message, "title": title, "notification_type": kind}
-        self._behind(self._told("Notification", kind, fields))
+        self._tasks.start(self._told("Notification", kind, fields))
 
     async def _told(self, event: str, name: str, fields: Mapping[str, str]) -> None:
         await self.fire(event, name, **fields)
@@ -331,20 +327,15 @@ class Hooking:
         named = {"session_id": self._begun, "transcript_path": self._log, "reason": reason}
         work = _in_time(self._told("SessionEnd", reason, named))
         try:
-            task = asyncio.get_running_loop().create_task(work)
+            self._ends.start(work)
         except RuntimeError:  # a command of the plain interface runs in no loop
             asyncio.run(work)
-            return
-        self._ends.add(task)
-        task.add_done_callback(self._ends.discard)
 
     async def end(self) -> None:
         """Run SessionEnd if the session was used, and end all remaining work."""
         self.busy()
-        await asyncio.gather(*self._ends)
-        for task in tuple(self._tasks):
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._ends.finish()
+        await self._tasks.close()
         if self._begun != self._ended and not self._head and self.has("SessionEnd"):
             await _in_time(self._told("SessionEnd", "other", {"reason": "other"}))
 

@@ -20,6 +20,7 @@ from prunecli.model.events import UserMessage
 from prunecli.model.messages import Json
 from prunecli.model.notes import notice
 from prunecli.model.signals import Notice
+from prunecli.runtime.background import Background
 from prunecli.runtime.job_records import JobRecords, new_id, title_of
 from prunecli.sanitize import one_line, shortened
 
@@ -51,7 +52,7 @@ class Jobs:
         self.first_seconds = FIRST_SECONDS
         self.all: list[Job] = within.all if within else []
         self._moving: list[_Moving] = within._moving if within else []
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks = Background(lambda line: host.session.tell(Notice(line, "warning")))
         self._records: JobRecords | None = None
         host.mailbox.news.append(self.due)
 
@@ -113,9 +114,7 @@ class Jobs:
         job = Job.of(moved, *parts, self._host.who)
         job.box, job.rest = box, rest
         self.all.append(job)
-        task = asyncio.get_running_loop().create_task(self._follow(job))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        self._tasks.start(self._follow(job))
         return job
 
     async def _follow(self, job: "Job") -> None:
@@ -176,9 +175,7 @@ class Jobs:
                 await asyncio.sleep(WATCH_SECONDS)
                 changed()
 
-        task = asyncio.get_running_loop().create_task(tell())
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        task = self._tasks.start(tell())
 
         def end() -> None:
             task.cancel()

@@ -42,6 +42,12 @@ PROJECT_FILE = ".mcp.json"
 HOW = "mcp_search finds their tools, mcp_call calls one."
 START_SECONDS = 20.0
 """Seconds after which a server that is still starting no longer holds back the notice about the others."""
+WAIT_SECONDS = 2.0
+"""Seconds that a headless run waits for its servers, so that its first message can tell their states."""
+FAILED = {
+    "failed": "The MCP server {} is not available: {}",
+    "needs login": "The MCP server {} needs a login: {}",
+}
 _MENTION = re.compile(r"(?:^|(?<=[\s(\[{\"'`,]))@([^\s@:]+):([^\s@]+)")
 MAX_ATTACHED = 100_000
 """Maximum bytes of the text of one resource."""
@@ -59,12 +65,14 @@ class RemoteServers:
         self._waits = waits
         self.load: Callable[[], Sequence[Wanted]] = lambda: configured(runtime)
         self.asker: Elicit | None = None
+        self.patience = WAIT_SECONDS
         self._hub: Hub | None = None
         self._main: asyncio.AbstractEventLoop | None = None
         self._wanted: Sequence[Wanted] | None = None
         self._disabled: dict[str, bool] = {}
         self._begun_at = 0.0
         self._declined: set[str] = set()
+        self._told: dict[str, str] = {}
         self._watchers: list[Callable[[], None]] = []
         self._lock = threading.Lock()
         runtime.mailbox.news.append(self.news)
@@ -162,10 +170,29 @@ class RemoteServers:
         self._watchers.append(tell)
         return lambda: self._watchers.remove(tell)
 
+    async def started(self) -> None:
+        """Start the servers, and wait for `patience` seconds at most until each is connected or has failed."""
+        self.begin()
+        with suppress(TimeoutError, ToolError):
+            async with asyncio.timeout(self.patience):  # the hub's thread first imports the SDK
+                await self.settled(self.patience)
+
     def _changed(self) -> None:
-        """Tell the watchers. Runs in the hub's thread."""
+        """Tell the watchers, and the user of a server that failed. Runs in the hub's thread."""
         for tell in tuple(self._watchers):
             tell()
+        if self._main is not None:
+            with suppress(RuntimeError):  # the loop has closed
+                self._main.call_soon_threadsafe(self._tell_failed)
+
+    def _tell_failed(self) -> None:
+        """Tell the user, once for each reason, which servers can't be used and why."""
+        for one in self.servers:
+            reason = f"{one.state}: {one.why}" if one.state in FAILED else ""
+            if reason and self._told.get(one.name) != reason:
+                self._runtime.session.tell(Notice(FAILED[one.state].format(one.name, one.fault), "warning"))
+            if reason or one.state == "connected":
+                self._told[one.name] = reason
 
     # Asked by the user ---------------------------------------------------------------------------------------
 

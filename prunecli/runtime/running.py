@@ -57,6 +57,7 @@ def run_of(host: Host) -> Run:
         lambda: host.choices.model_settings,
         host.mailbox,
         host.run_limits,
+        jitter=_jitter,
         cost=lambda usage: host.choices.price("", usage),
         forgo=lambda field: host.refusals.add(host.model_name, field),
         complained=host.balance.said,
@@ -70,6 +71,12 @@ def run_of(host: Host) -> Run:
     run.attach = None if host.who else attach
     _ready_soon(host)
     return run
+
+
+def _jitter() -> float:
+    from random import random  # deferred, since most requests are not sent again
+
+    return random()  # noqa: S311
 
 
 async def mentioned(

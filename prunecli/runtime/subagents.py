@@ -13,7 +13,7 @@ from glob import escape
 from json import dumps
 from pathlib import Path
 
-from prunecli.agent.decide import Done, Limits
+from prunecli.agent.decide import Done, Limits, at_rest
 from prunecli.agent.project_settings import down_to
 from prunecli.errors import ProviderError, PrunecliError, SessionCorrupt, ToolError
 from prunecli.extensions.definition_folders import Shelf, folders
@@ -227,7 +227,8 @@ class Subagents:
         problem = ""
         try:
             done = await self._done(child, prompt)
-            ended, problem = done.reason, done.note.replace(" (--max-turns)", "")
+            ended = "limit" if done.cut else done.reason
+            problem = done.note.replace(" (--max-turns)", "").partition("; ")[0]  # without advice to the user
         except PrunecliError as error:
             ended, problem = "error", error.message
         except asyncio.CancelledError:
@@ -243,7 +244,8 @@ class Subagents:
         host, last = child.host, child.session.records[-1:]
         match last[0].event if last else None:
             case RunEnded("finished" | "limit" | "interrupted" as reason):
-                return Done(reason)
+                rest = at_rest(child.session.context)
+                return rest if rest and rest.reason == reason else Done(reason)
             case _:
                 pass
         try:

@@ -86,7 +86,7 @@ class Proxy:
         finally:
             theirs.close()
             task.cancel()
-            await asyncio.wait({task})
+            await asyncio.gather(task, return_exceptions=True)
             ours.close()
 
     async def _serve(self, control: socket.socket) -> None:

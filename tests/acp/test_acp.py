@@ -22,7 +22,7 @@ from prunecli.paths import Places
 from prunecli.providers.available.anthropic import KEYS
 from tests.acp.editor import KEY, Editor, editing, environment, say
 from tests.e2e.bound import step, turn
-from tests.endpoint import Call, Endpoint, HttpError, Reply, Stall, Thinking
+from tests.endpoint import Call, Endpoint, ErrorEvent, HttpError, Reply, Stall, Thinking
 from tests.tools.files.pdfs import pdf
 
 EDIT = Call("edit", {"path": "0.txt", "old_string": "line of file 0\n" * 40, "new_string": "new\n"})
@@ -262,6 +262,62 @@ async def test_a_prompt_during_a_turn_steers_it_and_both_end_with_it(tmp_path: P
         assert len(endpoint.requests) == 2
         assert "be brief" in sent(endpoint)
         assert endpoint.rejected == []
+
+
+async def test_a_prompt_right_after_stop_is_a_turn_of_its_own(tmp_path: Path) -> None:
+    script = [Reply([Call("bash", {"command": "echo begun; sleep 30"})]), DONE]
+    async with (
+        Endpoint(script) as endpoint,
+        editing(tmp_path, endpoint.base_url, flags=("--permission-mode", "auto")) as (editor, agent, work),
+    ):
+        id_ = (await agent.new_session(cwd=str(work))).session_id
+        first = asyncio.ensure_future(agent.prompt(session_id=id_, prompt=say("first")))
+        await editor.until(lambda: "begun" in str(editor.calls()))
+        await agent.cancel(session_id=id_)
+        second = asyncio.ensure_future(agent.prompt(session_id=id_, prompt=say("second")))
+        third = asyncio.ensure_future(agent.prompt(session_id=id_, prompt=say("third")))
+        assert (await first).stop_reason == "cancelled"
+        assert (await second).stop_reason == (await third).stop_reason == "end_turn"
+        assert "second" in sent(endpoint, 1)
+        assert "third" in sent(endpoint, -1)
+
+
+async def test_a_second_stop_stops_the_prompt_that_waits_for_the_end_of_the_first_and_says_so(
+    tmp_path: Path,
+) -> None:
+    script = [Reply([Call("bash", {"command": "echo begun; sleep 30"})]), DONE]
+    async with (
+        Endpoint(script) as endpoint,
+        editing(tmp_path, endpoint.base_url, flags=("--permission-mode", "auto")) as (editor, agent, work),
+    ):
+        id_ = (await agent.new_session(cwd=str(work))).session_id
+        first = asyncio.ensure_future(agent.prompt(session_id=id_, prompt=say("first")))
+        await editor.until(lambda: "begun" in str(editor.calls()))
+        await agent.cancel(session_id=id_)
+        second = asyncio.ensure_future(agent.prompt(session_id=id_, prompt=say("second")))
+        await asyncio.sleep(0)  # the prompt is sent before the second stop
+        await agent.cancel(session_id=id_)
+        assert (await first).stop_reason == (await second).stop_reason == "cancelled"
+        assert "send it again: second" in editor.notices()
+        assert len(endpoint.requests) == 1
+
+
+async def test_a_prompt_that_steers_a_turn_which_then_fails_is_a_turn_of_its_own(tmp_path: Path) -> None:
+    fails = Reply(["A long answer. " * 20], faults=[Stall(6), ErrorEvent(7, "invalid_request_error", "no")])
+    async with (
+        Endpoint([fails, DONE]) as endpoint,
+        editing(tmp_path, endpoint.base_url) as (editor, agent, work),
+    ):
+        id_ = (await agent.new_session(cwd=str(work))).session_id
+        first = asyncio.ensure_future(agent.prompt(session_id=id_, prompt=say("first")))
+        await editor.until(editor.text)
+        second = asyncio.ensure_future(agent.prompt(session_id=id_, prompt=say("second")))
+        await agent.set_session_mode(session_id=id_, mode_id="ask")  # the prompt came before
+        endpoint.release()
+        with pytest.raises(RequestError):
+            await first
+        assert (await second).stop_reason == "end_turn"
+        assert "second" in sent(endpoint)
 
 
 async def test_a_session_is_listed_loaded_with_its_history_and_goes_on(tmp_path: Path) -> None:

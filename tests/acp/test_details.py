@@ -148,6 +148,7 @@ async def test_a_prompt_of_a_canceled_turn_that_was_not_taken_is_dropped(tmp_pat
         assert (await first).stop_reason == (await second).stop_reason == "cancelled"
         await agent.prompt(session_id=session.session_id, prompt=say("again"))
         assert b'"tarry"' not in endpoint.requests[-1].body
+        assert "send it again: tarry" in editor.notices()
 
 
 # Parts -------------------------------------------------------------------------------------------------------

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from prunecli.agent.decide import Limits
+from prunecli.agent.decide import MAX_CYCLE, Limits
 from prunecli.agent.execute import Answer
-from prunecli.agent.policy import Policy
+from prunecli.agent.policy import MAX_REPEATS, Policy
 from prunecli.context.render import INTERRUPTED
 from prunecli.context.strategies import importance, pi
 from prunecli.context.strategy import Chosen, FunctionFailed
@@ -471,6 +471,21 @@ async def test_a_paused_turn_is_sent_back_unchanged_and_goes_on() -> None:
     await bench.talk("thanks")
     roles = [message.role for message in bench.provider.requests[2].messages]
     assert roles == ["user", "assistant", "user"]
+
+
+@pytest.mark.parametrize("beside", [1, 2])
+@pytest.mark.parametrize("length", range(1, 6))
+async def test_a_cycle_of_calls_with_the_same_results_is_stopped(length: int, beside: int) -> None:
+    def step(number: int) -> Scripted:
+        words = str(number % length)
+        return calls(*(ToolUse(f"t{number}-{at}", "echo", {"words": words}) for at in range(beside)))
+
+    bench = Bench(ScriptedProvider([*map(step, range(60)), says("Done.")]))
+    done = await bench.talk("go")
+    is_seen = length <= MAX_CYCLE
+    assert done.reason == ("limit" if is_seen else "finished")
+    assert ("with the same result" in done.note) == is_seen
+    assert len(bench.provider.requests) == (MAX_REPEATS * length if is_seen else 61)
 
 
 async def test_a_turn_that_is_always_paused_ends() -> None:

@@ -1,6 +1,8 @@
 """How often a failed request is sent again, and how long is waited before."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from prunecli.agent.retry import RetryPolicy
 from prunecli.errors import BadRequest, ConnectionLost, Overloaded, ProviderError, RateLimited, Unauthorized
@@ -47,7 +49,7 @@ async def test_a_stream_that_always_breaks_is_begun_five_times() -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "waited"), [(0.0, 0.0), (3.0, 3.0), (60.0, 60.0), (60.1, None), (120.0, None), (86_400.0, None)]
+    ("asked", "waited"), [(0.0, 0.5), (3.0, 3.0), (60.0, 60.0), (60.1, None), (120.0, None), (86_400.0, None)]
 )
 def test_up_to_a_minute_is_waited_where_the_endpoint_asks_for_it(asked: float, waited: float | None) -> None:
     for error in (RateLimited("slow", "", asked), Overloaded("busy", "", asked)):
@@ -60,6 +62,24 @@ def test_without_being_asked_the_waits_double_to_half_a_minute() -> None:
     waits = [RetryPolicy().wait(error, attempt, streamed=False, jitter=0.5) for attempt in range(1, 10)]
     assert waits == [0.5, 1, 2, 4, 8, 16, 30, 30, 30]
     assert RetryPolicy().wait(error, 10, streamed=False, jitter=0.5) is None
+
+
+@given(
+    st.lists(st.none() | st.floats() | st.integers(-9, 99).map(float), min_size=9, max_size=9),
+    st.floats(0, 1),
+    st.sampled_from((RateLimited, Overloaded)),
+)
+def test_whatever_an_endpoint_asks_for_the_waits_are_at_least_those_of_plain_back_off(
+    asked: list[float | None], jitter: float, kind: type[RateLimited] | type[Overloaded]
+) -> None:
+    policy = RetryPolicy()
+    for attempt, seconds in enumerate(asked, 1):
+        error = kind("slow", "", seconds)
+        plain = policy.wait(kind("slow"), attempt, streamed=False, jitter=jitter)
+        waited = policy.wait(error, attempt, streamed=False, jitter=jitter)
+        assert plain is not None
+        assert waited is None or waited >= plain
+        assert waited is not None or policy.hint(error).startswith("try again in")
 
 
 @pytest.mark.parametrize("jitter", [0.0, 1.0])

@@ -3,6 +3,7 @@
 import contextlib
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
@@ -82,6 +83,26 @@ def test_piped_input_is_appended_to_the_prompt(environ: dict[str, str]) -> None:
         done = prunecli(with_endpoint(environ, endpoint), "-p", "explain this:", given="the input\n")
         assert done.stdout == "Ok.\n", done.stderr
         assert b"explain this:\\n\\nthe input" in endpoint.requests[0].body
+
+
+def test_a_prompt_starts_without_the_input_that_never_comes(environ: dict[str, str]) -> None:
+    running: list[Any] = []
+
+    def answer(_: Any, __: int) -> Reply:
+        running[0].stdin.write(b"too late")
+        return Reply("Ok.")
+
+    with serve(answer) as endpoint:
+        words = ["-p", "hello", "--output-format", "json"]
+        env = with_endpoint(environ, endpoint)
+        with preloaded.piped(words, cwd=work_of(environ), env=env) as program:
+            running.append(program)
+            assert program.wait(60) == 0
+            result = json.loads(program.stdout.read())
+            line = program.stderr.readline().decode()
+    assert line.startswith("prunecli: No input came; starting without it; use < /dev/null")
+    assert result["result"] == "Ok."
+    assert result["notices"][-1] == "Standard input that came after the start was left out"
 
 
 def test_input_that_does_not_end_is_refused_at_the_size_of_a_request(environ: dict[str, str]) -> None:

@@ -396,7 +396,12 @@ def test_a_damaged_session_costs_only_itself(runner: CliRunner, tmp_path: Path) 
     assert "wrong.json: line 1: messages.0: not in the expected form" in done.stderr
     assert "left out 1 session without an answer: silent" in done.stderr
     assert re.search(rf"{tmp_path}/worn\.jsonl: line 4.*, and 1 more", done.stderr)
-    assert len(json.loads(done.stdout)["sessions"]) == 4
+    report = json.loads(done.stdout)
+    assert len(report["sessions"]) == 4
+    assert done.stderr.splitlines() == [f"prunecli: {notice}" for notice in report["notices"]]
+
+    found = json.loads(runner.invoke(app, ["context", str(tmp_path / "worn.jsonl"), "--json"]).stdout)
+    assert "line 4" in " ".join(found["notices"])
 
 
 def test_own_sessions_are_those_of_prunecli_and_the_table_says_what_it_assumes(

@@ -539,6 +539,24 @@ def test_what_is_no_entry_is_said(tmp_path: Path, line: str) -> None:
     assert "/context lists the entries" in say(list(run_line(start(tmp_path), line)))
 
 
+@pytest.mark.parametrize(
+    ("answer", "turns", "why"),
+    [
+        ("Yes.", 2, "the session has 2 turns, and the first 1 and the last 1 stay ([compaction] keep_first"),
+        ("Yes.", 5, "a summary would replace only"),
+    ],
+)
+async def test_compact_costs_no_request_where_it_gains_nothing_and_says_why(
+    tmp_path: Path, answer: str, turns: int, why: str
+) -> None:
+    sets = ("compaction.keep_first_turns=1", "compaction.keep_recent_turns=1", "model.name=claude-opus-5")
+    runtime = start(tmp_path, [says(answer)] * turns, sets=sets)
+    for number in range(turns):
+        await runtime.submit(f"my own long words {number} " * 100)
+    assert f"Nothing to compact yet: {why}" in say(list(run_line(runtime, "/compact")))
+    assert not await runtime.compact()
+
+
 async def test_compact_is_offered_only_where_something_lies_between(tmp_path: Path) -> None:
     sets = ("compaction.keep_first_turns=1", "compaction.keep_recent_turns=1", "model.name=claude-opus-5")
     long = says("a long answer " * 200)

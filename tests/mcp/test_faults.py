@@ -1,17 +1,25 @@
 """Servers that hang, die, flood or speak garbage: each is one clear line, in its time, and the others go on."""
 
+import json
 import os
+import sys
 from pathlib import Path
 from time import monotonic
 
 import pytest
 
 from prunecli.errors import ToolError
+from prunecli.headless import OutputFormat, run_headless
 from prunecli.mcp import catalogue
-from prunecli.mcp.hub import Hub
+from prunecli.mcp.definition import Definition
+from prunecli.mcp.hub import Hub, Wanted
 from prunecli.mcp.stdio import MAX_MESSAGE, Flooded, Lines
 from prunecli.model.messages import plain_text
+from prunecli.model.notes import newest_notice
+from prunecli.providers.scripted import says
+from prunecli.runtime.mcp_servers import TITLE
 from tests.mcp.running import hub_of, nothing, raw, sdk, server_of
+from tests.starting import start
 from tests.waiting import until, wait_until
 
 
@@ -36,6 +44,49 @@ async def test_a_server_that_dies_at_a_message_of_the_start_says_so(tmp_path: Pa
         await until(lambda: server_of(hub, f"die-{message}").state != "starting")
         assert failed(hub, f"die-{message}") == "exited with code 3"
         await until(lambda: "dying" in server_of(hub, f"die-{message}").log)
+
+
+DIES = "import sys; sys.stderr.write('Trace:\\nError: NO_URL is not set\\n  at line 3\\n'); sys.exit(1)"
+BROKEN = (
+    Definition("dies", command=sys.executable, args=("-c", DIES)),
+    Definition("missing", command="no-such-program-77"),
+    Definition("library", command=sys.executable, args=("-c", "import no_such_library_77")),
+)
+WORDS = {
+    "dies": "exited with code 1: Error: NO_URL is not set",
+    "library": "exited with code 1: ModuleNotFoundError: No module named 'no_such_library_77'",
+    "missing": "there is no program no-such-program-77",
+}
+
+
+async def test_a_call_to_a_server_that_failed_gets_its_last_words(tmp_path: Path) -> None:
+    async with hub_of(tmp_path, *BROKEN) as hub:
+        for name, words in WORDS.items():
+            assert await called(hub, name) == f"The server {name} is not available: {words}."
+
+
+@pytest.mark.parametrize("form", ["text", "json", "stream-json"])
+async def test_a_headless_run_names_the_servers_that_failed(tmp_path: Path, form: OutputFormat) -> None:
+    runtime = start(tmp_path, [says("Ok.")])
+    runtime.servers.load = lambda: [Wanted(one) for one in BROKEN]
+    runtime.servers.patience = 60
+    out: list[str] = []
+    err: list[str] = []
+    await run_headless(runtime, ["hi"], form=form, out=out.append, err=err.append)
+    lines = [f"The MCP server {name} is not available: {words}" for name, words in WORDS.items()]
+    assert sorted(err) == [f"prunecli: {line}" for line in lines]
+    objects = [json.loads(line) for line in out] if form != "text" else []
+    if form == "json":
+        assert sorted(objects[-1]["notices"]) == lines
+    if form == "stream-json":
+        assert sorted(one["text"] for one in objects if one.get("subtype") == "notice") == lines
+        listed = {one["name"]: (one["status"], one["error"]) for one in objects[0]["mcp_servers"]}
+        assert listed == {name: ("failed", words) for name, words in WORDS.items()}
+    told = newest_notice((item.event for item in runtime.session.context.items), TITLE)
+    assert told is not None
+    assert "starting" not in told
+    assert told.count("failed") == len(WORDS)
+    await runtime.close()
 
 
 async def test_a_server_that_dies_at_a_call_is_started_again_by_the_next(tmp_path: Path) -> None:
