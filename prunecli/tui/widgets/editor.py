@@ -18,6 +18,7 @@ from textual.widgets import Input, TextArea
 
 from prunecli.sanitize import visible
 from prunecli.tui.prompting.pastes import MARK, Pastes, fits, unified
+from prunecli.tui.terminal_input import Burst
 
 BURST_SECONDS = 0.03
 """Seconds after a paste in which keys belong to it, so that pasted text cannot press Enter."""
@@ -111,7 +112,8 @@ class Editor(TextArea):
         """Insert a paste as text, or as a mark."""
         event.stop()
         event.prevent_default()
-        self._burst_until = event.time + BURST_SECONDS
+        if not (isinstance(event, Burst) and event.is_typed):
+            self._burst_until = event.time + BURST_SECONDS
         self.received(unified(event.text))
 
     def received(self, text: str) -> None:
