@@ -114,6 +114,7 @@ class Conversation:
         self.show_guide()
         self.go_on_resuming()
         self.prompt.use_completer(self.completer)
+        self.prompt.works = lambda: self.runs.busy
         self.frame.listen(
             {
                 Wake: lambda _: self.wake(),
