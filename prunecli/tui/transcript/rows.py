@@ -86,8 +86,8 @@ class WholeStrip(Strip):
 class Written:
     """The source of one Markdown element's `rows` rows, which share the object.
 
-    For code, only the surrounding `fence` and the common `indent` are stored. `alone`: copy the source even if
-    nothing else is selected.
+    For code, only the surrounding `fence`, the common `indent` and the lines with tabs are stored: by their text
+    with spaces, the line and the columns cut off in front. `alone`: copy the source even if nothing else is selected.
     """
 
     source: str = ""
@@ -95,6 +95,7 @@ class Written:
     fence: str = ""
     indent: int = 0
     alone: bool = False
+    tabs: dict[str, tuple[str, int]] = field(default_factory=dict)
 
 
 @dataclass(slots=True, eq=False)

@@ -16,7 +16,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 from textual.widgets import Input, TextArea
 
-from prunecli.sanitize import visible
+from prunecli.sanitize import visible_with_tabs
 from prunecli.tui.emoji import around
 from prunecli.tui.prompting.pastes import MARK, Pastes, fits, unified
 from prunecli.tui.terminal_input import Burst
@@ -190,8 +190,7 @@ class Editor(TextArea):
 
     def get_line(self, line_index: int) -> Text:
         """Return a line with unsafe characters replaced, at the same length. Tabs stay for TextArea."""
-        line = "\t".join(map(visible, self.document.get_line(line_index).split("\t")))
-        return Text(line, end="", no_wrap=True)
+        return Text(visible_with_tabs(self.document.get_line(line_index)), end="", no_wrap=True)
 
     def render_line(self, y: int) -> Strip:
         """Draw a row with the glyph or its padding."""
