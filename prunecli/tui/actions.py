@@ -114,7 +114,6 @@ class Actions:
         key = frame.keys.hint("quit")
         if selected := frame.get_selected_text():
             self._program.copy_to_clipboard(selected)
-            port.hint("copied")
         elif self._again("quit"):
             self._program.leave()
         elif self._runs.interrupt():

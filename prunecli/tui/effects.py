@@ -92,7 +92,7 @@ class Effects:
                 case FillPrompt(text):
                     port.prompt.fill(text)
                 case Copy(text, what):
-                    self._copy(text, what)
+                    port.run(self._copy(text, what), "copy")
                 case InThread():
                     port.run(self._in_thread(effect), "command", exclusive=True)
                 case Quit():
@@ -155,10 +155,9 @@ class Effects:
 
                 picker_of(agent, self._runtime, self._port).begin()
 
-    def _copy(self, text: str, what: str) -> None:
-        """Copy by OSC 52, which works over ssh too and writes no file."""
-        self._program.copy_to_clipboard(text)
-        self._port.say(f"Copied {what}: {counted(len(text), 'character')}.")
+    async def _copy(self, text: str, what: str) -> None:
+        where = await self._program.copied(text)
+        self._port.say(where.told(what, counted(len(text), "character")))
 
     def _ask_secret(self, asked: AskSecret) -> None:
         from prunecli.tui.screens.secret import SecretScreen

@@ -5,6 +5,7 @@ from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
+    from prunecli.runtime.clipboard import Copied
     from prunecli.tui.transcript.palette import Palette
 
 
@@ -39,7 +40,10 @@ class Program(Protocol):
         """Send a desktop notification, unless the terminal has the focus."""
 
     def copy_to_clipboard(self, text: str) -> None:
-        """Copy by OSC 52, which works over ssh too."""
+        """Copy a selection, and show where it is."""
+
+    async def copied(self, text: str) -> "Copied":
+        """Copy, and return where the text is for certain."""
 
     def use_theme(self, name: str) -> None:
         """Switch to a theme."""

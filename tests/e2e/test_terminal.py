@@ -144,3 +144,17 @@ def test_sigterm_restores_the_terminal(tmp_path: Path) -> None:
         os.kill(terminal.pid, signal.SIGTERM)
         terminal.wait_until(lambda _: terminal.exit_code is not None, "the program to end")
         assert terminal.exit_code == 143
+
+
+def test_an_answer_is_copied_to_the_buffer_of_tmux_without_settings(tmp_path: Path) -> None:
+    folder = project(tmp_path / "project")
+    with (
+        serve([Reply("The *answer*.")]) as endpoint,
+        Terminal(["--trust"], folder, environment(tmp_path, endpoint.base_url), knows=True) as terminal,
+    ):
+        terminal.wait_for(PROMPT)
+        terminal.say("ask")
+        terminal.wait_for("The answer.")
+        terminal.say("/copy")
+        terminal.wait_for("Copied the last answer to tmux's buffer: 13 characters.")
+        assert terminal.buffer() == "The *answer*."
