@@ -2,7 +2,8 @@
 
 The fixes: Input is read by `terminal_input`. Invalid UTF-8 does not end the program, but a lost terminal does.
 Nothing waits for a writer thread that has died. After kill -STOP, a resumed process does not read its keys with two
-threads. A stop or a resume that interrupts a write waits for its end.
+threads. A stop or a resume that interrupts a write waits for its end. Characters stand in their column even if the
+terminal gives those before them another width.
 """
 
 import asyncio
@@ -16,7 +17,7 @@ from threading import Event
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from textual import constants
+from textual import constants, events
 from textual.driver import Driver
 from textual.drivers.linux_driver import LinuxDriver
 
@@ -24,6 +25,7 @@ from prunecli.sanitize import one_line
 from prunecli.tui.first_keys import FirstKeys
 from prunecli.tui.terminal_environment import letters_for
 from prunecli.tui.terminal_input import PAUSE_SECONDS, TerminalInput
+from prunecli.tui.widths import ASK, PROBES, placed
 
 REST_SECONDS = 0.1
 """Seconds to wait for keys at a time."""
@@ -51,18 +53,22 @@ class CarefulDriver(Driver):
         self._letters = letters_for(app.environ)
         self._ours = app
         self._first: FirstKeys = app.first_keys
+        self._probed: list[int] = []
 
     def start_application_mode(self) -> None:
         """Start. Stopping restores the terminal to its state before early keys were captured."""
         super().start_application_mode()  # type: ignore[safe-super]
         if not constants.DISABLE_KITTY_KEY:
             self.write(REPORT_KEYS)
+        if self._letters is None:
+            self._probed = []
+            super().write(ASK)  # type: ignore[safe-super]
         if self._first.attributes is not None:
             self.attrs_before, self._first = self._first.attributes, self._first._replace(attributes=None)
 
     def write(self, data: str) -> None:
         """Write data, converted to the terminal's character set."""
-        super().write(data if self._letters is None else self._letters(data))  # type: ignore[safe-super]
+        super().write(placed(data) if self._letters is None else self._letters(data))  # type: ignore[safe-super]
 
     def run_input_thread(self) -> None:
         """Read keys and pastes until the program ends or the terminal is lost. An error ends the program."""
@@ -82,7 +88,16 @@ class CarefulDriver(Driver):
                 self._ours.call_later(self._ours.action_hang_up)
                 return
             for event in keys.read(decode(data), monotonic(), early=early):
-                self.process_message(event)
+                if isinstance(event, events.CursorPosition) and len(self._probed) < len(PROBES):
+                    self._measure(event)
+                else:
+                    self.process_message(event)
+
+    def _measure(self, answer: events.CursorPosition) -> None:
+        """Collect the answers to the probes."""
+        self._probed.append(answer.x)
+        if len(self._probed) == len(PROBES):
+            self._ours.call_later(self._ours.frame.measured, tuple(self._probed))
 
     def _read(self, wait: float) -> bytes | None:
         """Return input that arrives within `wait` seconds, early keys first; None once the terminal is gone."""
