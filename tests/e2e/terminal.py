@@ -90,6 +90,10 @@ class Terminal:
         """What tmux would paste."""
         return self._tmux("show-buffer")
 
+    def everything(self) -> str:
+        """What is on the screen and in the scrollback."""
+        return self._tmux("capture-pane", "-p", "-S", "-", "-t", "t")
+
     def resize(self, columns: int, rows: int) -> None:
         """Another size of the terminal."""
         self._tmux("resize-window", "-t", "t", "-x", str(columns), "-y", str(rows))

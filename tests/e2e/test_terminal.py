@@ -158,3 +158,34 @@ def test_an_answer_is_copied_to_the_buffer_of_tmux_without_settings(tmp_path: Pa
         terminal.say("/copy")
         terminal.wait_for("Copied the last answer to tmux's buffer: 13 characters.")
         assert terminal.buffer() == "The *answer*."
+
+
+def test_inline_leaves_no_copy_of_its_frame_at_a_resize(tmp_path: Path) -> None:
+    folder = project(tmp_path / "project")
+    answer = "".join(f"{n}. joke number {n:03} {'word ' * 10}\n" for n in range(1, 61))
+    with (
+        serve([Reply(answer)]) as endpoint,
+        Terminal(
+            ["--trust", "--inline"], folder, environment(tmp_path, endpoint.base_url), 100, 30
+        ) as terminal,
+    ):
+        terminal.wait_for(PROMPT)
+        terminal.say("jokes")
+        terminal.wait_for("joke number 060")
+        for columns in (60, 40, 30, 50, 100, 45, 100):
+            terminal.resize(columns, 30)
+            terminal.wait_until(
+                lambda screen, columns=columns: (
+                    any(line == "─" * columns for line in lines(screen)) and "060" in screen
+                ),
+                f"the frame to be {columns} columns wide",
+            )
+        terminal.wait_until(
+            lambda _: terminal.everything().count("joke number 060") == 1, "one copy of the frame to be left"
+        )
+        terminal.press("C-d")
+        terminal.wait_until(lambda _: terminal.exit_code is not None, "the program to end")
+
+
+def lines(screen: str) -> list[str]:
+    return [line.rstrip() for line in screen.split("\n")]
