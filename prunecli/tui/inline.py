@@ -38,6 +38,7 @@ class InlineDriver(CarefulDriver, LinuxInlineDriver):
     """The cursor's place in the frame on the screen."""
     _width = 0
     """The width of that frame; 0 if there is none."""
+    _drawn = ""
     _resized_at = float("-inf")
 
     def write(self, data: str) -> None:
@@ -56,9 +57,12 @@ class InlineDriver(CarefulDriver, LinuxInlineDriver):
             return
 
     def _frame(self, data: str) -> str:
-        """Return a frame with the way to its place, or "" if it was drawn before a resize."""
+        """Return a frame with the way to its place, or "" if it was drawn before a resize or is there already."""
         width, height = self._get_terminal_size()
         if self._app.size.width != width or monotonic() - self._resized_at < SETTLED_SECONDS:
+            return ""
+        frame = data[_MOVES.match(data).end() :]  # type: ignore[union-attr]  # it matches nothing too
+        if (frame, width) == (self._drawn, self._width):
             return ""
         rows, old = self._cursor.y, self._width
         if width < old and not self._ours.environ.get("XTERM_VERSION"):  # xterm cuts rows off
@@ -66,8 +70,8 @@ class InlineDriver(CarefulDriver, LinuxInlineDriver):
         way = f"\x1b[{rows}A\r" if rows else "\r"
         if old not in (0, width):
             way += _erased(height)
-        self._cursor, self._width = self._app._previous_cursor_position, width
-        return way + data[_MOVES.match(data).end() :]  # type: ignore[union-attr]  # it matches nothing too
+        self._cursor, self._width, self._drawn = self._app._previous_cursor_position, width, frame
+        return way + frame
 
     def stop_application_mode(self) -> None:
         """Stop, and erase the frame row by row."""

@@ -174,12 +174,7 @@ def test_inline_leaves_no_copy_of_its_frame_at_a_resize(tmp_path: Path) -> None:
         terminal.wait_for("joke number 060")
         for columns in (60, 40, 30, 50, 100, 45, 100):
             terminal.resize(columns, 30)
-            terminal.wait_until(
-                lambda screen, columns=columns: (
-                    any(line == "─" * columns for line in lines(screen)) and "060" in screen
-                ),
-                f"the frame to be {columns} columns wide",
-            )
+            at_rest(terminal, "─" * columns)
         terminal.wait_until(
             lambda _: terminal.everything().count("joke number 060") == 1, "one copy of the frame to be left"
         )
@@ -187,5 +182,15 @@ def test_inline_leaves_no_copy_of_its_frame_at_a_resize(tmp_path: Path) -> None:
         terminal.wait_until(lambda _: terminal.exit_code is not None, "the program to end")
 
 
-def lines(screen: str) -> list[str]:
-    return [line.rstrip() for line in screen.split("\n")]
+def at_rest(terminal: Terminal, line: str) -> None:
+    """Waits until a line stands alone in its row and nothing was drawn for half a second: a frame on its way while
+    tmux changes the size is for neither size."""
+    before, since = "", time.monotonic()
+
+    def rests(screen: str) -> bool:
+        nonlocal before, since
+        if screen != before:
+            before, since = screen, time.monotonic()
+        return line in map(str.rstrip, screen.split("\n")) and time.monotonic() - since > 0.5
+
+    terminal.wait_until(rests, f"{line} to be drawn")
