@@ -65,6 +65,10 @@ class Actions:
     def do(self, name: str) -> bool:
         """Run an action; return False if there is none of this name."""
         deed = self._deeds.get(name)
+        if (
+            name in ("commands", "show_keys") and self._frame.app.screen is not self._frame
+        ):  # pressed twice before it opened
+            return True
         if name not in self._pressed:
             self.forget()
         if deed is not None:
