@@ -20,7 +20,6 @@ from textual.widgets import Input, TextArea
 from textual.worker import WorkerFailed
 
 from prunecli.errors import ConfigError, PrunecliError
-from prunecli.figures import counted
 from prunecli.paths import Places
 from prunecli.tui import look, terminal
 from prunecli.tui.first_keys import FirstKeys
@@ -31,7 +30,6 @@ from prunecli.tui.terminal_input import Burst
 
 if TYPE_CHECKING:
     from prunecli.runtime import Runtime
-    from prunecli.runtime.clipboard import Copied
     from prunecli.tui.conversation import Conversation
     from prunecli.tui.themes import Theme
     from prunecli.tui.transcript.palette import Palette
@@ -295,25 +293,12 @@ class PrunecliApp(App[int], inherit_bindings=False):
         if isinstance(self._driver, terminal.CarefulDriver):
             self._driver.set_mouse(on)
 
-    def copy_to_clipboard(self, text: str) -> None:
-        """Copy a selection, and show where it is."""
-        super().copy_to_clipboard(text)  # OSC 52, which works over ssh too
-        self.run_worker(self._copy_selection(text), group="copy")
-
-    async def _copy_selection(self, text: str) -> None:
-        where = await self._copy_by_programs(text)
-        if self.conversation is not None:
-            self.conversation.hint(where.told("the selection", counted(len(text), "character")))
-
-    async def copied(self, text: str) -> "Copied":
-        """Copy, and return where the text is for certain."""
+    def copy_to_clipboard(self, text: str, *, told: bool = True) -> None:
+        """Copy by OSC 52, which works over ssh too; with `told`, also by programs, and show where the text is."""
         super().copy_to_clipboard(text)
-        return await self._copy_by_programs(text)
-
-    async def _copy_by_programs(self, text: str) -> "Copied":
-        from prunecli.runtime.clipboard import copied
-
-        return await copied(text, self.environ, self._cwd)
+        if told and self.conversation is not None:
+            say = self.conversation.hint
+            self.run_worker(self.conversation.effects.copied(text, "the selection", say), group="copy")
 
     # The end -------------------------------------------------------------------------------------------------
 

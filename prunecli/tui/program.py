@@ -5,7 +5,6 @@ from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from prunecli.runtime.clipboard import Copied
     from prunecli.tui.transcript.palette import Palette
 
 
@@ -39,11 +38,8 @@ class Program(Protocol):
     def notify_user(self, what: str) -> None:
         """Send a desktop notification, unless the terminal has the focus."""
 
-    def copy_to_clipboard(self, text: str) -> None:
-        """Copy a selection, and show where it is."""
-
-    async def copied(self, text: str) -> "Copied":
-        """Copy, and return where the text is for certain."""
+    def copy_to_clipboard(self, text: str, *, told: bool = True) -> None:
+        """Copy by OSC 52, which works over ssh too; with `told`, also by programs, and show where the text is."""
 
     def use_theme(self, name: str) -> None:
         """Switch to a theme."""

@@ -55,8 +55,7 @@ class Prompt(Editor):
         self._recalled: str | None = None
         """The text that Up or Down brought back, which is not completed until it is edited: the menu would take the
         next Up or Down."""
-        self.works: Callable[[], bool] = lambda: False
-        """Returns whether the agent works."""
+        self._works: Callable[[], bool] = lambda: False
 
     # Contents ------------------------------------------------------------------------------------------------
 
@@ -188,7 +187,7 @@ class Prompt(Editor):
         match action:
             case "":
                 return False
-            case "follow_up" if not self.works():  # terminals set up for Claude Code send it for Shift+Enter
+            case "follow_up" if not self._works():  # terminals set up for Claude Code send it for Shift+Enter
                 self.put("\n")
             case "submit" | "follow_up":
                 self._submit(follow_up=action == "follow_up")
@@ -301,9 +300,9 @@ class Prompt(Editor):
             wanted = self._wanted
             self._completer.asked(*(wanted.topic, wanted.query) if wanted else ("", ""))
 
-    def use_completer(self, completer: "Completer") -> None:
-        """Use this completer from now on."""
-        self._completer = completer
+    def use_completer(self, completer: "Completer", works: Callable[[], bool]) -> None:
+        """Use this completer from now on. `works` returns whether the agent works."""
+        self._completer, self._works = completer, works
         self._look()
         self._tell_completer()
 
