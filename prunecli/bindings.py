@@ -20,7 +20,7 @@ class Action(NamedTuple):
 ACTIONS: tuple[Action, ...] = (
     Action("submit", ("enter",), "send; steer while the agent works", "Prompt"),
     Action("newline", ("shift+enter", "ctrl+j"), "new line", "Prompt"),
-    Action("follow_up", ("alt+enter",), "send when the agent is done", "Prompt"),
+    Action("follow_up", ("alt+enter",), "send when the agent is done; new line when idle", "Prompt"),
     Action("older", ("up",), "previous prompt, or a queued message", "Prompt"),
     Action("newer", ("down",), "next prompt", "Prompt"),
     Action("search_history", ("ctrl+r",), "search your prompts", "Prompt"),

@@ -77,6 +77,11 @@ def visible(text: str) -> str:
     return text
 
 
+def visible_with_tabs(text: str) -> str:
+    """Apply `visible`, but leave tabs."""
+    return "\t".join(map(visible, text.split("\t")))
+
+
 def source(text: str) -> str:
     """Apply `visible` to multi-line text: CRLF becomes a line feed, and tabs become spaces."""
     if "\r" in text:

@@ -1,6 +1,7 @@
-"""The image in the clipboard, read by a helper program because terminals cannot provide it.
+"""The clipboard: text is copied and an image is read by a helper program.
 
-The image is saved in a file of mode 0600, so that drafts, queued messages and the prompt history can refer to it.
+Terminals copy text too (OSC 52), but many ignore that without an answer, and none gives an image. An image is
+saved in a file of mode 0600, so that drafts, queued messages and the prompt history can refer to it.
 """
 
 import asyncio
@@ -8,8 +9,9 @@ import binascii
 import os
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from enum import Enum, auto
 from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
@@ -37,7 +39,24 @@ _HELPERS = (
     ("osascript", ("-e", "get the clipboard as «class PNGf»")),
     ("powershell.exe", ("-NoProfile", "-NonInteractive", "-STA", "-Command", _WINDOWS)),
 )
-_DISPLAYS = {"wl-paste": "WAYLAND_DISPLAY", "xclip": "DISPLAY", "powershell.exe": "WSL_DISTRO_NAME"}
+_COPIERS = (
+    ("wl-copy", ()),
+    ("xclip", ("-selection", "clipboard", "-in")),
+    ("xsel", ("--clipboard", "--input")),
+    ("pbcopy", ()),
+    ("clip.exe", ()),
+)
+_TMUX = (("tmux", ("load-buffer", "-w", "-")), ("tmux", ("load-buffer", "-")))
+"""Since version 3.2, tmux also passes its buffer on to the terminal."""
+_DISPLAYS = {
+    "wl-paste": "WAYLAND_DISPLAY",
+    "wl-copy": "WAYLAND_DISPLAY",
+    "xclip": "DISPLAY",
+    "xsel": "DISPLAY",
+    "powershell.exe": "WSL_DISTRO_NAME",
+    "clip.exe": "WSL_DISTRO_NAME",
+    "tmux": "TMUX",
+}
 """The variable that shows whether a helper can reach a clipboard."""
 _BASE64 = re.compile(rb"\s*(iVBOR[0-9A-Za-z+/]+={0,2})\s*")
 _APPLE = re.compile(rb"\s*\xc2\xabdata PNGf([0-9A-Fa-f]+)\xc2\xbb\s*")
@@ -51,10 +70,64 @@ class Clipping(NamedTuple):
     height: int
 
 
-def helpers(env: Mapping[str, str], cwd: Path) -> list[tuple[str, ...]]:
-    """Return the commands of installed programs that print the image in the clipboard."""
+class Copied(Enum):
+    """Where copied text is for certain."""
+
+    CLIPBOARD = auto()
+    TMUX = auto()
+    UNKNOWN = auto()
+
+    def told(self, what: str, size: str) -> str:
+        """Return the line that says so."""
+        match self:
+            case Copied.CLIPBOARD:
+                return f"Copied {what}: {size}."
+            case Copied.TMUX:
+                return f"Copied {what} to tmux's buffer: {size}. The terminal may have put it in the clipboard too."
+        return (
+            f"Sent {what} to the terminal: {size}. It may not have put it in the clipboard; to be certain, allow "
+            f"OSC 52 in its settings, or install wl-copy, xclip or xsel."
+        )
+
+
+async def copied(text: str, env: Mapping[str, str], cwd: Path) -> Copied:
+    """Copy by the helper programs of this machine; over ssh, its clipboard is not the user's."""
+    found = Copied.UNKNOWN
+    is_remote = env.get("SSH_CONNECTION") or env.get("SSH_TTY")
+    for programs, place in ((_TMUX, Copied.TMUX), (() if is_remote else _COPIERS, Copied.CLIPBOARD)):
+        for command in await asyncio.to_thread(helpers, env, cwd, programs):
+            encoding = "utf-16" if command[0].endswith(".exe") else "utf-8"
+            if await _takes(command, text.encode(encoding, "replace"), child_environment(env), cwd):
+                found = place
+                break
+    return found
+
+
+async def _takes(command: tuple[str, ...], data: bytes, env: Mapping[str, str], cwd: Path) -> bool:
+    """Return whether a helper took this. It may stay in the background, to serve the clipboard."""
+    pipe, nothing = asyncio.subprocess.PIPE, asyncio.subprocess.DEVNULL
+    own = {**env, "LC_CTYPE": "UTF-8"} if command[0].endswith("/pbcopy") else env
+    try:
+        process = await asyncio.create_subprocess_exec(
+            *command, stdin=pipe, stdout=nothing, stderr=nothing, env=own, cwd=cwd, start_new_session=True
+        )
+    except OSError:
+        return False
+    try:
+        async with asyncio.timeout(SECONDS):
+            await process.communicate(data)
+    except TimeoutError:
+        process.kill()
+        await process.wait()
+    return process.returncode == 0
+
+
+def helpers(
+    env: Mapping[str, str], cwd: Path, programs: Sequence[tuple[str, tuple[str, ...]]] = _HELPERS
+) -> list[tuple[str, ...]]:
+    """Return the commands of installed programs that can reach a clipboard, by default to print its image."""
     found: list[tuple[str, ...]] = []
-    for name, arguments in _HELPERS:
+    for name, arguments in programs:
         if name in _DISPLAYS and not env.get(_DISPLAYS[name]):
             continue
         if program := find_outside(env.get("PATH", ""), name, str(cwd)):

@@ -65,6 +65,10 @@ class Actions:
     def do(self, name: str) -> bool:
         """Run an action; return False if there is none of this name."""
         deed = self._deeds.get(name)
+        if (
+            name in ("commands", "show_keys") and self._frame.app.screen is not self._frame
+        ):  # pressed twice before it opened
+            return True
         if name not in self._pressed:
             self.forget()
         if deed is not None:
@@ -114,7 +118,6 @@ class Actions:
         key = frame.keys.hint("quit")
         if selected := frame.get_selected_text():
             self._program.copy_to_clipboard(selected)
-            port.hint("copied")
         elif self._again("quit"):
             self._program.leave()
         elif self._runs.interrupt():

@@ -16,6 +16,7 @@ from textual.driver import Driver
 from textual.filter import Monochrome
 from textual.screen import Screen
 from textual.theme import Theme as TextualTheme
+from textual.widgets import Input, TextArea
 from textual.worker import WorkerFailed
 
 from prunecli.errors import ConfigError, PrunecliError
@@ -25,6 +26,7 @@ from prunecli.tui.first_keys import FirstKeys
 from prunecli.tui.screens.frame import Frame
 from prunecli.tui.slices import once
 from prunecli.tui.startup import Startup
+from prunecli.tui.terminal_input import Burst
 
 if TYPE_CHECKING:
     from prunecli.runtime import Runtime
@@ -220,6 +222,9 @@ class PrunecliApp(App[int], inherit_bindings=False):
         typed = isinstance(event, events.Key | events.Paste) and not event.is_forwarded
         if typed and self.focused is None and self.screen_stack[-1:] == [self.frame]:
             self.frame.prompt._forward_event(event)
+        elif isinstance(event, Burst) and not isinstance(self.focused, TextArea | Input):
+            for key in event.as_keys():
+                await self.on_event(key.set_sender(self))
         else:
             await super().on_event(event)
 
@@ -287,6 +292,13 @@ class PrunecliApp(App[int], inherit_bindings=False):
         """Capture the mouse, or leave it to the terminal."""
         if isinstance(self._driver, terminal.CarefulDriver):
             self._driver.set_mouse(on)
+
+    def copy_to_clipboard(self, text: str, *, told: bool = True) -> None:
+        """Copy by OSC 52, which works over ssh too; with `told`, also by programs, and show where the text is."""
+        super().copy_to_clipboard(text)
+        if told and self.conversation is not None:
+            say = self.conversation.hint
+            self.run_worker(self.conversation.effects.copied(text, "the selection", say), group="copy")
 
     # The end -------------------------------------------------------------------------------------------------
 
@@ -390,9 +402,9 @@ async def run(
         await app.close()
     if app.failure is not None:
         raise app.failure
-    if app.defect is not None:
+    if app.defect is not None or code is None:  # Textual ended the application: nobody called `leave`
         from prunecli.tui.defect import report
 
-        return report(app.defect, app.runtime, places)
+        return report(app.defect or RuntimeError("the interface ended"), app.runtime, places)
     app.leave_behind()
-    return code or 0
+    return code

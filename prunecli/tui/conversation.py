@@ -113,7 +113,7 @@ class Conversation:
         self.show_session(self.runtime.session)
         self.show_guide()
         self.go_on_resuming()
-        self.prompt.use_completer(self.completer)
+        self.prompt.use_completer(self.completer, lambda: self.runs.busy)
         self.frame.listen(
             {
                 Wake: lambda _: self.wake(),

@@ -37,6 +37,7 @@ from prunecli.errors import ConfigError, PrunecliError
 from prunecli.figures import counted
 from prunecli.presentation.entries import Level
 from prunecli.runtime import Runtime, outside
+from prunecli.runtime.clipboard import copied
 from prunecli.tui.asking import Asking
 from prunecli.tui.port import Port
 from prunecli.tui.program import Program
@@ -92,7 +93,8 @@ class Effects:
                 case FillPrompt(text):
                     port.prompt.fill(text)
                 case Copy(text, what):
-                    self._copy(text, what)
+                    self._program.copy_to_clipboard(text, told=False)
+                    port.run(self.copied(text, what, port.say), "copy")
                 case InThread():
                     port.run(self._in_thread(effect), "command", exclusive=True)
                 case Quit():
@@ -155,10 +157,10 @@ class Effects:
 
                 picker_of(agent, self._runtime, self._port).begin()
 
-    def _copy(self, text: str, what: str) -> None:
-        """Copy by OSC 52, which works over ssh too and writes no file."""
-        self._program.copy_to_clipboard(text)
-        self._port.say(f"Copied {what}: {counted(len(text), 'character')}.")
+    async def copied(self, text: str, what: str, say: Callable[[str], None]) -> None:
+        """Copy by the programs of this machine too, and say where the text is."""
+        where = await copied(text, self._program.environ, self._runtime.setup.cwd)
+        say(where.told(what, counted(len(text), "character")))
 
     def _ask_secret(self, asked: AskSecret) -> None:
         from prunecli.tui.screens.secret import SecretScreen

@@ -38,8 +38,8 @@ class Program(Protocol):
     def notify_user(self, what: str) -> None:
         """Send a desktop notification, unless the terminal has the focus."""
 
-    def copy_to_clipboard(self, text: str) -> None:
-        """Copy by OSC 52, which works over ssh too."""
+    def copy_to_clipboard(self, text: str, *, told: bool = True) -> None:
+        """Copy by OSC 52, which works over ssh too; with `told`, also by programs, and show where the text is."""
 
     def use_theme(self, name: str) -> None:
         """Switch to a theme."""

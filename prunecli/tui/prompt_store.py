@@ -6,6 +6,7 @@ from pathlib import Path
 
 from prunecli.presentation import prompt_history as history
 from prunecli.tui.prompting import draft as drafts
+from prunecli.tui.slices import ended
 
 DRAFT_SECONDS = 0.5
 """Minimum seconds between two writes of the draft."""
@@ -75,6 +76,7 @@ class PromptStore:
         task = asyncio.create_task(self._write(write))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(ended)
         return task
 
     async def _write(self, write: Callable[[], None]) -> None:

@@ -12,6 +12,7 @@ from prunecli.session import session_files as changing
 from prunecli.session.session_search import Hit, search
 from prunecli.session.store import Listed
 from prunecli.tui.port import Port
+from prunecli.tui.slices import ended
 
 if TYPE_CHECKING:
     from prunecli.tui.screens.sessions import Chosen
@@ -125,8 +126,12 @@ class SessionPicker:
 
     async def _while(self, work: Coroutine[None, None, None], show: Callable[[], None]) -> None:
         task = asyncio.create_task(work)
-        while not (await asyncio.wait([task], timeout=SHOW_SECONDS))[0]:
-            show()
+        try:
+            while not (await asyncio.wait([task], timeout=SHOW_SECONDS))[0]:
+                show()
+        finally:
+            if not task.done():
+                task.add_done_callback(ended)
         task.result()
 
     def rename(self, path: Path, name: str) -> str:

@@ -27,6 +27,13 @@ def go_on(steps: Iterator[object], seconds: float = SLICE_SECONDS) -> bool:
     return all(perf_counter() < until for _ in steps)
 
 
+def ended(task: "asyncio.Task[None]") -> None:
+    """Raise what a task raised that nobody may be waiting for: as a task's callback, this ends the program as an
+    exception of any handler does, instead of a line that the garbage collector logs."""
+    if not task.cancelled():
+        task.result()
+
+
 async def finish(steps: Iterator[object]) -> None:
     """Run all steps, resting after each slice."""
     while not go_on(steps):  # noqa: ASYNC110  # does not wait for a condition, only yields

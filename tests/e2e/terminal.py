@@ -24,14 +24,23 @@ class Terminal:
     """One tmux session on a server of its own, so that tests do not meet. Ends with its `with`."""
 
     def __init__(
-        self, words: Sequence[str], cwd: Path, environ: Mapping[str, str], columns: int = 80, rows: int = 24
+        self,
+        words: Sequence[str],
+        cwd: Path,
+        environ: Mapping[str, str],
+        columns: int = 80,
+        rows: int = 24,
+        *,
+        knows: bool = False,
     ) -> None:
+        """`knows`: the program can find out that it runs in tmux."""
         # Not below TMPDIR: the path of a socket has room for about a hundred bytes.
         self._folder = tempfile.mkdtemp(prefix="tmux-", dir="/tmp")
         self._code = Path(self._folder) / "code"
         self._base = ["tmux", "-S", f"{self._folder}/socket", "-f", "/dev/null"]
         self._words, self._cwd, self._size = list(words), cwd, (columns, rows)
-        self._environ = {"TERM": "xterm-256color", "LANG": "C.UTF-8", **_OFF, **environ}
+        found = {"TMUX": f"{self._folder}/socket,1,0"} if knows else {}
+        self._environ = {"TERM": "xterm-256color", "LANG": "C.UTF-8", **found, **_OFF, **environ}
 
     def __enter__(self) -> Self:
         columns, rows = self._size
@@ -76,6 +85,14 @@ class Terminal:
     def screen(self) -> str:
         """What is on the screen now."""
         return self._tmux("capture-pane", "-p", "-t", "t")
+
+    def buffer(self) -> str:
+        """What tmux would paste."""
+        return self._tmux("show-buffer")
+
+    def everything(self) -> str:
+        """What is on the screen and in the scrollback."""
+        return self._tmux("capture-pane", "-p", "-S", "-", "-t", "t")
 
     def resize(self, columns: int, rows: int) -> None:
         """Another size of the terminal."""

@@ -144,3 +144,53 @@ def test_sigterm_restores_the_terminal(tmp_path: Path) -> None:
         os.kill(terminal.pid, signal.SIGTERM)
         terminal.wait_until(lambda _: terminal.exit_code is not None, "the program to end")
         assert terminal.exit_code == 143
+
+
+def test_an_answer_is_copied_to_the_buffer_of_tmux_without_settings(tmp_path: Path) -> None:
+    folder = project(tmp_path / "project")
+    with (
+        serve([Reply("The *answer*.")]) as endpoint,
+        Terminal(["--trust"], folder, environment(tmp_path, endpoint.base_url), knows=True) as terminal,
+    ):
+        terminal.wait_for(PROMPT)
+        terminal.say("ask")
+        terminal.wait_for("The answer.")
+        terminal.say("/copy")
+        terminal.wait_for("Copied the last answer to tmux's buffer: 13 characters.")
+        assert terminal.buffer() == "The *answer*."
+
+
+def test_inline_leaves_no_copy_of_its_frame_at_a_resize(tmp_path: Path) -> None:
+    folder = project(tmp_path / "project")
+    answer = "".join(f"{n}. joke number {n:03} {'word ' * 10}\n" for n in range(1, 61))
+    with (
+        serve([Reply(answer)]) as endpoint,
+        Terminal(
+            ["--trust", "--inline"], folder, environment(tmp_path, endpoint.base_url), 100, 30
+        ) as terminal,
+    ):
+        terminal.wait_for(PROMPT)
+        terminal.say("jokes")
+        terminal.wait_for("joke number 060")
+        for columns in (60, 40, 30, 50, 100, 45, 100):
+            terminal.resize(columns, 30)
+            at_rest(terminal, "─" * columns)
+        terminal.wait_until(
+            lambda _: terminal.everything().count("joke number 060") == 1, "one copy of the frame to be left"
+        )
+        terminal.press("C-d")
+        terminal.wait_until(lambda _: terminal.exit_code is not None, "the program to end")
+
+
+def at_rest(terminal: Terminal, line: str) -> None:
+    """Waits until a line stands alone in its row and nothing was drawn for half a second: a frame on its way while
+    tmux changes the size is for neither size."""
+    before, since = "", time.monotonic()
+
+    def rests(screen: str) -> bool:
+        nonlocal before, since
+        if screen != before:
+            before, since = screen, time.monotonic()
+        return line in map(str.rstrip, screen.split("\n")) and time.monotonic() - since > 0.5
+
+    terminal.wait_until(rests, f"{line} to be drawn")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from prunecli.errors import PrunecliError
-from prunecli.runtime.clipboard import KEPT_SECONDS, clipped, helpers
+from prunecli.runtime.clipboard import KEPT_SECONDS, Copied, clipped, copied, helpers
 from tests.tools.files.test_image import png
 
 
@@ -140,3 +140,56 @@ async def test_images_that_were_not_used_for_long_are_removed(tmp_path: Path) ->
     found = await clipped(environment(tmp_path / "bin"), tmp_path / "work", tmp_path / "data")
     assert found is not None
     assert sorted(one.name for one in (tmp_path / "data").iterdir()) == sorted(["new.png", found.path.name])
+
+
+def takes(folder: Path, name: str, code: int = 0) -> None:
+    helper(folder / "bin", name, f'cat > "{folder}/{name}"; exit {code}')
+
+
+def only(folder: Path, **more: str) -> dict[str, str]:
+    """An environment with these helpers and `cat` alone."""
+    (folder / "bin").mkdir(exist_ok=True)
+    if not (folder / "bin" / "cat").exists():
+        (folder / "bin" / "cat").symlink_to("/bin/cat")
+    return {"PATH": str(folder / "bin"), **more}
+
+
+WAYLAND, X, MUX, WSL = ({name: ":0"} for name in ("WAYLAND_DISPLAY", "DISPLAY", "TMUX", "WSL_DISTRO_NAME"))
+SSH = {"SSH_CONNECTION": "1.2.3.4 5 6.7.8.9 22"}
+
+
+@pytest.mark.parametrize(
+    ("name", "env", "where"),
+    [
+        ("wl-copy", WAYLAND, Copied.CLIPBOARD),
+        ("xclip", X, Copied.CLIPBOARD),
+        ("xsel", X, Copied.CLIPBOARD),
+        ("pbcopy", {}, Copied.CLIPBOARD),
+        ("clip.exe", WSL, Copied.CLIPBOARD),
+        ("tmux", MUX, Copied.TMUX),
+        ("tmux", MUX | SSH, Copied.TMUX),
+        ("wl-copy", {}, Copied.UNKNOWN),
+        ("xclip", {}, Copied.UNKNOWN),
+        ("pbcopy", SSH, Copied.UNKNOWN),
+        ("tmux", {}, Copied.UNKNOWN),
+    ],
+)
+async def test_text_counts_as_copied_only_where_a_program_took_it(
+    tmp_path: Path, name: str, env: dict[str, str], where: Copied
+) -> None:
+    takes(tmp_path, name)
+    assert await copied("grüße\n", only(tmp_path, **env), tmp_path / "work") is where
+    took = tmp_path / name
+    if where is Copied.UNKNOWN:
+        assert not took.exists()
+    else:
+        assert took.read_bytes().decode("utf-16" if name == "clip.exe" else "utf-8") == "grüße\n"
+
+
+async def test_a_program_that_fails_leaves_it_to_the_next_one(tmp_path: Path) -> None:
+    takes(tmp_path, "xclip", code=1)
+    takes(tmp_path, "xsel")
+    assert await copied("x", only(tmp_path, **X), tmp_path / "work") is Copied.CLIPBOARD
+    takes(tmp_path, "xsel", code=1)
+    takes(tmp_path, "tmux")
+    assert await copied("x", only(tmp_path, **X, **MUX), tmp_path / "work") is Copied.TMUX

@@ -374,3 +374,12 @@ async def test_a_session_of_ten_thousand_entries_is_there_at_once(tmp_path: Path
         await s.type("still quick")
         assert s.frame.prompt.typed == "still quick"
         await asyncio.sleep(0)
+
+
+@pytest.mark.parametrize("key", ["f1", "ctrl+p"])
+async def test_a_key_pressed_many_times_at_once_opens_one_screen(tmp_path: Path, key: str) -> None:
+    async with shown(tmp_path) as s:
+        s.press_at_once([key] * 40)
+        await s.until(lambda: len(s.app.screen_stack) > 1)
+        await s.pilot.pause()
+        assert len(s.app.screen_stack) == 2

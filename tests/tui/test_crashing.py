@@ -74,15 +74,17 @@ def propose(view, options):
             case "callback":
                 asyncio.get_running_loop().call_soon(fail)
             case _:
+                if KIND == "reader":
+                    app.frame.keys.action = fail
                 broken = Broken()
                 app.call_later(app.screen.mount, broken)
                 app.call_later(broken.focus)
     return Proposal(())
 '''
 
-PRESSED = {"key": "k", "action": "x", "click": "\x1b[<0;5;2M\x1b[<0;5;2m"}
+PRESSED = {"key": "k", "action": "x", "click": "\x1b[<0;5;2M\x1b[<0;5;2m", "reader": "\x1bx"}
 """What the user does where the fault waits for that."""
-KINDS = ("key", "worker", "thread", "render")
+KINDS = ("key", "worker", "thread", "render", "reader")
 MORE_KINDS = ("action", "click", "message", "timer", "callback")
 
 

@@ -37,10 +37,10 @@ async def test_copying_puts_the_text_on_the_clipboard_and_into_no_file(tmp_path:
         await s.type("hi", "enter")
         await s.idle()
         await s.type("/copy", "escape", "enter")
-        await s.until_shown("Copied the last answer: 12 characters.")
+        await s.until_shown("Sent the last answer to the terminal: 12 characters. It may not have put it")
         assert s.app.clipboard == "the *answer*"
         effects(s).perform([Copy("x", "entry 3")])
-        await s.until_shown("Copied entry 3: 1 character.")
+        await s.until_shown("Sent entry 3 to the terminal: 1 character.")
     assert holding(tmp_path, b"the *answer*") == ["sessions"]
 
 

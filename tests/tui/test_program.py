@@ -387,7 +387,7 @@ def test_a_draft_outlives_kill_9(program: Callable[..., Terminal]) -> None:
     (log,) = [path for path in sessions.rglob("*.jsonl") if "UserMessage" in path.read_text()]
     records = map(json.loads, log.read_text().splitlines())
     (sent,) = [record["content"][0]["text"] for record in records if record["type"] == "UserMessage"]
-    assert sent == "not sent yet " + "pasted \x1b[7m line\n" * 40
+    assert sent == "not sent yet " + "pasted  line\n" * 40
 
 
 @pytest.mark.parametrize(
@@ -523,3 +523,24 @@ def test_title_and_notification_say_that_somebody_is_waited_for(program: Callabl
     terminal.send("\x04")
     terminal.until(terminal.has_ended)
     assert b"\x1b[23;0t" in terminal.seen
+
+
+def test_reports_and_replies_change_nothing_and_a_burst_of_lines_is_one_draft(
+    program: Callable[..., Terminal],
+) -> None:
+    terminal = program().ready()
+    terminal.send("draft")
+    terminal.shows("draft")
+    for sequence in ("\x1b[97:65;2u", "\x1b[1114112u", "\x1b]11;rgb:213d/2743/33e7\x1b\\", "\x1bP>|x\x1b\\"):
+        terminal.send(sequence)
+    terminal.send("first line\rsecond line\r\rlast line")
+    drafts = terminal.home / ".local" / "share" / "prunecli" / "drafts"
+    wanted = "draftfirst line\nsecond line\n\nlast line"
+    terminal.until(
+        lambda: [json.loads(path.read_text())["text"] for path in drafts.rglob("*.json")] == [wanted]
+    )
+    terminal.send("\x1b[1089::99;5u")  # Ctrl+C on a Cyrillic keyboard
+    terminal.until(lambda: not list(drafts.rglob("*.json")))
+    terminal.send("\x04")
+    terminal.until(terminal.has_ended)
+    assert terminal.process.returncode == 0

@@ -12,6 +12,8 @@ from prunecli.presentation import prompt_history as history
 from prunecli.presentation.completion import command_offers
 from prunecli.presentation.entries import Notice
 from prunecli.providers.scripted import Scripted, says
+from prunecli.tui.terminal_input import Burst
+from prunecli.tui.widgets.editor import Field
 from prunecli.tui.widgets.prompt import PLACEHOLDERS
 from tests.tools.files.test_image import png
 from tests.tui.showing_app import Shown, shown
@@ -501,3 +503,84 @@ async def test_the_question_below_a_paste_can_be_read_and_changed_when_it_comes_
         s.frame.prompt.set_text(text)
         assert s.frame.prompt.text == "Why? [Pasted #1, 31 lines]"
         assert s.frame.prompt.typed == text
+
+
+@pytest.mark.parametrize("recalled", ["/copy", "look at @src/pa", "/comp"])
+async def test_up_and_down_pass_a_recalled_prompt_that_could_be_completed(
+    tmp_path: Path, recalled: str
+) -> None:
+    async with shown(tmp_path) as s:
+        prompt = s.frame.prompt
+        prompt.past.preload(["one", recalled, "two"])
+        await s.type("a", "ctrl+j")
+        await s.type("draft", "up", "up", "up")
+        assert prompt.typed == recalled
+        assert not s.frame.menu.is_open
+        await s.pilot.press("up")
+        assert prompt.typed == "one"
+        await s.pilot.press("down", "down", "down")
+        assert prompt.typed == "a\ndraft"
+        await s.pilot.press("up", "up", "up", "backspace")
+        await s.until(lambda: s.frame.menu.is_open)
+
+
+async def test_alt_enter_starts_a_line_while_the_agent_is_idle(tmp_path: Path) -> None:
+    """Terminals set up for Claude Code send it for Shift+Enter."""
+    async with shown(tmp_path) as s:
+        await s.type("one", "alt+enter")
+        await s.type("two")
+        assert s.frame.prompt.typed == "one\ntwo"
+        assert not s.runtime.session.context.items
+
+
+EMOJI = ["👨‍👩‍👧‍👦", "🏳️‍🌈", "🇩🇪", "👍🏽", "1️⃣", "❤️", "👁️"]
+
+
+@pytest.mark.parametrize("emoji", EMOJI)
+async def test_one_key_deletes_or_passes_an_emoji(tmp_path: Path, emoji: str) -> None:
+    async with shown(tmp_path) as s:
+        prompt = s.frame.prompt
+        prompt.set_text(f"a{emoji}")
+        await s.type("", "backspace")
+        assert prompt.text == "a"
+        prompt.set_text(f"x{emoji}{emoji}y")
+        await s.type("", "left", "left", "M")
+        assert prompt.text == f"x{emoji}M{emoji}y"
+        await s.pilot.press("delete", "left", "left", "right", "N")
+        assert prompt.text == f"x{emoji}NMy"
+
+
+@pytest.mark.parametrize("word", ["กำ", "कि", "\u1112\u1161\u11ab", "e\u0301"])
+async def test_one_key_deletes_one_combining_mark(tmp_path: Path, word: str) -> None:
+    async with shown(tmp_path) as s:
+        s.frame.prompt.set_text(word)
+        await s.type("", "backspace")
+        assert s.frame.prompt.text == word[:-1]
+
+
+@pytest.mark.parametrize("emoji", EMOJI)
+async def test_a_single_line_treats_an_emoji_as_one_too(tmp_path: Path, emoji: str) -> None:
+    async with shown(tmp_path) as s:
+        field = Field(f"a{emoji}b")
+        await s.frame.mount(field)
+        field.focus()
+        await s.type("", "end", "left", "left", "x", "right", "backspace", "left", "right", "delete")
+        assert field.value == "ax"
+
+
+async def test_a_burst_of_lines_is_one_draft_and_a_line_is_sent(tmp_path: Path) -> None:
+    async with shown(tmp_path, [says("ok")]) as s:
+        s.app.post_message(Burst("first\rsecond\r\rlast"))
+        await s.until(lambda: s.frame.prompt.text == "first\nsecond\n\nlast")
+        await s.type("", "ctrl+c")
+        s.app.post_message(Burst("a line that comes at once"))
+        s.app.post_message(events.Key("enter", "\r"))
+        await s.until(lambda: s.runtime.session.context.items)
+        assert s.runtime.session.context.items[0].texts == ["a line that comes at once"]
+
+
+async def test_a_burst_without_a_text_field_is_keys(tmp_path: Path) -> None:
+    async with shown(tmp_path) as s:
+        await s.type("", "ctrl+t")
+        s.app.post_message(Burst("words for the prompt"))
+        await s.until(lambda: s.frame.prompt.text == "words for the prompt")

@@ -8,6 +8,7 @@ from prunecli.presentation import prompt_history as history
 from prunecli.tui.prompt_store import PromptStore
 from prunecli.tui.prompting import draft as drafts
 from prunecli.tui.prompting.draft import Draft
+from tests.waiting import until
 
 
 class Typing:
@@ -130,3 +131,12 @@ async def test_a_draft_that_was_left_stays_where_something_is_typed_already(tmp_
     typing.draft = Draft("typed at once")
     assert await typing.prompt_store.load() == ([], Draft())
     assert await Typing(tmp_path).prompt_store.load() == ([], Draft("left"))
+
+
+async def test_an_unexpected_error_of_a_write_reaches_the_application(tmp_path: Path) -> None:
+    told: list[object] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: told.append(context.get("handle")))
+    typing = Typing(tmp_path)
+    typing.prompt_store.sent({"words"}, 1)  # type: ignore[arg-type]  # a defect: json can't write a set
+    await until(lambda: told)
+    assert told[0] is not None, "as from a callback, which the application reports"

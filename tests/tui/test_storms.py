@@ -28,10 +28,10 @@ TABLE = "| a | b |\n|---|--:|\n| one | 1 |\n| two words | 22 |\n\n- item\n  - ne
 
 _OURS = re.compile(
     rb"\x1b\[[0-9;:]*m"  # colors
-    rb"|\x1b\[\d*(?:;\d*)?[HJK]"  # where to draw
+    rb"|\x1b\[\d*(?:;\d*)?[GHJK]|\x1b\[6n"  # where to draw
     rb"|\x1b\[\?(?:7|25|100[0236]|1004|1006|1015|1016|1049|2004|2026|2027|2048)[hl]"  # modes of the terminal
     rb"|\x1b\[\?(?:2026|2027|2048)\$p"  # and whether it has them
-    rb"|\x1b\[[<>=]\d*u|\x1b\[>1u|\x1b\[\?u|\x1b\[>0q|\x1b\[c"  # its keyboard and its name
+    rb"|\x1b\[[<>=][\d;]*u|\x1b\[>1u|\x1b\[\?u|\x1b\[>0q|\x1b\[c"  # its keyboard and its name
     rb"|\x1b\[2[23];[02]t"  # its title, kept and brought back
     rb"|\x1b\][02];prunecli[^\x00-\x1f\x7f]*(?:\x07|\x1b\\)"  # and what we make of it
     rb"|\x1b\]22;[a-z-]*(?:\x07|\x1b\\)"  # the pointer's shape

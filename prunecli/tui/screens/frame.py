@@ -4,7 +4,7 @@ The first frame is drawn without transcript, menu and agent, which are imported 
 transcript and menu, and `listen` connects the agent. Earlier messages are kept and delivered then.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from textual import events, on
@@ -92,6 +92,17 @@ class Frame(Screen[None], inherit_bindings=False):
         self.transcript.copy_on_select = True
         await self.mount(self.transcript, self.waiting, before=self.activity)
         await self.mount(self.menu, before=self.prompt)
+
+    def measured(self, cells: Sequence[int]) -> None:
+        """Use the widths that the terminal gave to `widths.PROBES`, and draw everything again if they are new."""
+        from prunecli.tui.widths import use
+
+        if use(cells):
+            for transcript in self.query("#transcript"):
+                cast("Transcript", transcript).remeasure()
+            self.prompt.notify_style_update()  # forgets its rows
+            self.prompt._rewrap_and_refresh_virtual_size()
+            self.refresh(layout=True)
 
     def _takes_back(self) -> str:
         """Return the hint for taking a queued message back.

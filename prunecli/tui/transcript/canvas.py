@@ -84,6 +84,12 @@ class Canvas(ScrollView):
         self._settle()
         self.refresh()
 
+    def remeasure(self) -> None:
+        """Lay out everything again, since characters have other widths than before."""
+        self.document.layout.resize(self.document.layout.sheet.width)
+        self._settle()
+        self.refresh()
+
     def _wear(self) -> None:
         background = textual_color(self.palette.background)
         thumb, thumb_grabbed = textual_color(self.palette.faint), textual_color(self.palette.muted)

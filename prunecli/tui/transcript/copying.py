@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from prunecli.sanitize import TAB_WIDTH, visible_with_tabs
 from prunecli.tui.transcript.document import Document
 from prunecli.tui.transcript.rows import Row, Written
 from prunecli.tui.transcript.selection import WORD, Span, row_span
@@ -40,6 +41,8 @@ class _Piece:
         if written and written.source and self.whole == written.rows and (written.alone or not alone):
             return written.source.split("\n")
         shown = [(lead + line).rstrip() for lead, line in zip(self.leads, self.lines, strict=True)]
+        if written is not None and written.tabs:
+            shown = [_with_tabs(line, written) for line in shown]
         if written is None or not written.fence or alone:
             return shown
         mark = _MARK.match(written.fence)
@@ -69,6 +72,28 @@ def selected_text(document: Document, span: Span) -> str:
             out[-1] += piece.join + first
         out += more
     return "\n".join(out)
+
+
+def _with_tabs(text: str, written: Written) -> str:
+    """Return the selected part of a line of code with the tabs that were drawn as spaces."""
+    if not text.startswith(" ") and "  " not in text:
+        return text
+    exact = [text] if text in written.tabs else written.tabs
+    for drawn in exact:
+        low = drawn.find(text)
+        if low >= 0:
+            raw, cut = written.tabs[drawn]
+            return visible_with_tabs("".join(_between(raw, low + cut, low + cut + len(text))))
+    return text
+
+
+def _between(raw: str, low: int, high: int) -> Iterator[str]:
+    """Yield the characters of a line that begin in these columns."""
+    column = 0
+    for char in raw:
+        if low <= column < high:
+            yield char
+        column += TAB_WIDTH - column % TAB_WIDTH if char == "\t" else 1
 
 
 def _covered(document: Document, span: Span) -> Iterator[tuple[Row, int, int, int]]:

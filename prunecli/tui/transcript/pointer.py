@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 from textual import events
 from textual.geometry import Offset
-from textual.message import Message
 from textual.selection import Selection
 from textual.timer import Timer
 
@@ -35,9 +34,6 @@ class Pointer(Canvas):
     The selection is stored with the screen's selection, so the screen's Ctrl+C copies it. With `copy_on_select`, it
     is copied when the button is released.
     """
-
-    class Copied(Message, namespace="transcript"):
-        """The message that the selection was copied to the clipboard."""
 
     copy_on_select = False
 
@@ -135,7 +131,6 @@ class Pointer(Canvas):
     def _selection_made(self) -> None:
         if self.copy_on_select and (span := self.selected):
             self.app.copy_to_clipboard(selected_text(self.document, span))
-            self.post_message(self.Copied())
 
     def on_click(self, event: events.Click) -> None:
         """Select the word on a second click, the line on a third."""

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
+from unicodedata import category
 
 from rich.cells import cell_len, get_character_cell_size
 from rich.segment import Segment
@@ -86,8 +87,8 @@ class WholeStrip(Strip):
 class Written:
     """The source of one Markdown element's `rows` rows, which share the object.
 
-    For code, only the surrounding `fence` and the common `indent` are stored. `alone`: copy the source even if
-    nothing else is selected.
+    For code, only the surrounding `fence`, the common `indent` and the lines with tabs are stored: by their text
+    with spaces, the line and the columns cut off in front. `alone`: copy the source even if nothing else is selected.
     """
 
     source: str = ""
@@ -95,6 +96,7 @@ class Written:
     fence: str = ""
     indent: int = 0
     alone: bool = False
+    tabs: dict[str, tuple[str, int]] = field(default_factory=dict)
 
 
 @dataclass(slots=True, eq=False)
@@ -192,7 +194,7 @@ def clusters(text: str) -> Iterable[tuple[int, int, int]]:
         end = start + 1
         while end < size:
             char = text[end]
-            if char not in "\u200d\ufe0f" and text[end - 1] != "\u200d" and get_character_cell_size(char):
+            if char not in "\u200d\ufe0f" and text[end - 1] != "\u200d" and _begins(char):
                 break
             end += 1
         yield (
@@ -201,6 +203,13 @@ def clusters(text: str) -> Iterable[tuple[int, int, int]]:
             get_character_cell_size(text[start]) if end == start + 1 else cell_len(text[start:end]),
         )
         start = end
+
+
+def _begins(char: str) -> bool:
+    """Return whether a character begins a unit. Spacing marks and skin tones take a cell in some terminals."""
+    if not get_character_cell_size(char):
+        return False
+    return category(char) != "Mc" and not "\U0001f3fb" <= char <= "\U0001f3ff"
 
 
 def breaks(text: str, width: int, hard: bool = False) -> list[tuple[int, int]]:
@@ -239,7 +248,10 @@ def _breaks_any(text: str, width: int, hard: bool) -> list[tuple[int, int]]:
     for start, end, cells in clusters(text):
         char = text[start]
         space = char == " " and end == start + 1
-        if breakable and used and not space and (cells > 1 or wide_before) and char not in _CLOSING:
+        wide = cells > 1 and (
+            get_character_cell_size(char) > 1 or not char.isalpha()
+        )  # not a letter and its mark
+        if breakable and used and not space and (wide or wide_before) and char not in _CLOSING:
             cut = (start, start, used)
         while used + cells > width and start > row:
             if space and not hard:
@@ -254,7 +266,7 @@ def _breaks_any(text: str, width: int, hard: bool) -> list[tuple[int, int]]:
         if space and not hard and start > row:
             cut = (start, end, used + cells)
         used += cells
-        wide_before = cells > 1
+        wide_before = wide
     rows.append((row, len(text)))
     return rows
 

@@ -128,7 +128,7 @@ class Splitter:
         line = source(raw.removesuffix("\r") if ended else raw)
         inside, self._inside = self._inside, not ended
         if self._fence:
-            self._code_line(line, *self._fence, whole=ended and not inside)
+            self._code_line(line, raw, *self._fence, whole=ended and not inside)
         elif inside:
             self._add(escaped(line))
         elif not line.strip():
@@ -206,14 +206,17 @@ class Splitter:
         self._fence = found["mark"], CodeText(words[0].strip("{}.").lower() if words else "", written)
         return True
 
-    def _code_line(self, line: str, mark: str, code: CodeText, whole: bool) -> None:
+    def _code_line(self, line: str, raw: str, mark: str, code: CodeText, whole: bool) -> None:
         end = line.strip()
         if whole and end.startswith(mark) and not end.strip(mark[0]):
             self._end()
             self._fence = None
             code.close()
         else:
-            self._add(self._dedent(line) if whole else line)
+            text = self._dedent(line) if whole else line
+            if "\t" in raw and code.written:
+                code.written.tabs[text] = raw, len(line) - len(text)
+            self._add(text)
 
     def _open_table(self, delimiter: str) -> None:
         """Start a table: the line above this delimiter row was its head."""

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 
 from prunecli.presentation import completion
 from prunecli.presentation import file_list as files
+from prunecli.tui.slices import ended
 from prunecli.tui.widgets.menu import Menu
 from prunecli.tui.widgets.prompt import Prompt
 
@@ -79,7 +80,7 @@ class Completer:
     async def _offer_files(self, query: str) -> None:
         """List and match files in a thread, so that keys stay responsive."""
         if self._listing is None or (self._listing.done() and time.monotonic() > self._good_until):
-            self._listing = asyncio.create_task(self._list())
+            self._listing = self._begin_listing()
         if not self._paths:
             if self._wants(query):
                 self._open((), "Listing files …")
@@ -115,10 +116,15 @@ class Completer:
             return text
         self._left = ""
         if self._listing is None:
-            self._listing = asyncio.create_task(self._list())
+            self._listing = self._begin_listing()
         await asyncio.shield(self._listing)
         offers = await asyncio.to_thread(completion.file_offers, mention.query, self._paths, 1)
         return text[: mention.start] + offers[0].value.strip() if offers else text
+
+    def _begin_listing(self) -> asyncio.Task[None]:
+        task = asyncio.create_task(self._list())
+        task.add_done_callback(ended)
+        return task
 
     async def _list(self) -> None:
         """List the files. Not canceled with its caller, since each typed letter calls it again."""

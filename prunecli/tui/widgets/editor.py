@@ -16,8 +16,10 @@ from textual.strip import Strip
 from textual.widget import Widget
 from textual.widgets import Input, TextArea
 
-from prunecli.sanitize import visible
+from prunecli.sanitize import visible_with_tabs
+from prunecli.tui.emoji import around
 from prunecli.tui.prompting.pastes import MARK, Pastes, fits, unified
+from prunecli.tui.terminal_input import Burst
 
 BURST_SECONDS = 0.03
 """Seconds after a paste in which keys belong to it, so that pasted text cannot press Enter."""
@@ -111,7 +113,8 @@ class Editor(TextArea):
         """Insert a paste as text, or as a mark."""
         event.stop()
         event.prevent_default()
-        self._burst_until = event.time + BURST_SECONDS
+        if not (isinstance(event, Burst) and event.is_typed):
+            self._burst_until = event.time + BURST_SECONDS
         self.received(unified(event.text))
 
     def received(self, text: str) -> None:
@@ -126,6 +129,29 @@ class Editor(TextArea):
         if length:
             self.selection = Selection((row, column - length), (row, column))
         super().action_delete_left()
+
+    def get_cursor_left_location(self) -> tuple[int, int]:
+        """Pass an emoji as a whole."""
+        row, column = super().get_cursor_left_location()
+        return row, around(self.document[row], column)[0]
+
+    def get_cursor_right_location(self) -> tuple[int, int]:
+        """Pass an emoji as a whole."""
+        row, column = super().get_cursor_right_location()
+        return row, around(self.document[row], column)[1]
+
+    def move_cursor(
+        self,
+        location: tuple[int, int],
+        select: bool = False,
+        center: bool = False,
+        record_width: bool = True,
+    ) -> None:
+        """Move, but not into an emoji."""
+        row, column = location
+        if 0 <= row < self.document.line_count:
+            column = around(self.document[row], column)[0]
+        super().move_cursor((row, column), select, center, record_width)
 
     def action_delete_to_start_of_line(self) -> None:
         """Delete to the start of the line, as a shell does, also if it is wrapped. TextArea stops at the row's
@@ -164,8 +190,7 @@ class Editor(TextArea):
 
     def get_line(self, line_index: int) -> Text:
         """Return a line with unsafe characters replaced, at the same length. Tabs stay for TextArea."""
-        line = "\t".join(map(visible, self.document.get_line(line_index).split("\t")))
-        return Text(line, end="", no_wrap=True)
+        return Text(visible_with_tabs(self.document.get_line(line_index)), end="", no_wrap=True)
 
     def render_line(self, y: int) -> Strip:
         """Draw a row with the glyph or its padding."""
@@ -219,6 +244,35 @@ class Field(Input):
         super().__init__(value, placeholder, password=password, id=id)
         self._first = first
         self._left = {"ctrl+c"} if submits else {"ctrl+c", "enter"}
+
+    def action_cursor_left(self, select: bool = False) -> None:
+        """Pass an emoji as a whole."""
+        self._pass_emoji(super().action_cursor_left, 0, select)
+
+    def action_cursor_right(self, select: bool = False) -> None:
+        """Pass an emoji as a whole."""
+        self._pass_emoji(super().action_cursor_right, 1, select)
+
+    def _pass_emoji(self, move: Callable[[bool], None], side: int, select: bool) -> None:
+        move(select)
+        while around(self.value, self.cursor_position)[side] != self.cursor_position:
+            move(select)
+
+    def action_delete_left(self) -> None:
+        """Delete an emoji as a whole."""
+        at = self.cursor_position
+        if self.selection.is_empty and at:
+            self.delete(around(self.value, at - 1)[0], at)
+        else:
+            super().action_delete_left()
+
+    def action_delete_right(self) -> None:
+        """Delete an emoji as a whole."""
+        at = self.cursor_position
+        if self.selection.is_empty:
+            self.delete(at, around(self.value, at + 1)[1])
+        else:
+            super().action_delete_right()
 
     async def _on_key(self, event: events.Key) -> None:
         if not self.screen.is_active:  # closed: the screen decides where the key goes

@@ -1,5 +1,6 @@
 """The prompt: an editor whose keys submit, move through the history and complete. Other keys are passed on."""
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from textual import events
@@ -51,6 +52,10 @@ class Prompt(Editor):
         self._completer: Completer | None = None
         self._wanted: completion.Wanted | None = None
         self._before_search: Draft | None = None
+        self._recalled: str | None = None
+        """The text that Up or Down brought back, which is not completed until it is edited: the menu would take the
+        next Up or Down."""
+        self._works: Callable[[], bool] = lambda: False
 
     # Contents ------------------------------------------------------------------------------------------------
 
@@ -182,6 +187,8 @@ class Prompt(Editor):
         match action:
             case "":
                 return False
+            case "follow_up" if not self._works():  # terminals set up for Claude Code send it for Shift+Enter
+                self.put("\n")
             case "submit" | "follow_up":
                 self._submit(follow_up=action == "follow_up")
             case "newline":
@@ -218,18 +225,20 @@ class Prompt(Editor):
         if self.is_empty and self.has_class("-waiting"):
             self.post_message(ActionAsked("take_back"))
             return True
-        entry = self.past.older(self.typed)
-        if entry is not None:
-            self.set_text(entry)
+        self._recall(self.past.older(self.typed))
         return True
 
     def _newer(self) -> bool:
         if not self.on_last_row:
             return False
-        entry = self.past.newer()
+        self._recall(self.past.newer())
+        return True
+
+    def _recall(self, entry: str | None) -> None:
         if entry is not None:
             self.set_text(entry)
-        return True
+            self._recalled = self.text
+            self._look()
 
     def _clear_or_quit(self) -> None:
         """Copy the selection; else clear the prompt, keeping it in the history; else post the action."""
@@ -272,9 +281,13 @@ class Prompt(Editor):
             self.refresh()
 
     def _look(self) -> None:
-        wanted: completion.Wanted | None
+        wanted: completion.Wanted | None = None
+        if self._recalled is not None and self.text != self._recalled:
+            self._recalled = None
         if self.searching:
             wanted = completion.Wanted("history", self.text, 0)
+        elif self._recalled is not None:
+            pass
         else:
             row, column = self.cursor_location
             wanted = completion.wanted(self.document[row], column, alone=self.document.line_count == 1)
@@ -287,9 +300,9 @@ class Prompt(Editor):
             wanted = self._wanted
             self._completer.asked(*(wanted.topic, wanted.query) if wanted else ("", ""))
 
-    def use_completer(self, completer: "Completer") -> None:
-        """Use this completer from now on."""
-        self._completer = completer
+    def use_completer(self, completer: "Completer", works: Callable[[], bool]) -> None:
+        """Use this completer from now on. `works` returns whether the agent works."""
+        self._completer, self._works = completer, works
         self._look()
         self._tell_completer()
 

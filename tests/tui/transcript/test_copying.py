@@ -120,3 +120,15 @@ def test_what_is_copied_looks_the_same_when_it_is_shown(elements: list[str], wid
 def test_what_is_copied_does_not_depend_on_the_width(elements: list[str]) -> None:
     text = "\n\n".join(elements)
     assert copied(text, 20) == copied(text, 200)
+
+
+def test_tabs_in_code_are_copied_as_tabs() -> None:
+    code = "if x:\n\tfirst(a,\tb)\n    second()\n\n\t\tthird \t()"
+    for text in (f"```\n{code}\n```", f"words\n\n```go\n{code}\n```\n\nmore"):
+        for width in (12, 60):
+            assert copied(text, width) in (text, code)
+    listed = "1. one\n   ```make\n   all:\n   \tcc\t-o x\n   ```\n2. two"
+    assert copied(listed) == listed
+    made = document(Assistant(f"```\n{code}\n```"), width=60)
+    assert between(made, "first", "b)") == "first(a,\tb)"
+    assert between(made, "x:", "first") == "x:\n\tfirst"
