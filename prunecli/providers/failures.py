@@ -9,7 +9,7 @@ import math
 import re
 import socket
 import ssl
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Literal, TypeAlias
 from urllib.parse import urlsplit
 
@@ -28,6 +28,7 @@ from prunecli.errors import (
 )
 from prunecli.frozen import frozen
 from prunecli.model.messages import Json
+from prunecli.providers.network import DIRECT, Route
 from prunecli.providers.optional_fields import refused_fields
 from prunecli.sanitize import shortened
 
@@ -42,6 +43,9 @@ _TAG = re.compile(r"<(style|script)\b.*?</\1>|<[^>]*>", re.IGNORECASE | re.DOTAL
 
 _TOO_LONG = re.compile(
     r"prompt is too long|input is too long|context[ _](?:window|length|limit|size)|available context"
+    r"|prompt\b(?: \([^)]*\))? (?:exceed|is longer|too long)|max(?:imum)? (?:prompt|input|model) length|超长"
+    r"|(?:input|prompt|sequence|token)[ _]length\b[^.]{0,60}\b(?:exceed|too (?:long|large)|should be|must be)"
+    r"|reduce the length of (?:the|your) (?:messages|prompt|input)|`inputs` (?:tokens|must have less)"
     r"|too many (?:input |prompt )?tokens|request_too_large|model_context_window"
     r"|(?:total|prompt|input|request|message)[ _]tokens?\b[^.]{0,80}\bexceed"
     r"|exceed(?:s|ed)?\b[^.]{0,40}\btoken limit\b",
@@ -91,20 +95,28 @@ _BY_STATUS: dict[int, _Meaning] = {401: "account", 402: "account", 403: "account
 class Failures:
     """A translator of one endpoint's failures.
 
-    `secrets` are the credentials in use; no message repeats them. `proxy` is the URL of the proxy in use, `variable`
-    the environment variable that sets it; "" for none.
+    `secrets` are the credentials in use; no message repeats them. `route` is the way to the endpoint.
     """
 
     base_url: str
     secrets: tuple[str, ...] = ()
-    proxy: str = ""
-    variable: str = ""
+    route: Route = DIRECT
 
     def refused(self, status: int, headers: Mapping[str, str], body: bytes, now: float) -> ProviderError:
         """Translate an unsuccessful response. `now` is the unix time in seconds, for evaluating a retry-after
         date."""
         error = _json_error(body)
         said = self._said(error, headers, body)
+        refused = self._refused(status, headers, error, said, now)
+        if headers.get("x-should-retry", "").strip().lower() == "false":
+            refused.permanent = True
+            if isinstance(refused, RateLimited | Overloaded):
+                refused.hint = "the endpoint says that trying again would not help"
+        return refused
+
+    def _refused(
+        self, status: int, headers: Mapping[str, str], error: Mapping[str, Json], said: str, now: float
+    ) -> ProviderError:
         meaning = _BY_STATUS.get(status) or ("overload" if status >= 500 or status == 408 else None)
         if meaning == "overload" and _UNSUPPORTED.search(said):
             meaning = "request"
@@ -130,18 +142,24 @@ class Failures:
         said = self.shown(str(error.get("message") or error.get("type") or "an error without a message"))
         return self._error(meaning, f"the answer broke off: {said}", error, None)
 
-    def lost(self, error: BaseException) -> ConnectionLost:
-        """Translate a failed or broken connection; the message names the reason and the address."""
-        cause = _root(error)
-        if self.proxy and (failed := self._no_proxy(error, cause)):
+    def lost(self, error: BaseException, handled: BaseException | None = None) -> ConnectionLost:
+        """Translate a failed or broken connection; the message names the reason and the address.
+
+        `handled` is what the caller was handling when it began: Python counts it among the causes, but it is none.
+        """
+        causes = _chain(error, handled)
+        cause = causes[-1]
+        if self.route.proxy and (failed := self._no_proxy(causes)):
             return failed
-        place = self._endpoint() + (f" through {self.variable or 'the proxy'}" if self.proxy else "")
+        through = f" through {self.route.variable or 'the proxy'}" if self.route.proxy else ""
+        place = self._endpoint() + through
         if isinstance(cause, ssl.SSLError):
             refused = isinstance(cause, ssl.SSLCertVerificationError)
             why = getattr(cause, "verify_message", "") or getattr(cause, "reason", "") or str(cause)
             return ConnectionLost(
                 f"{place}: TLS connection failed: {self.shown(why)}",
-                "if a proxy inspects TLS, add its certificate to the system store",
+                "if a proxy inspects TLS, set SSL_CERT_FILE to a PEM file with its certificate, or add it to the "
+                f"system store{self.route.unread and f' ({self.route.unread} is set, but not read)'}",
                 permanent=refused,
             )
         if isinstance(cause, socket.gaierror):
@@ -156,25 +174,27 @@ class Failures:
         said = str(cause) or str(error) or type(cause).__name__
         return ConnectionLost(f"{place}: the connection failed: {self.shown(said)}")
 
-    def _no_proxy(self, error: BaseException, cause: BaseException) -> ConnectionLost | None:
+    def _no_proxy(self, causes: Sequence[BaseException]) -> ConnectionLost | None:
         """Translate a proxy failure: an unreachable proxy, or one that rejects the connection. Return None for other
         failures."""
-        place = f"{self.variable or 'proxy'}: {_without_password(self.proxy)}"
-        hint = f"start the proxy, or correct or unset {self.variable}" if self.variable else "start the proxy"
+        error, cause = causes[0], causes[-1]
+        proxy, variable = self.route.proxy, self.route.variable
+        place = f"{variable or 'proxy'}: {_without_password(proxy)}"
+        hint = f"start the proxy, or correct or unset {variable}" if variable else "start the proxy"
         if isinstance(cause, socket.gaierror):
-            host = urlsplit(self.proxy).hostname
+            host = urlsplit(proxy).hostname
             return ConnectionLost(
                 f"{place}: can't resolve {host}", hint, permanent=cause.errno != socket.EAI_AGAIN
             )
         if isinstance(cause, ConnectionRefusedError):
             return ConnectionLost(f"{place}: the proxy does not answer", hint)
-        causes = [type(one).__name__ for one in _chain(error)]
-        if "ConnectTimeout" in causes:
+        kinds = [type(one).__name__ for one in causes]
+        if "ConnectTimeout" in kinds:
             return ConnectionLost(f"{place}: the proxy does not answer in time", hint)
-        if "ProxyError" in causes:
+        if "ProxyError" in kinds:
             return ConnectionLost(
                 f"{place}: the proxy refused: {self.shown(str(cause) or str(error))}",
-                f"check {self.variable or 'the proxy'} and base_url",
+                f"check {variable or 'the proxy'} and base_url",
             )
         return None
 
@@ -303,15 +323,10 @@ def _without_password(address: str) -> str:
     return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
 
 
-def _root(error: BaseException) -> BaseException:
-    """Return the innermost cause, which libraries wrap up to four times."""
-    return _chain(error)[-1]
-
-
-def _chain(error: BaseException) -> list[BaseException]:
-    """Return an error and its causes, innermost last."""
+def _chain(error: BaseException, handled: BaseException | None) -> list[BaseException]:
+    """Return an error and its causes, innermost last. Libraries wrap the cause up to four times."""
     found = [error]
-    while (cause := error.__cause__ or error.__context__) is not None and cause not in found:
+    while (cause := error.__cause__ or error.__context__) and cause is not handled and cause not in found:
         found.append(cause)
         error = cause
     return found

@@ -10,6 +10,7 @@ import json
 import os
 import re
 import socket
+import sys
 import threading
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
@@ -21,13 +22,14 @@ from uuid import uuid4
 
 from prunecli.errors import BadRequest, ConfigError, ConnectionLost, ProviderError
 from prunecli.frozen import frozen
-from prunecli.model.codec import foreign_object
+from prunecli.model.codec import foreign_object, is_count
 from prunecli.model.messages import Json
 from prunecli.model.requests import Request
 from prunecli.providers import lazy_import
 from prunecli.providers.failures import MAX_ERROR_BYTES, Failures
 from prunecli.providers.model_list import DETAILS, page_of, with_details
 from prunecli.providers.models import Offer
+from prunecli.providers.network import DIRECT, Route
 from prunecli.providers.provider import Response, StreamEvent, joined
 from prunecli.providers.rechunk import join_chunks
 from prunecli.providers.response_reader import LOCAL_PATIENCE, EventReader, Patience
@@ -101,8 +103,7 @@ class Endpoint:
 class AnthropicProvider:
     """A `Provider` (provider.py). Reads nothing from the environment except the switch of lazy_import.py.
 
-    `proxy` is a URL, and `variable` the environment variable that sets it. `ca_file` is a PEM file that replaces the
-    system's certificates.
+    `route` is the way to the endpoint.
     """
 
     def __init__(
@@ -110,19 +111,16 @@ class AnthropicProvider:
         endpoint: Endpoint,
         *,
         patience: Patience | None = None,
-        proxy: str = "",
-        variable: str = "",
-        ca_file: str = "",
+        route: Route = DIRECT,
         environ: Mapping[str, str] = os.environ,
         now: Callable[[], float] = time.time,
     ) -> None:
         self._endpoint = endpoint
         self._patience = patience or (Patience() if endpoint.is_anthropic else LOCAL_PATIENCE)
-        self._proxy = proxy
-        self._ca_file = ca_file
+        self._route = route
         self._environ = environ
         self._now = now
-        self._failures = Failures(endpoint.base_url, endpoint.secrets, proxy, variable)
+        self._failures = Failures(endpoint.base_url, endpoint.secrets, route)
         self._warming = threading.Lock()
         self._client: AsyncAnthropic | None = None
         self._closed = False
@@ -169,10 +167,10 @@ class AnthropicProvider:
         )
 
     def _portions(self, assembly: Assembly, events: Sequence[Json]) -> Iterator[list[StreamEvent]]:
-        """Yield the deltas of some events, a few at a time so that the event loop gets its turn, with deltas of the
-        same text joined. Raises a ProviderError after the deltas that precede it."""
+        """Yield the deltas of some events, a few at a time so that the event loop gets its turn (also where there
+        are none), with deltas of the same text joined. Raises a ProviderError after the deltas that precede it."""
         failure: ProviderError | None = None
-        for start in range(0, len(events), _PORTION):
+        for start in range(0, len(events) or 1, _PORTION):
             deltas: list[StreamEvent] = []
             for event in events[start : start + _PORTION]:
                 try:
@@ -239,7 +237,7 @@ class AnthropicProvider:
             tokens = foreign_object(await reader.whole(MAX_ERROR_BYTES)).get("input_tokens")
         finally:
             await reader.close()
-        return tokens if type(tokens) is int else None
+        return tokens if is_count(tokens) else None
 
     async def close(self) -> None:
         """See `Provider.close`."""
@@ -271,6 +269,7 @@ class AnthropicProvider:
         import httpx2
         from anthropic import APIConnectionError, AsyncStream
 
+        handled = sys.exception()
         kept_alive, self._kept_alive = self._kept_alive, False
         raw: Any = {"cast_to": httpx2.Response, "stream": True, "stream_cls": AsyncStream[object]}
         if betas:
@@ -288,7 +287,7 @@ class AnthropicProvider:
             broken = httpx2.RemoteProtocolError | httpx2.ReadError | httpx2.WriteError
             if kept_alive and isinstance(error.__cause__, broken):
                 raise _DroppedWhileIdle("the idle connection was closed") from error
-            raise self._failures.lost(error) from error
+            raise self._failures.lost(error, handled) from error
         found: httpx2.Response = response
         return found
 
@@ -334,7 +333,7 @@ class AnthropicProvider:
             verify=self._tls(),
             trust_env=False,
             limits=httpx2.Limits(max_connections=20, max_keepalive_connections=4, keepalive_expiry=90.0),
-            proxy=self._proxy or None,
+            proxy=self._route.proxy or None,
             socket_options=[(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)],
         )
         join_chunks(transport)
@@ -360,8 +359,8 @@ class AnthropicProvider:
             return False
         import ssl
 
-        if self._ca_file:
-            return ssl.create_default_context(cafile=self._ca_file)
+        if self._route.ca_file:
+            return ssl.create_default_context(cafile=self._route.ca_file)
         return True
 
 

@@ -20,12 +20,9 @@ def make(connection: Connection) -> Provider:
     from prunecli.providers.network import route
 
     key, address = connection.credentials, connection.base_url or _ADDRESS
-    way = route(address, connection.environ)
     return AnthropicProvider(
         Endpoint(key.api_key, key.auth_token, address),
-        proxy=way.proxy,
-        variable=way.variable,
-        ca_file=way.ca_file,
+        route=route(address, connection.environ),
         environ=connection.environ,
     )
 
