@@ -36,28 +36,27 @@ MAX_ERROR_BYTES = 64_000
 """Maximum bytes to read of an error's body."""
 
 _MAX_SHOWN = 500
-_KEY = re.compile(r"sk-ant-[\w-]+", re.ASCII)
+# The patterns are compiled when first used: only failures need them, and compiling them would delay every start.
+_KEY = r"(?a)sk-ant-[\w-]+"
 _SHORTEST_SECRET = 6
-_TITLE = re.compile(r"<title[^>]*>(.*?)</title>", re.IGNORECASE | re.DOTALL)
-_TAG = re.compile(r"<(style|script)\b.*?</\1>|<[^>]*>", re.IGNORECASE | re.DOTALL)
+_TITLE = r"(?is)<title[^>]*>(.*?)</title>"
+_TAG = r"(?is)<(style|script)\b.*?</\1>|<[^>]*>"
 
-_TOO_LONG = re.compile(
-    r"prompt is too long|input is too long|context[ _](?:window|length|limit|size)|available context"
+_TOO_LONG = (
+    r"(?i)prompt is too long|input is too long|context[ _](?:window|length|limit|size)|available context"
     r"|prompt\b(?: \([^)]*\))? (?:exceed|is longer|too long)|max(?:imum)? (?:prompt|input|model) length|超长"
     r"|(?:input|prompt|sequence|token)[ _]length\b[^.]{0,60}\b(?:exceed|too (?:long|large)|should be|must be)"
     r"|reduce the length of (?:the|your) (?:messages|prompt|input)|`inputs` (?:tokens|must have less)"
     r"|too many (?:input |prompt )?tokens|request_too_large|model_context_window"
     r"|(?:total|prompt|input|request|message)[ _]tokens?\b[^.]{0,80}\bexceed"
-    r"|exceed(?:s|ed)?\b[^.]{0,40}\btoken limit\b",
-    re.IGNORECASE,
+    r"|exceed(?:s|ed)?\b[^.]{0,40}\btoken limit\b"
 )
-_SIGNATURE = re.compile(
-    r"signature.*thinking|thinking.*signature|thinking.*cannot be modified|cannot be `(?:redacted_)?thinking`"
-    r"|invalid `?data`? in `?redacted_thinking",
-    re.IGNORECASE | re.DOTALL,
+_SIGNATURE = (
+    r"(?is)signature.*thinking|thinking.*signature|thinking.*cannot be modified|cannot be `(?:redacted_)?thinking`"
+    r"|invalid `?data`? in `?redacted_thinking"
 )
-_NO_CREDIT = re.compile(r"credit balance|billing|spend(?:ing)? limit|quota exhausted", re.IGNORECASE)
-_UNSUPPORTED = re.compile(r"\b(?:input|images?|tools?|documents?) (?:is|are) not supported", re.IGNORECASE)
+_NO_CREDIT = r"(?i)credit balance|billing|spend(?:ing)? limit|quota exhausted"
+_UNSUPPORTED = r"(?i)\b(?:input|images?|tools?|documents?) (?:is|are) not supported"
 """Errors that llama.cpp reports as server errors (500), although trying again does not help."""
 _OF_SUMMARY = frozenset(
     f"compaction_{why}"
@@ -70,7 +69,7 @@ _OF_SUMMARY = frozenset(
     )
 )
 """Error codes that concern a summary sent back to the endpoint."""
-_SUMMARY = re.compile(r"\bcompaction`? block", re.IGNORECASE)
+_SUMMARY = r"(?i)\bcompaction`? block"
 """The words for such a summary in an error without a code."""
 _SPENT = frozenset({"contract_spend_limit_reached", "enforced_spend_limit_reached"})
 
@@ -118,7 +117,7 @@ class Failures:
         self, status: int, headers: Mapping[str, str], error: Mapping[str, Json], said: str, now: float
     ) -> ProviderError:
         meaning = _BY_STATUS.get(status) or ("overload" if status >= 500 or status == 408 else None)
-        if meaning == "overload" and _UNSUPPORTED.search(said):
+        if meaning == "overload" and re.search(_UNSUPPORTED, said):
             meaning = "request"
         if meaning is None:
             meaning = _BY_TYPE.get(str(error.get("type")), "request")
@@ -222,7 +221,7 @@ class Failures:
         for secret in self.secrets:
             if len(secret) >= _SHORTEST_SECRET:
                 text = text.replace(secret, "[key]")
-        text = _KEY.sub("[key]", text)[: 40 * _MAX_SHOWN]
+        text = re.sub(_KEY, "[key]", text)[: 40 * _MAX_SHOWN]
         line = " ".join("".join(char if char.isprintable() else " " for char in text).split())
         return shortened(line, _MAX_SHOWN)
 
@@ -231,8 +230,8 @@ class Failures:
             return self.shown(str(message))
         text = body[:MAX_ERROR_BYTES].decode("utf-8", "replace")
         if "html" in headers.get("content-type", "") or text.lstrip()[:1] == "<":
-            title = _TITLE.search(text)
-            text = f"an HTML page: {title[1] if title else _TAG.sub(' ', text)}"
+            title = re.search(_TITLE, text)
+            text = f"an HTML page: {title[1] if title else re.sub(_TAG, ' ', text)}"
         return self.shown(text) or "no reason given"
 
     def _error(
@@ -246,11 +245,15 @@ class Failures:
         details = error.get("details")
         code = details.get("error_code") if isinstance(details, Mapping) else None
         message = f"{self._endpoint()}: {message}"
-        if meaning == "account" or code in _SPENT or (meaning == "request" and _NO_CREDIT.search(message)):
+        if (
+            meaning == "account"
+            or code in _SPENT
+            or (meaning == "request" and re.search(_NO_CREDIT, message))
+        ):
             return Unauthorized(message, "/login to replace the API key, or check the account's credit")
         if meaning == "rate":
             return RateLimited(message, retry_after=wait)
-        if meaning == "size" or (_TOO_LONG.search(message) or "exceed_context" in str(error.get("type"))):
+        if meaning == "size" or (re.search(_TOO_LONG, message) or "exceed_context" in str(error.get("type"))):
             return ContextOverflow(message)
         if code == "compaction_unavailable":
             return NoSummaryNow(message, retry_after=wait)
@@ -258,11 +261,11 @@ class Failures:
             return Overloaded(message, retry_after=wait)
         if code in _OF_SUMMARY:
             return SummaryRejected(message, hint)
-        if _SIGNATURE.search(message):
+        if re.search(_SIGNATURE, message):
             return SignatureRejected(message)
         if fields := refused_fields(str(error.get("message") or "")):
             return FieldRefused(message, hint, fields)
-        if _SUMMARY.search(message):
+        if re.search(_SUMMARY, message):
             return SummaryRejected(message, hint)
         return BadRequest(message, hint)
 
