@@ -93,7 +93,9 @@ class SnapshotFailed(PrunecliError):
 
 
 class ProviderError(PrunecliError):
-    """The model or the connection to it failed."""
+    """The model or the connection to it failed. `permanent`: a retry would fail the same way."""
+
+    permanent = False
 
 
 class Unauthorized(ProviderError):
@@ -121,7 +123,7 @@ class NoSummaryNow(Overloaded):
 
 
 class ConnectionLost(ProviderError):
-    """No connection, or a stream that broke off. `permanent`: a retry would fail the same way."""
+    """No connection, or a stream that broke off."""
 
     def __init__(self, message: str, hint: str = "", *, permanent: bool = False) -> None:
         super().__init__(message, hint)

@@ -20,6 +20,9 @@ _Class = TypeVar("_Class")
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
 def frozen(cls: type[_Class]) -> type[_Class]:
     """Make a class with annotated fields an immutable dataclass with slots."""
+    cls.__doc__ = (
+        cls.__doc__ or cls.__name__
+    )  # or `dataclass` parses the signature: 10 ms, then 0.2 for each class
     made: Any = dataclass(init=False, repr=False, eq=False, slots=True)(cls)
     for name, method in _SHARED.items():
         if name not in vars(made):

@@ -32,7 +32,7 @@ from prunecli.model.events import (
 from prunecli.model.messages import Block, Json, ToolUse, Usage, plain_text, tool_uses
 from prunecli.model.signals import RetryScheduled, SessionEvent, SummaryStarted
 from prunecli.runtime import Runtime
-from prunecli.runtime.notices import notice_of, opening_notices
+from prunecli.runtime.notices import notice_of, opening_notices, sandbox_notices
 from prunecli.runtime.rewinding import take_back_cut
 from prunecli.sanitize import visible
 from prunecli.session.session import Session
@@ -84,12 +84,14 @@ class Printer:
     notices: list[str] = field(default_factory=list)
     early: list[str] | None = field(default_factory=list)
     """Notices before the first object, printed after it; then None."""
+    told_of_sandbox: bool = False
     parent: str | None = None
     """The call of the session that started the task whose events these are; None for the session's own."""
 
     def init(self) -> None:
         """Print the first object of stream-json."""
         session = self.runtime.session
+        self.told_of_sandbox = self.form == "stream-json"  # others hear of it before the first command
         self._object(
             type="system",
             subtype="init",
@@ -98,7 +100,7 @@ class Printer:
             model=self.runtime.model_name,
             tools=list(self.runtime.tools),
             permission_mode=self.runtime.gatekeeper.mode,
-            sandbox=self.runtime.sandbox.state(),
+            sandbox=self.runtime.sandbox.state() if self.told_of_sandbox else "",
             mcp_servers=[
                 {
                     "name": one.name,
@@ -109,7 +111,7 @@ class Printer:
             ],
         )
         early, self.early = self.early or [], None
-        for notice in [*opening_notices(self.runtime), *early]:
+        for notice in [*opening_notices(self.runtime, sandbox=self.told_of_sandbox), *early]:
             self.notice(notice)
 
     def follow(self, child: "Child") -> None:
@@ -121,6 +123,7 @@ class Printer:
             self.err,
             denials=self.denials,
             early=None,
+            told_of_sandbox=True,
             stream=stream_of(child.session, lambda: child.host.model_name) if self.stream else None,
             parent=child.call_id,
         )
@@ -170,6 +173,13 @@ class Printer:
         self.notices.append(text)
         self._object(type="system", subtype="notice", text=text)
 
+    def _tell_of_sandbox(self) -> None:
+        """Tell of a missing sandbox once, before the first call: it is tried while the model answers."""
+        if self.calls and not self.told_of_sandbox:
+            self.told_of_sandbox = True
+            for line in sandbox_notices(self.runtime):
+                self.notice(line)
+
     def _event(self, event: object) -> None:
         match event:
             case AssistantMessage():
@@ -177,6 +187,7 @@ class Printer:
                 self.text = plain_text(event.content)
                 self.usage.append(event.usage)
                 self.calls |= {call.id: call for call in tool_uses(event.content)}
+                self._tell_of_sandbox()
                 more = {"id": self.stream.complete} if self.stream and self.stream.complete else {}
                 self._message("assistant", content_to_json(event.content), model=event.model, **more)
             case AttemptBilled(usage=usage):

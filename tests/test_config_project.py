@@ -56,6 +56,7 @@ def test_a_trusted_project_sets_ordinary_keys(here):
         ("[permissions]\nallow = ['bash']", "permissions.allow"),
         ("[permissions]\nallow = []", "permissions.allow"),
         ("[model]\nallow_http = true", "model.allow_http"),
+        ('[model]\ntransport = "sdk"', "model.transport"),
         ("[permissions]\nmode = 'auto'", "permissions.mode"),
         ("[permissions]\nmode = 'edits'", "permissions.mode"),
         ("[sandbox]\nmode = 'off'", "sandbox.mode"),

@@ -34,7 +34,7 @@ class RetryPolicy:
         """
         if not isinstance(error, RateLimited | Overloaded | ConnectionLost):
             return None
-        if isinstance(error, ConnectionLost) and error.permanent:
+        if error.permanent:
             return None
         if attempt >= (self.stream_tries if streamed else self.tries):
             return None

@@ -21,7 +21,7 @@ def connection_for(
     name = config.providers.answering(model, config.model.provider)
     keys = keys_of(config, name)
     key, options = credentials(environ, places, keys), config.provider_options(name)
-    connection = Connection(config.model.base_url, key, environ, options, keys)
+    connection = Connection(config.model.base_url, key, environ, options, keys, config.model.transport)
     return config.providers.definition(name), connection
 
 
@@ -34,6 +34,8 @@ def keys_of(config: Config, provider: str) -> Keys:
 
 def lacks_key(config: Config, provider: str, key: Credentials) -> bool:
     """Return whether requests would be rejected because there is no credential."""
+    if provider == DEFAULT and config.model.transport == "sdk" and not config.model.base_url:
+        return False  # the SDK may find one
     needs_key = config.providers.definition(provider).needs_key
     return not key and (needs_key(config.model.base_url) or keys_of(config, provider).required)
 

@@ -46,6 +46,11 @@ class Model(Section):
         bool,
         "Allow http:// to another machine: prompts and key travel unencrypted.",
     ] = False
+    transport: Annotated[
+        Literal["http", "sdk"],
+        "How requests are sent: http (directly), or sdk (slower; the anthropic SDK, for proxies, certificates and "
+        "sign-ins that only it knows).",
+    ] = "http"
     max_tokens: Annotated[
         Count | None, "Maximum tokens of one response; if unset, the model table decides."
     ] = None

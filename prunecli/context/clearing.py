@@ -9,11 +9,9 @@ from typing import NamedTuple, Protocol
 
 from prunecli.context.exchange import Entry
 from prunecli.figures import short
+from prunecli.model.codec import is_count
 from prunecli.model.edits import Edit
 from prunecli.model.messages import Json
-
-_MOST = 10**9
-"""An upper bound: more tokens than any prompt has."""
 
 
 class Clearing(NamedTuple):
@@ -41,7 +39,7 @@ def clearing_of(applied_edits: Sequence[Mapping[str, Json]] | None) -> Clearing:
 
 def _sum(edits: Sequence[Mapping[str, Json]], key: str) -> int:
     found = (edit.get(key) for edit in edits)
-    return sum(one for one in found if type(one) is int and 0 < one <= _MOST)
+    return sum(filter(is_count, found))
 
 
 class Shown(Protocol):

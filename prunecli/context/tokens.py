@@ -258,7 +258,7 @@ class Scale(NamedTuple):
 
         While plausible, the remainder that `rate` does not explain is split between `fixed` and the estimated
         messages in proportion to their sizes, so each moves little; otherwise it is attributed to words. A report far
-        below the messages does not cover the whole prompt, since some servers report only uncached tokens.
+        below the estimate does not cover the whole prompt, since some servers report only uncached tokens.
         """
         raw, exact, words = amount
         estimated = self.rate * (raw + self.wordy * words)
@@ -282,6 +282,8 @@ class Scale(NamedTuple):
         part = 1.0
         if fixed < 0:  # something left the prompt without a record
             part = prompt / max(1.0, prompt - fixed + first)
+            if part < _LEAST:
+                return self
             fixed = first * part
         return self._replace(wordy=wordy, even=1.0, part=part, fixed=fixed, base=first, measured=True)
 

@@ -36,7 +36,7 @@ SUMMARIZED = "summarized"
 """The reason for losses that the endpoint attributes to an edit, but that a compaction causes anyway."""
 SWITCHED = "switched"
 """The same, for losses that another model or system prompt causes anyway."""
-_PATH = re.compile(r"messages\.(\d+)\.content\.(\d+)")
+_PATH = re.compile(r"messages\.(\d{1,9})\.content\.(\d{1,9})")
 _NONE: frozenset[int] = frozenset()
 _Sides: TypeAlias = frozenset[tuple[Entry, bool]]
 """Answers whose thinking edits keep out of a request (True), or let into it again (False)."""

@@ -8,13 +8,14 @@ log.
 import asyncio
 import contextlib
 import json
-import os
 import re
 import signal
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from prunecli.mcp.guarded import Guarded, start
 
 if TYPE_CHECKING:
     from mcp.client._transport import TransportStreams
@@ -33,8 +34,6 @@ MAX_LOG_LINE = 500
 CHUNK = 65_536
 LAST_SECONDS = 0.5
 """Seconds to wait for the rest of the standard error of a server that ended."""
-GRACE = 1.5
-"""Seconds that a server has to end after its input was closed, and again after SIGTERM."""
 _END = 512
 """Bytes kept of both ends of a message that is too long, to find the call that it answers."""
 _ID_FIRST = re.compile(rb'^\s*\{\s*"jsonrpc"\s*:\s*"2\.0"\s*,\s*"id"\s*:\s*(\d{1,15})\s*,')
@@ -115,30 +114,18 @@ async def stdio_transport(
     import anyio
     from mcp.shared.message import SessionMessage
 
-    # no await between the start and the try: a cancellation there would leave the program behind
-    process = await asyncio.create_subprocess_exec(
-        *argv,
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-        cwd=cwd,
-        env=dict(env),
-        start_new_session=True,
-    )
+    server = await start(argv, cwd, env)
     incoming, read = anyio.create_memory_object_stream[SessionMessage | Exception](0)
     write, outgoing = anyio.create_memory_object_stream[SessionMessage](0)
-    given, output, errors = process.stdin, process.stdout, process.stderr
-    if given is None or output is None or errors is None:
-        raise OSError("the program was started without pipes")
 
     async def died() -> None:
         await asyncio.wait({logging}, timeout=LAST_SECONDS)  # a child that lives on may hold it open
-        lost(_end_in_words(process.returncode))
+        lost(_end_in_words(server))
 
-    logging = asyncio.ensure_future(_read_log(errors, log))
+    logging = asyncio.ensure_future(_read_log(server.errors, log))
     tasks = [
-        asyncio.ensure_future(_read_messages(process, output, incoming, log, lost, died)),
-        asyncio.ensure_future(_write_messages(given, outgoing, incoming)),
+        asyncio.ensure_future(_read_messages(server, incoming, log, lost, died)),
+        asyncio.ensure_future(_write_messages(server.input, outgoing, incoming)),
         logging,
     ]
     try:
@@ -146,15 +133,14 @@ async def stdio_transport(
     finally:
         for task in tasks[:2]:
             task.cancel()
-        given.close()
-        await asyncio.shield(_end(process, output, tasks))
+        server.input.close()
+        await asyncio.shield(_end(server, tasks))
         for stream in (incoming, read, write, outgoing):
             stream.close()
 
 
 async def _read_messages(
-    process: asyncio.subprocess.Process,
-    output: asyncio.StreamReader,
+    server: Guarded,
     incoming: Any,
     log: Log,
     lost: Callable[[str], None],
@@ -164,7 +150,7 @@ async def _read_messages(
 
     lines, noise = Lines(), 0
     try:
-        while data := await output.read(CHUNK):
+        while data := await server.output.read(CHUNK):
             for line in lines.feed(data):
                 message = _message(line)
                 if message is None:
@@ -177,7 +163,7 @@ async def _read_messages(
                     noise = 0
                     await incoming.send(message)
             await asyncio.sleep(0)
-        await _exited(process, 0.5)
+        await server.ends_within(0.5)
         await died()
     except Flooded as flood:
         lost(str(flood))
@@ -252,34 +238,13 @@ async def _read_log(errors: asyncio.StreamReader, log: Log) -> None:
         log(rest.decode("utf-8", "replace"))
 
 
-async def _end(
-    process: asyncio.subprocess.Process, output: asyncio.StreamReader, tasks: Sequence["asyncio.Task[None]"]
-) -> None:
-    """End a process group whose input is closed, first gently."""
-    drain = asyncio.ensure_future(_drain(output))
-    for number in (None, signal.SIGTERM, signal.SIGKILL):
-        if number is not None:
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(process.pid, number)
-        if await _exited(process, GRACE):
-            break
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, signal.SIGKILL)  # the processes that it started in its group
+async def _end(server: Guarded, tasks: Sequence["asyncio.Task[None]"]) -> None:
+    """End a server whose input is closed."""
+    drain = asyncio.ensure_future(_drain(server.output))
+    await server.end()
     for task in (*tasks, drain):
         task.cancel()
     await asyncio.gather(*tasks, drain, return_exceptions=True)
-    transport = getattr(process, "_transport", None)  # otherwise garbage collection closes it, with a warning
-    if transport is not None:
-        transport.close()
-
-
-async def _exited(process: asyncio.subprocess.Process, seconds: float) -> bool:
-    """Return whether the process ends in time. `Process.wait` would also wait for its children, which may hold its
-    pipes open."""
-    until = asyncio.get_running_loop().time() + seconds
-    while process.returncode is None and asyncio.get_running_loop().time() < until:  # noqa: ASYNC110
-        await asyncio.sleep(0.02)
-    return process.returncode is not None
 
 
 async def _drain(output: asyncio.StreamReader) -> None:
@@ -289,10 +254,12 @@ async def _drain(output: asyncio.StreamReader) -> None:
             await asyncio.sleep(0)
 
 
-def _end_in_words(code: int | None) -> str:
-    if code is None:
+def _end_in_words(server: Guarded) -> str:
+    if server.failed:
+        return f"could not be started: {server.failed}"
+    if server.code is None:
         return "closed its standard output"
-    if code < 0:
+    if server.code < 0:
         with contextlib.suppress(ValueError):
-            return f"was ended by {signal.Signals(-code).name}"
-    return f"exited with code {code}"
+            return f"was ended by {signal.Signals(-server.code).name}"
+    return f"exited with code {server.code}"

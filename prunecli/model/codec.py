@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from json.encoder import encode_basestring
 from math import isinf
 from sys import intern
-from typing import NoReturn
+from typing import NoReturn, TypeGuard
 
 from prunecli.model.messages import (
     PDF,
@@ -35,6 +35,8 @@ MAX_DEPTH = 100
 
 No program writes more than a dozen levels, and Python's own limit depends on its version.
 """
+MOST_COUNTED = 10**9
+"""More tokens than any prompt has. A larger count from an endpoint is a mistake, and counts as unknown."""
 CACHED_1H = "ephemeral_1h_input_tokens"
 """The count of tokens cached for an hour, in the object `cache_creation` of a usage."""
 
@@ -262,12 +264,17 @@ def counts_of(usage: Mapping[str, Json]) -> dict[str, int]:
     """Return the counts in a usage, with those of cached tokens by lifetime."""
     written = usage.get("cache_creation")
     every = {**written, **usage} if isinstance(written, Mapping) else usage
-    return {key: count for key, count in every.items() if type(count) is int and count >= 0}
+    return {key: count for key, count in every.items() if is_count(count)}
+
+
+def is_count(value: Json) -> TypeGuard[int]:
+    """Return whether a value from an endpoint can be a number of tokens, searches or the like."""
+    return type(value) is int and 0 <= value <= MOST_COUNTED
 
 
 def _count_in(value: Json, key: str) -> int | None:
     found = value.get(key) if isinstance(value, Mapping) else None
-    return found if type(found) is int and found >= 0 else None
+    return found if is_count(found) else None
 
 
 def strict_loads(data: bytes | str, levels: int = MAX_DEPTH) -> Json:

@@ -9,7 +9,7 @@ import math
 import re
 import socket
 import ssl
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Literal, TypeAlias
 from urllib.parse import urlsplit
 
@@ -28,6 +28,7 @@ from prunecli.errors import (
 )
 from prunecli.frozen import frozen
 from prunecli.model.messages import Json
+from prunecli.providers.network import DIRECT, Route
 from prunecli.providers.optional_fields import refused_fields
 from prunecli.sanitize import shortened
 
@@ -35,25 +36,27 @@ MAX_ERROR_BYTES = 64_000
 """Maximum bytes to read of an error's body."""
 
 _MAX_SHOWN = 500
-_KEY = re.compile(r"sk-ant-[\w-]+", re.ASCII)
+# The patterns are compiled when first used: only failures need them, and compiling them would delay every start.
+_KEY = r"(?a)sk-ant-[\w-]+"
 _SHORTEST_SECRET = 6
-_TITLE = re.compile(r"<title[^>]*>(.*?)</title>", re.IGNORECASE | re.DOTALL)
-_TAG = re.compile(r"<(style|script)\b.*?</\1>|<[^>]*>", re.IGNORECASE | re.DOTALL)
+_TITLE = r"(?is)<title[^>]*>(.*?)</title>"
+_TAG = r"(?is)<(style|script)\b.*?</\1>|<[^>]*>"
 
-_TOO_LONG = re.compile(
-    r"prompt is too long|input is too long|context[ _](?:window|length|limit|size)|available context"
+_TOO_LONG = (
+    r"(?i)prompt is too long|input is too long|context[ _](?:window|length|limit|size)|available context"
+    r"|prompt\b(?: \([^)]*\))? (?:exceed|is longer|too long)|max(?:imum)? (?:prompt|input|model) length|超长"
+    r"|(?:input|prompt|sequence|token)[ _]length\b[^.]{0,60}\b(?:exceed|too (?:long|large)|should be|must be)"
+    r"|reduce the length of (?:the|your) (?:messages|prompt|input)|`inputs` (?:tokens|must have less)"
     r"|too many (?:input |prompt )?tokens|request_too_large|model_context_window"
     r"|(?:total|prompt|input|request|message)[ _]tokens?\b[^.]{0,80}\bexceed"
-    r"|exceed(?:s|ed)?\b[^.]{0,40}\btoken limit\b",
-    re.IGNORECASE,
+    r"|exceed(?:s|ed)?\b[^.]{0,40}\btoken limit\b"
 )
-_SIGNATURE = re.compile(
-    r"signature.*thinking|thinking.*signature|thinking.*cannot be modified|cannot be `(?:redacted_)?thinking`"
-    r"|invalid `?data`? in `?redacted_thinking",
-    re.IGNORECASE | re.DOTALL,
+_SIGNATURE = (
+    r"(?is)signature.*thinking|thinking.*signature|thinking.*cannot be modified|cannot be `(?:redacted_)?thinking`"
+    r"|invalid `?data`? in `?redacted_thinking"
 )
-_NO_CREDIT = re.compile(r"credit balance|billing|spend(?:ing)? limit|quota exhausted", re.IGNORECASE)
-_UNSUPPORTED = re.compile(r"\b(?:input|images?|tools?|documents?) (?:is|are) not supported", re.IGNORECASE)
+_NO_CREDIT = r"(?i)credit balance|billing|spend(?:ing)? limit|quota exhausted"
+_UNSUPPORTED = r"(?i)\b(?:input|images?|tools?|documents?) (?:is|are) not supported"
 """Errors that llama.cpp reports as server errors (500), although trying again does not help."""
 _OF_SUMMARY = frozenset(
     f"compaction_{why}"
@@ -66,7 +69,7 @@ _OF_SUMMARY = frozenset(
     )
 )
 """Error codes that concern a summary sent back to the endpoint."""
-_SUMMARY = re.compile(r"\bcompaction`? block", re.IGNORECASE)
+_SUMMARY = r"(?i)\bcompaction`? block"
 """The words for such a summary in an error without a code."""
 _SPENT = frozenset({"contract_spend_limit_reached", "enforced_spend_limit_reached"})
 
@@ -91,22 +94,30 @@ _BY_STATUS: dict[int, _Meaning] = {401: "account", 402: "account", 403: "account
 class Failures:
     """A translator of one endpoint's failures.
 
-    `secrets` are the credentials in use; no message repeats them. `proxy` is the URL of the proxy in use, `variable`
-    the environment variable that sets it; "" for none.
+    `secrets` are the credentials in use; no message repeats them. `route` is the way to the endpoint.
     """
 
     base_url: str
     secrets: tuple[str, ...] = ()
-    proxy: str = ""
-    variable: str = ""
+    route: Route = DIRECT
 
     def refused(self, status: int, headers: Mapping[str, str], body: bytes, now: float) -> ProviderError:
         """Translate an unsuccessful response. `now` is the unix time in seconds, for evaluating a retry-after
         date."""
         error = _json_error(body)
         said = self._said(error, headers, body)
+        refused = self._refused(status, headers, error, said, now)
+        if headers.get("x-should-retry", "").strip().lower() == "false":
+            refused.permanent = True
+            if isinstance(refused, RateLimited | Overloaded):
+                refused.hint = "the endpoint says that trying again would not help"
+        return refused
+
+    def _refused(
+        self, status: int, headers: Mapping[str, str], error: Mapping[str, Json], said: str, now: float
+    ) -> ProviderError:
         meaning = _BY_STATUS.get(status) or ("overload" if status >= 500 or status == 408 else None)
-        if meaning == "overload" and _UNSUPPORTED.search(said):
+        if meaning == "overload" and re.search(_UNSUPPORTED, said):
             meaning = "request"
         if meaning is None:
             meaning = _BY_TYPE.get(str(error.get("type")), "request")
@@ -130,18 +141,24 @@ class Failures:
         said = self.shown(str(error.get("message") or error.get("type") or "an error without a message"))
         return self._error(meaning, f"the answer broke off: {said}", error, None)
 
-    def lost(self, error: BaseException) -> ConnectionLost:
-        """Translate a failed or broken connection; the message names the reason and the address."""
-        cause = _root(error)
-        if self.proxy and (failed := self._no_proxy(error, cause)):
+    def lost(self, error: BaseException, handled: BaseException | None = None) -> ConnectionLost:
+        """Translate a failed or broken connection; the message names the reason and the address.
+
+        `handled` is what the caller was handling when it began: Python counts it among the causes, but it is none.
+        """
+        causes = _chain(error, handled)
+        cause = causes[-1]
+        if self.route.proxy and (failed := self._no_proxy(causes)):
             return failed
-        place = self._endpoint() + (f" through {self.variable or 'the proxy'}" if self.proxy else "")
+        through = f" through {self.route.variable or 'the proxy'}" if self.route.proxy else ""
+        place = self._endpoint() + through
         if isinstance(cause, ssl.SSLError):
             refused = isinstance(cause, ssl.SSLCertVerificationError)
             why = getattr(cause, "verify_message", "") or getattr(cause, "reason", "") or str(cause)
             return ConnectionLost(
                 f"{place}: TLS connection failed: {self.shown(why)}",
-                "if a proxy inspects TLS, add its certificate to the system store",
+                "if a proxy inspects TLS, set SSL_CERT_FILE to a PEM file with its certificate, or add it to the "
+                f"system store{self.route.unread and f' ({self.route.unread} is set, but not read)'}",
                 permanent=refused,
             )
         if isinstance(cause, socket.gaierror):
@@ -156,25 +173,27 @@ class Failures:
         said = str(cause) or str(error) or type(cause).__name__
         return ConnectionLost(f"{place}: the connection failed: {self.shown(said)}")
 
-    def _no_proxy(self, error: BaseException, cause: BaseException) -> ConnectionLost | None:
+    def _no_proxy(self, causes: Sequence[BaseException]) -> ConnectionLost | None:
         """Translate a proxy failure: an unreachable proxy, or one that rejects the connection. Return None for other
         failures."""
-        place = f"{self.variable or 'proxy'}: {_without_password(self.proxy)}"
-        hint = f"start the proxy, or correct or unset {self.variable}" if self.variable else "start the proxy"
+        error, cause = causes[0], causes[-1]
+        proxy, variable = self.route.proxy, self.route.variable
+        place = f"{variable or 'proxy'}: {_without_password(proxy)}"
+        hint = f"start the proxy, or correct or unset {variable}" if variable else "start the proxy"
         if isinstance(cause, socket.gaierror):
-            host = urlsplit(self.proxy).hostname
+            host = urlsplit(proxy).hostname
             return ConnectionLost(
                 f"{place}: can't resolve {host}", hint, permanent=cause.errno != socket.EAI_AGAIN
             )
         if isinstance(cause, ConnectionRefusedError):
             return ConnectionLost(f"{place}: the proxy does not answer", hint)
-        causes = [type(one).__name__ for one in _chain(error)]
-        if "ConnectTimeout" in causes:
+        kinds = [type(one).__name__ for one in causes]
+        if "ConnectTimeout" in kinds:
             return ConnectionLost(f"{place}: the proxy does not answer in time", hint)
-        if "ProxyError" in causes:
+        if "ProxyError" in kinds:
             return ConnectionLost(
                 f"{place}: the proxy refused: {self.shown(str(cause) or str(error))}",
-                f"check {self.variable or 'the proxy'} and base_url",
+                f"check {variable or 'the proxy'} and base_url",
             )
         return None
 
@@ -202,7 +221,7 @@ class Failures:
         for secret in self.secrets:
             if len(secret) >= _SHORTEST_SECRET:
                 text = text.replace(secret, "[key]")
-        text = _KEY.sub("[key]", text)[: 40 * _MAX_SHOWN]
+        text = re.sub(_KEY, "[key]", text)[: 40 * _MAX_SHOWN]
         line = " ".join("".join(char if char.isprintable() else " " for char in text).split())
         return shortened(line, _MAX_SHOWN)
 
@@ -211,8 +230,8 @@ class Failures:
             return self.shown(str(message))
         text = body[:MAX_ERROR_BYTES].decode("utf-8", "replace")
         if "html" in headers.get("content-type", "") or text.lstrip()[:1] == "<":
-            title = _TITLE.search(text)
-            text = f"an HTML page: {title[1] if title else _TAG.sub(' ', text)}"
+            title = re.search(_TITLE, text)
+            text = f"an HTML page: {title[1] if title else re.sub(_TAG, ' ', text)}"
         return self.shown(text) or "no reason given"
 
     def _error(
@@ -226,11 +245,15 @@ class Failures:
         details = error.get("details")
         code = details.get("error_code") if isinstance(details, Mapping) else None
         message = f"{self._endpoint()}: {message}"
-        if meaning == "account" or code in _SPENT or (meaning == "request" and _NO_CREDIT.search(message)):
+        if (
+            meaning == "account"
+            or code in _SPENT
+            or (meaning == "request" and re.search(_NO_CREDIT, message))
+        ):
             return Unauthorized(message, "/login to replace the API key, or check the account's credit")
         if meaning == "rate":
             return RateLimited(message, retry_after=wait)
-        if meaning == "size" or (_TOO_LONG.search(message) or "exceed_context" in str(error.get("type"))):
+        if meaning == "size" or (re.search(_TOO_LONG, message) or "exceed_context" in str(error.get("type"))):
             return ContextOverflow(message)
         if code == "compaction_unavailable":
             return NoSummaryNow(message, retry_after=wait)
@@ -238,11 +261,11 @@ class Failures:
             return Overloaded(message, retry_after=wait)
         if code in _OF_SUMMARY:
             return SummaryRejected(message, hint)
-        if _SIGNATURE.search(message):
+        if re.search(_SIGNATURE, message):
             return SignatureRejected(message)
         if fields := refused_fields(str(error.get("message") or "")):
             return FieldRefused(message, hint, fields)
-        if _SUMMARY.search(message):
+        if re.search(_SUMMARY, message):
             return SummaryRejected(message, hint)
         return BadRequest(message, hint)
 
@@ -303,15 +326,10 @@ def _without_password(address: str) -> str:
     return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
 
 
-def _root(error: BaseException) -> BaseException:
-    """Return the innermost cause, which libraries wrap up to four times."""
-    return _chain(error)[-1]
-
-
-def _chain(error: BaseException) -> list[BaseException]:
-    """Return an error and its causes, innermost last."""
+def _chain(error: BaseException, handled: BaseException | None) -> list[BaseException]:
+    """Return an error and its causes, innermost last. Libraries wrap the cause up to four times."""
     found = [error]
-    while (cause := error.__cause__ or error.__context__) is not None and cause not in found:
+    while (cause := error.__cause__ or error.__context__) and cause is not handled and cause not in found:
         found.append(cause)
         error = cause
     return found

@@ -14,14 +14,20 @@ from prunecli.errors import UsageError
 SCHEMES = ("http", "https", "socks5", "socks5h")
 """The supported schemes of proxies."""
 
+_UNREAD = ("NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
+
 
 class Route(NamedTuple):
-    """The route to an endpoint: `proxy` is a URL, `variable` the variable that set it, and `ca_file` a PEM file that
-    replaces the system's certificates; "" for none."""
+    """The route to an endpoint: `proxy` is a URL, `variable` the variable that set it, `ca_file` a PEM file that
+    replaces the system's certificates, and `unread` a variable by which other programs find theirs; "" for none."""
 
     proxy: str = ""
     ca_file: str = ""
     variable: str = ""
+    unread: str = ""
+
+
+DIRECT = Route()
 
 
 def route(address: str, environ: Mapping[str, str]) -> Route:
@@ -32,14 +38,16 @@ def route(address: str, environ: Mapping[str, str]) -> Route:
             environ.get("SSLKEYLOGFILE", "")
         )  # first, because reading certificates also opens this file
         _check_certificates(ca_file)
-    return Route(proxy, ca_file, variable)
+    unread = "" if ca_file else next((name for name in _UNREAD if environ.get(name)), "")
+    return Route(proxy, ca_file, variable, unread)
 
 
 def _proxy(address: str, environ: Mapping[str, str]) -> tuple[str, str]:
     """Return the proxy for an address and its variable; "" for none. Respects NO_PROXY; a proxy without a scheme uses
     http."""
     parts = urlsplit(address)
-    if _is_spared(parts.hostname or "", environ):
+    port = parts.port or (443 if parts.scheme == "https" else 80)
+    if _is_spared(parts.hostname or "", port, environ):
         return "", ""
     for variable, value in _set(f"{parts.scheme}_proxy", "all_proxy", environ=environ):
         url = value if "://" in value else f"http://{value}"
@@ -52,13 +60,28 @@ def _proxy(address: str, environ: Mapping[str, str]) -> tuple[str, str]:
     return "", ""
 
 
-def _is_spared(host: str, environ: Mapping[str, str]) -> bool:
+def _is_spared(host: str, port: int, environ: Mapping[str, str]) -> bool:
+    """Return whether NO_PROXY names the host: by `*`, a domain, an address or a network, each perhaps with a port."""
     for _, value in _set("no_proxy", environ=environ):
-        for spared in value.split(","):
-            suffix = spared.strip().lstrip("*").lstrip(".").lower()
-            if spared.strip() == "*" or (suffix and (host == suffix or host.endswith(f".{suffix}"))):
+        for spared in value.lower().replace(",", " ").split():
+            has_port = spared.count(":") == 1 or "]:" in spared
+            name, _, only = spared.rpartition(":") if has_port else (spared, "", "")
+            suffix = name.strip("[]").lstrip("*").lstrip(".")
+            named = name == "*" or (suffix and (host == suffix or host.endswith(f".{suffix}")))
+            if only in ("", str(port)) and (named or _is_inside(host, suffix)):
                 return True
     return False
+
+
+def _is_inside(host: str, network: str) -> bool:
+    if not network or not (host[-1:].isdigit() or ":" in host):
+        return False
+    from ipaddress import ip_address, ip_network  # deferred: few hosts are addresses
+
+    try:
+        return ip_address(host) in ip_network(network, strict=False)
+    except ValueError:
+        return False
 
 
 def _set(*names: str, environ: Mapping[str, str]) -> Iterator[tuple[str, str]]:

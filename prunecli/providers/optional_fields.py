@@ -26,40 +26,37 @@ BETAS = {
 }
 """The field of each beta feature in the `anthropic-beta` header."""
 
-_REFUSED = re.compile(
-    r"extra inputs? (?:is|are) not (?:permitted|allowed)|extra(?:neous)?[ _](?:key|field|forbidden|properties)"
+# The patterns are compiled when first used: only failures need them, and compiling them would delay every start.
+_REFUSED = (
+    r"(?i)extra inputs? (?:is|are) not (?:permitted|allowed)|extra(?:neous)?[ _](?:key|field|forbidden|properties)"
     r"|additional ?properties|(?:unknown|unrecogni[sz]ed|unexpected|unsupported|invalid|illegal)"
     r" (?:\w+ )?(?:field|parameter|param|argument|key|property|keyword|name|value|option|beta)"
     r"|(?:is|are) not (?:permitted|allowed|supported|recogni[sz]ed|known)|does(?: not|n't) support"
     r"|no such (?:field|parameter)|input tag '(?:compaction|(?:web_search|server_tool)_\w+)' [^.]*does not match"
-    r"|web search is(?: not|n't) (?:enabled|available)",
-    re.IGNORECASE,
+    r"|web search is(?: not|n't) (?:enabled|available)"
 )
-_A_VALUE = re.compile(r"supported (?:values|levels)|input should be|use effort", re.IGNORECASE)
+_A_VALUE = r"(?i)supported (?:values|levels)|input should be|use effort"
 """Words that mean a known field has a wrong value. Omitting the field would hide the mistake."""
-_FIELDS = tuple(
-    (field, re.compile(pattern, re.IGNORECASE))
-    for field, pattern in (
-        (BLOCK_BINDING, r"block_binding|prefix_mismatch_behavior"),
-        (CONTEXT_MANAGEMENT, r"context_management"),
-        (COMPACTION, r"\bcompaction\b"),
-        (SEARCH, r"\bweb[_ ]search"),
-        (EFFORT, r"output_config|\beffort\b|reasoning effort"),
-        (DISPLAY, r"\bthinking\b.*\bdisplay\b|\bdisplay\b.*\bthinking\b"),
-        (CACHE_TTL, r"cache_control\S*\bttl\b|\bttl\b"),
-        (CACHE_CONTROL, r"\bcache_control\b(?!\.)"),
-        (THINKING, r"\bthinking\b(?!\.\w+\.)(?!` blocks)|\breasoning\b"),
-    )
+_FIELDS = (
+    (BLOCK_BINDING, r"(?i)block_binding|prefix_mismatch_behavior"),
+    (CONTEXT_MANAGEMENT, r"(?i)context_management"),
+    (COMPACTION, r"(?i)\bcompaction\b"),
+    (SEARCH, r"(?i)\bweb[_ ]search"),
+    (EFFORT, r"(?i)output_config|\beffort\b|reasoning effort"),
+    (DISPLAY, r"(?i)\bthinking\b.*\bdisplay\b|\bdisplay\b.*\bthinking\b"),
+    (CACHE_TTL, r"(?i)cache_control\S*\bttl\b|\bttl\b"),
+    (CACHE_CONTROL, r"(?i)\bcache_control\b(?!\.)"),
+    (THINKING, r"(?i)\bthinking\b(?!\.\w+\.)(?!` blocks)|\breasoning\b"),
 )
-_HEADER = re.compile(r"anthropic-beta|\bbeta (?:flag|header|feature)", re.IGNORECASE)
+_HEADER = r"(?i)anthropic-beta|\bbeta (?:flag|header|feature)"
 
 
 def refused_fields(message: str) -> tuple[str, ...]:
     """Return the fields that an error may be about, most specific first; () if the error is about something else."""
-    if not _REFUSED.search(message) or _A_VALUE.search(message):
+    if not re.search(_REFUSED, message) or re.search(_A_VALUE, message):
         return ()
     named = [field for beta, field in BETAS.items() if beta in message]
-    named += [field for field, pattern in _FIELDS if pattern.search(message)]
-    if not named and _HEADER.search(message):
+    named += [field for field, pattern in _FIELDS if re.search(pattern, message)]
+    if not named and re.search(_HEADER, message):
         named = list(BETAS.values())
     return tuple(dict.fromkeys(named))

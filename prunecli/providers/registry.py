@@ -24,6 +24,7 @@ DEFAULT = "anthropic"
 LISTING_SECONDS = 8.0
 """Time limit in seconds for listing models."""
 
+Transport: TypeAlias = Literal["http", "sdk"]
 State: TypeAlias = Literal["ok", "warning", "problem"]
 Listed: TypeAlias = Callable[[], Sequence[Offer]]
 """A function that lists the endpoint's models, like `Provider.models`. Raises ProviderError or TimeoutError."""
@@ -63,13 +64,14 @@ class Credentials:
 class Connection:
     """The parameters of a provider. `base_url` is "" for the provider's own address; `options` are its `Options` with
     the configured values, None if it declares none. `keys` are the sources of the credential, None for the provider's
-    own."""
+    own. `transport` is the library that sends requests to a server of the Messages API."""
 
     base_url: str
     credentials: Credentials
     environ: Mapping[str, str] = field(repr=False)
     options: Any = None
     keys: Keys | None = None
+    transport: Transport = "http"
 
 
 @frozen

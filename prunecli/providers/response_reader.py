@@ -5,6 +5,7 @@ The bytes come from httpx2. Every wait has a limit, and nothing is read in advan
 
 import asyncio
 import json
+import sys
 from collections.abc import Awaitable
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
     import httpx2
 
 _HEAD_BYTES = 2_000
+_MOST_AT_ONCE = 65_536
+"""Bytes to read before the event loop can get a turn. Compressed chunks may be much larger."""
+_FIELDS = (b"event:", b"data:", b"id:", b"retry:", b":")
 _LEFTOVER_SECONDS = 0.2
 _KNOWN = frozenset(
     (
@@ -64,6 +68,8 @@ class EventReader:
         self._decoder = EventDecoder()
         self._silence = _SilenceWatch()
         self._head = b""
+        self._ahead = b""
+        self._handled = sys.exception()
         self._heard = False
         self._last_event = self._silence.now()
 
@@ -108,19 +114,23 @@ class EventReader:
 
     async def finish(self) -> bool:
         """Read the bytes after the last event; return whether the connection can be reused."""
+        deadline = self._silence.now() + _LEFTOVER_SECONDS
         try:
-            while await self._next(_LEFTOVER_SECONDS) is not None:
-                pass
+            while (rest := deadline - self._silence.now()) > 0:
+                if await self._next(rest) is None:
+                    return True
         except ProviderError:
-            return False  # the answer is already complete
-        return True
+            pass  # the answer is already complete
+        return False
 
     def ended_early(self) -> ProviderError:
         """Return the error for a body that ended before the message, or before any event."""
-        kind = self._response.headers.get("content-type", "")
-        if not self._heard and self._head.strip():
-            return self._failures.no_stream(kind, self._head)
-        return self._failures.cut("the answer was cut off" if self._heard else "an empty answer")
+        begun = self._head.lstrip().partition(b"\n")[0]
+        if not begun and not self._heard:
+            return self._failures.cut("an empty answer")
+        if self._heard or any(begun.startswith(field) or field.startswith(begun) for field in _FIELDS):
+            return self._failures.cut("the answer was cut off")
+        return self._failures.no_stream(self._response.headers.get("content-type", ""), self._head)
 
     async def close(self) -> None:
         """Release the connection, which is reused if the body was read to its end."""
@@ -133,12 +143,20 @@ class EventReader:
     async def _next(self, seconds: float) -> bytes | None:
         import httpx2
 
+        if self._ahead:
+            return self._take(self._ahead)
         try:
-            return await self._silence.at_most(seconds, anext(self._chunks, None))
+            chunk = await self._silence.at_most(seconds, anext(self._chunks, None))
         except TimeoutError as error:
             raise self._failures.cut(f"nothing received for {seconds:.0f} s") from error
         except httpx2.HTTPError as error:
-            raise self._failures.lost(error) from error
+            raise self._failures.lost(error, self._handled) from error
+        return None if chunk is None else self._take(chunk)
+
+    def _take(self, chunk: bytes) -> bytes:
+        """Return the first bytes of a chunk, and keep the others for the next time."""
+        self._ahead = chunk[_MOST_AT_ONCE:]
+        return chunk[:_MOST_AT_ONCE]
 
     def _value(self, event: ServerEvent) -> Json | None:
         """Return the event's object; None for a ping, an end marker of another dialect, or an unknown event without

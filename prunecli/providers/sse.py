@@ -7,7 +7,8 @@ byte does not cost a response.
 from typing import NamedTuple
 
 MAX_EVENT_BYTES = 16_000_000
-"""Maximum bytes of an event. A tool's input or a fetched page may arrive in events of a few megabytes."""
+"""Maximum bytes up to the end of the next event, with comments and empty lines. A tool's input or a fetched page may
+arrive in events of a few megabytes."""
 
 
 class ServerEvent(NamedTuple):
@@ -27,7 +28,7 @@ class EventDecoder:
         self._after_cr = False
         self._name = b""
         self._data: list[bytes] = []
-        self._data_bytes = 0
+        self._bytes = 0
 
     def feed(self, piece: bytes) -> list[ServerEvent]:
         """Return the events that end in this piece. Raises ValueError if an event exceeds the limit."""
@@ -41,10 +42,9 @@ class EventDecoder:
             self._tail_bytes = 0
         events = []
         for line in lines:
+            self._bytes += len(line) + 1
             if line.startswith(b"data:"):
-                value = line[6:] if line.startswith(b"data: ") else line[5:]
-                self._data.append(value)
-                self._data_bytes += len(value)
+                self._data.append(line[6:] if line.startswith(b"data: ") else line[5:])
             elif line.startswith(b"event:"):
                 self._name = line[6:].removeprefix(b" ")
             elif not line and (self._name or self._data):
@@ -52,8 +52,8 @@ class EventDecoder:
         if last:
             self._tail.append(last)
             self._tail_bytes += len(last)
-        if self._tail_bytes + self._data_bytes > self._limit:
-            raise ValueError(f"an event of more than {self._limit:,} bytes")
+        if self._tail_bytes + self._bytes > self._limit:
+            raise ValueError(f"more than {self._limit:,} bytes without an event")
         return events
 
     def _with_plain_line_ends(self, piece: bytes) -> bytes:
@@ -66,6 +66,6 @@ class EventDecoder:
 
     def _finished(self) -> ServerEvent:
         name, data = self._name, self._data[0] if len(self._data) == 1 else b"\n".join(self._data)
-        self._name, self._data_bytes = b"", 0
+        self._name, self._bytes = b"", 0
         self._data.clear()
         return ServerEvent(name.decode("utf-8", "replace"), data.decode("utf-8", "replace"))

@@ -15,6 +15,7 @@ from prunecli.model.codec import (
     CACHED_1H,
     MAX_DEPTH,
     counts_of,
+    is_count,
     nests_deeper,
     searches_of,
     strict_loads,
@@ -260,7 +261,7 @@ class Assembly:
             self._summarizing = _summarizing(passes)
         details = usage.get("output_tokens_details")
         thought = details.get("thinking_tokens") if isinstance(details, Mapping) else None
-        if type(thought) is int and thought >= 0:
+        if is_count(thought):
             self._thinking_tokens = max(thought, self._thinking_tokens or 0)
 
     def _transformed(self, reported: Json) -> None:

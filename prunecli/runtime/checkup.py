@@ -100,7 +100,8 @@ def checkup(patient: Patient, *, offline: bool = False) -> list[Finding]:
     definition, keys = config.providers.definition(name), keys_of(config, name)
     key, problem = _key(patient, keys)
     needed = lacks_key(config, name, Credentials())
-    connection = Connection(config.model.base_url, key, patient.environ, config.provider_options(name), keys)
+    options, transport = config.provider_options(name), config.model.transport
+    connection = Connection(config.model.base_url, key, patient.environ, options, keys, transport)
     endpoint, windows = Finding("endpoint", "ok", "not asked (--offline)"), dict[str, int]()
 
     def listed() -> Sequence[Offer]:

@@ -15,11 +15,16 @@ if TYPE_CHECKING:
     from prunecli.runtime.runtime import Runtime
 
 
-def opening_notices(runtime: "Runtime") -> list[str]:
-    """Return the notices before a headless run, about the configuration and the session."""
+def opening_notices(runtime: "Runtime", *, sandbox: bool = True) -> list[str]:
+    """Return the notices before a headless run, about the configuration, the sandbox and the session."""
+    walls = sandbox_notices(runtime) if sandbox else []
+    return [*runtime.notices, *walls, *session_notices(runtime, runtime.session)]
+
+
+def sandbox_notices(runtime: "Runtime") -> list[str]:
+    """Return the line on a sandbox that is wanted but does not work. Waits until it was tried, some 30 ms."""
     unwalled = runtime.sandbox.wanted and runtime.sandbox.state() == "none"
-    sandbox = [runtime.sandbox.line()] if unwalled else []
-    return [*runtime.notices, *sandbox, *session_notices(runtime, runtime.session)]
+    return [runtime.sandbox.line()] if unwalled else []
 
 
 def session_notices(runtime: "Runtime", session: Session) -> list[str]:

@@ -177,7 +177,7 @@ def test_what_was_kept_out_stays_when_something_leaves_the_prompt_without_a_reco
     talk = Talk()
     talk.clear(0)
     talk.step()
-    talk.prompt = 200
+    talk.prompt = 400
     talk.step()
     assert talk.context.counts.scale.part < 1
     assert talk.kept_out() == [0, 0, 0, 128, 128]

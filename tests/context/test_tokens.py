@@ -5,7 +5,7 @@ import json
 import pytest
 
 from prunecli.context.state import Context
-from prunecli.context.tokens import Amount, Chars4, from_words
+from prunecli.context.tokens import Amount, Chars4, Scale, from_words
 from prunecli.context.view import View
 from prunecli.model.events import (
     AssistantMessage,
@@ -177,3 +177,14 @@ def test_a_summary_counts_as_it_is_sent() -> None:
         json.loads(one)["text"] for one in summary.words
     ]
     assert context.counts.tokens_of([summary]) == sum(map(Chars4().count, texts))
+
+
+@pytest.mark.parametrize("preamble", [0, 200, 2_000, 20_000])
+@pytest.mark.parametrize("first", [1, 20, 40, 1_000, 2_600_000])
+@pytest.mark.parametrize("report", [1, 10, 100])
+def test_a_report_far_below_the_estimate_is_not_believed(preamble: int, first: int, report: int) -> None:
+    """Some servers report only uncached tokens, or nonsense; a long prompt must not look short after that."""
+    scale = Scale.of(1.0, preamble).reported(report, Amount(words=first))
+    for amount in (Amount(2_600_000), Amount(0, 2_600_000), Amount(0, 0, 2_600_000)):
+        assert scale.total(*amount) > 400_000
+        assert scale.reported(report, amount).total(*amount) > 400_000

@@ -6,6 +6,7 @@ faults: a tool that repeats a text, and N tools. They start in a twentieth of th
 
 import json
 import os
+import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -277,6 +278,18 @@ def stubborn() -> None:
     serve([TOOL], well)
     while True:
         time.sleep(1)
+
+
+def parent() -> None:
+    """Ends at the end of its input, but leaves a stubborn process behind, in a session of its own."""
+    child = subprocess.Popen(
+        [sys.executable, __file__, "stubborn"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    serve([TOOL], well)
+    del child
 
 
 def wrong() -> None:

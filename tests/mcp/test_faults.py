@@ -2,6 +2,7 @@
 
 import json
 import os
+import subprocess
 import sys
 from pathlib import Path
 from time import monotonic
@@ -202,6 +203,39 @@ async def test_a_server_that_ignores_the_end_is_ended(tmp_path: Path) -> None:
     async with hub_of(tmp_path, raw("stubborn")) as hub:
         assert await called(hub, "stubborn") == "well"
     wait_until(lambda: not running("stubborn"))
+
+
+async def test_a_process_that_a_server_left_behind_is_ended_with_it(tmp_path: Path) -> None:
+    async with hub_of(tmp_path, raw("parent")) as hub:
+        assert await called(hub, "parent") == "well"
+        await until(lambda: running("stubborn"))
+    wait_until(lambda: not running("stubborn"))
+
+
+SESSION = """
+import asyncio, os, sys
+from pathlib import Path
+from prunecli.mcp.stdio import stdio_transport
+
+async def serve():
+    argv = (sys.executable, *sys.argv[1:])
+    async with stdio_transport(argv, cwd=Path.cwd(), env=os.environ, log=print, lost=print):
+        print("started", flush=True)
+        await asyncio.sleep(3600)
+
+asyncio.run(serve())
+"""
+
+
+@pytest.mark.parametrize("fault", ["stubborn", "parent"])
+def test_no_server_outlives_a_program_that_was_killed(fault: str) -> None:
+    words = [sys.executable, "-c", SESSION, str(Path(__file__).with_name("raw_server.py")), fault]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as session:
+        assert session.stdout is not None
+        assert session.stdout.readline() == "started\n"
+        wait_until(lambda: running("stubborn"))
+        session.kill()
+    wait_until(lambda: not running(fault) and not running("stubborn"))
 
 
 def running(word: str) -> bool:

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from prunecli.agent.retry import RetryPolicy
 from prunecli.errors import (
     BadRequest,
     ConnectionLost,
@@ -77,6 +78,15 @@ def test_a_status_says_whose_fault_it_is(status: int, kind: type[ProviderError])
         "Total tokens of image and text exceed max message tokens",
         "The input token count (1200293) exceeds the maximum number of tokens allowed (1048576).",
         "Your request exceeded model token limit: 262144 (requested: 273110)",
+        "Prompt exceeds max length",
+        "Prompt 超长",
+        "<400> InternalError.Algo.InvalidParameter: Range of input length should be [1, 98304]",
+        "This model's maximum prompt length is 131072 but the request contains 537812 tokens.",
+        "The decoder prompt (length 5000) is longer than the maximum model length of 4096.",
+        "Please reduce the length of the messages or completion.",
+        "Input validation error: `inputs` tokens + `max_new_tokens` must be <= 4097.",
+        "Input token length too long",
+        "prompt token count of 128500 exceeds the limit of 128000",
     ],
 )
 @pytest.mark.parametrize("status", [400, 500])
@@ -302,6 +312,11 @@ def test_a_lost_connection_says_why_and_where():
         "max_tokens: 100000 > 64000, which is the maximum allowed number of output tokens",
         "`max_tokens` must be greater than `thinking.budget_tokens`",
         "the number of requests exceeds your limit",
+        "messages.3.content.0: image exceeds 5 MB maximum: 6291456 bytes > 5242880 bytes",
+        "tools.0.name: String should have at most 128 characters",
+        "tools.3.input_schema: the length of the description exceeds the limit",
+        "system: text content must be non-empty",
+        "Range of max_tokens should be [1, 8192]",
     ],
 )
 def test_other_words_of_limits_and_tokens_are_no_overflow(message: str):
@@ -320,6 +335,23 @@ def test_what_stays_wrong_is_permanent_and_always_has_a_hint():
         assert error.permanent is permanent
         assert error.hint
     assert not FAILURES.lost(caused(Exception(""), TimeoutError("timed out"))).permanent
+
+
+@pytest.mark.parametrize("status", [400, 408, 429, 500, 529])
+@pytest.mark.parametrize(("header", "is_tried_again"), [("false", False), ("False", False), ("true", True)])
+def test_a_server_that_says_not_to_try_again_is_believed(status: int, header: str, is_tried_again: bool):
+    error = FAILURES.refused(status, {"x-should-retry": header, "retry-after": "3"}, b"", NOW)
+    wait = RetryPolicy().wait(error, 1, streamed=False, jitter=0.5)
+    assert (wait is not None) is (is_tried_again and status != 400)
+    assert ("trying again would not help" in error.hint) is (wait is None and status != 400)
+
+
+def test_what_was_handled_before_a_connection_broke_is_not_its_cause():
+    """Python remembers it as the context of each error that is raised meanwhile."""
+    lost = ConnectionResetError(104, "Connection reset by peer")
+    for handled in (BadRequest("400: no such field"), ConnectionRefusedError(111, "Connection refused")):
+        lost.__context__ = handled
+        assert "Connection reset by peer" in FAILURES.lost(caused(Exception(""), lost), handled).message
 
 
 def test_causes_that_go_round_in_a_circle_end():

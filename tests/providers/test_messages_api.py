@@ -2,7 +2,9 @@
 
 import asyncio
 import gzip
+import json
 import socket
+import zlib
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -438,6 +440,93 @@ async def test_a_compressed_stream_is_read_though_none_was_asked_for():
     headers = {"content-type": "text/event-stream", "content-encoding": "gzip"}
     async with provided([fake.RawResponse(gzip.compress(events), 200, headers)]) as (provider, _):
         assert (await response_of(provider)).content == (Text("Hi"),)
+
+
+async def test_other_work_goes_on_while_a_compressed_flood_of_empty_lines_is_read():
+    """A gigabyte of line ends in one megabyte: it is left after a few megabytes, with turns for the loop before."""
+    packer = zlib.compressobj(9, zlib.DEFLATED, 31)
+    lines = b"".join(packer.compress(b"\n" * 10_000_000) for _ in range(100)) + packer.flush()
+    headers = {"content-type": "text/event-stream", "content-encoding": "gzip"}
+    turns = 0
+
+    async def work() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    async with provided([fake.Reply("Hi"), fake.RawResponse(lines, 200, headers)]) as (provider, _):
+        await response_of(provider)  # imports what is needed
+        working = asyncio.create_task(work())
+        error, _ = await error_of(provider)
+        working.cancel()
+    assert "bytes without an event" in error.message
+    assert turns > 200
+
+
+EVENTS = b"".join(
+    b"event: %s\ndata: %s\n\n" % (kind.encode(), json.dumps({"type": kind, **fields}).encode())
+    for kind, fields in [
+        ("message_start", {"message": {"id": "msg_1", "model": "m", "usage": {"input_tokens": 3}}}),
+        ("content_block_start", {"index": 0, "content_block": {"type": "text", "text": ""}}),
+        *[("content_block_delta", {"index": 0, "delta": {"type": "text_delta", "text": "Words. " * 8}})] * 20,
+    ]
+)
+STREAM = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n"
+FRAMED = {
+    "to its end": b"%b\r\n%b" % (STREAM, EVENTS),
+    "in chunks": b"%btransfer-encoding: chunked\r\n\r\n%x\r\n%b\r\n0\r\n\r\n" % (STREAM, len(EVENTS), EVENTS),
+    "with a length": b"%bcontent-length: %d\r\n\r\n%b" % (STREAM, len(EVENTS), EVENTS),
+    "compressed": b"%bcontent-encoding: gzip\r\n\r\n%b" % (STREAM, gzip.compress(EVENTS, 0, mtime=0)),
+}
+"""A stream in each form that its body can have."""
+
+
+async def cut_everywhere(whole: bytes, step: int) -> None:
+    """A stream that is cut after every `step`th byte of its first 2,000 is a lost connection, worth another try."""
+    cuts = iter(range(0, 2_000, step))
+
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(whole[: next(cuts)])
+        writer.close()
+
+    async with await asyncio.start_server(talk, "127.0.0.1", 0) as server:
+        address = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        provider = AnthropicProvider(Endpoint("key", base_url=address))
+        for _ in range(0, 2_000, step):
+            error, _seen = await error_of(provider)
+            assert type(error) is ConnectionLost
+            assert error.message.startswith(f"{address}: ")
+            assert RetryPolicy().wait(error, 1, streamed=False, jitter=0.5) is not None
+        await provider.close()
+
+
+@pytest.mark.parametrize("framing", FRAMED)
+async def test_a_stream_that_is_cut_in_its_first_event_is_tried_again(framing: str):
+    await cut_everywhere(FRAMED[framing], 61)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("framing", FRAMED)
+async def test_a_stream_that_is_cut_at_any_byte_is_tried_again(framing: str):
+    await cut_everywhere(FRAMED[framing], 1)
+
+
+async def test_a_connection_that_breaks_while_a_refusal_is_handled_is_no_refusal():
+    """The request without the refused field is sent where the refusal is caught."""
+    script = [
+        fake.HttpError(400, "cache_control: Extra inputs are not permitted"),
+        fake.CloseBeforeResponse(),
+    ]
+    async with provided(script) as (provider, _):
+        try:
+            await response_of(provider)
+        except BadRequest:
+            lost, _ = await error_of(provider)
+    assert type(lost) is ConnectionLost
+    assert "400" not in lost.message
+    assert "without sending a response" in lost.message
 
 
 # Connections -------------------------------------------------------------------------------------------------

@@ -1,6 +1,7 @@
 """The way to an endpoint: which variables of the environment are heeded, and which are refused by name."""
 
 import socket
+import ssl
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from prunecli.errors import ConnectionLost, UsageError
+from prunecli.providers.failures import Failures
 from prunecli.providers.messages_api import AnthropicProvider, Endpoint
 from prunecli.providers.network import route
 from tests.endpoint import Reply, serve
@@ -33,12 +35,44 @@ ADDRESS = "https://api.example.com"
         ({"HTTPS_PROXY": "http://p:1", "NO_PROXY": "other.com, .example.com"}, ""),
         ({"HTTPS_PROXY": "http://p:1", "no_proxy": "*"}, ""),
         ({"HTTPS_PROXY": "http://p:1", "NO_PROXY": "ple.com,"}, "http://p:1"),
+        ({"HTTPS_PROXY": "http://p:1", "NO_PROXY": "example.com:443"}, ""),
+        ({"HTTPS_PROXY": "http://p:1", "NO_PROXY": "example.com:8443"}, "http://p:1"),
     ],
 )
 def test_the_proxy_of_the_environment_is_used_unless_it_is_excepted(
     environ: dict[str, str], proxy: str
 ) -> None:
     assert route(ADDRESS, environ).proxy == proxy
+
+
+@pytest.mark.parametrize(
+    ("address", "excepted", "is_excepted"),
+    [
+        ("http://10.1.2.3:8080", "10.0.0.0/8", True),
+        ("http://10.1.2.3:8080", "localhost 10.0.0.0/8", True),
+        ("http://10.1.2.3:8080", "10.1.2.3/8:8080", True),
+        ("http://10.1.2.3:8080", "10.0.0.0/8:80", False),
+        ("http://11.1.2.3", "10.0.0.0/8,fd00::/8", False),
+        ("http://10.1.2.3", "10.0.0.0/99,a/b,/,:,[", False),
+        ("http://[fd00::7]:1234", "10.0.0.0/8,FD00::/8", True),
+        ("http://[::1]:1234", "::1", True),
+        ("http://[::1]:1234", "[::1]:1234", True),
+        ("http://[::1]:1234", "[::1]:1", False),
+        ("http://ten.example.com", "10.0.0.0/8", False),
+    ],
+)
+def test_a_network_of_addresses_can_be_excepted(address: str, excepted: str, is_excepted: bool) -> None:
+    found = route(address, {"http_proxy": "http://p:1", "no_proxy": excepted})
+    assert (found.proxy == "") is is_excepted
+
+
+@pytest.mark.parametrize("variable", ["NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE"])
+def test_certificates_set_for_other_programs_are_named_where_ours_are_refused(variable: str) -> None:
+    refused = ssl.SSLCertVerificationError(1, "self-signed certificate")
+    failures = Failures(ADDRESS, route=route(ADDRESS, {variable: "/x.pem"}))
+    assert f"{variable} is set, but not read" in failures.lost(refused).hint
+    assert "SSL_CERT_FILE" in failures.lost(refused).hint
+    assert variable not in Failures(ADDRESS).lost(refused).hint
 
 
 @pytest.mark.parametrize(
@@ -112,7 +146,7 @@ def socks_proxy() -> Iterator[tuple[str, list[int]]]:
 async def test_a_request_goes_through_a_socks_proxy() -> None:
     with serve([Reply("Through it.")]) as endpoint, socks_proxy() as (url, asked):
         way = route(endpoint.base_url, {"ALL_PROXY": url})
-        provider = AnthropicProvider(Endpoint("sk-ant-test-000000", "", endpoint.base_url), proxy=way.proxy)
+        provider = AnthropicProvider(Endpoint("sk-ant-test-000000", "", endpoint.base_url), route=way)
         try:
             events = [event async for event in provider.stream(request())]
         finally:
@@ -144,9 +178,7 @@ def http_proxy(answer: bytes) -> Iterator[str]:
 async def failure(address: str, variable: str, proxy: str) -> ConnectionLost:
     """How a request to an address fails through a proxy."""
     way = route(address, {variable: proxy})
-    provider = AnthropicProvider(
-        Endpoint("sk-ant-test-000000", "", address), proxy=way.proxy, variable=way.variable
-    )
+    provider = AnthropicProvider(Endpoint("sk-ant-test-000000", "", address), route=way)
     try:
         with pytest.raises(ConnectionLost) as lost:
             _ = [event async for event in provider.stream(request())]

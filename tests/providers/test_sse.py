@@ -53,10 +53,14 @@ def test_bytes_that_are_no_utf8_become_replacement_characters():
 
 
 def test_an_event_that_never_ends_is_refused_before_it_fills_the_memory():
-    with pytest.raises(ValueError, match="more than 1,000 bytes"):
-        decoded([b"data: " + b"x" * 400] * 3)
-    with pytest.raises(ValueError, match="more than 1,000 bytes"):
-        decoded([b"data: " + b"x" * 400 + b"\n"] * 3)
+    for piece in (
+        b"data: " + b"x" * 400,
+        b"data: " + b"x" * 400 + b"\n",
+        b"\n" * 400,
+        b": still here\n\n" * 40,
+    ):
+        with pytest.raises(ValueError, match="more than 1,000 bytes"):
+            decoded([piece] * 3)
 
 
 def test_many_events_are_no_large_event():

@@ -344,7 +344,9 @@ def test_usage_is_merged_from_start_and_end():
     assert played([message, *ending("end_turn", **end)])[1].usage == Usage(10, 25, 7, 0)
 
 
-@pytest.mark.parametrize("bad", [None, "7", -1, 1.5, float("inf"), True, [1]])
+@pytest.mark.parametrize(
+    "bad", [None, "7", -1, 1.5, float("inf"), True, [1], pytest.param(10**400, id="huge"), 10**10]
+)
 def test_a_count_that_is_none_is_passed_over(bad: Any):
     found = played(ending("end_turn", output_tokens=4, cache_read_input_tokens=bad))[1].usage
     assert found == Usage(3, 4, None, None)

@@ -12,8 +12,9 @@ from prunecli.agent.permissions.verdict import Rules
 from prunecli.commands.command import Say, Table, run_line
 from prunecli.config.effective import Config
 from prunecli.errors import UsageError
-from prunecli.model.events import ToolResult
-from prunecli.model.messages import ToolUse, plain_text
+from prunecli.headless import OutputFormat, Printer
+from prunecli.model.events import AssistantMessage, Record, ToolResult
+from prunecli.model.messages import Text, ToolUse, Usage, plain_text
 from prunecli.providers.scripted import Scripted, calls, says
 from prunecli.runtime import Runtime
 from prunecli.runtime.rules_as_walls import make_walls
@@ -95,6 +96,27 @@ async def test_what_is_in_force_is_said(tmp_path: Path) -> None:
     assert dict(table.rows)["sandbox"] == "bubblewrap, network off"
     said = next(effect.text for effect in run_line(runtime, "/permissions") if isinstance(effect, Say))
     assert "In edits mode, other commands do too, except those that write with git" in said
+
+
+@pytest.mark.parametrize("form", ["text", "json", "stream-json"])
+async def test_a_headless_run_tries_the_sandbox_only_before_its_first_call(
+    tmp_path: Path, form: OutputFormat
+) -> None:
+    """The first object of stream-json names it; otherwise the first request does not wait for it."""
+    runtime, tried = walled(tmp_path, chosen=Chosen(None, why="bwrap: it is not installed"))
+    told, told_at_once = list[str](), form == "stream-json"
+    printer = Printer(runtime, form, lambda _: None, told.append)
+
+    def hears() -> bool:
+        return any("Sandbox: none, commands run with your permissions" in line for line in told)
+
+    printer.init()
+    assert (len(tried), hears()) == (int(told_at_once), told_at_once)
+    answer = AssistantMessage((Text("Hi"),), "m", "end_turn", Usage())
+    printer.read(Record(1, 1, answer))
+    assert hears() is told_at_once
+    printer.read(Record(2, 2, replace(answer, content=(ToolUse("a", "bash", {"command": "ls"}),))))
+    assert (len(tried), hears()) == (1, True)
 
 
 async def test_that_none_works_is_said(tmp_path: Path) -> None:

@@ -16,17 +16,15 @@ def needs_key(base_url: str) -> bool:
 def make(connection: Connection) -> Provider:
     """Make the provider. Raises ConfigError for an invalid credential or address, and UsageError for an invalid proxy
     variable."""
-    from prunecli.providers.messages_api import AnthropicProvider, Endpoint
-    from prunecli.providers.network import route
+    from prunecli.providers.messages_api import AnthropicProvider
+    from prunecli.providers.network import DIRECT, route
+    from prunecli.providers.wire import Endpoint
 
     key, address = connection.credentials, connection.base_url or _ADDRESS
-    way = route(address, connection.environ)
     return AnthropicProvider(
         Endpoint(key.api_key, key.auth_token, address),
-        proxy=way.proxy,
-        variable=way.variable,
-        ca_file=way.ca_file,
-        environ=connection.environ,
+        route=DIRECT if connection.transport == "sdk" else route(address, connection.environ),
+        transport=connection.transport,
     )
 
 
