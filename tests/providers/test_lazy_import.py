@@ -132,7 +132,7 @@ def test_the_environment_changes_neither_address_nor_headers_nor_proxy():
             assert "x-spy" not in request.headers
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_every_public_name_of_the_sdk_is_the_one_that_the_plain_import_gives():
     wanted = {
         name: []
