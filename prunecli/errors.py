@@ -4,7 +4,9 @@ Every user-facing error is a `PrunecliError`: a message that names the file, key
 The command line prints both and never a traceback.
 """
 
-from typing import TYPE_CHECKING
+import sys
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -168,3 +170,16 @@ class InvalidRequest(BadRequest):
 
 class ToolError(Exception):
     """An error of a tool. Its text becomes an error result for the model."""
+
+
+def report_unawaited(_: object, context: Mapping[str, Any]) -> None:
+    """Report an exception of a task that nothing awaits, for an event loop.
+
+    asyncio's own way formats a traceback in the task's finalizer, and Python 3.11 imports for that: if the finalizer
+    runs during an import, the program hangs.
+    """
+    error = context.get("exception")
+    if error is not None:
+        sys.excepthook(type(error), error, error.__traceback__)
+    else:
+        sys.stderr.write(f"prunecli: internal error: {context['message']}\n")

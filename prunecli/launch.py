@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from prunecli.errors import OutputFailed, PrunecliError, SessionError, UsageError
+from prunecli.errors import OutputFailed, PrunecliError, SessionError, UsageError, report_unawaited
 from prunecli.launch_options import Launch
 from prunecli.paths import Places
 from prunecli.piped_input import FIRST_SECONDS, NO_INPUT, WAITING, came_late, read_input
@@ -71,11 +71,13 @@ def _made(asked: Launch, environ: Mapping[str, str]) -> "Runtime":
 
 def demo_launch(*, plain: bool = False) -> Launch:
     """Return the tour: the demo model in a new scratch folder, which is kept for inspection."""
-    from tempfile import mkdtemp
-
+    from prunecli.private_file import make_temporary
     from prunecli.providers.demo_tour import GUIDE, INTRODUCTION
 
-    folder = Path(mkdtemp(prefix="prunecli-demo-"))
+    try:
+        folder = Path(make_temporary("prunecli-demo-"))
+    except OSError as error:
+        raise UsageError(f"the tour needs a scratch folder: {error.strerror}") from error
     return Launch(
         flags={"--model": "demo"},
         trust=True,
@@ -125,7 +127,9 @@ def _headless(asked: Launch, runtime: "Runtime", schema: "AnswerSchema | None", 
         raise UsageError("--json-schema: no prompt to answer", "add one after -p, or pipe it in")
 
     async def run() -> int:
-        asyncio.get_running_loop().call_later(COLLECT_SECONDS, _collect_again)
+        loop = asyncio.get_running_loop()
+        loop.set_exception_handler(report_unawaited)
+        loop.call_later(COLLECT_SECONDS, _collect_again)
         try:
             form, partial = asked.output_format, asked.partial_messages
             if streams:

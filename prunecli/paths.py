@@ -12,10 +12,9 @@ from pathlib import Path
 from zlib import crc32
 
 from prunecli.frozen import frozen
+from prunecli.private_file import NO_HOME
 
 PACKAGE = Path(__file__).resolve().parent
-_NOWHERE = Path("/nonexistent")
-"""The home directory of a user who has none. Nothing exists there and nothing can be written."""
 
 
 @frozen
@@ -164,7 +163,7 @@ class Places:
         Only a pyproject.toml marks a checkout: files of the same name in site-packages belong to other packages.
         """
         beside = self.package.parent / name
-        if (self.package.parent / "pyproject.toml").is_file() and beside.exists():
+        if os.path.isfile(self.package.parent / "pyproject.toml") and os.path.exists(beside):
             return beside
         return self.package / name
 
@@ -180,9 +179,9 @@ class Places:
 def _home_of_user() -> Path:
     """Return the home directory from the password database, for an environment without HOME."""
     try:
-        return absolute(pwd.getpwuid(os.getuid()).pw_dir) or _NOWHERE
+        return absolute(pwd.getpwuid(os.getuid()).pw_dir) or NO_HOME
     except KeyError:
-        return _NOWHERE
+        return NO_HOME
 
 
 def absolute(text: str | None, home: Path | None = None) -> Path | None:
@@ -205,11 +204,14 @@ def slug(directory: Path) -> str:
 def names_in(folder: Path, suffix: str) -> tuple[str, ...]:
     """Return the sorted names of a folder's files with this suffix (".toml"), without it; none if there is no folder.
 
-    Names consist of letters, digits, `_` and `-`, and start with a letter or digit. Opens and imports nothing.
+    Names consist of letters, digits, `_` and `-`, and start with a letter or digit. Opens and imports nothing. Raises
+    OSError only for a folder of the package, which is there.
     """
     try:
         names = os.listdir(folder)
     except OSError:
+        if folder.is_relative_to(PACKAGE):
+            raise
         return ()
     stems = (name.removesuffix(suffix) for name in names if name.endswith(suffix))
     return tuple(sorted(stem for stem in stems if is_name(stem)))

@@ -1,4 +1,4 @@
-"""Reads and writes files that only the user can read or change."""
+"""Reads and writes files, and makes folders, that only the user can read or change."""
 
 import errno
 import os
@@ -7,6 +7,9 @@ from contextlib import suppress
 from pathlib import Path
 
 from prunecli.file_systems import sync_file
+
+NO_HOME = Path("/nonexistent")
+"""The home of users without one, by Debian's convention. Nothing exists there and nothing is written."""
 
 
 def write_private(path: Path, data: bytes, *, sync: bool = False) -> None:
@@ -44,3 +47,39 @@ def read_private(path: Path, most: int, *, is_secret: bool) -> bytes:
             can = "read" if is_secret else "write to"
             raise OSError(errno.EPERM, f"must be a file that only you can {can}", str(path))
         return file.read(most)
+
+
+def make_private(folder: Path) -> list[Path]:
+    """Create a folder and its missing parents, private to the user regardless of the umask.
+
+    Returns the folders that got a new name, topmost first. Raises OSError, also for /nonexistent, the home of users
+    without one, which root could make.
+    """
+    if os.path.isdir(folder):
+        return []
+    if folder == NO_HOME:
+        raise OSError(errno.ENOENT, "this user has no home folder; set HOME", str(folder))
+    changed = make_private(folder.parent) if folder.parent != folder else []
+    try:
+        folder.mkdir(mode=0o700)
+    except FileExistsError:
+        if not os.path.isdir(folder):
+            raise
+    return [*changed, folder.parent]
+
+
+def make_temporary(prefix: str) -> str:
+    """Make a private folder for temporary files and return its real path. Raises OSError.
+
+    Unlike tempfile, never makes it in the working directory, which is the user's workspace.
+    """
+    import tempfile  # deferred: it imports much, and every start imports this module
+
+    named = [os.path.abspath(os.environ[name]) for name in ("TMPDIR", "TEMP", "TMP") if os.environ.get(name)]
+    try:
+        within = tempfile.gettempdir()
+    except FileNotFoundError:
+        within = ""
+    if not within or (within == os.getcwd() and within not in (*named, "/tmp", "/var/tmp", "/usr/tmp")):  # noqa: S108
+        raise OSError(errno.ENOENT, "no temporary folder is writable; set TMPDIR")
+    return os.path.realpath(tempfile.mkdtemp(prefix=prefix, dir=within))

@@ -26,17 +26,52 @@ _SETTINGS = (
     "CODEX_HOME PI_CODING_AGENT_DIR GEMINI_CLI_HOME OPENCODE_DB ANTHROPIC_AUTH_TOKEN PRUNECLI_MODEL "
     "PRUNECLI_PROVIDER PRUNECLI_SANDBOX PRUNECLI_STRATEGY PRUNECLI_THEME"
 )
+SLOW = tuple(
+    f"{Path(__file__).parent}/{name}"
+    for name in (
+        *("e2e/", "faults/", "golden/", "laws/", "peers/", "replay/", "vectors/", "tui/snapshots/"),
+        *("acp/test_streams", "agent/permissions/test_corpora", "cli/test_output", "mcp/test_faults"),
+        *("mcp/test_hub", "mcp/test_real_servers", "providers/test_demo_tour", "providers/test_lazy_import"),
+        *("providers/test_memory", "runtime/test_rewinding", "sandbox/test_probes", "session/test_damage"),
+        *("session/importers/test_hostile", "test_library_agent", "test_ways_out"),
+        *("tui/screens/test_handoff_picker", "tui/screens/test_sessions", "tui/screens/test_unfolding"),
+        *("tui/test_commands_shown", "tui/test_compacting", "tui/test_crashing", "tui/test_effects"),
+        *("tui/test_inquiring", "tui/test_inspector", "tui/test_mcp", "tui/test_permission"),
+        *("tui/test_planning", "tui/test_program", "tui/test_rewind", "tui/test_robust"),
+        *("tui/test_session_loading", "tui/test_storage", "tui/test_storms"),
+        *("tui/transcript/test_hostile", "tui/transcript/test_transcript_view", "tui/widgets/test_menu"),
+    )
+)
+"""Where a test takes a second or more: laws, corpora, real terminals, subprocesses, pictures. They run where they are
+asked for by path or `-m slow`, and in `.ci/run`."""
+FAST = "not slow"
+
 for _name in _SETTINGS.split():
     os.environ.pop(_name, None)
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Compile everything once, before the workers and the programs that tests start would each do it."""
+    if config.args_source is pytest.Config.ArgsSource.ARGS:
+        config.option.markexpr = config.option.markexpr.removeprefix(f"{FAST} and ")
     if not hasattr(config, "workerinput"):
         root = Path(__file__).parents[1]
         for folder in ("prunecli", "tests"):
             compileall.compile_dir(root / folder, quiet=2)
     gc.disable()
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave slow files unread where they do not run."""
+    return True if str(collection_path).startswith(SLOW) and config.option.markexpr.startswith(FAST) else None
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the slow tests, before they are chosen by their marks."""
+    for item in items:
+        if str(item.path).startswith(SLOW):
+            item.add_marker(pytest.mark.slow)
 
 
 @pytest.hookimpl(trylast=True)

@@ -100,10 +100,20 @@ def start(
     env: Mapping[str, str],
     streams: tuple[int, int, int],
     terminal: bool = False,
+    stopped: bool = False,
 ) -> Started:
-    """Start the program with these three descriptors. With `terminal`, the first becomes its terminal."""
+    """Start the program with these three descriptors. With `terminal`, the first becomes its terminal.
+
+    With `stopped`, it does nothing until it gets SIGCONT.
+    """
     ours, theirs = socket.socketpair()
-    given = {"words": list(words), "cwd": str(cwd), "env": dict(env), "terminal": terminal}
+    given = {
+        "words": list(words),
+        "cwd": str(cwd),
+        "env": dict(env),
+        "terminal": terminal,
+        "stopped": stopped,
+    }
     data = json.dumps(given).encode("utf-8", "surrogateescape")
     socket.send_fds(_server(), [len(data).to_bytes(4, "big")], [*streams, theirs.fileno()])
     _server().sendall(data)
@@ -249,6 +259,8 @@ def _become(given: dict[str, Any], fds: Sequence[int]) -> None:
         file = io.open(number, mode, encoding="utf-8", errors=errors, closefd=False)  # noqa: SIM115, UP020
         setattr(sys, name, file)
         setattr(sys, f"__{name}__", file)
+    if given["stopped"]:
+        os.kill(os.getpid(), signal.SIGSTOP)
 
 
 if __name__ == "__main__":

@@ -48,6 +48,7 @@ ASYNC_ALLOWED = (
 """headless, plain and acp are front ends as tui is, input_lines hands lines to them; launch holds what asyncio.run
 gets; the gatekeeper asks."""
 BLIND_EXCEPTS = {
+    "__main__.py": 1,
     "agent/execute.py": 1,
     "config/strategies.py": 1,
     "library/agent.py": 1,
@@ -58,7 +59,7 @@ BLIND_EXCEPTS = {
 }
 """A tool's defect must not kill the run; neither must a strategy or a function of the user's, an MCP server, or a
 damaged PDF. What a permission callback raised is raised again once the run has ended, and what the thread that reads
-the keys raised is reported by the application."""
+the keys raised is reported by the application. The program reports in one line what nothing else has handled."""
 
 
 def name(path: Path) -> str:

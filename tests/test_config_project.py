@@ -189,6 +189,15 @@ def test_a_linked_directory_is_the_directory_it_leads_to(here):
     assert project_files(link) == project_files(here.cwd)
 
 
+def test_a_link_that_leads_to_itself_is_named_and_no_traceback(here):
+    file = here.cwd / ".prunecli/config.toml"
+    file.parent.mkdir()
+    file.symlink_to(file.name)
+    assert project_files(here.cwd)[-1] == file
+    with pytest.raises(ConfigError, match="symbolic links"):
+        here.load(trusted=True)
+
+
 def test_a_wrong_file_of_a_parent_is_named_by_its_way_there(here):
     here.project("[ui]\ntheme = 1", here.cwd.parent)
     with pytest.raises(ConfigError, match=r"^\.\./\.prunecli/config\.toml: ui\.theme: expected a string"):

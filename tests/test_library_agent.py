@@ -354,7 +354,7 @@ def test_stop_and_resume_in_two_processes(tmp_path: Path) -> None:
         assert endpoint.rejected == []
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_programs_that_use_the_library_are_checked_strictly() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "mypy", "--strict", str(EXAMPLES)],

@@ -1,6 +1,6 @@
 """Fuzzed text through every way out to a terminal: screen, plain, headless, questions, command line. 0 bytes act.
 
-A short dose always; `-m slow` sends 200,000 strings.
+A short dose always; `-m long` sends 200,000 strings.
 """
 
 import random
@@ -114,7 +114,7 @@ def questions(text: str) -> set[str]:
 
 
 WAYS: dict[str, Callable[[str], set[str]]] = {"screen": screen, "plain": plain, "questions": questions}
-DOSES = [pytest.param(60, id="short"), pytest.param(25_000, id="long", marks=pytest.mark.slow)]
+DOSES = [pytest.param(60, id="short"), pytest.param(25_000, id="long", marks=pytest.mark.long)]
 
 
 @pytest.mark.parametrize("count", DOSES)
@@ -125,7 +125,7 @@ def test_nothing_acts_on_the_terminal(way: str, count: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "count", [pytest.param(100, id="short"), pytest.param(40_000, id="long", marks=pytest.mark.slow)]
+    "count", [pytest.param(100, id="short"), pytest.param(40_000, id="long", marks=pytest.mark.long)]
 )
 @pytest.mark.parametrize("form", ["text", "json", "stream-json"])
 async def test_nothing_of_a_headless_run_acts_on_the_terminal(
@@ -152,7 +152,7 @@ async def test_nothing_of_a_headless_run_acts_on_the_terminal(
 
 
 @pytest.mark.parametrize(
-    "count", [pytest.param(30, id="short"), pytest.param(5_000, id="long", marks=pytest.mark.slow)]
+    "count", [pytest.param(30, id="short"), pytest.param(5_000, id="long", marks=pytest.mark.long)]
 )
 def test_nothing_of_the_command_line_acts_on_the_terminal(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], count: int
@@ -178,7 +178,7 @@ def test_nothing_of_the_command_line_acts_on_the_terminal(
 
 
 @pytest.mark.parametrize(
-    "count", [pytest.param(60, id="short"), pytest.param(5_000, id="long", marks=pytest.mark.slow)]
+    "count", [pytest.param(60, id="short"), pytest.param(5_000, id="long", marks=pytest.mark.long)]
 )
 def test_no_title_name_or_folder_of_a_listed_session_acts_on_the_terminal(tmp_path: Path, count: int) -> None:
     """As an imported or edited log may hold them, with a copy and a task."""

@@ -1,6 +1,7 @@
 """The agent side of the protocol: the methods that an editor calls."""
 
 import asyncio
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -308,7 +309,7 @@ def _folder(cwd: str) -> Path:
     folder = Path(cwd)
     if "\0" in cwd or not folder.is_absolute():
         raise RequestError(INVALID_PARAMS, f"cwd: not an absolute path: {one_line(cwd)[:200]}")
-    if not folder.is_dir():
+    if not os.path.isdir(folder):
         raise RequestError(INVALID_PARAMS, f"cwd: no such folder: {one_line(cwd)[:200]}")
     return folder
 

@@ -12,6 +12,7 @@ from acp.agent.connection import AgentSideConnection
 
 from prunecli.acp.agent import EditorAgent
 from prunecli.acp.transport import StdioTransport
+from prunecli.errors import report_unawaited
 from prunecli.launch_options import Launch
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -45,6 +46,7 @@ async def serve_on(asked: Launch, environ: Mapping[str, str], source: int, targe
     made = cast("Agent", agent)
     connection = AgentSideConnection(made, transport, listening=False, use_unstable_protocol=True)
     loop, caught = asyncio.get_running_loop(), list[int]()
+    loop.set_exception_handler(report_unawaited)
     listening = asyncio.ensure_future(connection.listen())
 
     def stop(number: int) -> None:

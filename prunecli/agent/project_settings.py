@@ -117,7 +117,7 @@ def _files(directory: Path) -> Iterator[Path]:
     for folder in down_to(directory):
         for name in SETTINGS:
             path = folder / name
-            if path.is_dir():
+            if os.path.isdir(path):
                 for inside, _, names in os.walk(path):
                     yield from (Path(inside, name) for name in sorted(names))
             elif os.path.lexists(path):

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from prunecli.errors import ConfigError
 from prunecli.file_systems import lock
-from prunecli.private_file import read_private, write_private
+from prunecli.private_file import make_private, read_private, write_private
 
 _MAX_BYTES = 4_000_000
 
@@ -44,7 +44,7 @@ class Register:
     def changing(self) -> Iterator[dict[str, str]]:
         """Lock the file and yield its texts; changes are written when the block ends. Raises ConfigError."""
         try:
-            os.makedirs(self.path.parent, mode=0o700, exist_ok=True)
+            make_private(self.path.parent)
             descriptor = os.open(
                 self.path.with_name(self.path.name + ".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600
             )

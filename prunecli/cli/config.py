@@ -26,7 +26,7 @@ def show(ctx: typer.Context) -> None:
 def path(ctx: typer.Context) -> None:
     """List the user's configuration files."""
     for file in user_files(Places.of(os.environ), asked_before(ctx).config_file):
-        typer.echo(f"{file}" + ("" if file.exists() else "  (does not exist)"))
+        typer.echo(f"{file}" + ("" if os.path.exists(file) else "  (does not exist)"))
 
 
 @app.command("init")

@@ -100,9 +100,9 @@ def _source(text: str) -> "Source":
 
     path = Path(text)
     try:
-        if is_agent(text) and not path.exists():
+        if is_agent(text) and not os.path.exists(path):
             path = find(text, os.environ, working_directory()).path
-        elif not path.is_file():
+        elif not os.path.isfile(path):
             if "/" in text or path.suffix:
                 raise SessionNotFound(
                     f"no such file: {text}", "SOURCE is a file, a session id or a session name"

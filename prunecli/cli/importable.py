@@ -1,6 +1,7 @@
 """The sessions of other agents that `prunecli sessions import` offers: those of this directory, newest first."""
 
 import json
+import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -40,7 +41,7 @@ class Importable:
         return [self._path(word) for word in given]
 
     def _path(self, word: str) -> Path:
-        if word.startswith("@") and not Path(word).exists():
+        if word.startswith("@") and not os.path.exists(word):
             title_of(word.partition(":")[0])  # report an unknown agent as such, not as a missing file
         return find(word, self._environ, self._cwd).path if is_agent(word) else Path(word)
 

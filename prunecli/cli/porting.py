@@ -94,7 +94,7 @@ def export(
     """Export a session as Markdown, HTML, pi's JSONL or Anthropic Messages JSON."""
     from prunecli.session.exporters.formats import exported, write_new
 
-    path = Path(session) if Path(session).is_file() else own_sessions().find(session)
+    path = Path(session) if os.path.isfile(session) else own_sessions().find(session)
     source = _read(path)
     done = exported(source.records, format_, whole=whole, keep_secrets=keep_secrets)
     for notice in source.notices:

@@ -130,7 +130,7 @@ def _check_outputs(html: Path | None, fit: str) -> None:
     if fit in ("", flags.STDOUT):
         return
     check_writable(to := Path(fit))
-    if to.exists() and to.stat().st_size:
+    if os.path.exists(to) and to.stat().st_size:
         from prunecli.providers.models import load_expectations
 
         try:
@@ -281,7 +281,7 @@ def stage_of(asked: Asked) -> "Stage":
     places = Places.of(os.environ)
     data = places.shipped_data
     models = ModelTable.load(data, config.models)
-    if asked.expectations and not asked.expectations.is_file():
+    if asked.expectations and not os.path.isfile(asked.expectations):
         raise UsageError(f"--expectations: no such file: {asked.expectations}", "create one with --fit FILE")
     table = Table(models.info, config.model.name, asked.model, asked.read, asked.write, asked.window)
     if asked.model and not table.has_price(asked.model):

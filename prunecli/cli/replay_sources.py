@@ -39,22 +39,22 @@ def _files(source: str, problems: list[str]) -> list[Path]:
     from prunecli.session.importers.opencode_store import in_store
 
     path = Path(source)
-    if ":" in source and is_agent(source) and not path.exists():
+    if ":" in source and is_agent(source) and not os.path.exists(path):
         return [find(source, os.environ, working_directory()).path]
-    if source.startswith("@") and not path.exists():
+    if source.startswith("@") and not os.path.exists(path):
         found = sessions_of(source, os.environ, problems)
         if not found:
             hint = "name the files or folders of its sessions, if they are elsewhere"
             raise _Empty(f"{source}: no sessions of this agent on this machine", hint)
         return found
-    if path.is_dir():
+    if os.path.isdir(path):
         found = session_files(path, problems)
         if not found:
             raise _Empty(f"no session files in {source}", "session files end with .jsonl, .json, .gz or .zst")
         return found
-    if path.is_file() or in_store(path):
+    if os.path.isfile(path) or in_store(path):
         return [path]
-    if path.exists():
+    if os.path.exists(path):
         raise SessionNotFound(f"{source}: not a regular file", "save the session to a file and name that")
     if "/" in source or path.suffix:
         raise SessionNotFound(

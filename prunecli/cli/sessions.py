@@ -191,7 +191,7 @@ def rm(
 
 def _path(session: str) -> Path:
     """Return the file itself if it exists, otherwise the session with that id, prefix or name."""
-    if session.endswith(".jsonl") and Path(session).exists():
+    if session.endswith(".jsonl") and os.path.exists(session):
         return Path(session)
     return own_sessions().find(session)
 

@@ -1,5 +1,6 @@
 """/theme: choose the theme."""
 
+import os
 from collections.abc import Sequence
 
 from prunecli.commands.command import Choice, Choose, Effect, Say, SetTheme, refuse
@@ -38,7 +39,7 @@ def _chosen(runtime: Runtime, name: str, *, keep: bool) -> Sequence[Effect]:
 def _about(places: Places, name: str) -> str:
     """Return the theme's shade and description; "" if its file cannot be read, which loading the theme reports."""
     file = f"{name}.toml"
-    path = places.user_themes / file if (places.user_themes / file).exists() else places.themes / file
+    path = places.user_themes / file if os.path.exists(places.user_themes / file) else places.themes / file
     try:
         table = parse_toml(path.read_text("utf-8"), file, path)
     except (ConfigError, OSError, ValueError):

@@ -8,6 +8,7 @@ from prunecli.config.files import read_bytes, reason
 from prunecli.config.save import write
 from prunecli.errors import ConfigError
 from prunecli.paths import Places
+from prunecli.private_file import make_private
 from prunecli.providers.provider import Provider
 from prunecli.providers.registry import DEFAULT, Connection, Credentials, Definition, Keys
 
@@ -74,7 +75,7 @@ def save_key(places: Places, key: str, keys: Keys) -> str:
     """Write the key file with mode 0600 and return its name for display. Raises ConfigError."""
     checked, file = _checked(key.strip(), "the key"), places.config / keys.file
     try:
-        places.config.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private(places.config)
     except OSError as error:
         raise ConfigError(f"cannot create {places.config}: {reason(error)}") from error
     write(file, checked.encode() + b"\n")

@@ -5,6 +5,7 @@ that declare it (`by_project`), and it cannot loosen the user's settings. Trying
 a setting without effect.
 """
 
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -67,11 +68,11 @@ def project_files(cwd: Path) -> tuple[Path, ...]:
     for folder in (here, *here.parents):
         if folder not in folders:
             folders.append(folder)
-        if (folder / ".git").exists():
+        if os.path.exists(folder / ".git"):
             return tuple(_without_links_out([one / PROJECT_FILE for one in reversed(folders)], folder))
     return tuple(_without_links_out([here / PROJECT_FILE], here))
 
 
 def _without_links_out(paths: Sequence[Path], root: Path) -> list[Path]:
     """Return the paths without those that lead outside the project through a link, which are refused."""
-    return [path for path in paths if path.resolve().is_relative_to(root)]
+    return [path for path in paths if Path(os.path.realpath(path)).is_relative_to(root)]

@@ -18,7 +18,7 @@ from prunecli.config.schema import Schema
 from prunecli.errors import ConfigError
 from prunecli.file_systems import lock
 from prunecli.paths import Places
-from prunecli.private_file import write_private
+from prunecli.private_file import make_private, write_private
 
 
 def save(places: Places, config: Config, key: str, text: str) -> str:
@@ -73,7 +73,7 @@ def _locked(folder: Path) -> Iterator[None]:
     """Lock the folder, so that two sessions that save do not overwrite each other's values. Creates it with mode
     0700."""
     try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private(folder)
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     except OSError as error:
         raise ConfigError(

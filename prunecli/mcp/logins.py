@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from prunecli.errors import ConfigError
-from prunecli.private_file import read_private, write_private
+from prunecli.private_file import make_private, read_private, write_private
 
 MAX_BYTES = 200_000
 
@@ -45,7 +45,7 @@ class Login:
         """Write the file completely or not at all. Raises ConfigError."""
         data = json.dumps({"version": 1, "server": self._name, **kept}).encode()
         try:
-            self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_private(self._path.parent)
             write_private(self._path, data, sync=True)
         except OSError as error:
             raise ConfigError(

@@ -8,6 +8,8 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
+from prunecli.private_file import make_private
+
 MOST_ENTRIES = 1_000
 MOST_BYTES = 4_000_000
 """Maximum bytes read from the end of the file."""
@@ -46,7 +48,7 @@ def append(path: Path, text: str, cwd: str, at: int) -> None:
     import json
 
     line = json.dumps({"text": text, "cwd": cwd, "at": at}) + "\n"
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    make_private(path.parent)
     flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
     descriptor = os.open(path, flags, 0o600)
     try:

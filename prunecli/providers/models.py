@@ -6,6 +6,7 @@ unknown model has no window (0) and no prices (None), so that nothing is compute
 """
 
 import json
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import fields, replace
@@ -189,7 +190,7 @@ def load_expectations(folder: Path, own: Path | None = None) -> Expectations:
 
     Raises ConfigError for a file that is missing or damaged.
     """
-    users = own is not None and own.is_file()
+    users = own is not None and os.path.isfile(own)
     path = own if own and users else folder / "expectations.json"
     way = "fit it again with `prunecli replay --fit`, or delete it" if users else "reinstall prunecli"
     try:

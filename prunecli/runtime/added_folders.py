@@ -44,7 +44,7 @@ def real_folder(text: str, cwd: Path, home: Path) -> Path:
         why = "no such directory" if isinstance(error, FileNotFoundError) else getattr(error, "strerror", "")
         raise UsageError(f"{one_line(text)}: {why or 'not a path'}", "name an existing directory") from None
     here, ours = Path(os.path.realpath(cwd)), Path(os.path.realpath(home))
-    if not real.is_dir():
+    if not os.path.isdir(real):
         raise UsageError(f"{one_line(text)}: not a directory", "name the directory that contains it")
     if real.is_relative_to(here):
         raise UsageError(f"{one_line(text)}: already part of the working directory", "leave it out")

@@ -142,7 +142,11 @@ def _colors(environ: Mapping[str, str]) -> str:
 
 def _configuration(patient: Patient, config: Config) -> Finding:
     file = patient.places.config_file
-    said = patient.places.shown(file) if file.exists() else "defaults; `prunecli config init` creates a file"
+    said = (
+        patient.places.shown(file)
+        if os.path.exists(file)
+        else "defaults; `prunecli config init` creates a file"
+    )
     try:
         expectations_of(patient.places)
     except ConfigError as error:
@@ -229,7 +233,7 @@ def _rg(patient: Patient) -> Finding:
 def _sessions(patient: Patient) -> Finding:
     folder = patient.places.sessions_of(patient.cwd)
     shown = patient.places.shown(folder)
-    there = next(path for path in (folder, *folder.parents) if path.exists())
+    there = next(path for path in (folder, *folder.parents) if os.path.exists(path))
     problem = _folder_problem(folder, there)
     if problem:
         return Finding("sessions", "problem", f"{shown}: {problem}", "set PRUNECLI_HOME to another folder")
@@ -243,7 +247,7 @@ def _sessions(patient: Patient) -> Finding:
 
 
 def _folder_problem(folder: Path, there: Path) -> str:
-    if not there.is_dir():
+    if not os.path.isdir(there):
         return f"{there} is not a folder"
     if not os.access(there, os.W_OK | os.X_OK):
         return f"{there} is not writable"

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from prunecli.errors import PrunecliError
+from prunecli.private_file import make_private
 from prunecli.programs import find_outside
 from prunecli.tools.files.image import header_of
 from prunecli.tools.files.media import MAX_SOURCE
@@ -185,7 +186,7 @@ async def _printed(command: tuple[str, ...], env: Mapping[str, str], cwd: Path) 
 
 def _kept(data: bytes, folder: Path) -> Path:
     """Write the image to the folder and remove images unused for a long time. Raises OSError."""
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    make_private(folder)
     path = folder / f"{sha256(data).hexdigest()[:16]}.png"
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     with open(descriptor, "wb") as file:

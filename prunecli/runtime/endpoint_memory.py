@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from prunecli.model.codec import foreign_object
 from prunecli.model.messages import Json
-from prunecli.private_file import write_private
+from prunecli.private_file import make_private, write_private
 
 LASTS_MS = 30 * 24 * 3600 * 1000
 """Milliseconds after which an entry expires, because gateways are updated."""
@@ -28,7 +28,7 @@ def recall(path: Path, section: str) -> dict[str, Any]:
 def remember(path: Path, section: str, value: Mapping[str, Json]) -> None:
     """Replace a section. Other sections stay."""
     with suppress(OSError):
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_private(path.parent)
         write_private(path, json.dumps({**_whole(path), section: value}, indent=1).encode())
 
 

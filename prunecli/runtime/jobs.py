@@ -20,6 +20,7 @@ from prunecli.model.events import UserMessage
 from prunecli.model.messages import Json
 from prunecli.model.notes import notice
 from prunecli.model.signals import Notice
+from prunecli.private_file import make_private
 from prunecli.runtime.background import Background
 from prunecli.runtime.job_records import JobRecords, new_id, title_of
 from prunecli.sanitize import one_line, shortened
@@ -280,7 +281,7 @@ class _Moving:
     def make_folder(self) -> None:
         """Make the folder for the command's output. Raises OSError."""
         folder = self.output.folder
-        folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private(folder.parent)
         _sweep(folder.parent)
         folder.mkdir(mode=0o700, exist_ok=True)
 

@@ -17,6 +17,7 @@ from prunecli.errors import ConfigError, PrunecliError, ToolError, UsageError
 from prunecli.frozen import frozen
 from prunecli.model.events import UserMessage
 from prunecli.model.notes import notice_parts
+from prunecli.private_file import make_private
 from prunecli.regular import read_regular
 from prunecli.runtime.memory_notices import TITLE, changed_notice
 from prunecli.sanitize import one_line
@@ -80,7 +81,7 @@ class Memories:
         """Return the file's real path. Raises PrunecliError if its folder can't be created."""
         real = Path(os.path.realpath(path))
         try:
-            real.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_private(real.parent)
         except OSError as error:
             raise PrunecliError(f"cannot make {real.parent}: {error.strerror}") from error
         return opened_place(str(real), real.parent, real.parent)

@@ -69,10 +69,10 @@ def branch_of(cwd: Path) -> str:
     for folder in (cwd, *cwd.parents):
         git = folder / ".git"
         try:
-            if git.is_file():
+            if os.path.isfile(git):
                 pointer = git.read_bytes()[:_HEAD_BYTES].decode("utf-8", "replace")
                 git = folder / pointer.partition("gitdir:")[2].strip()
-            if git.is_dir():
+            if os.path.isdir(git):
                 with open_regular(git / "HEAD") as file:
                     head = file.read(_HEAD_BYTES).decode("utf-8", "replace").strip()
                 return head.removeprefix("ref: refs/heads/") if head.startswith("ref:") else head[:8]
@@ -93,7 +93,7 @@ def read_text(path: str, cwd: Path) -> str | None:
     """Return the text of a regular file of moderate size, else None. Call it in a thread."""
     try:
         full = cwd / os.path.expanduser(path)
-        if not full.is_file() or full.stat().st_size > MOST_READ:
+        if not os.path.isfile(full) or full.stat().st_size > MOST_READ:
             return None
         return full.read_bytes().decode("utf-8")
     except (OSError, ValueError):

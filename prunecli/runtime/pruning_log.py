@@ -22,6 +22,7 @@ from prunecli.model.events import (
 )
 from prunecli.model.messages import Json
 from prunecli.model.signals import SessionEvent
+from prunecli.private_file import make_private
 from prunecli.runtime.balance import costs_of
 from prunecli.runtime.runtime import Runtime
 from prunecli.session.session import Session
@@ -62,7 +63,7 @@ class PruningLog:
         if self._path is None:
             return
         try:
-            self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_private(self._path.parent)
             file = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
             try:
                 os.write(file, json.dumps(line).encode() + b"\n")

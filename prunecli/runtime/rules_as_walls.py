@@ -48,7 +48,9 @@ def make_walls(
         )
 
     writable, readable = (
-        real(end for path in paths if (end := absolute(path, places.home)) is not None and end.exists())
+        real(
+            end for path in paths if (end := absolute(path, places.home)) is not None and os.path.exists(end)
+        )
         for paths in (sandbox.writable, sandbox.readable)
     )
     git_settings = [os.path.join(home, name) for name in (".gitconfig", ".config/git/config")]

@@ -6,6 +6,7 @@ its responses is also billed in the parent's log, as `AttemptBilled`, so one log
 """
 
 import asyncio
+import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -206,7 +207,7 @@ class Subagents:
         """Return the session that a crash left behind, or None. Raises SessionLocked, StorageFailed."""
         path = child.parent.path
         path = path.with_name(f"{child.parent.id}-t{child.number}.jsonl") if path else None
-        if path is None or not path.exists():
+        if path is None or not os.path.exists(path):
             return None
         try:
             host, clock = self._host, self._host.setup.clock
@@ -336,7 +337,7 @@ class Subagents:
                 return child.session
         name = child_of(session.records, number) or f"{session.id}-t{number}"
         path = session.path.with_name(f"{name}.jsonl") if session.path else None
-        if path is None or not path.exists():  # a copy in another folder
+        if path is None or not os.path.exists(path):  # a copy in another folder
             path = next(iter(sorted(self._host.store.root.glob(f"*/{escape(name)}.jsonl"))), None)
         try:
             if path is None:

@@ -7,11 +7,12 @@ import os
 import shutil
 import subprocess
 import sys
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from prunecli.errors import ToolError
+from prunecli.private_file import make_temporary
 from prunecli.sandbox import landlock, seatbelt
 from prunecli.sandbox.layout import Ground, layout_for
 from prunecli.sandbox.scan import SecretScan
@@ -87,18 +88,24 @@ def _why_not(chosen: Chosen, env: Mapping[str, str]) -> str:
     shell = "/bin/bash" if os.access("/bin/bash", os.X_OK) else shutil.which("bash", path=env.get("PATH"))
     if shell is None:
         return "bash was not found"
-    with tempfile.TemporaryDirectory(prefix="prunecli-canary-", ignore_cleanup_errors=True) as folder:
-        root = os.path.join(os.path.realpath(folder), "work")
+    folder, trial = "", None
+    try:
+        folder = make_temporary("prunecli-canary-")
+        root = os.path.join(folder, "work")
         os.makedirs(os.path.join(root, "sub"))
         Path(root, "secret.pem").write_text("secret\n")
         ground = Ground(root, root, (), (), SecretScan(root, lambda path: path.endswith(".pem")), {})
         trial = Walls(replace(ground, unix_sockets=lambda _: ()), lambda: chosen)
-        try:
-            return _tried(trial, chosen, [shell, "-c", _TRIES], root, env)
-        except (OSError, subprocess.SubprocessError) as error:
-            return str(error)
-        finally:
+        return _tried(trial, chosen, [shell, "-c", _TRIES], root, env)
+    except OSError as error:
+        return error.strerror or str(error)
+    except (subprocess.SubprocessError, ToolError) as error:
+        return str(error)
+    finally:
+        if trial:
             trial.close()
+        if folder:
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def _tried(trial: Walls, chosen: Chosen, command: Sequence[str], root: str, env: Mapping[str, str]) -> str:

@@ -14,6 +14,7 @@ from typing import Literal
 
 from prunecli.errors import ToolError
 from prunecli.frozen import frozen
+from prunecli.private_file import make_temporary
 from prunecli.sandbox import bubblewrap, landlock, placeholders, seatbelt, seccomp
 from prunecli.sandbox.bubblewrap import Stage
 from prunecli.sandbox.covering import covered
@@ -320,7 +321,7 @@ class Walls:
         return self._stage
 
     def _make_stage(self) -> Stage:
-        self._folder = os.path.realpath(tempfile.mkdtemp(prefix="prunecli-sandbox-"))
+        self._folder = make_temporary("prunecli-sandbox-")
         stage = Stage(
             *(os.path.join(self._folder, name) for name in ("tmp", "folder", "file", "empty", "bare"))
         )

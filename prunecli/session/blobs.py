@@ -16,9 +16,9 @@ from prunecli.errors import StorageFailed
 from prunecli.file_systems import sync_file
 from prunecli.model.events import WITH_CONTENT, Event
 from prunecli.model.messages import PDF, Blob, Block, Document, Image, Text
-from prunecli.private_file import write_private
+from prunecli.private_file import make_private, write_private
 from prunecli.regular import read_regular
-from prunecli.session.folders import make_private, sync_folder
+from prunecli.session.folders import sync_folder
 from prunecli.session.writer import WAY_OUT
 
 INLINE_BYTES = 65_536

@@ -17,7 +17,7 @@ from typing import TypeAlias
 from prunecli.errors import SnapshotFailed
 from prunecli.model.codec import well_formed
 from prunecli.paths import slug
-from prunecli.private_file import write_private
+from prunecli.private_file import make_private, write_private
 from prunecli.session.snapshots import MAX_FILE_BYTES, FileChange, Saved, Version
 
 _NAME = re.compile("[0-9a-f]{40}")
@@ -53,7 +53,7 @@ class Copies:
     def know(self, trees: Iterable[str]) -> None:
         """Watch the files listed in earlier snapshots, except git's."""
         for tree in trees:
-            if tree not in self._known and _NAME.fullmatch(tree) and (self._place / tree).is_file():
+            if tree not in self._known and _NAME.fullmatch(tree) and os.path.isfile(self._place / tree):
                 self._watched.update(dict.fromkeys(self._states(tree)))
             self._known.add(tree)
 
@@ -133,10 +133,10 @@ class Copies:
     def _write(self, data: bytes) -> str:
         name = name_of(data)
         try:
-            self._place.parent.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_private(self._place.parent.parent)
             for folder in (self._place.parent, self._place):
                 folder.mkdir(mode=0o700, exist_ok=True)
-            if not (self._place / name).exists():
+            if not os.path.exists(self._place / name):
                 write_private(self._place / name, data)
         except OSError as error:
             raise SnapshotFailed(f"{self._place}: {error.strerror}") from error

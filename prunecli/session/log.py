@@ -218,7 +218,7 @@ def quarantine(path: Path, bad: list[BadLine]) -> Path | None:
         return None
     place = path.with_suffix(".quarantine")
     try:
-        known = read_regular(place, follow=False) if place.exists() else b""
+        known = read_regular(place, follow=False) if os.path.exists(place) else b""
         new = [line for line in lines if line not in known]
         if new:
             fd = os.open(place, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)

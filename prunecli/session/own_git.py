@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from prunecli.errors import SnapshotFailed
+from prunecli.private_file import make_private
 from prunecli.programs import find_outside, outside_path
 from prunecli.regular import read_regular
 
@@ -126,7 +127,7 @@ class OwnGit:
     def locked(self, until: float) -> Iterator[Path]:
         """Prepare and lock the repository, and yield the root of the work tree."""
         try:
-            self._place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_private(self._place.parent)
             for name in ("", "info", "objects", "refs"):
                 (self._place / name).mkdir(mode=0o700, exist_ok=True)
             lock = os.open(self._place / "held", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)

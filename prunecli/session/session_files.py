@@ -6,6 +6,7 @@ from pathlib import Path
 
 from prunecli.errors import SessionNotFound, StorageFailed
 from prunecli.model.events import Record, SettingChanged
+from prunecli.private_file import make_private
 from prunecli.session.completing import Clock, next_timestamp
 from prunecli.session.loading import last_record
 from prunecli.session.running_call import SUFFIX
@@ -51,7 +52,9 @@ def remove(path: Path) -> None:
 
 def tasks_of(path: Path) -> list[Path]:
     """Return the files of a session's tasks, which are removed with it."""
-    return sorted(one for one in path.parent.glob(f"{escape(path.stem)}-t[0-9]*.jsonl") if one.is_file())
+    return sorted(
+        one for one in path.parent.glob(f"{escape(path.stem)}-t[0-9]*.jsonl") if os.path.isfile(one)
+    )
 
 
 def to_trash(path: Path, trash: Path, clock: Clock) -> Path:
@@ -64,7 +67,7 @@ def to_trash(path: Path, trash: Path, clock: Clock) -> Path:
     log = _locked(path)
     place = trash / path.parent.name / f"{path.stem}.{clock()}.jsonl"
     try:
-        place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private(place.parent)
         os.rename(path, place)
         for task in tasks_of(path):
             os.rename(task, place.with_name(f"{task.stem}.{clock()}.jsonl"))
@@ -77,6 +80,6 @@ def to_trash(path: Path, trash: Path, clock: Clock) -> Path:
 
 def _locked(path: Path) -> LogWriter:
     """Lock the session's file. Raises SessionNotFound if it no longer exists."""
-    if not path.is_file():
+    if not os.path.isfile(path):
         raise SessionNotFound(f"{path} no longer exists")
     return LogWriter(path)

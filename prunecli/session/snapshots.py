@@ -110,7 +110,7 @@ class Snapshots:
         """
         if why := self.refusal():
             raise SnapshotFailed(why)
-        if not self.workspace.is_dir():
+        if not os.path.isdir(self.workspace):
             raise SnapshotFailed(f"the working directory {self.workspace} no longer exists")
         begun = self._clock()
         until = begun + (self._seconds if seconds is None else seconds)

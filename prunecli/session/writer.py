@@ -21,7 +21,8 @@ from prunecli.errors import SessionError, SessionLocked, StorageFailed
 from prunecli.file_systems import Flock, lock, sync_file
 from prunecli.model.events import Record
 from prunecli.model.record_codec import encode_record
-from prunecli.session.folders import make_private, sync_folder
+from prunecli.private_file import make_private
+from prunecli.session.folders import sync_folder
 from prunecli.session.lock_owner import lock_holder
 
 _LOOK = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
@@ -261,7 +262,7 @@ def _opened(path: Path, flock: Flock) -> tuple[int, list[Path], bool]:
             changed += make_private(path.parent)
             descriptor = os.open(path, _OPEN, 0o600)
         except OSError as error:
-            if path.is_symlink():
+            if os.path.islink(path):
                 raise StorageFailed(
                     f"{path} is a symbolic link; prunecli does not write through links", NO_LINK
                 ) from error

@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 
 from prunecli.errors import ToolError
+from prunecli.paths import names_in
 from prunecli.tools.tool import Tool
 
 ALIASES = {
@@ -33,8 +34,7 @@ def canonical(name: str) -> str:
 
 def names() -> tuple[str, ...]:
     """Return the names of all tools, sorted."""
-    found = {path.stem for path in Path(__file__).parent.glob("[a-z]*.py")}
-    return tuple(sorted(found.difference(_NOT_TOOLS)))
+    return tuple(name for name in names_in(Path(__file__).parent, ".py") if name not in _NOT_TOOLS)
 
 
 def not_enabled(wanted: Iterable[str], enabled: Container[str]) -> list[str]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from prunecli.paths import Places
+from prunecli.private_file import make_private
 from prunecli.sanitize import visible
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ def _written(error: BaseException, folder: Path) -> Path | None:
     now = datetime.now(UTC)
     path = folder / "defects" / f"{now:%Y%m%d-%H%M%S}.txt"
     try:
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_private(path.parent)
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
         with open(descriptor, "w", encoding="utf-8", errors="backslashreplace") as file:
             file.write("".join(traceback.format_exception(error)))

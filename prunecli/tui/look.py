@@ -18,7 +18,7 @@ from textual.color import Color
 from textual.filter import LineFilter, monochrome_style
 from textual.theme import Theme
 
-from prunecli.private_file import write_private
+from prunecli.private_file import make_private, write_private
 
 _COLOR = re.compile(r"#[0-9a-fA-F]{6}|ansi_[a-z_]{3,20}")
 _COLORS = (
@@ -101,7 +101,7 @@ def save(path: Path, look: Look) -> None:
         "variables": theme.variables,
     }
     try:
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_private(path.parent)
         write_private(path, json.dumps(values).encode())
     except OSError:
         return

@@ -4,6 +4,7 @@ The file name is the theme name. `colors` gives every color, or `base` names a b
 color is "#rrggbb"; with `ansi = true`, it is one of the terminal's sixteen colors, or "default".
 """
 
+import os
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import fields
@@ -172,7 +173,7 @@ def parse_theme(name: str, text: str, label: str, path: Path, base: "Theme | Non
 def _read(folder: Path, name: str, places: Places) -> Theme:
     path = folder / f"{name}.toml"
     label = f"{folder.name}/{path.name}"
-    if not path.resolve().is_relative_to(folder.resolve()):
+    if not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder)):
         raise ConfigError(f"{label}: links to a file outside its folder", str(path))
     text = read(path, label)
     if text is None:

@@ -243,6 +243,6 @@ def test_random_hostile_repositories_print_nothing_from_outside(tmp_path: Path) 
     assert fuzz(tmp_path, 12, 39) > 0
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_many_random_hostile_repositories_print_nothing_from_outside(tmp_path: Path) -> None:
     assert fuzz(tmp_path, FUZZED, 6) > FUZZED / 10

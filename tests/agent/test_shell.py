@@ -401,7 +401,7 @@ def test_bash_runs_exactly_what_was_allowed(here: Scene, recorder: Recorder, lin
     assert not _differs(here, recorder, line)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_bash_runs_exactly_what_was_allowed_in_a_long_run(here: Scene, recorder: Recorder) -> None:
     """Many mutations, most of which are asked about at once."""
 

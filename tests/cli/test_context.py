@@ -155,7 +155,7 @@ def test_real_sessions_give_requests_that_the_endpoint_takes(
     assert taken(runner, path, strategy) == ""
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("strategy", SHORTENING)
 def test_each_of_them_does_under_each_strategy(runner: CliRunner, strategy: str) -> None:
     assert {path.name: said for path in SESSIONS if (said := taken(runner, path, strategy))} == {}

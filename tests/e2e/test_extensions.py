@@ -120,7 +120,7 @@ def test_headless_runs_a_command_with_its_shell_output_and_a_public_skill(tmp_pa
 
 @pytest.mark.terminal
 @pytest.mark.skipif(not HAS_TMUX, reason="tmux is not installed")
-@pytest.mark.parametrize(("columns", "rows"), [(80, 24), pytest.param(160, 48, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(("columns", "rows"), [(80, 24), pytest.param(160, 48, marks=pytest.mark.long)])
 def test_skills_and_commands_by_keys(tmp_path: Path, columns: int, rows: int) -> None:
     work = tmp_path / "work"
     public_skill(tmp_path / "home/.claude/skills")

@@ -22,7 +22,7 @@ def test_keys_at_any_moment_of_the_start_take_effect_once_and_in_order() -> None
     assert wrong(3, seed=7) == []
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.terminal
 @needs_tmux
 def test_two_hundred_sequences_on_an_idle_and_on_a_busy_machine() -> None:

@@ -193,7 +193,7 @@ async def test_a_hook_keeps_a_task_working_until_it_is_content(tmp_path: Path) -
 
 @pytest.mark.terminal
 @pytest.mark.skipif(not HAS_TMUX, reason="tmux is not installed")
-@pytest.mark.parametrize(("columns", "rows"), [(80, 24), pytest.param(160, 48, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(("columns", "rows"), [(80, 24), pytest.param(160, 48, marks=pytest.mark.long)])
 def test_hooks_by_keys(tmp_path: Path, columns: int, rows: int) -> None:
     folder = project(tmp_path / "project")
     public_hooks.write(folder)

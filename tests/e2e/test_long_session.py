@@ -11,7 +11,7 @@ from tests.benchmarks.long_sessions import session_file
 from tests.e2e.terminal import HAS_TMUX, ROOT, Terminal
 
 pytestmark = [
-    pytest.mark.slow,
+    pytest.mark.long,
     pytest.mark.terminal,
     pytest.mark.skipif(not HAS_TMUX, reason="needs tmux"),
 ]

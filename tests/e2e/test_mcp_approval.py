@@ -38,7 +38,7 @@ def answer(terminal: Terminal, question: str, key: str) -> str:
 
 @pytest.mark.terminal
 @pytest.mark.skipif(not HAS_TMUX, reason="tmux is not installed")
-@pytest.mark.parametrize(("columns", "rows"), [(80, 24), pytest.param(160, 48, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(("columns", "rows"), [(80, 24), pytest.param(160, 48, marks=pytest.mark.long)])
 def test_a_projects_servers_start_after_their_questions(tmp_path: Path, columns: int, rows: int) -> None:
     work, environ = place(tmp_path)
     with Terminal(["--model", "demo"], work, environ, columns, rows) as terminal:

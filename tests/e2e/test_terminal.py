@@ -17,7 +17,7 @@ from tests.endpoint import Call, Reply, Stall, serve
 
 pytestmark = [pytest.mark.terminal, pytest.mark.skipif(not HAS_TMUX, reason="tmux is not installed")]
 
-SIZES = [(80, 24), pytest.param(160, 48, marks=pytest.mark.slow)]
+SIZES = [(80, 24), pytest.param(160, 48, marks=pytest.mark.long)]
 SETS = [word for one in PRUNING for word in ("--set", one)]
 PROMPT = "Ask, or / for commands"
 

@@ -10,7 +10,7 @@ from tests.e2e.terminal import HAS_TMUX, Terminal
 pytestmark = [pytest.mark.terminal, pytest.mark.skipif(not HAS_TMUX, reason="tmux is not installed")]
 
 
-@pytest.mark.parametrize(("columns", "rows"), [(80, 24), pytest.param(160, 48, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(("columns", "rows"), [(80, 24), pytest.param(160, 48, marks=pytest.mark.long)])
 def test_the_tour_is_walked_to_its_end_with_enter_and_three_answers(
     tmp_path: Path, columns: int, rows: int
 ) -> None:

@@ -110,7 +110,7 @@ def resume(tmp_path: Path, base_url: str, *words: str) -> "subprocess.CompletedP
     )
 
 
-@pytest.mark.parametrize("at", [9, *(pytest.param(at, marks=pytest.mark.slow) for at in (2, 14))])
+@pytest.mark.parametrize("at", [9, *(pytest.param(at, marks=pytest.mark.long) for at in (2, 14))])
 def test_killed_in_the_middle_and_resumed_it_sends_the_same_bytes(tmp_path: Path, at: int) -> None:
     project(tmp_path / "project")
     script = replies()

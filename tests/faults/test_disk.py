@@ -100,7 +100,7 @@ def test_a_sync_that_fails(tmp_path: Path) -> None:
         assert fails_and_recovers(tmp_path / f"{number}", SHORT, disk) == len(SHORT.script)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("torn", [0, 7])
 def test_a_disk_that_is_full_at_every_append_of_200_records(tmp_path: Path, torn: int) -> None:
     for number in range(1, uses(tmp_path / "dry", LONG)["write"] + 1):
@@ -108,7 +108,7 @@ def test_a_disk_that_is_full_at_every_append_of_200_records(tmp_path: Path, torn
         assert fails_and_recovers(tmp_path / f"{number}", LONG, disk) == len(LONG.script)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_sync_that_fails_at_each_of_200_records(tmp_path: Path) -> None:
     for number in range(1, uses(tmp_path / "dry", LONG)["sync"]):
         disk = Disk(sync=number, code=errno.EIO)

@@ -141,21 +141,21 @@ def test_a_stream_broken_at_events_says_nothing_twice(error: Exception) -> None:
         assert broken == whole
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_esc_at_every_event_of_a_long_session_leaves_a_valid_next_request() -> None:
     total = events(LONG)
     assert sum(interrupted_at(LONG, number) for number in range(1, total + 1)) >= total * 4 // 5
     gc.collect()
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_killed_at_every_event_of_a_long_session_it_goes_on_from_its_file(tmp_path: Path) -> None:
     for number in range(2, events(LONG)):
         (tmp_path / f"{number}").mkdir()
         assert killed_at(tmp_path / f"{number}", LONG, number) == len(LONG.script)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("error", ERRORS)
 def test_a_stream_broken_at_every_event_of_a_long_session_says_nothing_twice(error: Exception) -> None:
     for number in range(1, streamed(LONG) + 1):

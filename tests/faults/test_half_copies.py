@@ -122,7 +122,7 @@ def test_an_import_that_is_killed_is_whole_or_not_there_and_can_be_done_again(tm
     assert imports_are_whole(tmp_path, "pi-1.jsonl.gz", 90) >= 4
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.skipif(not COMPLETE, reason="the larger session is not in a source distribution")
 def test_copies_and_imports_that_are_killed_anywhere_are_whole_or_not_there(tmp_path: Path) -> None:
     """At every write, sync and renaming."""

@@ -76,7 +76,7 @@ def test_of_two_that_open_a_session_at_once_one_wins(tmp_path: Path) -> None:
     assert races(tmp_path / "s.jsonl", 50) == 51
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_of_two_that_open_a_session_at_once_one_wins_a_thousand_times(tmp_path: Path) -> None:
     assert races(tmp_path / "s.jsonl", 1_000) == 1_001
 

@@ -115,7 +115,7 @@ def test_killed_at_system_calls_of_a_session_it_loses_nothing_and_runs_nothing_t
     assert kill_everywhere(tmp_path, Play(1, 0), 2) >= 10
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_killed_at_every_system_call_of_200_records_it_loses_nothing(tmp_path: Path) -> None:
     assert kill_everywhere(tmp_path, Play(3, 5), None) >= 3 * 200  # three calls or more for each record
 

@@ -73,7 +73,7 @@ def test_nothing_clears_a_notice_that_is_kept() -> None:
     assert b"what holds now" in folded(records).messages()[0].canonical
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @given(logs())
 @settings(max_examples=10_000, deadline=None)
 def test_it_equals_the_projection_for_ten_thousand_logs(records: list[Record]) -> None:

@@ -242,12 +242,12 @@ def test_prices_and_savings_are_those_of_an_exact_endpoint(thinks: bool) -> None
 
 
 @large
-@pytest.mark.parametrize("paths", [SOME, pytest.param(SESSIONS, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("paths", [SOME, pytest.param(SESSIONS, marks=pytest.mark.long)])
 def test_the_rough_estimator_knows_what_was_saved(paths: Sequence[Path]) -> None:
     held(all_books(paths, *MODELS[2], thinks=False, counter=Chars4()), ROUGH)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @large
 @pytest.mark.parametrize(("model", "factor", "thinks"), [*((*one, False) for one in MODELS), *BOUND])
 def test_prices_and_savings_are_those_of_an_exact_endpoint_in_every_session(
@@ -323,7 +323,7 @@ def over_talks(
     held(found, bounds)
 
 
-SLOW = (pytest.param(500, False, marks=pytest.mark.slow), pytest.param(500, True, marks=pytest.mark.slow))
+SLOW = (pytest.param(500, False, marks=pytest.mark.long), pytest.param(500, True, marks=pytest.mark.long))
 
 
 @pytest.mark.parametrize(("examples", "acts"), [(20, False), (20, True), *SLOW])
@@ -333,7 +333,7 @@ def test_prices_and_savings_hold_in_every_script(examples: int, acts: bool) -> N
     over_talks(examples, acts=acts, bounds=Bounds(of_bill=0.0005))
 
 
-@pytest.mark.parametrize("examples", [20, pytest.param(500, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("examples", [20, pytest.param(500, marks=pytest.mark.long)])
 def test_savings_hold_across_summaries(examples: int) -> None:
     """What follows the kept beginning is written anew with each summary, with prunes and without them."""
     over_talks(examples, summaries=True, bounds=Bounds(of_bill=0.002))

@@ -132,7 +132,7 @@ def test_pruning_compaction_and_undo_in_any_order_leave_no_orphan_and_lose_no_wo
     assert story.context.messages() == project(story.records)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("part", range(PARTS))
 def test_the_same_for_a_hundred_thousand_logs(part: int) -> None:
     """In parts, so that several processes can share it."""

@@ -139,7 +139,7 @@ def over_logs(check: Callable[[list[Record]], bool], examples: int) -> tuple[int
     return counts[0], counts[1]
 
 
-@pytest.mark.parametrize("examples", [QUICK, pytest.param(5_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("examples", [QUICK, pytest.param(5_000, marks=pytest.mark.long)])
 @pytest.mark.parametrize("one", ALL, ids=lambda one: one.name)
 def test_requests_stay_valid_words_stay_whole_and_nothing_is_asked_for_twice(
     one: Chosen, examples: int

@@ -106,7 +106,7 @@ async def test_a_url_where_nobody_listens_is_one_line(tmp_path: Path) -> None:
         assert "\n" not in server.why
 
 
-@pytest.mark.slow
+@pytest.mark.long
 async def test_progress_moves_the_time_limit_on(tmp_path: Path) -> None:
     said: list[str] = []
     async with hub_of(tmp_path, sdk(timeout=8)) as hub:

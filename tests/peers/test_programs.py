@@ -11,7 +11,7 @@ from tests.peers.programs import PEERS, Peer
 from tests.peers.scene import check_equal
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("peer", PEERS, ids=lambda peer: peer.program)
 async def test_three_turns_of_a_current_program_are_handed_off_whole(tmp_path: Path, peer: Peer) -> None:
     if peer.binary() is None:

@@ -507,7 +507,7 @@ async def test_a_stream_that_is_cut_in_its_first_event_is_tried_again(framing: s
     await cut_everywhere(FRAMED[framing], 61)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("framing", FRAMED)
 async def test_a_stream_that_is_cut_at_any_byte_is_tried_again(framing: str):
     await cut_everywhere(FRAMED[framing], 1)

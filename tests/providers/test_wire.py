@@ -49,7 +49,7 @@ async def talk():
 asyncio.run(talk())
 """
 
-transports = pytest.mark.parametrize("transport", ["http", pytest.param("sdk", marks=pytest.mark.slow)])
+transports = pytest.mark.parametrize("transport", ["http", pytest.param("sdk", marks=pytest.mark.long)])
 """Importing the SDK takes seconds."""
 
 
@@ -233,7 +233,7 @@ async def test_canceling_closes_the_connection(transport: Transport):
 # The SDK -------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.slow
+@pytest.mark.long
 async def test_the_sdk_takes_what_its_environment_says_but_not_the_address(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("ANTHROPIC_CUSTOM_HEADERS", "x-team: blue")
     monkeypatch.setenv("ANTHROPIC_BASE_URL", "http://127.0.0.1:9")
@@ -244,7 +244,7 @@ async def test_the_sdk_takes_what_its_environment_says_but_not_the_address(monke
     assert endpoint.requests[0].headers["x-api-key"] == KEY
 
 
-@pytest.mark.slow
+@pytest.mark.long
 async def test_without_any_credential_the_sdk_names_the_way_out(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ):
@@ -267,7 +267,7 @@ def every(value: Any) -> Any:
     return [every(one) for one in value]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 async def test_our_requests_have_the_sdk_s_types():
     from anthropic.types.beta.message_create_params import MessageCreateParamsStreaming
     from pydantic import TypeAdapter, ValidationError

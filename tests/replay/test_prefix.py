@@ -95,7 +95,7 @@ BY_SIZE = sorted(SESSIONS, key=lambda path: path.stat().st_size)
     ("path", "seed"),
     [
         *((path, 1) for path in BY_SIZE[::8][:6]),
-        *(pytest.param(path, 2, marks=pytest.mark.slow) for path in BY_SIZE[::-8]),
+        *(pytest.param(path, 2, marks=pytest.mark.long) for path in BY_SIZE[::-8]),
     ],
     ids=lambda one: getattr(one, "name", str(one))[:40],
 )

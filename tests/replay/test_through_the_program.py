@@ -57,7 +57,7 @@ async def test_a_session_with_spills_and_prunes_is_as_replayed(setting: Setting,
     assert await is_as_replayed(path, tmp_path, setting)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.skipif(not COMPLETE, reason="the large sessions are not in a source distribution")
 async def test_every_session_that_the_program_can_live_through_is_as_replayed(tmp_path: Path) -> None:
     found = {path.name: await is_as_replayed(path, tmp_path / path.stem, AUTO) for path in LARGE}

@@ -37,7 +37,7 @@ def breaches(name: str, user: str, runs: int) -> str:
     return done.stdout
 
 
-@pytest.mark.parametrize("runs", [1, pytest.param(RUNS, marks=pytest.mark.slow, id="all")])
+@pytest.mark.parametrize("runs", [1, pytest.param(RUNS, marks=pytest.mark.long, id="all")])
 @pytest.mark.parametrize("user", ["me", "nobody"])
 @pytest.mark.parametrize("name", sorted(ATTACKS))
 def test_nothing_that_a_command_leaves_behind_acts_outside(name: str, user: str, runs: int) -> None:

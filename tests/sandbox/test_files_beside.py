@@ -45,7 +45,7 @@ async def test_a_command_makes_no_hard_link_to_a_file_outside(box: Box, outside:
 
 
 @pytest.mark.parametrize(
-    "writes", [pytest.param(200, id="short"), pytest.param(20_000, id="long", marks=pytest.mark.slow)]
+    "writes", [pytest.param(200, id="short"), pytest.param(20_000, id="long", marks=pytest.mark.long)]
 )
 async def test_a_folder_that_a_command_swaps_for_a_link_leads_no_write_outside(
     box: Box, outside: Path, writes: int

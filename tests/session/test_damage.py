@@ -147,20 +147,20 @@ def test_a_hole_of_zero_bytes_anywhere_is_noticed(tmp_path: Path) -> None:
     assert hole_everywhere(tmp_path / "s.jsonl", 6, 5, lambda _: range(1, 300, 41)) <= 1
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("part", range(PARTS))
 def test_a_file_of_200_records_is_cut_at_every_byte(tmp_path: Path, part: int) -> None:
     """In parts, so that several processes can share it."""
     assert cut_everywhere(tmp_path / "s.jsonl", 200, lambda size: size % PARTS == part) > 30_000 // PARTS
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("bit", range(8))
 def test_this_bit_is_flipped_in_every_byte_of_200_records(tmp_path: Path, bit: int) -> None:
     assert flip_everywhere(tmp_path / "s.jsonl", 200, lambda _: (bit,)) <= 2
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_holes_of_zero_bytes_from_every_byte_on(tmp_path: Path) -> None:
     """Of a hundred lengths in 8 records, and of one length at each byte of 200 records."""
     assert hole_everywhere(tmp_path / "s.jsonl", 8, 1, lambda _: range(1, 300, 3)) <= 1
@@ -258,7 +258,7 @@ def test_zero_bytes_that_reach_to_the_end_of_the_file_are_noticed(tmp_path: Path
 
 
 @pytest.mark.parametrize(
-    ("count", "seed"), [(5_000, 1), pytest.param(500_000, 2, marks=pytest.mark.slow)]
+    ("count", "seed"), [(5_000, 1), pytest.param(500_000, 2, marks=pytest.mark.long)]
 )  # ten million were not run
 def test_hostile_records_with_a_good_checksum_are_refused_with_a_reason(count: int, seed: int) -> None:
     read, reasons = fuzz(count, seed)

@@ -10,8 +10,9 @@ import pytest
 from prunecli.errors import StorageFailed
 from prunecli.model.events import Record, SessionStarted, UserMessage
 from prunecli.model.messages import Text
+from prunecli.private_file import make_private
 from prunecli.session.blobs import Blobs
-from prunecli.session.folders import make_private, sync_folder
+from prunecli.session.folders import sync_folder
 from prunecli.session.log import read_log
 from prunecli.session.writer import LogWriter
 
@@ -42,6 +43,9 @@ def test_what_is_made_is_told_by_the_folder_that_has_a_new_name(tmp_path: Path) 
     assert make_private(tmp_path / "a" / "b" / "c") == [tmp_path, tmp_path / "a", tmp_path / "a" / "b"]
     assert make_private(tmp_path / "a" / "b" / "c") == []
     assert make_private(tmp_path / "a" / "d") == [tmp_path / "a"]
+    (tmp_path / "file").touch()
+    with pytest.raises(FileExistsError):
+        make_private(tmp_path / "file")
 
 
 def test_every_name_that_leads_to_a_new_session_is_durable_with_its_first_commit(tmp_path: Path) -> None:

@@ -109,7 +109,7 @@ def test_foreign_things_stay_in_the_file_and_go_into_a_copy(tmp_path: Path) -> N
         assert covers(strict_loads(lines[number]), wanted), payload
 
 
-@pytest.mark.parametrize("examples", [100, pytest.param(10_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("examples", [100, pytest.param(10_000, marks=pytest.mark.long)])
 def test_a_clock_that_jumps_changes_neither_order_nor_context(examples: int) -> None:
     """A day back, a day ahead, the same millisecond, under any log."""
 

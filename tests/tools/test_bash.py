@@ -257,7 +257,7 @@ async def test_memory_does_not_grow_with_the_output(tools: Caller, command: str)
     assert _resident() - before < 20_000_000
 
 
-@pytest.mark.slow
+@pytest.mark.long
 async def test_ten_gigabytes_leave_memory_flat_and_the_loop_alive(tools: Caller) -> None:
     before, beats = _resident(), 0
 

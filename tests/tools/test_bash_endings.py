@@ -3,6 +3,7 @@
 import asyncio
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -17,6 +18,9 @@ from tests.tools.calling import Caller, processes_with
 from tests.waiting import DEADLINE, until
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")
+
+
+NEEDS_SETSID = pytest.mark.skipif(shutil.which("setsid") is None, reason="needs setsid")
 
 
 @pytest.fixture
@@ -38,10 +42,13 @@ async def test_a_background_process_does_not_keep_the_call_waiting(tools: Caller
         "sleep {0} &",
         "nohup sleep {0} >/dev/null 2>&1 &",
         "sleep {0} & disown",
-        "setsid sleep {0} &",
-        "(setsid sh -c 'sleep {0} & sleep {0} & wait' &) ; (sleep {0} &)",
-        "setsid sh -c \"trap '' TERM HUP; while :; do sleep {0}; done\" >/dev/null 2>&1 &",
-        "sh -c 'sleep {0} & exec setsid sleep {0}' & sleep 0.05",
+        pytest.param("setsid sleep {0} &", marks=NEEDS_SETSID),
+        pytest.param("(setsid sh -c 'sleep {0} & sleep {0} & wait' &) ; (sleep {0} &)", marks=NEEDS_SETSID),
+        pytest.param(
+            "setsid sh -c \"trap '' TERM HUP; while :; do sleep {0}; done\" >/dev/null 2>&1 &",
+            marks=NEEDS_SETSID,
+        ),
+        pytest.param("sh -c 'sleep {0} & exec setsid sleep {0}' & sleep 0.05", marks=NEEDS_SETSID),
         "sleep {0} & kill -STOP $!",
     ],
 )
@@ -97,7 +104,7 @@ async def _left(tools: Caller, mark: str, delay: float, command: str) -> list[in
 _TREE = "sleep {0} & setsid sleep {0} & (sleep {0} &) ; sleep {0}"
 
 
-@pytest.mark.parametrize(("times", "latest"), [(8, 0.06), pytest.param(200, 0.12, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(("times", "latest"), [(8, 0.06), pytest.param(200, 0.12, marks=pytest.mark.long)])
 async def test_esc_ends_everything_whenever_it_comes(
     tools: Caller, mark: str, times: int, latest: float
 ) -> None:
@@ -149,6 +156,7 @@ def _started(source: str) -> "subprocess.Popen[bytes]":
     return subprocess.Popen([sys.executable, "-c", source], start_new_session=True)
 
 
+@NEEDS_SETSID
 @pytest.mark.parametrize("ignores_term", [False, True])
 async def test_a_killed_agent_takes_its_tools_with_it(mark: str, workspace: Path, ignores_term: bool) -> None:
     trap = "trap '' TERM HUP; " if ignores_term else ""

@@ -279,7 +279,7 @@ async def test_eight_edits_of_a_file_with_two_names_all_take_place(tools: Caller
     assert (workspace / "other").read_text() == (workspace / "f").read_text()
 
 
-@pytest.mark.slow
+@pytest.mark.long
 async def test_a_thousand_edits_at_once_all_take_place(tools: Caller, workspace: Path) -> None:
     assert await _lost(tools, workspace, 125) == []
 

@@ -88,7 +88,7 @@ KINDS = ("key", "worker", "thread", "render", "reader")
 MORE_KINDS = ("action", "click", "message", "timer", "callback")
 
 
-@pytest.mark.parametrize("kind", [*KINDS, *(pytest.param(one, marks=pytest.mark.slow) for one in MORE_KINDS)])
+@pytest.mark.parametrize("kind", [*KINDS, *(pytest.param(one, marks=pytest.mark.long) for one in MORE_KINDS)])
 def test_a_fault_in_a_handler_restores_the_terminal_and_names_its_report(
     program: Callable[..., Terminal], tmp_path: Path, kind: str
 ) -> None:

@@ -347,7 +347,7 @@ DOSE = (0, 4, 8, 9, 10, 11)
 
 @pytest.mark.parametrize(
     "environ",
-    [pytest.param(one, marks=[] if at in DOSE else pytest.mark.slow) for at, one in enumerate(MATRIX)],
+    [pytest.param(one, marks=[] if at in DOSE else pytest.mark.long) for at, one in enumerate(MATRIX)],
     ids=[" ".join(map("=".join, environ.items())) for environ in MATRIX],
 )
 def test_poor_terminals_are_readable(program: Callable[..., Terminal], environ: dict[str, str]) -> None:
@@ -391,7 +391,7 @@ def test_a_draft_outlives_kill_9(program: Callable[..., Terminal]) -> None:
 
 
 @pytest.mark.parametrize(
-    "delay_ms", [-500, 0, 250, *(pytest.param(ms, marks=pytest.mark.slow) for ms in (-100, 50, 150))]
+    "delay_ms", [-500, 0, 250, *(pytest.param(ms, marks=pytest.mark.long) for ms in (-100, 50, 150))]
 )
 def test_what_is_typed_around_the_moment_of_a_question_is_no_answer(
     program: Callable[..., Terminal], delay_ms: int

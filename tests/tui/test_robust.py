@@ -77,7 +77,7 @@ async def test_random_keys_clicks_and_sizes_break_nothing_and_allow_nothing(tmp_
     assert not (await played(tmp_path, 0, 60)).exists()
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(100, 120))
 async def test_ten_thousand_random_steps_break_nothing_and_allow_nothing(tmp_path: Path, seed: int) -> None:
     assert not (await played(tmp_path, seed, 500)).exists()

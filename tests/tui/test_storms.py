@@ -98,7 +98,7 @@ def test_a_storm_of_sizes_while_text_streams(program: Callable[..., Terminal], t
     assert kept == text
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_thousand_sizes_while_text_streams(program: Callable[..., Terminal], tmp_path: Path) -> None:
     text, kept = storm(program, tmp_path, 1_000)
     assert kept == text
@@ -163,7 +163,7 @@ def test_no_sequence_of_others_reaches_the_terminal(program: Callable[..., Termi
     assert foreign(program, tmp_path, 3_000) == []
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_no_sequence_of_others_reaches_the_terminal_in_much_of_it(
     program: Callable[..., Terminal], tmp_path: Path
 ) -> None:

@@ -322,6 +322,6 @@ def test_no_sequence_raises_or_takes_the_keyboard_away() -> None:
     fuzz(2_000, seed=39)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_hundred_thousand_sequences() -> None:
     fuzz(FULL, seed=1)

@@ -126,7 +126,7 @@ def test_the_engine_agrees_with_a_second_reading_of_the_rules(strategy: str) -> 
     assert pruned >= total / 5
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("strategy", OPTIONS)
 def test_it_agrees_for_long(strategy: str) -> None:
     total, pruned = over(strategy, 5_000)

@@ -240,7 +240,7 @@ def git_folder(git: Path) -> Path:
 
     Raises ValueError, OSError.
     """
-    if git.is_dir():
+    if os.path.isdir(git):
         return git
     text = _read(git)
     if not text.startswith("gitdir: "):

@@ -29,16 +29,16 @@ _MAX_BYTES = 1_000_000
 
 def leads_elsewhere(git: Path) -> str:
     """Return what in the repository of this `.git` leads out of it, or "". Raises OSError."""
-    if git.is_symlink():
+    if os.path.islink(git):
         return f"{git} is a link"
     common = os.path.realpath(git)
-    if not git.is_dir():
+    if not os.path.isdir(git):
         own = _named(git, "gitdir: ")
         common = os.path.dirname(os.path.dirname(own))
         worktree = os.path.basename(os.path.dirname(own)) == "worktrees"
         if not worktree or _named(Path(own, "gitdir")) != os.path.realpath(git):
             return f"{git} names a repository elsewhere"
-    if (git.parent / _BLAME_IGNORES).is_symlink():
+    if os.path.islink(git.parent / _BLAME_IGNORES):
         return f"{git.parent / _BLAME_IGNORES} is a link"
     for count, entry in enumerate(_entries(common)):
         if entry.is_symlink():

@@ -144,7 +144,7 @@ def _runs_input(words: Words, around: Surroundings) -> bool:
         return program in _RUN_INPUT
     for word in _after(program, words):
         if not word.startswith("-"):
-            return not (around.cwd / word).is_file()
+            return not os.path.isfile(around.cwd / word)
         if _READS_INPUT.fullmatch(word):
             return True
     return True
@@ -232,7 +232,7 @@ def _change_doubt(program: str, word: str, around: Surroundings, *, last: bool) 
     bare = re.sub(r"^-[A-Za-z]+(?=[./])", "", word)  # `-t.git/hooks`
     for text in expand(word, around.cwd) if isinstance(word, Glob) else _PARTS.split(bare):
         reads = program in _PACKS or (program in _COPIES and not last)
-        if not text or (reads and (around.cwd / text).is_file()):
+        if not text or (reads and os.path.isfile(around.cwd / text)):
             continue
         if around.keeps_unchanged(resolve(text, around.cwd, around.home)):
             return f"{text!r} controls other programs"
@@ -251,7 +251,9 @@ def _landing_doubt(program: str, words: Words, around: Surroundings) -> str:
             map(str, expand(word, around.cwd)) if isinstance(word, Glob) else [_TARGET.sub("", word)]
         )
     ]
-    for folder in ["."] if program == "wget" else [text for text in places if (around.cwd / text).is_dir()]:
+    for folder in (
+        ["."] if program == "wget" else [text for text in places if os.path.isdir(around.cwd / text)]
+    ):
         for name in (name for text in places for name in _names(text, around)):
             if around.keeps_unchanged(resolve(f"{folder}/{name}", around.cwd, around.home)):
                 return f"{name!r} controls other programs in {folder!r}"

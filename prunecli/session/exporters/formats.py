@@ -78,7 +78,7 @@ def check_writable(path: Path) -> None:
     """Raise UsageError if `write_new` could not write this file, so that no long work is lost."""
     try:
         _refuse(path)
-        if not path.parent.is_dir():
+        if not os.path.isdir(path.parent):
             raise UsageError(f"cannot write {path}: No such file or directory")
     except (OSError, ValueError) as error:
         raise UsageError(f"cannot write {path}: {getattr(error, 'strerror', None) or error}") from error
@@ -103,11 +103,11 @@ def check_page(path: Path) -> None:
 
 
 def _refuse(path: Path) -> None:
-    if path.is_symlink():
+    if os.path.islink(path):
         raise UsageError(f"{path} is a symbolic link", "give the path of the file itself")
-    if path.is_dir():
+    if os.path.isdir(path):
         raise UsageError(f"{path} is a directory", "give the path of a file in it")
-    if path.exists() and not path.is_file():
+    if os.path.exists(path) and not os.path.isfile(path):
         raise UsageError(f"{path} is not a regular file", "give the path of a file")
 
 

@@ -164,7 +164,7 @@ def _databases(environ: Mapping[str, str]) -> list[Path]:
     """Return OpenCode's databases: one for each release channel, or the one that an environment variable names."""
     root = root_of(KNOWN["opencode"], environ)
     if named := environ.get("OPENCODE_DB"):
-        return [root / named] if (root / named).is_file() else []
+        return [root / named] if os.path.isfile(root / named) else []
     return sorted(root.glob("opencode*.db"))
 
 

@@ -4,6 +4,7 @@ The database is opened read-only. A session's path treats the database as a fold
 has tables of its own (`session_v2`, `session_message`; see `opencode_messages`) and leaves those of 1.x as they were.
 """
 
+import os
 import sqlite3
 from collections.abc import Callable, Sequence
 from contextlib import closing
@@ -61,7 +62,7 @@ _OLD = _Tables(
 
 def in_store(path: Path) -> bool:
     """Return whether a path names a session in a database."""
-    return path.parent.suffix == ".db" and path.parent.is_file()
+    return path.parent.suffix == ".db" and os.path.isfile(path.parent)
 
 
 def sessions_in_store(store: Path) -> list[tuple[int, Path]]:

@@ -4,6 +4,7 @@ Another agent may have been started through a link, or in another worktree of th
 git's own small files, so listing sessions does not run git.
 """
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,7 +19,7 @@ def same_folders(cwd: Path, shown_as: str) -> tuple[Path, ...]:
     $PWD."""
     real = cwd.resolve()
     found = [cwd, real]
-    if shown_as.startswith("/") and Path(shown_as).resolve() == real:
+    if shown_as.startswith("/") and os.path.realpath(shown_as) == str(real):
         found.append(Path(shown_as))
     for root, common in _repository(real):
         inner = real.relative_to(root)
@@ -41,15 +42,15 @@ def _repository(folder: Path) -> Iterator[tuple[Path, Path]]:
     """Yield the root of a folder's worktree and the repository's common git folder; nothing outside a repository."""
     for root in (folder, *folder.parents):
         git = root / ".git"
-        if git.is_dir():
+        if os.path.isdir(git):
             yield root, git
             return
-        if git.is_file():
+        if os.path.isfile(git):
             given = _line(git).removeprefix("gitdir:").strip()
-            own = (root / given).resolve() if given else git
+            own = Path(os.path.realpath(root / given)) if given else git
             common = _line(own / "commondir")
             if common:
-                yield root, (own / common).resolve()
+                yield root, Path(os.path.realpath(own / common))
             return
 
 

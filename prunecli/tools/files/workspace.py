@@ -200,7 +200,7 @@ def _made(folder: int, name: str) -> int:
 def _holds(folders: tuple[Path, ...], folder: int) -> bool:
     """Return whether an open folder is one of these folders or below one, determined by walking up. Raises
     OSError."""
-    roots = {_identity(folders[0]), *(_identity(one) for one in folders[1:] if one.is_dir())}
+    roots = {_identity(folders[0]), *(_identity(one) for one in folders[1:] if os.path.isdir(one))}
     current, last = os.dup(folder), None
     try:
         while True:

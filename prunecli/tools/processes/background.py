@@ -108,7 +108,7 @@ class KeptOutput:
     @property
     def was_detached(self) -> bool:
         """Whether the command was detached from its program."""
-        return (self.folder / "detached").exists()
+        return os.path.exists(self.folder / "detached")
 
     def supervisor(self) -> int:
         """Return the process id of its supervisor, 0 if it no longer runs."""

@@ -9,6 +9,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
+from prunecli.private_file import make_private, write_private
+
 NO_PASTES: Mapping[int, str] = MappingProxyType({})
 
 
@@ -69,7 +71,7 @@ class DraftFile:
             except FileNotFoundError:  # another program was faster
                 continue
             finally:
-                if not path.exists():
+                if not os.path.exists(path):
                     lock_path.unlink(missing_ok=True)
                 os.close(lock)
         return Draft()
@@ -78,13 +80,13 @@ class DraftFile:
         """Release the draft for the next program."""
         lock, self._lock = self._lock, None
         if lock is not None:
-            if not self.path.exists():
+            if not os.path.exists(self.path):
                 self._lock_path.unlink(missing_ok=True)
             os.close(lock)
 
     def _hold(self) -> None:
         if self._lock is None:
-            self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            make_private(self.path.parent)
             self._lock = _locked(self._lock_path)
 
 
@@ -108,9 +110,7 @@ def save(path: Path, draft: Draft) -> None:
         return
     import json
 
-    from prunecli.private_file import write_private
-
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    make_private(path.parent)
     data = json.dumps({"text": draft.text, "pastes": {str(n): text for n, text in draft.pastes.items()}})
     write_private(path, data.encode())
 

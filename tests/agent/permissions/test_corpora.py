@@ -70,7 +70,7 @@ def test_the_corpora_have_the_size_they_claim() -> None:
 @pytest.mark.parametrize(
     "rules",
     [
-        pytest.param(Rules(), id="no rules", marks=pytest.mark.slow),
+        pytest.param(Rules(), id="no rules", marks=pytest.mark.long),
         pytest.param(EVERYDAY, id="everyday rules"),
     ],
 )

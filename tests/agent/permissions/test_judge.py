@@ -569,7 +569,7 @@ def _links_scene(factory: pytest.TempPathFactory) -> Scene:
     return _SCENES[0]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_ten_thousand_paths_are_told_apart(tmp_path_factory: pytest.TempPathFactory) -> None:
     """0 of 10,000 misjudged."""
     here = _links_scene(tmp_path_factory)

@@ -3,6 +3,7 @@
 import hashlib
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -229,6 +230,7 @@ def test_an_ignored_secret_is_not_searched_but_one_brought_back_is(here: Scene) 
     assert here.bash("rg KEY").kind == "ask"
 
 
+@pytest.mark.skipif(shutil.which("rg") is None, reason="needs ripgrep")
 def test_the_file_types_are_those_of_ripgrep() -> None:
     listed = subprocess.run(["rg", "--type-list"], capture_output=True, text=True, check=True).stdout
     for name, globs in (line.split(": ") for line in listed.splitlines()):

@@ -28,7 +28,7 @@ def again(folder: Path, records: list[Record], format_: str) -> list[Record]:
     [
         *SAMPLES,
         *SHORT,
-        *(pytest.param(path, marks=pytest.mark.slow) for path in SESSIONS if path not in SHORT),
+        *(pytest.param(path, marks=pytest.mark.long) for path in SESSIONS if path not in SHORT),
     ],
     ids=lambda path: path.name,
 )

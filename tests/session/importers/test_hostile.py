@@ -154,7 +154,7 @@ def test_a_damaged_file_is_read_or_refused_and_never_a_traceback(tmp_path: Path,
     assert 0 < read <= total
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("name", sorted(ALL))
 def test_many_damaged_files_are_read_or_refused_and_never_a_traceback(tmp_path: Path, name: str) -> None:
     total, read = read_of(tmp_path, name, 1500)

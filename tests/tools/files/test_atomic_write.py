@@ -119,7 +119,7 @@ def test_killed_while_editing_leaves_the_old_or_the_new_content(workspace: Path,
     assert _kill_everywhere(workspace, links, SHORT, 1) >= 4
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("links", [1, 2])
 def test_killed_at_every_system_call_leaves_the_old_or_the_new_content(workspace: Path, links: int) -> None:
     assert _kill_everywhere(workspace, links, CALLS, 50) >= 25

@@ -230,7 +230,7 @@ async def test_a_link_that_is_flipped_while_writing_leads_nowhere(workspace: Pat
     assert await _race(workspace, outside, 60) > 0
 
 
-@pytest.mark.slow
+@pytest.mark.long
 async def test_a_link_that_is_flipped_thousands_of_times_leads_nowhere(
     workspace: Path, outside: Path
 ) -> None:
