@@ -8,7 +8,6 @@ from prunecli.context.economics import Market, cold
 from prunecli.context.placing import group_of
 from prunecli.context.state import Context
 from prunecli.context.validate import MAX_MARKS, validate
-from prunecli.context.wire import Wire
 from prunecli.frozen import frozen
 from prunecli.model.codec import canonical
 from prunecli.model.events import AssistantMessage, RequestSent, SettingChanged
@@ -48,7 +47,7 @@ def assemble(context: Context, model: ModelSettings, cut: int = 0) -> Request:
     """
     messages = context.messages()
     request = replace(
-        _request(context, model, messages, cache_marks(context.wire, len(messages), cut)),
+        _request(context, model, messages, cache_marks(context, len(messages), cut)),
         tokens=context.counts.context_tokens,
         sha256=context.sha256(),
         context_management=model.context_management,
@@ -118,7 +117,7 @@ def summary_request(
     else:
         asked = WireMessage.of("user", (question,), (-1,))
     request = replace(
-        _request(context, model, (*messages, asked), cache_marks(context.wire, len(messages))),
+        _request(context, model, (*messages, asked), cache_marks(context, len(messages))),
         context_management=model.context_management,
     )
     validate(request)
@@ -149,7 +148,7 @@ def compaction_marks(context: Context, cut: int, market: Market) -> tuple[int, .
     if cold(context, market):
         return ()
     same = wire.items_before(min(wire.unchanged, cut))
-    read = max((items for items in wire.marks if items <= same), default=wire.stored(same))
+    read = max((items for items in context.cache.marks if items <= same), default=context.cache.stored(same))
     return (wire.group_at(read) - 1,) if read else ()
 
 
@@ -206,7 +205,7 @@ def _head(context: Context, seq: int) -> int:
     return exchange.seq if exchange else seq
 
 
-def cache_marks(wire: Wire, count: int, cut: int = 0) -> tuple[int, ...]:
+def cache_marks(context: Context, count: int, cut: int = 0) -> tuple[int, ...]:
     """Return those of the first `count` messages that get a cache breakpoint.
 
     One is the last message, which caches the whole request. One is the last user message that is unchanged since the
@@ -215,11 +214,11 @@ def cache_marks(wire: Wire, count: int, cut: int = 0) -> tuple[int, ...]:
     has its own breakpoint. If one is left, it keeps the last user message before `cut` stored, which the request for
     the endpoint's next summary will read.
     """
-    last = count - 1
+    wire, last = context.wire, count - 1
     same = max(0, min(wire.unchanged, last))
     stable = next((index for index in range(same - 1, -1, -1) if wire.role(index) == "user"), None)
     newest = last if count and wire.role(last) == "user" else None
-    stored = wire.group_at(wire.stored(wire.items_before(same))) - 1
+    stored = wire.group_at(context.cache.stored(wire.items_before(same))) - 1
     marks = {at for at in (stored, stable, newest) if at is not None and at >= 0}
     if len(marks) < MAX_MARKS - 1 and cut:
         marks |= {next(index for index in range(cut - 1, -1, -1) if wire.role(index) == "user")}

@@ -150,7 +150,7 @@ def _market(config: Config, table: ModelTable, model: str, context: Context) -> 
             table.info,
             caches=context.caches,
             kept=model,
-            kept_for=context.prefixes.ttl,
+            kept_for=context.cache.ttl,
         )
         .policy_at(None)
         .market

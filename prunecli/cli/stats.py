@@ -16,7 +16,6 @@ from prunecli.context.state import Context
 from prunecli.figures import counted, money, share, short
 from prunecli.launch import working_directory
 from prunecli.model.codec import well_formed
-from prunecli.model.requests import TTL_MS
 from prunecli.paths import Places
 from prunecli.runtime.usage import Pricing, Sums
 from prunecli.runtime.usage_store import UsageReport, UsageStore, report_of
@@ -93,7 +92,6 @@ def _pricing(ctx: typer.Context, places: Places) -> tuple[Pricing, str]:
     zone = time.tzname, time.timezone, time.altzone, os.environ.get("TZ", "")
     pricing = Pricing(
         lambda model, usage, recorded: cost(usage, with_prices(table.info(model), recorded), ttl),
-        TTL_MS[ttl],
         lambda: Context(counter(estimator), token_factor),
     )
     return pricing, f"{ttl} {estimator} {zone} {own} {hash_of(shipped)}"

@@ -10,7 +10,6 @@ from prunecli.context.exchange import Entry, Said
 from prunecli.context.tokens import (
     NOTHING,
     Amount,
-    Scale,
     Sizes,
     TokenCounter,
     from_words,
@@ -18,8 +17,8 @@ from prunecli.context.tokens import (
     total,
 )
 from prunecli.model.edits import Edit
-from prunecli.model.events import AssistantMessage, CompactionApplied, Event, ToolResult
-from prunecli.model.messages import Document, Text, Thinking, ToolUse, sendable, thinking_blocks
+from prunecli.model.events import AssistantMessage, Event, ToolResult
+from prunecli.model.messages import Text, Thinking, ToolUse, sendable, thinking_blocks
 
 FactorOf: TypeAlias = Callable[[str], float]
 """A function from a model's name to its estimated number of tokens per raw token."""
@@ -27,7 +26,10 @@ FactorOf: TypeAlias = Callable[[str], float]
 
 @dataclass(slots=True, eq=False)
 class Item:
-    """The content of a context item at one moment. Only the sums are filled in later."""
+    """The content of a context item at one moment. Only the sums are filled in later.
+
+    The model does not see the thinking of a `silent` answer; `lost`: because of edits.
+    """
 
     head: Entry
     parts: tuple[Entry, ...]
@@ -36,16 +38,12 @@ class Item:
     hidden: bool
     countable: bool
     silent: bool = False
+    lost: bool = False
     amount: Amount | None = None
     scanned: Amount = NOTHING
     withheld: Amount = NOTHING
-    kept: Amount | None = None
     fixed: int = 0
     _planned: "tuple[Sequence[Edit], Item] | None" = None
-
-    def forget(self) -> None:
-        """Forget the sums, because a document turned out to have another size."""
-        self.amount = self.kept = self._planned = None
 
     def under(self, edits: Sequence[Edit]) -> "Item":
         """Return the item as it would be shown under more clears, trims and drops. The last result is kept, because
@@ -62,15 +60,6 @@ class Item:
         """Return whether an edit keeps some or all of this part out of the context."""
         return self.hidden or part.seq in self.edits
 
-    @property
-    def whole(self) -> list[Entry]:
-        """The parts that are shown without an edit."""
-        return [] if self.hidden else [part for part in self.parts if part.seq not in self.edits]
-
-    def grew_from(self, then: "Item | None") -> bool:
-        """Return whether the content shown by `then` is still included unchanged."""
-        return then is None or self._looks_like(then)
-
     def is_same(self, other: "Item | None") -> bool:
         """Return whether both show the same content, even if one was folded again after a rewind."""
         if other is self:
@@ -80,7 +69,7 @@ class Item:
         return [part.seq for part in self.parts] == [part.seq for part in other.parts]
 
     def _looks_like(self, other: "Item") -> bool:
-        if self.hidden != other.hidden or self.silent != other.silent:
+        if (self.hidden, self.silent, self.lost) != (other.hidden, other.silent, other.lost):
             return False
         return self.edits == other.edits and self.memos == other.memos
 
@@ -90,17 +79,13 @@ Changes: TypeAlias = Sequence[tuple[Item | None, Item | None]]
 
 
 class Report(NamedTuple):
-    """A prompt, as `response` reported it.
-
-    Also the changes since the previous report (items before and after), and the content that the endpoint cleared
-    from its copy. `again`: a rewind led back to it, so it measures nothing new.
-    """
+    """A prompt, as `response` reported it, the changes since the previous report, and the content that the endpoint
+    cleared from its copy."""
 
     response: int
     prompt: int
     changes: Changes
     clearing: Clearing
-    again: bool = False
 
 
 def added_by(changes: Changes, amount_of: Callable[[Item], Amount]) -> Amount:
@@ -162,27 +147,8 @@ def parts_of(head: Entry) -> tuple[Entry, ...]:
     return tuple(head.exchange.entries) if head.exchange else (head,)
 
 
-def fresh(changes: Changes) -> list[Entry]:
-    """Return the entries that changes of items added and that are shown in full."""
-    return [
-        part
-        for then, now in changes
-        if now is not None and not now.hidden
-        for part in now.parts[len(then.parts) if then else 0 :]
-        if part.seq not in now.edits
-    ]
-
-
-def _has_document(entry: Entry) -> bool:
-    event = entry.event
-    content = () if isinstance(event, CompactionApplied) else event.content
-    return any(isinstance(block, Document) for block in content)
-
-
 SHIPPED = "tiktoken"
 """The name of the counter whose counts are in the log."""
-_DOCUMENT_RANGE = 8.0
-"""The largest ratio between a measured document and its estimate."""
 WORDS = ("user", "summary")
 """Kinds of entries whose tokens are estimated from bytes, because strategies never prune them."""
 
@@ -201,12 +167,7 @@ class EntryTokens:
 
     def __init__(self, counter: TokenCounter, factor_of: FactorOf) -> None:
         self.counter = counter
-        self._documents: dict[int, int] = {}
-        """Tokens of entries' documents, as the endpoint counted them."""
-        self.resized: list[int] = []
-        """The items in which it counted them, in the order of the reports."""
         self._factor_of = factor_of
-        self._has_media = False
 
     def thinking(self, entry: Entry) -> Amount:
         """Return the tokens of an answer's thinking, if the model sees it."""
@@ -221,14 +182,12 @@ class EntryTokens:
         return entry.sizes.amount or self._original(entry)
 
     def _original(self, entry: Entry) -> Amount:
-        """Return the tokens of an entry as is. They are stored, except those of images and documents, which may be
-        measured later."""
+        """Return the tokens of an entry as is. They are stored."""
         if isinstance(entry.event, AssistantMessage) and (output := output_tokens(entry)):
             found = Amount(0, output)
         elif media := entry.image_tokens:
-            self._has_media = True
-            tokens, exact = max(0, self.tokens(entry) - media), self.media_tokens(entry)
-            return Amount(0, exact, tokens) if entry.kind in WORDS else Amount(tokens, exact)
+            tokens = max(0, self.tokens(entry) - media)
+            found = Amount(0, media, tokens) if entry.kind in WORDS else Amount(tokens, media)
         else:
             found = _estimate(entry, self.tokens(entry))
         entry.sizes.amount = found
@@ -252,29 +211,6 @@ class EntryTokens:
             if edit.kind in ("clear", "trim") and edit.seq in entries:
                 images += min(max(0, edit.tokens_saved), entries[edit.seq].image_tokens)
         return Amount(saved - images, images)
-
-    def media_tokens(self, entry: Entry) -> int:
-        """Return the tokens of an entry's images and documents, measured if possible."""
-        return self._documents.get(entry.seq, entry.image_tokens)
-
-    def measure_documents(
-        self, changes: Changes, new: Sequence[Entry], grown: int, moved: Amount, scale: Scale
-    ) -> bool:
-        """Learn the size of the documents among new entries if a prompt grew mostly by them, because no estimate
-        knows their pages. `moved` is the estimate of what the changes added."""
-        new = [part for part in new if part.sizes.amount is None and _has_document(part)]
-        if not new:
-            return False
-        expected = sum(part.image_tokens for part in new)
-        rest = scale.weight(*moved) - expected
-        share = (grown - rest) / expected
-        if abs(rest) > expected or not 1 / _DOCUMENT_RANGE <= share <= _DOCUMENT_RANGE:
-            return False
-        self._documents.update((part.seq, round(share * part.image_tokens)) for part in new)
-        for now in [now for _, now in changes if now is not None]:
-            now.forget()
-            self.resized.append(now.head.seq)
-        return True
 
     def shown_chars(self, entry: Entry, edit: Edit | None) -> int:
         """Return the characters shown of an entry, without images. For an answer: text, thinking and inputs as

@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from math import ceil
 from typing import Literal, NamedTuple, TypeAlias
 
+from prunecli.context.cache import SHORT_TTL_MS
 from prunecli.context.counted import Item
 from prunecli.context.placing import NOTHING_PLANNED
-from prunecli.context.prefixes import SHORT_TTL_MS
 from prunecli.context.state import Context
 from prunecli.context.tokens import total
 from prunecli.figures import countdown
@@ -147,7 +147,7 @@ def breaking(
 def cached(context: Context, planned: Mapping[int, Item], market: Market) -> int:
     """Return the number of leading items that the next request would read from the cache, shown as `planned`."""
     since = 0 if market.now is None else market.now - market.ttl_ms
-    return context.prefixes.cached(planned, since, market.model or context.requested)
+    return context.cache.cached(planned, since, market.model or context.requested)
 
 
 def cold(context: Context, market: Market) -> str:
@@ -180,5 +180,5 @@ def last_use(context: Context, market: Market) -> int | None:
     """Return the last time, in unix ms, at which the model used a prefix of this session; None or 0 if never."""
     before = context.requested or context.last_model  # an endpoint may report a longer name for an alias
     if market.model and before and before != market.model:
-        return context.prefixes.last_use(market.model)
+        return context.cache.last_use(market.model)
     return context.last_response

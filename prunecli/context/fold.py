@@ -12,7 +12,7 @@ from prunecli.model.events import Record
 from prunecli.model.requests import Preamble
 
 if TYPE_CHECKING:
-    from prunecli.context.prefixes import Prefixes
+    from prunecli.context.cache import Cache
 
 
 class Fold(Protocol):
@@ -31,7 +31,7 @@ class Fold(Protocol):
     last_model: str
     requested: str
     wire: Wire
-    prefixes: "Prefixes"
+    cache: "Cache"
     caches: bool
 
     def dropped(self, exchange: Exchange) -> bool:

@@ -45,4 +45,6 @@ class Lengths:
     def _measured(self, item: Item) -> Length:
         shown, edits = () if item.hidden else item.parts, item.edits
         chars = sum([self._shown_chars(part, edits.get(part.seq)) for part in shown])
-        return Length(chars, sum([part.images for part in item.whole if part.image_tokens]))
+        return Length(
+            chars, sum([part.images for part in item.parts if not item.hides(part) and part.image_tokens])
+        )

@@ -7,11 +7,14 @@ reported the next request, then measured.
 
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
+from prunecli.context.cache import LEAST_CACHED
+from prunecli.context.clearing import clearing_of
 from prunecli.context.exchange import Entry
 from prunecli.context.reads import Lines, changes_files, file_of, lines_shown, shows_file
 from prunecli.context.taking_back import revert_in_words
+from prunecli.context.token_counts import Absent
 from prunecli.context.tokens import NOTHING, Amount
 from prunecli.frozen import frozen
 from prunecli.model import requests
@@ -33,9 +36,12 @@ from prunecli.model.events import (
     UserMessage,
 )
 from prunecli.model.messages import ToolUse, Usage, plain_text
+from prunecli.model.requests import TTL_MS
 
 if TYPE_CHECKING:
     from prunecli.context.fold import Fold
+
+_Response: TypeAlias = AssistantMessage | AttemptBilled | CompactionApplied
 
 
 @frozen
@@ -105,15 +111,42 @@ class Fetch(NamedTuple):
     raw: int
 
 
+class Lacked(NamedTuple):
+    """What the request of one response lacked, in the endpoint's tokens as counted then.
+
+    `pruned`: by edits. `cleared`: by the endpoint itself. `unsent`: parts of long results; `fresh`: what of all this
+    would have been new in it. `again`: content that it showed because it had to be fetched again; `again_fresh`: for
+    the first time. `prunes`: the prunes and undos since the request before; `rewritten`: the tokens that the endpoint
+    wrote to its cache again because of them. `cold`: the endpoint had nothing of the conversation in its cache.
+    """
+
+    pruned: int = 0
+    cleared: int = 0
+    unsent: int = 0
+    fresh: int = 0
+    again: int = 0
+    again_fresh: int = 0
+    prunes: tuple[int, ...] = ()
+    rewritten: int = 0
+    cold: bool = False
+
+
 class PruneHistory:
-    """The rows so far, by the seq of their record, and the fetches of withheld content.
+    """The rows so far, by the seq of their record, what each request lacked, by the seq of its response, and the
+    fetches of withheld content.
 
     `news`: the seqs of rows that the last record changed. `unpinned`: the pins that manual prunes removed, by prune.
     """
 
     def __init__(self) -> None:
         self.rows: dict[int, PruneStats] = {}
+        self.lacked: dict[int, Lacked] = {}
         self.fetches: list[Fetch] = []
+        self._fetched_by: dict[int, int] = {}
+        self._asked: Absent | None = None
+        self._asked_at = 0
+        self._answered = Absent()
+        self._head_end: int | None = None
         self.news: list[int] = []
         self.unpinned: dict[int, tuple[int, ...]] = {}
         self._unpinning: tuple[int, tuple[int, ...]] = -1, ()
@@ -137,11 +170,13 @@ class PruneHistory:
                 self._before = context.counts.context_tokens
                 self._heads = _heads_of(record.event, context)
                 self._withheld = context.counts.withheld_of(self._heads)
-                self._cached = context.prefixes.cached_now()
+                self._cached = context.cache.cached_now()
+            case RequestSent():
+                self._asked, self._asked_at = context.counts.absent(self._fetched_by), record.timestamp
             case (
                 AssistantMessage(usage=usage) | CompactionApplied(usage=usage) | AttemptBilled(usage=usage)
-            ) if self._pending and usage.prompt_tokens and getattr(record.event, "reason", "") != "task":
-                self._measure(record.event, context)
+            ) if usage.prompt_tokens and getattr(record.event, "reason", "") != "task":
+                self._responded(record, record.event, context)
             case _:
                 pass
 
@@ -150,7 +185,9 @@ class PruneHistory:
         match record.event:
             case RequestSent():
                 self._sent(record, context)
-            case AssistantMessage(usage=usage) if usage.prompt_tokens:
+            case AssistantMessage(usage=usage) | AttemptBilled(usage=usage, reason="cut" | "stopped") if (
+                usage.prompt_tokens
+            ):
                 self._reported = usage.prompt_tokens
             case ToolResult(is_error=False) if record.seq in context.entries:
                 self._came(context.entries[record.seq], context)
@@ -169,6 +206,7 @@ class PruneHistory:
                 self._unpinning = record.seq, seqs
             case CompactionApplied() | Rewound() | SettingChanged(requests.PREAMBLE):
                 self._reported = 0  # these records break the cache themselves
+                self._answered = context.counts.absent(self._fetched_by)
             case UserMessage(attached=Attached()) if record.seq in context.entries:
                 self._came(context.entries[record.seq], context)
             case UserMessage(restores=restores) if restores:
@@ -184,7 +222,7 @@ class PruneHistory:
         before, after = self._before, context.counts.context_tokens
         if undone:
             self._forget_moot(context)
-        behind, last = context.items[context.prefixes.cached_now() : self._cached], context.last_response
+        behind, last = context.items[context.cache.cached_now() : self._cached], context.last_response
         self.rows[record.seq] = PruneStats(
             record.seq,
             record.timestamp,
@@ -221,10 +259,37 @@ class PruneHistory:
                 self.rows[seq], idle_ms=None if last is None else record.timestamp - last
             )
 
-    def _measure(self, event: AssistantMessage | AttemptBilled | CompactionApplied, context: "Fold") -> None:
+    def _responded(self, record: Record, event: _Response, context: "Fold") -> None:
+        """Record what the request of a response lacked."""
+        counts, prunes = context.counts, tuple(self._pending)
+        is_retried = isinstance(event, AttemptBilled) and event.reason == "cut"
+        now, before = self._asked or counts.absent(self._fetched_by), self._answered
+        self._asked, self._answered = now if is_retried else None, now
+        read = event.usage.cache_read_input_tokens
+        cold = read is not None and _is_cold(context, event.model, self._asked_at or record.timestamp, read)
+        fresh = max(0, now.unsent - before.unsent)
+        if self._head_end is not None:  # behind a new summary, all of it would be new
+            fresh = now.pruned + now.unsent - counts.absent_upto(self._head_end)
+        self._head_end = event.head_end if isinstance(event, CompactionApplied) else None
+        if prunes:
+            self._measure(event, context, cold=cold)
+        self.lacked[record.seq] = Lacked(
+            max(0, now.pruned),
+            clearing_of(getattr(event, "applied_edits", None)).tokens,
+            now.unsent,
+            max(0, fresh),
+            now.again,
+            max(0, now.again - before.again),
+            prunes,
+            sum(self.rows[seq].rewritten for seq in prunes),
+            cold,
+        )
+
+    def _measure(self, event: _Response, context: "Fold", *, cold: bool) -> None:
         """Compare with the cache reads the endpoint reported.
 
         Tokens that were not read are split among the prunes since the last request, in proportion to their estimates.
+        After a cold cache, they would have been written without prunes, too.
         """
         rows = [self.rows[seq] for seq in self._pending]
         read = event.usage.cache_read_input_tokens
@@ -233,7 +298,7 @@ class PruneHistory:
         else:
             stayed = self._reported - sum(row.tokens_before - row.tokens_after for row in rows)
             missed = max(0, min(stayed, event.usage.prompt_tokens) - read)
-            is_known = self._reported > 0 and context.last_model == event.model
+            is_known = not cold and self._reported > 0 and context.last_model == event.model
             weights = [row.rewritten for row in rows]
             shares = _shared(missed if is_known and any(weights) else 0, weights)
             found = [
@@ -319,6 +384,7 @@ class PruneHistory:
         back = raw if weights else min(raw, sum(self._held[seq] for seq in held))
         answer, calls = (asked.seq, len(asked.calls)) if asked else (-1, 0)
         self.fetches.append(Fetch(entry.seq, answer, calls, back))
+        self._fetched_by[entry.seq] = back
         for seq in held:
             self._held[seq] -= raw
             if self._held[seq] <= 0:
@@ -335,6 +401,16 @@ class PruneHistory:
             file = file_of(entry)
             return _meeting(entry, self._reads.get(file)), _meeting(entry, self._rests.get(file))
         return self._calls.get(_same(call), set()) if self._calls else set(), set()
+
+
+def _is_cold(context: "Fold", model: str, at: int, read: int) -> bool:
+    """Return whether a request found nothing of the conversation in the cache, not even the system prompt.
+
+    A system prompt that is too short to be stored says nothing; then the time does.
+    """
+    used, base = context.cache.last_use(model), context.counts.scale.base
+    was_forgotten = not used or at - used > TTL_MS[context.cache.ttl or "5m"]
+    return 2 * read < max(1, base) and (base >= LEAST_CACHED or was_forgotten)
 
 
 def _lines_held(entry: Entry, spilled: Spilled) -> Lines:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import assert_never
 
+from prunecli.context.cache import Cache
 from prunecli.context.clearing import clearing_of
 from prunecli.context.counted import FactorOf
 from prunecli.context.exchange import (
@@ -22,7 +23,6 @@ from prunecli.context.exchange import (
 from prunecli.context.lineage import Lineage
 from prunecli.context.memo import Memo
 from prunecli.context.placing import refile, replaced, with_summary, words_behind, words_left
-from prunecli.context.prefixes import Prefixes
 from prunecli.context.prune_history import PruneHistory
 from prunecli.context.shown import shown
 from prunecli.context.taking_back import take_back
@@ -33,7 +33,6 @@ from prunecli.context.thoughts import (
     before_all,
     form_of,
     thinks,
-    thinks_unedited,
 )
 from prunecli.context.todo_list import newest
 from prunecli.context.token_counts import TokenCounts
@@ -75,7 +74,7 @@ def _even(_: str) -> float:
 class Context:
     """The working context of one session. Public attributes are read-only; only `apply` changes it.
 
-    Unless `billed`, the figures of past requests and prunes stay empty (`prune_history`, `withheld_from`).
+    Unless `billed`, the figures of past requests and prunes stay empty (`prune_history`).
     """
 
     def __init__(self, counter: TokenCounter, factor_of: FactorOf = _even, *, billed: bool = True) -> None:
@@ -86,9 +85,9 @@ class Context:
         self.started: SessionStarted | None = None
         self.last_response: int | None = None
         self.last_model, self.requested, self.caches = "", "", True
-        self.counts = TokenCounts(counter, factor_of, billed=billed)
-        self.thoughts = Thoughts(partial(thinks, self), partial(thinks_unedited, self))
-        self.prune_history, self.unseen, self.prefixes = PruneHistory(), Unseen(self), Prefixes(self)
+        self.counts = TokenCounts(counter, factor_of)
+        self.thoughts = Thoughts(partial(thinks, self))
+        self.prune_history, self.unseen, self.cache = PruneHistory(), Unseen(self), Cache(self)
         self._lineage, self._preamble_digest = Lineage(), self.preamble.digest()
         self._clear()
 
@@ -117,7 +116,7 @@ class Context:
         self._words: dict[int, list[Entry]] = {}
         self.wire = Wire(partial(shown, self), lambda: self.settings.get(SEARCHES) is False)
         self.memo, self._signed = Memo(), set[int]()
-        for part in (self.thoughts, self.unseen, self.counts, self.prefixes):
+        for part in (self.thoughts, self.unseen, self.counts, self.cache):
             part.clear()
 
     # Reading -------------------------------------------------------------------------------------------------
@@ -179,10 +178,6 @@ class Context:
             return RESTORED
         return why_held(self.entries.get(seq), self.in_progress)
 
-    def withheld_from(self, response: int) -> int:
-        """Return the tokens that prunes kept out of the request of this response, with the thinking they cost."""
-        return self.counts.kept_out(response, self.unseen.cost_to(response))
-
     def live_pruns(self) -> list[Record]:
         """Return the PrunApplied records with an edit of something that is not compacted, oldest first."""
         stacks = [stack for seq, stack in self._edits.items() if self.is_shown(self._head(seq).seq)]
@@ -220,8 +215,8 @@ class Context:
                 self.started = started
                 self.counts.model(started.model, record.seq)
             case AttemptBilled() | FilesSaved() | RunEnded():
-                self.unseen.beside(record)  # concerns files, the bill or the run, so it belongs to no branch
-                self.last_response = self.prefixes.beside(record) or self.last_response
+                # concerns files, the bill or the run, so it belongs to no branch
+                self.last_response = self.cache.billed(record) or self.last_response
             case _:
                 self._lineage.append(record)
                 self._fold(record)
@@ -234,7 +229,7 @@ class Context:
         for earlier in self._lineage.rewind(seq, to_seq):
             self._fold(earlier)
         self.counts.rewound()
-        self.last_response = self.prefixes.rewound(last)
+        self.last_response = self.cache.last_use(self.requested) or last
         self.thoughts.back(reader, foreign)
         self.unseen.update(seq)
 
@@ -246,12 +241,12 @@ class Context:
                 self.again.update(dict.fromkeys(event.restores, record.seq))
                 self.pinned = self.pinned.union([record.seq] if event.restores else ())
             case RequestSent(model, cache_marks=marks):
-                self.prefixes.sent(model, record.timestamp, marks)
+                self.cache.sent(marks)
                 self.unseen.requested(record, model)
                 self.counts.sent()
             case AssistantMessage() as event:
                 self.counts.answering()
-                self.unseen.reported(record, event)
+                self.unseen.reported(event)
                 self._add(assistant_entry(record, event, self._wire_ids))
                 self._responded(record, event)
                 self.thoughts.answered(record.seq, event)
@@ -282,7 +277,7 @@ class Context:
         if event.usage.prompt_tokens:
             self.requests += 1
             self.last_response, self.last_model = record.timestamp, event.model
-            self.caches = self.prefixes.answered(event.usage, record.timestamp)
+            self.caches = self.cache.answered(event.model, event.usage, record.timestamp)
 
     def _set(self, key: str, value: Json, at: int) -> None:
         self.settings[key] = value
@@ -359,7 +354,7 @@ class Context:
         self._changed(touched, at)
 
     def _compact(self, record: Record, event: CompactionApplied) -> None:
-        self.prefixes.summarized(event.model, event.usage, record.timestamp)
+        self.cache.summarized(event.model, event.usage, record.timestamp)
         summary = self.entries[record.seq] = summary_entry(record, event)
         self.boundary, self.items = record.seq, with_summary(self.items, summary, event)
         left = words_left(event, self.beside)
@@ -368,6 +363,7 @@ class Context:
         self._positions = {item.seq: index for index, item in enumerate(self.items)}
         self.live_exchanges, self.live_results, self.trimmed_results, self.user_turns = [], [], [], []
         self.wire.rebuild(self.items)
+        self.cache.replaced()
         self.counts.keep(self._positions)
         self.unseen.weigh(summary)
         if summary.block and is_bound(event.model) and self.items[0] is summary:

@@ -53,20 +53,10 @@ def before_all(seq: int) -> Place:
     return PREAMBLE_PLACE - 1 - seq
 
 
-def _is_entry(place: Place) -> bool:
-    """Return whether a position is that of an entry, whose form only edits change."""
-    return place >= 0 and place == int(place)
-
-
-def thinks_unedited(context: "Fold", seq: int) -> bool:
-    """Return whether an answer's thinking would be in the request without edits."""
-    return context.is_shown(seq) and context.entries[seq].is_sent
-
-
 def thinks(context: "Fold", seq: int) -> bool:
     """Return whether an answer's thinking is in the request: not dropped, replaced or stripped."""
     entry = context.entries[seq]
-    if not thinks_unedited(context, seq):
+    if not context.is_shown(seq) or not entry.is_sent:
         return False
     edits = [edit for _, edit in context.edits_of(seq)]
     if not edits:  # as most have none
@@ -100,13 +90,12 @@ class _Thought:
     """An answer with thinking.
 
     It has its seq, the record of its request, the seq of the previous answer with thinking that the model saw (_NEVER
-    if none) and that it would have seen without edits, its number of thinking blocks, and the model that wrote it.
+    if none), its number of thinking blocks, and the model that wrote it.
     """
 
     seq: int
     asked: int
     previous: int
-    unedited: int
     blocks: int
     writer: str
 
@@ -123,14 +112,12 @@ class _Fits(NamedTuple):
 class Thoughts:
     """The thinking of a context.
 
-    `sent(seq)` returns whether an answer's thinking is in the request, and `sent_unedited(seq)` whether it would be
-    without edits. `reader` is the model of the next request, and `last_request` the record of the last one. `foreign`
-    are the answers whose thinking belongs to another account or user. `version` increases whenever `dropped` may
-    change.
+    `sent(seq)` returns whether an answer's thinking is in the request. `reader` is the model of the next request, and
+    `last_request` the record of the last one. `foreign` are the answers whose thinking belongs to another account or
+    user. `version` increases whenever `dropped` may change.
     """
 
     sent: Callable[[int], bool]
-    sent_unedited: Callable[[int], bool]
     reader: str = ""
     version: int = 0
     last_request: int = _NEVER
@@ -138,12 +125,11 @@ class Thoughts:
     _writers: set[str] = field(default_factory=set)
     _forms: dict[Place, list[tuple[int, Form]]] = field(default_factory=dict)
     _fits: _Fits | None = None
-    _unedited: _Fits | None = None
     _foretold: frozenset[int] | None = None
     _changed_at: int = _NEVER
-    _saw: dict[int, tuple[int, int, int]] = field(default_factory=dict)
+    _saw: dict[int, tuple[int, int]] = field(default_factory=dict)
     _at_request: frozenset[int] = _NONE
-    _last_seen: tuple[int, int] = _NEVER, _NEVER
+    _last_seen: int = _NEVER
     _reported: frozenset[int] | None = None
     _foreseen: frozenset[int] = _NONE
     foreign: frozenset[int] = _NONE
@@ -178,7 +164,7 @@ class Thoughts:
     def requested(self, seq: int) -> None:
         """Record a sent request: the next answer saw the context of this record."""
         self.last_request, self._at_request = seq, self._predicted()
-        self._last_seen = self._fitting().last, self._fitting_unedited().last
+        self._last_seen = self._fitting().last
 
     def reported(self, dropped: Iterable[int], foreign: Iterable[int] = ()) -> None:
         """Record the endpoint's report of the answers whose thinking it dropped from the last request.
@@ -196,14 +182,12 @@ class Thoughts:
         blocks = thinking_blocks(event.content)
         if not blocks:
             return
-        fits, unedited = self._fitting(), self._fitting_unedited()
+        fits = self._fitting()
         asked = self.last_request if self.last_request >= 0 else seq
-        seen = self._last_seen if asked < seq else (fits.last, unedited.last)
-        saw = self._saw.setdefault(seq, (asked, *seen))
+        saw = self._saw.setdefault(seq, (asked, self._last_seen if asked < seq else fits.last))
         thought = _Thought(seq, *saw, blocks, event.model)
         self._thoughts.append(thought)
         self._writers.add(event.model)
-        self._unedited = self._added(unedited, thought, edited=False)
         if not self.sent(seq):
             return
         self._fits = self._added(fits, thought)
@@ -211,13 +195,13 @@ class Thoughts:
             self._foretold = None
             self.version += 1
 
-    def _added(self, fits: _Fits, thought: _Thought, *, edited: bool = True) -> _Fits:
+    def _added(self, fits: _Fits, thought: _Thought) -> _Fits:
         """Return what fits after an answer was added."""
         if not may_read(self.reader, thought.writer):
             return fits._replace(unread=(*fits.unread, thought.seq))
         binds = is_bound(self.reader) and is_bound(thought.writer)
-        is_next = fits.last in (_NEVER, thought.previous if edited else thought.unedited)
-        if binds and (not is_next or self._is_misplaced(thought, edited=edited)):
+        is_next = fits.last in (_NEVER, thought.previous)
+        if binds and (not is_next or self._is_misplaced(thought)):
             return fits._replace(stale=(*fits.stale, thought.seq))
         return fits._replace(last=thought.seq)
 
@@ -229,7 +213,7 @@ class Thoughts:
         self._moved()
 
     def _moved(self) -> None:
-        self._fits = self._unedited = self._foretold = None
+        self._fits = self._foretold = None
         self.version += 1
 
     # Reading -------------------------------------------------------------------------------------------------
@@ -238,16 +222,6 @@ class Thoughts:
     def is_any(self) -> bool:
         """Whether any answer of this branch has thinking."""
         return bool(self._thoughts)
-
-    def lost_anyway(self) -> frozenset[int]:
-        """Return the answers whose thinking the endpoint would drop from the next request even without any edit."""
-        fits = self._fitting_unedited()
-        return frozenset((*fits.stale, *fits.unread))
-
-    def regained(self) -> frozenset[int]:
-        """Return the answers whose thinking fits only because of edits: without them, it would follow other
-        thinking."""
-        return frozenset(seq for seq in self.lost_anyway() - self._predicted() if self.sent(seq))
 
     def stale(self) -> tuple[int, ...]:
         """Return the answers whose thinking is sent and no longer fits, oldest first."""
@@ -294,57 +268,45 @@ class Thoughts:
             self._fits = self._misfits(dict, self.sent, self.reader)
         return self._fits
 
-    def _fitting_unedited(self) -> _Fits:
-        if self._unedited is None:
-            self._unedited = self._misfits(dict, self.sent_unedited, self.reader, edited=False)
-        return self._unedited
-
     def _misfits(
         self,
         forms: Callable[[], Mapping[Place, Form]],
         sent: Callable[[int], bool],
         reader: str,
-        *,
-        edited: bool = True,
     ) -> _Fits:
         blind = {writer for writer in self._writers if not may_read(reader, writer)}
         binding = {writer for writer in self._writers if is_bound(writer)} if is_bound(reader) else set[str]()
         if not blind and not binding and not self.foreign:
             return _Fits(last=next((one.seq for one in reversed(self._thoughts) if sent(one.seq)), _NEVER))
-        misplaced = self._misplaced(forms(), edited=edited) if binding else [False] * len(self._thoughts)
+        misplaced = self._misplaced(forms()) if binding else [False] * len(self._thoughts)
         stale, unread, last = list[int](), list[int](), _NEVER
         for thought, moved in zip(self._thoughts, misplaced, strict=True):
             if not sent(thought.seq):
                 continue
-            previous = thought.previous if edited else thought.unedited
             if thought.writer in blind or thought.seq in self.foreign:
                 unread.append(thought.seq)
-            elif thought.writer in binding and (moved or last not in (_NEVER, previous)):
+            elif thought.writer in binding and (moved or last not in (_NEVER, thought.previous)):
                 stale.append(thought.seq)
             else:
                 last = thought.seq
         return _Fits(tuple(stale), tuple(unread), last)
 
-    def _is_misplaced(self, thought: _Thought, *, edited: bool) -> bool:
-        """Return whether any content before an answer has changed since its request, edits of entries
-        included if `edited`."""
+    def _is_misplaced(self, thought: _Thought) -> bool:
+        """Return whether any content before an answer has changed since its request."""
         if thought.asked > self._changed_at:
             return False
         for place, history in self._forms.items():
-            if place < thought.seq and (edited or not _is_entry(place)):
+            if place < thought.seq:
                 then = next((form for since, form in reversed(history) if since <= thought.asked), None)
                 if then != history[-1][1]:
                     return True
         return False
 
-    def _misplaced(self, forms: Mapping[Place, Form], *, edited: bool) -> list[bool]:
-        """Return for each answer whether any content before it has changed since its request, edits of entries
-        included if `edited`."""
+    def _misplaced(self, forms: Mapping[Place, Form]) -> list[bool]:
+        """Return for each answer whether any content before it has changed since its request."""
         seqs, asked = [one.seq for one in self._thoughts], [one.asked for one in self._thoughts]
         edges = [0] * (len(seqs) + 1)
         for place in {*self._forms, *forms}:
-            if not edited and _is_entry(place):
-                continue
             history = [(_NEVER, None), *self._forms.get(place, ())]
             now = forms[place] if place in forms else history[-1][1]
             first = bisect_right(seqs, place)

@@ -6,29 +6,41 @@ that folding a long log needs no tokenizer. Results of prunecli's own sessions h
 
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from prunecli.context.clearing import NO_CLEARING, Clearing, shares, sum_of
-from prunecli.context.counted import Changes, EntryTokens, FactorOf, Item, Report, added_by, fresh, parts_of
+from prunecli.context.counted import Changes, EntryTokens, FactorOf, Item, Report, added_by, parts_of
 from prunecli.context.exchange import Entry
-from prunecli.context.kept_out import KeptOut
 from prunecli.context.lengths import Length, Lengths
 from prunecli.context.tokens import NOTHING, Amount, Scale, TokenCounter, from_bytes, total
 from prunecli.model.edits import Edit
 from prunecli.model.requests import Preamble
 
 
+class Absent(NamedTuple):
+    """What the messages would also contain: pruned content, and the parts of long results that were never sent.
+    `again` is content that stands there because it had to be fetched again. In tokens at the ratio of the moment when
+    each part left, which later reports do not change: they are about what is still there."""
+
+    pruned: int = 0
+    unsent: int = 0
+    again: int = 0
+
+    def plus(self, other: "Absent", sign: int = 1) -> "Absent":
+        """Return the sum of both, or the difference."""
+        return Absent(*(one + sign * two for one, two in zip(self, other, strict=True)))
+
+
+_ALL_THERE = Absent()
+
+
 class TokenCounts(EntryTokens):
-    """The sums over the items in the next request, and over the content withheld from it.
+    """The sums over the items in the next request, and over the content withheld from it."""
 
-    Unless `billed`, `kept_out` is not known.
-    """
-
-    def __init__(self, counter: TokenCounter, factor_of: FactorOf, *, billed: bool = True) -> None:
+    def __init__(self, counter: TokenCounter, factor_of: FactorOf) -> None:
         super().__init__(counter, factor_of)
-        self._billed = billed
         self.factor = 1.0
         self._preamble_raw = 0
-        self._kept_out = KeptOut(self)
         self._news: list[Report | int | tuple[float, int] | None] = []
         self._scale = Scale.of(self.factor, self._preamble_raw)
         self._model_at = -1
@@ -48,8 +60,10 @@ class TokenCounts(EntryTokens):
         self._left = {seq: item for seq, item in sent.items() if item is not None} if self._began else None
         self.items = {}
         self._lengths = Lengths(self.shown_chars)
-        self.moved = set[int]()
-        """The items that may have changed. `Prefixes` clears it."""
+        self._moved = set[int]()
+        """The items whose part of `absent` may have changed."""
+        self._absences: dict[int, tuple[Item, Absent]] = {}
+        self._absent = _ALL_THERE
         self._uncounted: dict[int, None] = {}
         self._news.append(None)
         self._since: dict[int, Item | None] = {}
@@ -85,18 +99,16 @@ class TokenCounts(EntryTokens):
         hidden: bool,
         countable: bool,
         silent: bool = False,
+        lost: bool = False,
     ) -> None:
-        """Count an item that is new or changed.
-
-        Only `countable` items enter scanned and withheld. The model does not see the thinking of a `silent` answer.
-        """
-        self._put(head.seq, Item(head, parts_of(head), edits, memos, hidden, countable, silent))
+        """Count an item that is new or changed. Only `countable` items enter scanned and withheld."""
+        self._put(head.seq, Item(head, parts_of(head), edits, memos, hidden, countable, silent, lost))
         self._uncounted[head.seq] = None
 
     def _put(self, seq: int, item: Item | None) -> None:
         old = self.items.get(seq)
         self._shares = self._shown = None
-        self.moved.add(seq)
+        self._moved.add(seq)
         self._lengths.changed.add(seq)
         self._since.setdefault(seq, old)
         self.since_sent.setdefault(seq, old)
@@ -155,58 +167,31 @@ class TokenCounts(EntryTokens):
             return
         changes, self._at_sent = _changes(self._since, self._at_sent), {}
         self._since, self.since_sent, self._shown = self.since_sent, {}, None
-        self._news.append(Report(response, prompt_tokens, changes, clearing, again=self._left is not None))
-
-    def attempted(self, response: int) -> None:
-        """Record that the last request was billed without an answer. It stays the last request."""
-        self._news.append(Report(response, 0, _changes(self._since, self._at_sent), NO_CLEARING))
+        self._news.append(Report(response, prompt_tokens, changes, clearing))
 
     def settle(self) -> None:
         """Take in the reports since the last time."""
         waiting, self._news = self._news, []  # counting a document asks for what was learned before
         for news in waiting:
             match news:
-                case Report(prompt=0):
-                    self._kept_out.attempted(news, self._scale)
                 case Report():
                     self._learn(news)
                 case int(preamble):
                     self._scale, self._prompt = self._scale.for_preamble(preamble), 0
                 case (float(factor), int(at)):
                     self._scale, self._prompt, self._model_at = self._scale.for_model(factor), 0, at
-                    self._kept_out.rescaled(at, self._scale)
                 case None:
                     self._reported, self._prompt, self._clearing = NOTHING, 0, NO_CLEARING
-                    self._kept_out.clear()
         self._shares = None
 
     def _learn(self, report: Report) -> None:
         """Update the scale from a report on the prompt as sent, not on the endpoint's own shorter copy."""
-        self._clearing, changes = report.clearing, report.changes
-        prompt = report.prompt + self._clearing.tokens
-        grown = prompt - self._prompt if self._prompt and not report.again else None
-        altered = [(then, now) for then, now in changes if now is None or (then and not now.grew_from(then))]
-        moved = added_by(changes, self.item_amount)
-        new = fresh(changes) if grown is not None and (self._billed or self._has_media) else []
-        if grown is not None and new and self.measure_documents(changes, new, grown, moved, self._scale):
-            for item in filter(None, (self.items.get(now.head.seq) for _, now in changes if now)):
-                item.forget()
-                self._uncounted[item.head.seq] = None
-            moved = added_by(changes, self.item_amount)
-        if grown is not None and not altered:
-            self._scale = self._scale.grew(grown, moved)
-        if self._billed:
-            self._kept_out.reported(report, altered, new, grown, moved, self._scale)
-        self._reported, self._prompt, self._shown = self._reported.plus(moved), prompt, None
+        self._clearing, self._prompt = report.clearing, report.prompt + report.clearing.tokens
+        self._reported, self._shown = self._reported.plus(added_by(report.changes, self.item_amount)), None
         if report.response >= self._model_at:  # not by another model
-            self._scale = self._scale.reported(prompt, self._reported)
+            self._scale = self._scale.reported(self._prompt, self._reported)
 
     # Reading -------------------------------------------------------------------------------------------------
-
-    def media_tokens(self, entry: Entry) -> int:
-        """Return the tokens of an entry's images and documents, measured if possible."""
-        self.settle()
-        return super().media_tokens(entry)
 
     @property
     def scale(self) -> Scale:
@@ -273,19 +258,41 @@ class TokenCounts(EntryTokens):
         is_known = self.counter.name == "chars4" or self.is_known(entry, {})
         return self.scale.tokens(*self.amount(entry)) if is_known else None
 
-    def told_at(self, raw: int, response: int) -> int:
-        """Return the raw tokens of the text as the endpoint counted them in the request of this response."""
-        return round(self._kept_out.scale_at(response, self.scale).weight(raw, 0, 0))
-
     def shown_amount(self, entry: Entry, edit: Edit | None = None) -> Amount:
         """Return the tokens of an entry under an edit or as is, without thinking that the model does not see."""
         item = self.items.get(entry.seq)
         return self.amount(entry, edit, silent=item is not None and item.silent)
 
-    def kept_out(self, response: int, thinking: Amount = NOTHING) -> int:
-        """Return the tokens kept out of the request of this response, with this thinking, as counted then."""
-        scale = self._kept_out.scale_at(response, self.scale)
-        return round(scale.weight(*self._kept_out.at(response).plus(thinking)))
+    def absent(self, fetched: Mapping[int, int]) -> Absent:
+        """Return what the messages lack now; `fetched` are the raw tokens that entries brought back, by seq. Costs
+        O(changed items)."""
+        for seq in self._moved:
+            item = self.items.get(seq)
+            shown, before = self._absences.pop(seq, (None, _ALL_THERE))
+            now = before if item and item.is_same(shown) else self._absence(item, fetched)
+            if item and now is not _ALL_THERE:
+                self._absences[seq] = item, now
+            if now is not before:
+                self._absent = self._absent.plus(now).plus(before, -1)
+        self._moved.clear()
+        return self._absent
+
+    def absent_upto(self, seq: int) -> int:
+        """Return the tokens of pruned and unsent content up to this entry, as of the last `absent`."""
+        return sum(one.pruned + one.unsent for head, (_, one) in self._absences.items() if head <= seq)
+
+    def _absence(self, item: Item | None, fetched: Mapping[int, int]) -> Absent:
+        if item is None:
+            return _ALL_THERE
+        pruned = self.withheld_by(item) if item.hidden or item.edits or item.memos else NOTHING
+        if item.lost and not item.hidden:
+            pruned = pruned.plus(self.thinking(item.head))
+        unsent = sum([part.held_tokens for part in item.parts])
+        again = sum([fetched.get(part.seq, 0) for part in item.parts]) if fetched else 0
+        if not (unsent or again or pruned is not NOTHING):
+            return _ALL_THERE
+        tokens = self.scale.tokens
+        return Absent(tokens(*pruned), tokens(unsent), tokens(again))
 
     @property
     def length(self) -> Length:
@@ -344,14 +351,6 @@ def _is_told(counts: TokenCounts, then: Item | None, now: Item | None) -> bool:
     if then is None and now is not None:
         return now.head.kind == "assistant" and len(now.parts) == 1 and not any(counts.item_amount(now)[::2])
     return now is not None and now.is_same(then)
-
-
-def summarizing(counts: TokenCounts, response: int, left: Iterable[int]) -> None:
-    """Record a request for a summary of the current content, without the items that it left out."""
-    since, items = counts._since, counts.items
-    now = {seq: items.get(seq) for seq in since} | dict.fromkeys(left)
-    changes = ((since.get(seq, items.get(seq)), item) for seq, item in now.items())
-    counts._news.append(Report(response, 0, tuple(changes), NO_CLEARING))
 
 
 def _changes(since: Mapping[int, Item | None], sent: Mapping[int, Item | None]) -> Changes:

@@ -2,13 +2,13 @@
 
 *Raw* tokens are the counts of the configured counter (`[pruning] estimator`). Strategies, edits and the log use raw
 tokens, so the same log gives the same decisions regardless of an endpoint's reports. Everything shown to the user or
-the model is in the endpoint's tokens. `Scale` converts them, and is updated by each reported prompt:
+the model is in the endpoint's tokens. `Scale` converts them with one ratio, which each reported prompt sets:
 
-    prompt = fixed + rate * (raw + wordy * words) + exact
+    prompt = fixed + ratio * (raw + words) + exact
 
 `fixed` is the system prompt with the tools (and anything that the endpoint adds to them). `raw` is the raw tokens of
 results and unreported answers. `words` is the tokens of user messages and summaries, estimated from their bytes so
-that a first request needs no tokenizer. `exact` is the part without a rate: the output tokens that the endpoint
+that a first request needs no tokenizer. `exact` is the part without a ratio: the output tokens that the endpoint
 reported for the answers in the context, and images, which are counted by their pixels. The parts add up to the whole
 by construction.
 """
@@ -33,16 +33,13 @@ PAGE_TOKENS = 2_500
 """Tokens of a document's page: its text and a picture of it."""
 _NO_MEDIA = frozenset((Text, Thinking, ToolUse))
 
-_PRIOR, _WORDS_PRIOR = 200, 100
-"""Weight of prior knowledge, in raw tokens and in those of words, until enough is measured."""
-_DRIFT = 0.25
-"""Maximum drift of `fixed` from its first measurement before `wordy` is measured again."""
+_PRIOR = 500
+"""Weight of the family's factor, in raw tokens, until enough is measured."""
 RANGE = 1.6
-"""The largest ratio between a measured rate and the family's factor."""
+"""The largest plausible ratio between a measured ratio and the family's factor."""
 _LEAST = 0.25
-"""A report below this share of the expected size does not cover the whole prompt."""
-_STEP = 0.002
-"""Minimum difference for a measured rate to replace the rate in use, so that figures stay stable."""
+"""A report below this share of the expected size does not cover the whole prompt: some servers report only uncached
+tokens."""
 
 
 _SYMBOLS = re.compile("[\u200d\ufe0f\u2600-\u27bf\U00010000-\U0010ffff]")
@@ -156,140 +153,63 @@ def total(amounts: Iterable[Amount]) -> Amount:
     return Amount(raw, exact, words)
 
 
-class Fit(NamedTuple):
-    """A least-squares slope through the origin: sums of x*y and of x squared."""
-
-    products: float = 0.0
-    squares: float = 0.0
-
-    def seeing(self, x: float, y: float) -> "Fit":
-        """Add a point."""
-        return Fit(self.products + x * y, self.squares + x * x)
-
-    def slope(self, expected: float, weight: float) -> float:
-        """Return the slope, with an expected one weighed in as a point at x = `weight`."""
-        return (expected * weight**2 + self.products) / (weight**2 + self.squares)
-
-
 class Scale(NamedTuple):
     """The conversion to the endpoint's counts.
 
-    `factor` is the model family's known number of tokens per raw token, `rate` the measured number, and `wordy` the
-    measured raw tokens per token estimated from words. `fixed` is the tokens before the messages; `base` is their
-    first measurement, None before any report. `even` is close to 1 and spreads the remainder of the last report over
-    all estimated messages. `part` is below 1 if the endpoint reports fewer tokens than the
-    messages would take, because something left the prompt without a record in the log. `measured`: these figures are
-    based on a report. `rates` and `words` hold the measurements behind `rate` and `wordy`. `share` is below 1 if the
-    endpoint counted only this part of the expected system prompt and tools; it may do so for messages as well.
+    `factor` is the model family's known number of tokens per raw token, `ratio` the one in use. `fixed` are the
+    endpoint's tokens before the messages, `base` those that the first report measured. `measured`: these figures come
+    from a report.
     """
 
     factor: float = 1.0
-    rate: float = 1.0
-    wordy: float = 1.0
-    even: float = 1.0
-    part: float = 1.0
+    ratio: float = 1.0
     fixed: float = 0.0
-    base: float | None = None
+    base: float = 0.0
     measured: bool = False
-    rates: Fit = Fit()
-    words: Fit = Fit()
-    share: float = 1.0
 
     @staticmethod
     def of(factor: float, preamble: int) -> "Scale":
         """Return the scale before any report: `preamble` are the raw tokens of system prompt and tools."""
-        return Scale(factor, factor, fixed=factor * preamble)
+        return Scale(factor, factor, factor * preamble, factor * preamble)
 
     def tokens(self, raw: float, exact: float = 0, words: float = 0) -> int:
         """Return the endpoint's tokens for an amount."""
-        return round(self.part * self._spread(raw, exact, words))
+        return round(self.ratio * (raw + words) + exact)
 
     def total(self, raw: float, exact: float, words: float) -> int:
         """Return the tokens of a whole request with these messages."""
-        return max(0, round(self.fixed + self.part * self._spread(raw, exact, words)))
-
-    def _spread(self, raw: float, exact: float, words: float) -> float:
-        return self.even * self.rate * (raw + self.wordy * words) + exact
-
-    def weight(self, raw: float, exact: float, words: float) -> float:
-        """Return the endpoint's tokens for an amount by the measured rates alone, unrounded."""
-        return self.rate * (raw + self.wordy * words) + exact
-
-    def weighs_like(self, other: "Scale") -> bool:
-        """Return whether `weight` gives the same result in both scales for every amount."""
-        return self.rate == other.rate and self.wordy == other.wordy
+        return max(0, round(self.fixed + self.ratio * (raw + words) + exact))
 
     def for_preamble(self, raw: int) -> "Scale":
         """Return the scale, until the next report, for another system prompt or tools of this many raw tokens."""
-        return self._replace(fixed=self.factor * raw, base=None, share=1.0)
+        return self._replace(fixed=self.factor * raw, base=self.factor * raw, measured=False)
 
     def for_model(self, factor: float) -> "Scale":
         """Return the scale, until the next report, for a model family with this factor.
 
-        The ratio of the endpoint's counts to the family's factor depends on the content, so it stays the same.
+        How the endpoint's counts differ from the family's factor depends on the content, so it stays the same.
         """
         by = factor / self.factor
-        rates = Fit(by * self.rates.products, self.rates.squares)
-        scaled = self._replace(factor=factor, rate=by * self.rate, fixed=by * self.fixed, rates=rates)
-        return scaled._replace(base=None, measured=False)
-
-    def grew(self, by: int, amount: Amount) -> "Scale":
-        """Return the scale after a prompt grew by `by` tokens and only this amount was appended.
-
-        This measures `rate` and `wordy`: whole prompts contain too much that is only estimated.
-        """
-        raw, exact, words = amount
-        if raw >= _PRIOR / 5 and words <= raw / 20:
-            rate = (by - exact - self.rate * self.wordy * words) / raw
-            if not self.share / RANGE <= rate / self.factor <= RANGE:
-                return self
-            rates = self.rates.seeing(raw, raw * rate)
-            return self._replace(rates=rates, rate=_stepped(self.rate, rates.slope(self.factor, _PRIOR)))
-        if words >= _WORDS_PRIOR / 5 and raw <= words:
-            wordy = ((by - exact) / self.rate - raw) / words
-            if not 1 / RANGE <= wordy <= RANGE:
-                return self
-            fit = self.words.seeing(words, words * wordy)
-            return self._replace(words=fit, wordy=_stepped(self.wordy, fit.slope(1.0, _WORDS_PRIOR)))
-        return self
+        return Scale(factor, by * self.ratio, by * self.fixed, by * self.base)
 
     def reported(self, prompt: int, amount: Amount) -> "Scale":
         """Return the scale after a report of `prompt` tokens for messages of this amount.
 
-        While plausible, the remainder that `rate` does not explain is split between `fixed` and the estimated
-        messages in proportion to their sizes, so each moves little; otherwise it is attributed to words. A report far
-        below the estimate does not cover the whole prompt, since some servers report only uncached tokens.
+        The first report tells how much precedes the messages; later ones set the ratio. The part before the messages
+        takes what a plausible ratio does not explain.
         """
         raw, exact, words = amount
-        estimated = self.rate * (raw + self.wordy * words)
-        if prompt < _LEAST * (estimated + exact):
+        estimated, rest = raw + words, prompt - exact
+        expected = self.ratio * estimated + exact + (self.fixed if self.measured else 0)
+        if prompt < _LEAST * expected or rest <= 0:
             return self
-        fixed = prompt - estimated - exact
-        first = self.fixed if self.base is None else self.base
-        plausible = fixed >= first / 2 if self.base is None else abs(fixed - first) <= _DRIFT * first
-        if plausible:
-            base, share = self.base, self.share
-            if base is None:
-                base = first * (prompt - exact) / (first + estimated) if first else fixed
-                share = min(share, share * base / first) if first else share
-            even = 1 + (fixed - base) / max(1.0, base + estimated)
-            fixed = prompt - even * estimated - exact
-            measured = True, self.rates, self.words, share
-            return Scale(self.factor, self.rate, self.wordy, even, 1.0, fixed, base, *measured)
-        rest = (prompt - first - exact) / self.rate - raw
-        wordy = min(max((rest + _PRIOR) / (words + _PRIOR), 1 / RANGE), RANGE)
-        fixed = prompt - self.rate * (raw + wordy * words) - exact
-        part = 1.0
-        if fixed < 0:  # something left the prompt without a record
-            part = prompt / max(1.0, prompt - fixed + first)
-            if part < _LEAST:
-                return self
-            fixed = first * part
-        return self._replace(wordy=wordy, even=1.0, part=part, fixed=fixed, base=first, measured=True)
-
-
-def _stepped(used: float, measured: float) -> float:
-    return measured if abs(measured - used) > _STEP * used else used
+        base, ratio = self.base, self.ratio
+        if not self.measured:
+            first = rest - ratio * estimated
+            base = first if first > 0 and (not base or base / 2 <= first <= 2 * base) else base
+        ratio = (self.factor * _PRIOR + rest - base) / (_PRIOR + estimated)
+        ratio = min(max(ratio, self.factor / RANGE), self.factor * RANGE, rest / max(1, estimated))
+        return Scale(self.factor, ratio, rest - ratio * estimated, base, measured=True)
 
 
 def apportioned(total: int, weights: Sequence[int]) -> list[int]:

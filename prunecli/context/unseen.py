@@ -5,18 +5,17 @@ reports are stored for the whole session, so that the user is notified of each b
 """
 
 import re
-from collections.abc import Container, Mapping
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, NamedTuple
 
 from prunecli.context.exchange import Entry
 from prunecli.context.thoughts import left_out_by
-from prunecli.context.token_counts import summarizing
-from prunecli.context.tokens import NOTHING, Amount, total
+from prunecli.context.tokens import total
 from prunecli.figures import short
 from prunecli.frozen import frozen
+from prunecli.model.claude import may_read
 from prunecli.model.events import (
     AssistantMessage,
-    AttemptBilled,
     CompactionApplied,
     PrunApplied,
     PrunReverted,
@@ -35,12 +34,9 @@ EDITED, MODEL, ACCOUNT, PERSON = (
 SUMMARIZED = "summarized"
 """The reason for losses that the endpoint attributes to an edit, but that a compaction causes anyway."""
 SWITCHED = "switched"
-"""The same, for losses that another model or system prompt causes anyway."""
+"""The same, for losses in a session without prunes: another model or system prompt causes them."""
 _PATH = re.compile(r"messages\.(\d{1,9})\.content\.(\d{1,9})")
 _NONE: frozenset[int] = frozenset()
-_Sides: TypeAlias = frozenset[tuple[Entry, bool]]
-"""Answers whose thinking edits keep out of a request (True), or let into it again (False)."""
-_NO_SIDES: _Sides = frozenset()
 _CHANGES = frozenset((PrunApplied, PrunReverted, CompactionApplied, SettingChanged, SessionStarted))
 
 
@@ -76,19 +72,9 @@ class Unseen:
     def __init__(self, context: "Context") -> None:
         self._context = context
         self._known: dict[int, tuple[str, Entry]] = {}
-        self._out_at: dict[int, int] = {}
-        """By response: how many of `_out_changes` led to the answers whose thinking edits kept out of its request."""
-        self._out_changes: list[tuple[_Sides, _Sides]] = []
-        self._last_out = _NO_SIDES
-        self._out_sums = [NOTHING]
-        """The thinking kept out after each of `_out_changes`, computed only as far as requested."""
-        self._edited: set[int] = set()
         self._reported = _NONE
         self._places: tuple[tuple[int, ...], ...] | None = None
         self._is_asked = False
-        self._lacking = _NO_SIDES
-        self._out: _Sides | None = None
-        self._newest = -1
         self.moved: list[int] = []
         self.losses: tuple[Loss, ...] = ()
         self.clear()
@@ -136,21 +122,6 @@ class Unseen:
         """Return all thinking that edits cost in this session, each block once, even if it came back."""
         return self.sum([entry for reason, entry in self._known.values() if reason == EDITED])
 
-    def cost_to(self, response: int) -> Amount:
-        """Return the thinking that edits kept out of the request of this response, minus what they let in."""
-        at = self._out_at.get(response, 0)
-        for out, back in self._out_changes[len(self._out_sums) - 1 : at]:
-            more, less = (self._signed(sides) for sides in (out, back))
-            self._out_sums.append(self._out_sums[-1].plus(more).minus(less))
-        return self._out_sums[at]
-
-    def _signed(self, sides: _Sides) -> Amount:
-        counted = self._context.counts.thinking
-        out, back = (
-            total(counted(entry) for entry, is_out in sides if is_out is side) for side in (True, False)
-        )
-        return out.minus(back)
-
     def sum(self, answers: list[Entry]) -> ThinkingSum:
         """Return the thinking of these answers."""
         if not answers:
@@ -178,8 +149,6 @@ class Unseen:
             self._context.thoughts.model(event.model)
         elif isinstance(event, SettingChanged) and event.key == "model.name":
             self._context.thoughts.model(str(event.value))
-        elif isinstance(event, CompactionApplied):
-            self._summarizing(record.seq, event.tail_start if event.block else None)
         if self._is_asked and self._places is None:
             self._places = tuple(message.seqs for message in self._context.messages())
 
@@ -190,35 +159,14 @@ class Unseen:
         self.update(record.seq - 1)
         thoughts.requested(record.seq)
         self._places, self._is_asked = None, True
-        self._lacking = self._kept_out()
 
-    def beside(self, record: Record) -> None:
-        """Handle a record outside the branches, such as one that bills the last request without an answer."""
-        match record.event:
-            case AttemptBilled(reason="summary"):
-                self._summarizing(record.seq, None)
-            case AttemptBilled():
-                self._context.counts.attempted(record.seq)
-                self._keep_out(record.seq, self._lacking)
-            case _:
-                pass
-
-    def _summarizing(self, seq: int, end: int | None) -> None:
-        """Record what prunes kept out of a request for a summary. One by the endpoint leaves out the entries from
-        `end` on."""
-        left = [item.seq for item in self._context.items if end is not None and item.seq >= end]
-        summarizing(self._context.counts, seq, left)
-        out = self._kept_out()
-        self._keep_out(seq, out if end is None else frozenset(one for one in out if one[0].seq < end))
-
-    def reported(self, record: Record, event: AssistantMessage) -> None:
+    def reported(self, event: AssistantMessage) -> None:
         """Handle a response about to be folded. Its report concerns its own request."""
         context = self._context
         found: dict[int, str] = {}
-        anyway = context.thoughts.lost_anyway() if event.input_transformations else _NONE
         for one in event.input_transformations or ():
             if one.get("type") == "thinking_dropped" and (entry := self._entry(one)) is not None:
-                found.setdefault(entry.seq, self._reason(entry.seq, str(one.get("reason") or ""), anyway))
+                found.setdefault(entry.seq, self._reason(entry.seq, str(one.get("reason") or "")))
         if event.input_transformations is not None:
             foreign = {seq for seq, reason in found.items() if reason in (ACCOUNT, PERSON)}
             context.thoughts.reported(found, foreign)
@@ -229,11 +177,6 @@ class Unseen:
             self._lost(found)
         if event.input_transformations is not None:
             self._reported = frozenset(found)
-        if record.seq > self._newest:  # else a rewind folds it again
-            self._newest = record.seq
-            others = [(context.entries[seq], True) for seq, reason in found.items() if reason != EDITED]
-            out = self._kept_out()
-            self._keep_out(record.seq, out.difference(others) if others else out)
 
     def _lost(self, found: Mapping[int, str]) -> None:
         """Handle the answers whose thinking was dropped, each with the reason."""
@@ -244,42 +187,16 @@ class Unseen:
         )
         self._known |= {seq: (reason, self._context.entries[seq]) for seq, reason in new.items()}
 
-    def _keep_out(self, response: int, out: _Sides) -> None:
-        """Record what edits kept out of the request of a response. Only changes are stored, to be summed up once."""
-        if out is not self._last_out and out != self._last_out:
-            self._out_changes.append((out - self._last_out, self._last_out - out))
-            self._last_out = out
-        self._out_at[response] = len(self._out_changes)
-
-    def _kept_out(self) -> _Sides:
-        """Return the answers whose thinking the model sees only without edits, or only with them, as of the last
-        update."""
-        if self._out is None:
-            context = self._context
-            found = self.dropped.union(seq for seq in self._edited if self._is_out(seq))
-            anyway = context.thoughts.lost_anyway() if found else found
-            kept = [(context.entries[seq], True) for seq in found - self._behind_summary - anyway]
-            let_in = context.thoughts.regained() - found if anyway else anyway
-            self._out = frozenset((*kept, *((context.entries[seq], False) for seq in let_in)))
-        return self._out
-
-    def _is_out(self, seq: int) -> bool:
-        """Return whether an edit leaves out an answer, or only its thinking."""
-        entry = self._context.entries.get(seq)
-        if entry is None or not self._context.is_shown(seq):
-            return False
-        return (entry.exchange is not None and self._context.dropped(entry.exchange)) or self.lacks(seq)
-
     def _entries(self, dropped: Mapping[int, str], reason: str) -> list[Entry]:
         return [self._context.entries[seq] for seq, one in dropped.items() if one == reason]
 
-    def _reason(self, seq: int, reported: str, anyway: Container[int]) -> str:
-        """Return why an answer's thinking was dropped; `anyway` are those that would be without any edit."""
+    def _reason(self, seq: int, reported: str) -> str:
+        """Return why an answer's thinking was dropped."""
         if reported != EDITED:
             return reported
         if seq in self._behind_summary:
             return SUMMARIZED
-        return SWITCHED if seq in anyway else EDITED
+        return EDITED if self._context.pruns else SWITCHED
 
     def _entry(self, one: Mapping[str, Json]) -> Entry | None:
         """Return the answer at a position in the last request."""
@@ -306,16 +223,12 @@ class Unseen:
         if isinstance(record.event, CompactionApplied):
             self._summarized(record.seq, record.event.head_end)
         if isinstance(record.event, PrunApplied):
-            anyway = self._context.thoughts.lost_anyway()
             for edit in record.event.edits:
                 entry = self._context.entries.get(edit.seq)
                 if entry is None or not has_thinking(entry):
                     continue
-                if edit.kind in ("drop", "repair"):
-                    self._edited.add(edit.seq)
                 if edit.kind == "strip":
-                    self._known.setdefault(edit.seq, (self._reason(edit.seq, EDITED, anyway), entry))
-                    self._edited.add(edit.seq)
+                    self._known.setdefault(edit.seq, (self._reason(edit.seq, EDITED), entry))
                     self._flip(edit.seq, record.seq)
         if isinstance(record.event, PrunApplied | PrunReverted):
             for seq in self.flips:
@@ -333,7 +246,6 @@ class Unseen:
         if thoughts.version == self._version:
             return []
         old, self.dropped, self._version = self.dropped, thoughts.dropped(), thoughts.version
-        self._out = None
         found = sorted(old ^ self.dropped)
         for seq in found:
             self.weigh(context.entries[seq])
@@ -351,14 +263,23 @@ class Unseen:
             return
         parts = exchange.entries if exchange else [head]
         edits = {part.seq: edit for part in parts if (edit := context.text_edit(part.seq))}
+        silent = head.kind == "assistant" and self.lacks(head.seq)
         context.counts.weigh(
             head,
             edits,
             context.memos_at(exchange) if exchange else [],
             hidden=exchange is not None and context.dropped(exchange),
             countable=countable,
-            silent=head.kind == "assistant" and self.lacks(head.seq),
+            silent=silent,
+            lost=silent and self._is_lost_by_edits(head),
         )
+
+    def _is_lost_by_edits(self, head: Entry) -> bool:
+        """Return whether a silent answer's thinking is gone because of edits, and not of a summary or the model."""
+        can_read = isinstance(head.event, AssistantMessage) and may_read(
+            self._context.thoughts.reader, head.event.model
+        )
+        return can_read and bool(self._context.pruns) and head.seq not in self._behind_summary
 
     def _flip(self, seq: int, at: int) -> None:
         flips = self.flips.setdefault(seq, [])

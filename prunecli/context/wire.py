@@ -6,7 +6,7 @@ the results of at most one exchange first, then other blocks in log order.
 """
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import NamedTuple, TypeAlias
@@ -14,16 +14,10 @@ from typing import NamedTuple, TypeAlias
 from prunecli.context import render
 from prunecli.context.exchange import Entry, Exchange
 from prunecli.context.paired import has_searches, paired, waits
-from prunecli.model.messages import Usage
 from prunecli.model.requests import Role, WireMessage, link
 
 Source: TypeAlias = tuple[bytes, ...] | Entry
 """Canonical blocks, or the entry whose blocks are made together with the message."""
-
-LOOK_BACK = 19
-"""A breakpoint finds a stored prefix that ends at most this many blocks before it."""
-SAME_PREFIX = 0.98
-"""Reports of the same prefix differ by less than this factor."""
 
 Piece: TypeAlias = tuple[int, Source]
 """An entry's seq and its blocks."""
@@ -102,14 +96,8 @@ class Wire:
         self._ends: list[int] = [0]
         self._sent = 0
         self._changed = 0
-        self._stored: dict[int, int] = {}
-        """The prefixes that the endpoint has stored, shortest first: by their number of items, the reported tokens, 0
-        if unknown."""
-        self._most = 0
-        """The tokens of the largest stored prefix."""
-        self.marks: Sequence[int] = ()
-        """The numbers of items before the breakpoints of the last request."""
-        self._kept = 0
+        self.kept = 0
+        """The number of leading items unchanged since the last request."""
         self._before: dict[int, WireMessage | None] = {}
         """The messages of the last request that were laid out again since, by index; None for one never built."""
 
@@ -118,12 +106,12 @@ class Wire:
         return self._lay_out() if self._laid_out is None else self._laid_out
 
     def _lay_out(self) -> list[_Group]:
-        sent, kept, self._laid_out = self._sent, self._kept, []
+        sent, kept, self._laid_out = self._sent, self.kept, []
         for index, item in enumerate(self._items):
             self._place(index, item)
         self._sent = bisect_left(self._laid_out, sent, key=_FIRST_ITEM)
         self._changed = min(self._sent, self.group_at(kept))
-        self._kept = min(sent, self.item_at(self._changed))
+        self.kept = min(sent, self.item_at(self._changed))
         return self._laid_out
 
     def append(self, item: Entry) -> None:
@@ -137,7 +125,7 @@ class Wire:
         instead."""
         if self._laid_out is None:
             last = len(self._items) - 1
-            self._kept = min(self._kept, last)
+            self.kept = min(self.kept, last)
             return self._items[last].exchange is exchange
         group = self._groups[-1] if self._groups else None
         if group is None or group.exchange is not exchange:
@@ -152,9 +140,9 @@ class Wire:
         Later messages stay, unless they merge with the new ones.
         """
         if items is not None:
-            self._items, self.marks = list(items), ()
+            self._items = list(items)
         if self._laid_out is None:
-            self._kept = min(self._kept, start)
+            self.kept = min(self.kept, start)
             return
         old = self._groups
         at = bisect_left(old, start, key=_FIRST_ITEM)
@@ -196,8 +184,8 @@ class Wire:
     def remake_answers(self) -> None:
         """Rebuild the answers, because searches in them are now sent in another form."""
         if self._laid_out is None:
-            first = (at for at, item in enumerate(self._items[: self._kept]) if item.kind == "assistant")
-            self._kept = next(first, self._kept)
+            first = (at for at, item in enumerate(self._items[: self.kept]) if item.kind == "assistant")
+            self.kept = next(first, self.kept)
             return
         for at, group in enumerate(self._groups):
             if group.role == "assistant":
@@ -262,56 +250,14 @@ class Wire:
         last = len(self._ends) - 1
         return self._ends[min(end, last)] - self._ends[min(start, last)] if start < end else 0
 
-    def sent(self, marks: Sequence[int] = ()) -> None:
-        """Record that a request with these breakpoints was sent, so that later changes count as new."""
-        if self._laid_out is None and not marks and not self._stored:
-            self.marks, self._sent, self._kept = (), len(self._items), len(self._items)
+    def sent(self) -> None:
+        """Record that a request was sent, so that later changes count as new."""
+        self.kept = len(self._items)
+        if self._laid_out is None:
+            self._sent = len(self._items)
             return
-        messages = len(self._groups)  # fewer than were sent if the log is damaged
-        self.marks = [self.items_before(at + 1) for at in marks if at < messages]
-        while next(reversed(self._stored), 0) > self._kept:
-            self._stored.popitem()
-        self._store({items: self._stored.get(items, 0) for items in self.marks})
-        self._kept = len(self._items)
         self._sent = self._changed = len(self._groups)
         self._before = {}
-
-    def ends_within(self, items: int) -> bool:
-        """Return whether the last request of this branch has no more than these leading items."""
-        return bool(self._groups) and 0 < self._kept <= items
-
-    def answered(self, usage: Usage) -> bool:
-        """Record what the endpoint read of the last request from its cache, and stored; longer prefixes were no
-        longer cached. Return whether it reports this."""
-        if (read := usage.cache_read_input_tokens) is None:
-            return False
-        if not self.marks and not self._stored:
-            return True
-        added = {items: self._stored.get(items) or read for items in self.marks}
-        if self._most * SAME_PREFIX > read:
-            self._stored = {
-                one: tokens for one, tokens in self._stored.items() if tokens * SAME_PREFIX <= read
-            }
-            self._most = max(self._stored.values(), default=0)
-        self._store(added | dict.fromkeys(self.marks[-1:], usage.prompt_tokens - usage.input_tokens))
-        return True
-
-    def _store(self, prefixes: Mapping[int, int]) -> None:
-        """Add prefixes, shortest first."""
-        last = next(reversed(self._stored), 0)
-        first = next((items for items in prefixes if items not in self._stored), last)
-        self._stored |= prefixes
-        self._most = max((self._most, *prefixes.values()))
-        if first < last:
-            self._stored = dict(sorted(self._stored.items()))
-
-    def stored(self, items: int, changed: int | None = None) -> int:
-        """Return how many of these leading items are in the longest prefix that the endpoint has stored; all of them
-        if the log has no breakpoints. Those from `changed` on will be shown differently."""
-        if not self._stored:
-            return items
-        same = items if changed is None else min(items, changed, self._kept)
-        return next((known for known in reversed(self._stored) if known <= same), 0)
 
     @property
     def unchanged(self) -> int:
@@ -330,7 +276,7 @@ class Wire:
 
     def _touch(self, group: int) -> None:
         groups = self._groups
-        self._kept = min(self._kept, self.item_at(group))
+        self.kept = min(self.kept, self.item_at(group))
         for at in range(group, min(self._changed, len(groups))):
             self._before[at] = groups[at].message
         self._changed = min(self._changed, group)

@@ -74,7 +74,7 @@ def inspect(
     view = View(context, window, recall=recall, market=market, expectations=expectations)
     if recorded:
         shown = [record for record in records if record.seq <= last]
-        found = balance(shown, context, price, market.ttl_ms).to_json
+        found = balance(shown, context, price).to_json
         figures = replace(ledger(view, chosen), balance=found)
         live = _live(context)
         return Inspection(

@@ -61,7 +61,7 @@ class Outline:
         self._begin()
 
     def _begin(self) -> None:
-        self._moved, self._resized = len(self.context.unseen.moved), len(self.context.counts.resized)
+        self._moved = len(self.context.unseen.moved)
         self.slots: list[Entry | None] = []
         self.turns: list[Turn] = []
         self._by_seq: dict[int, Turn] = {}
@@ -135,9 +135,9 @@ class Outline:
             touched.update(dict.fromkeys(self._touched(record)))
         touched.update(dict.fromkeys([one for seq in touched for one in _restored_by(self.context, seq)]))
         self.context.counts.settle()
-        moved, resized = self.context.unseen.moved, self.context.counts.resized
-        touched.update(dict.fromkeys((*moved[self._moved :], *resized[self._resized :])))
-        self._moved, self._resized = len(moved), len(resized)
+        moved = self.context.unseen.moved
+        touched.update(dict.fromkeys(moved[self._moved :]))
+        self._moved = len(moved)
         if any(isinstance(record.event, Rewound | CompactionApplied) for record in new):
             self._begin()
             return True

@@ -92,7 +92,7 @@ class Pruner:
         for prune in self._policy.at(now).prunes(self._context):
             self._apply(prune, now)
         sent, tokens = self._context.messages(), self._context.counts.context_tokens
-        marks = cache_marks(self._context.wire, len(sent))
+        marks = cache_marks(self._context, len(sent))
         self._apply(RequestSent("", tokens, self._context.sha256(), marks), now)
         self._sent, self._sent_ms = tokens, now
         return [json.loads(message.canonical) for message in sent]

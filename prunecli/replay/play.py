@@ -300,7 +300,7 @@ class Player:
             self.row.thinking_breaks += self.cache.changed
             self.row.edits_in_round += self.cache.changed and in_tool_round(self.context)
         wire = self.context.wire
-        marks = cache_marks(wire, len(wire), terms.policy.cut(self.context))
+        marks = cache_marks(self.context, len(wire), terms.policy.cut(self.context))
         self._add(RequestSent(name, self.cache.tokens, "", marks), at)
         earlier = self._asked.before if self._asked else ()
         self._asked = Asked(model, at, terms, broke, (*earlier, *pruned))
@@ -312,7 +312,7 @@ class Player:
         terms = asked.terms if model == asked.model else self._terms_of(model)
         rates = terms.rates(self.cache.tokens)
         answered = max(step.at, self._now)
-        usage = self.cache.sent(asked.at, answered, event.usage.output_tokens, self.context.wire.marks)
+        usage = self.cache.sent(asked.at, answered, event.usage.output_tokens, self.context.cache.marks)
         cost = rates.cost(usage)
         self.row.sent(usage, cost)
         self.regrets.answered(step, usage, rates)

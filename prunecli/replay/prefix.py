@@ -10,17 +10,17 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 
+from prunecli.context import render
+from prunecli.context.cache import LEAST_CACHED
 from prunecli.context.counted import Item
 from prunecli.context.exchange import Entry
 from prunecli.context.placing import known
-from prunecli.context.prefixes import blocks_of
 from prunecli.context.state import Context
-from prunecli.context.wire import LOOK_BACK
-from prunecli.model.events import UserMessage
-from prunecli.model.messages import Usage
+from prunecli.model.events import AssistantMessage, UserMessage
+from prunecli.model.messages import Usage, thinking_blocks
 
-MINIMUM = 1_024
-"""Minimum tokens that endpoints store."""
+LOOK_BACK = 19
+"""A breakpoint finds a stored prefix that ends at most this many blocks before it."""
 
 
 @dataclass(slots=True)
@@ -37,7 +37,7 @@ class PrefixCache:
 
     fixed: int
     ttl_ms: int
-    minimum: int = MINIMUM
+    minimum: int = LEAST_CACHED
     totals: list[float] = field(default_factory=list)
     changed: bool = False
     _context: Context | None = None
@@ -175,3 +175,28 @@ def _state(item: Item) -> tuple[object, ...]:
     """Return a value that changes when an item's shown content changes: its results so far and its edits."""
     plain = (len(item.parts), item.hidden, item.silent)
     return (*plain, *item.edits.items(), *item.memos) if item.edits or item.memos else plain
+
+
+def blocks_of(item: Item) -> int:
+    """Return the number of blocks that the model sees of an item."""
+    blocks = len(item.memos)
+    if not item.hidden:
+        blocks += sum([1 if part.seq in item.edits else _sent_blocks(part) for part in item.parts])
+        if item.silent and isinstance(item.head.event, AssistantMessage):
+            blocks -= thinking_blocks(item.head.event.content)
+    return blocks
+
+
+def _sent_blocks(entry: Entry) -> int:
+    """Return the number of blocks of an entry, counted once. This makes no bytes, unlike `Entry.wire`."""
+    if not entry.is_sent:
+        return 0
+    if entry.sizes.blocks < 0:
+        match entry.event:
+            case AssistantMessage(content):
+                entry.sizes.blocks = render.sent_blocks(content, answer=True)
+            case UserMessage() as event:
+                entry.sizes.blocks = render.sent_blocks(event.sent, answer=False)
+            case _:
+                entry.sizes.blocks = 1
+    return entry.sizes.blocks

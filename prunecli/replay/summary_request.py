@@ -29,7 +29,7 @@ def summarized(
         marks, items = compaction_marks(context, cut, policy.market), wire.items_before(cut)
     else:
         asks_in_last = len(wire) > 0 and wire.role(len(wire) - 1) == "user"
-        marks, items = cache_marks(wire, len(wire) - asks_in_last), len(context.items)
+        marks, items = cache_marks(context, len(wire) - asks_in_last), len(context.items)
     cache.lay_out(context, model)
     ends = [wire.items_before(at + 1) for at in marks]
     usage = cache.sent(sent, answered, event.usage.output_tokens, ends or (0,))

@@ -88,7 +88,7 @@ def _requests(
             estimate = context.counts.context_tokens
             read = event.usage.cache_read_input_tokens
             predicted: list[int] = []
-            marks = context.wire.marks if recorded else ()
+            marks = context.cache.marks if recorded else ()
             for cache in caches:
                 if not recorded:
                     cache.lay_out(context, event.model)

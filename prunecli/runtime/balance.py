@@ -20,7 +20,7 @@ def payments(session: Session, choices: Choices) -> "list[Paid]":
     """Return all responses with usage, oldest first."""
     from prunecli.inspector.spending import payments_of  # deferred, since startup does not need it
 
-    return payments_of(session.records, session.context, choices.known_price, choices.ttl_ms)
+    return payments_of(session.records, session.context, choices.known_price)
 
 
 def costs_of(session: Session, choices: Choices, prunes: Sequence[int]) -> dict[int, tuple[int, float]]:
@@ -64,7 +64,7 @@ class Balance:
         from prunecli.inspector.spending import balance
 
         choices = self._choices()
-        return balance(session.records, session.context, choices.known_price, choices.ttl_ms)
+        return balance(session.records, session.context, choices.known_price)
 
     def beside(self, ledger: Ledger) -> Ledger:
         """Return the ledger with this balance, computed when read."""

@@ -124,11 +124,10 @@ class SessionUsage:
 @frozen
 class Pricing:
     """The pricing of usage: `price(model, usage, recorded)` in USD, where `recorded` are the prices that a session
-    recorded; the lifetime of the cache, a function that makes an empty context, and the time zone of days (None for
+    recorded; a function that makes an empty context, and the time zone of days (None for
     the machine's)."""
 
     price: Callable[[str, Usage, Mapping[str, Prices]], float | None]
-    ttl_ms: int
     context: Callable[[], Context]
     zone: tzinfo | None = None
 
@@ -196,7 +195,7 @@ def _payments(
     records = list(map(whole, records))
     for record in records:
         context.apply(record)
-    return payments_of(records, context, price, pricing.ttl_ms)
+    return payments_of(records, context, price)
 
 
 def _keeps_out(record: Record) -> bool:

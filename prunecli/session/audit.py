@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from typing import Any, TypeAlias
 
+from prunecli.context.cache import LEAST_CACHED
 from prunecli.context.clearing import clearing_of
 from prunecli.context.state import Context
 from prunecli.figures import money, share, short
@@ -20,8 +21,6 @@ from prunecli.session.verify import EarlierRequests
 
 Price: TypeAlias = Callable[[str, Usage], float | None]
 """(model, usage) -> USD, None for a model without a known price."""
-LEAST_CACHED = 1_024
-"""Minimum tokens that endpoints cache."""
 
 
 _NO_ANSWER = ("cut", "stopped")

@@ -54,7 +54,7 @@ class Figures:
 
     def _follow_scale(self, context: Context) -> None:
         """Show the tokens of all entries again if the endpoint's scale has changed."""
-        scale = (context, context.counts.scale.rate, context.counts.scale.part)
+        scale = (context, context.counts.scale.ratio)
         if self._scale != scale:
             self._scale = scale
             recount = Pace(self._typed_at).take(self._feed.recount())

@@ -278,7 +278,7 @@ class Counted:
 
     def __init__(self, folder: Path, key: str = "k") -> None:
         self.folds = 0
-        pricing = Pricing(lambda _, usage, __: usage.prompt_tokens / 1e6, 300_000, self._context, UTC)
+        pricing = Pricing(lambda _, usage, __: usage.prompt_tokens / 1e6, self._context, UTC)
         self.store = UsageStore(folder, pricing, key)
 
     def _context(self) -> Context:
@@ -347,7 +347,7 @@ def test_days_are_those_of_the_zone(home: Home) -> None:
     asked_at = records[-1].timestamp / 1000
     days = set[str]()
     for zone in (timezone(timedelta(hours=hours)) for hours in (-23, 0, 23)):
-        [row] = usage_of(records, Pricing(lambda *_: 0.0, 1, lambda: Context(Chars4()), zone)).rows
+        [row] = usage_of(records, Pricing(lambda *_: 0.0, lambda: Context(Chars4()), zone)).rows
         assert row.day == datetime.fromtimestamp(asked_at, zone).date().isoformat()
         days.add(row.day)
     assert len(days) >= 2
@@ -362,7 +362,7 @@ def test_the_figures_of_a_file_are_those_of_cost_and_audit(home: Home) -> None:
         return cost(usage, table.info(model), "5m")
 
     session = Session.load(path, Context(counter("tiktoken"), token_factor), writable=False)
-    books = balance(session.records, session.context, price, 300_000)
+    books = balance(session.records, session.context, price)
     assert found["saved"] == pytest.approx(books.balance)
     assert found["withheld"] == books.withheld
     done = home.runner.invoke(app, ["sessions", "audit", "one", "--json"])

@@ -574,7 +574,7 @@ async def test_compact_is_offered_only_where_something_lies_between(tmp_path: Pa
 async def test_what_the_next_request_prunes_is_announced(tmp_path: Path) -> None:
     sets = (*SMALL, "pruning.pi.prune_minimum=1", "pruning.gate=always")
     runtime = await with_results(tmp_path, sets=sets)
-    assert runtime.status().held == "5.7K to prune with the next request"
+    assert runtime.status().held == "3.6K to prune with the next request"
 
 
 async def test_redo_prunes_again_what_undo_brought_back(tmp_path: Path) -> None:

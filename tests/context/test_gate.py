@@ -14,7 +14,6 @@ from prunecli.model.edits import Edit
 from prunecli.model.events import (
     AssistantMessage,
     AttemptBilled,
-    CompactionApplied,
     Event,
     PrunApplied,
     PrunReverted,
@@ -82,33 +81,6 @@ def test_a_prune_that_was_undone_before_the_next_request_leaves_the_cache_as_it_
         context.apply(Record(101, 61 * SECOND, PrunReverted((100,))))
         assert context.messages() == sent
         assert judge(context, clear(context, 1), MARKET) == held
-
-
-def test_after_a_rewind_the_cache_is_as_old_as_the_last_request_that_read_this_prefix() -> None:
-    """Later requests kept it warm, but not those that a prune had changed."""
-    for prunes in (False, True):
-        context = session(5)
-        if prunes:
-            context.apply(Record(100, 100 * SECOND, clear(context, 1)[0]))
-        context.apply(Record(101, 200 * SECOND, RequestSent("m", 1, "00")))
-        context.apply(Record(102, 200 * SECOND, AssistantMessage((Text("x"),), "m", usage=Usage(9_000, 5))))
-        context.apply(Record(103, 201 * SECOND, Rewound(6)))
-        assert context.last_response == (6 * SECOND if prunes else 200 * SECOND)
-        assert bool(cold(context, MARKET._replace(now=400 * SECOND))) is prunes
-
-
-@pytest.mark.parametrize("exchanges", [5, 15])
-def test_a_rewind_past_a_pause_leads_back_to_a_cold_cache(exchanges: int) -> None:
-    """After the pause everything was written again, but stored at the last breakpoints only."""
-    context = session(exchanges, cold_at=0)
-    weight = context.counts.context_tokens
-    context.apply(Record(100, 900 * SECOND, RequestSent("m", 1, "00", (2 * exchanges,))))
-    context.apply(
-        Record(101, 901 * SECOND, AssistantMessage((Text("x"),), "m", usage=Usage(0, 5, 0, weight)))
-    )
-    assert not cold(context, MARKET._replace(now=902 * SECOND))
-    context.apply(Record(102, 902 * SECOND, Rewound(6)))
-    assert cold(context, MARKET._replace(now=902 * SECOND))
 
 
 def test_taking_back_what_no_request_contained_costs_nothing() -> None:
@@ -296,72 +268,6 @@ def from_item(context: Context, start: int) -> float:
     return context.counts.tokens_of(context.items[start:-1])
 
 
-def test_an_undo_reads_what_requests_before_the_prune_left_in_the_cache() -> None:
-    context = session(10, cold_at=0)
-    (prune,) = clear(context, 1, start=5)
-    (target,) = (edit.seq for edit in prune.edits)
-    continued(context, prune, at=61)
-    pruned = max(context.pruns)
-    for back in ((pruned,), (target,)):
-        assert written(context, PrunReverted(back)) == pytest.approx(from_item(context, 10), abs=2)
-    continued(context, PrunReverted((pruned,)), at=62)
-    assert written(context, prune) == pytest.approx(from_item(context, 11), abs=2), "a redo"
-
-
-def test_an_undo_writes_what_is_no_longer_cached_or_too_far_from_the_end() -> None:
-    context = session(10, cold_at=0)
-    continued(context, *clear(context, 1, start=5), at=61)
-    undo = PrunReverted((max(context.pruns),))
-    near = written(context, undo)
-    continued(context, at=310)
-    assert written(context, undo, now=320) == pytest.approx(from_item(context, 10), abs=2)
-    assert written(context, undo, now=340) > 2 * near, "the lifetime of the cache is over"
-    for _ in range(10):
-        continued(context, at=311)
-    assert written(context, undo, now=320) > from_item(context, 8), "20 blocks are between"
-
-
-def test_a_second_prune_and_a_rewind_leave_earlier_prefixes_cached() -> None:
-    context = session(10, cold_at=0)
-    first, second = clear(context, 1, start=5)[0], clear(context, 1, start=7)[0]
-    end = max(context.entries)
-    continued(context, first, at=61)
-    continued(context, second, at=62)
-    both = PrunReverted(tuple(context.pruns))
-    assert written(context, both) == pytest.approx(from_item(context, 10), abs=2)
-    assert written(context, PrunReverted((max(context.pruns),))) == pytest.approx(
-        from_item(context, 11), abs=2
-    )
-    context.apply(Record(max(context.entries) + 200, 63 * SECOND, Rewound(end)))
-    other = clear(context, 1, start=3)[0]
-    rest = context.counts.tokens_of(context.items[4:10]) - impact(context, [other], MARKET).freed
-    assert written(context, other) == pytest.approx(rest, abs=2), "the rewind led back to a cached prefix"
-    assert written(context, first) == 0, "it leads to another"
-
-
-def test_after_a_rewind_between_branches_only_what_a_branch_stored_is_free() -> None:
-    """A breakpoint of one branch stored nothing of what another shows there, and the endpoint had lost the rest."""
-    context = session(10, cold_at=0)
-    end = max(context.entries)
-    continued(context, clear(context, 1, start=5)[0], at=61)
-    pruned, here = max(context.pruns), max(context.entries)
-    context.apply(Record(300, 62 * SECOND, Rewound(end)))
-    continued(context, UserMessage((Text("more"),)), at=62)
-    context.apply(Record(600, 63 * SECOND, Rewound(here)))
-    assert written(context, PrunReverted((pruned,))) > 9_000
-
-
-def test_a_rewind_forgets_no_prefix_of_another_branch() -> None:
-    """However many requests it folds again."""
-    context = session(140, cold_at=0)
-    end = max(context.entries)
-    (prune,) = clear(context, 1, start=5)
-    continued(context, prune, at=61)
-    context.apply(Record(max(context.entries) + 200, 62 * SECOND, Rewound(end)))
-    continued(context, at=62)
-    assert written(context, prune) == pytest.approx(from_item(context, 141), abs=2)
-
-
 def test_an_attempt_without_an_answer_keeps_the_cache_warm() -> None:
     context = session(10, cold_at=0)
     tokens = context.counts.context_tokens
@@ -386,22 +292,13 @@ def test_a_model_that_was_left_for_another_finds_its_prefixes_again() -> None:
     assert written(context, clear(context, 1)[0]) > 8_000
 
 
-@pytest.mark.parametrize("model", ["m", "other"])
-def test_a_request_for_a_summary_leaves_the_cache_warm_even_if_the_summary_is_undone(model: str) -> None:
+def test_a_request_for_a_summary_leaves_the_cache_warm() -> None:
     context = session(10, cold_at=0)
-    later = MARKET._replace(now=400 * SECOND, model=model)
+    later = MARKET._replace(now=400 * SECOND)
     tokens = context.counts.context_tokens
-    assert cold(context, later)
-    context.apply(Record(100, 350 * SECOND, AttemptBilled(model, Usage(tokens), "summary")))
+    context.apply(Record(100, 350 * SECOND, AttemptBilled("m", Usage(tokens), "summary")))
     assert cold(context, later), "the endpoint cached none of it"
-    usage = Usage(50, 5, 0, tokens)
-    if model == "m":
-        context.apply(Record(101, 351 * SECOND, AttemptBilled(model, usage, "summary")))
-    else:
-        end = max(context.entries)
-        context.apply(Record(101, 351 * SECOND, CompactionApplied("gist", 0, end, model=model, usage=usage)))
-        assert cold(context, later), "only what the summary replaced is cached"
-        context.apply(Record(102, 352 * SECOND, Rewound(end)))
+    context.apply(Record(101, 351 * SECOND, AttemptBilled("m", Usage(50, 5, 0, tokens), "summary")))
     assert not cold(context, later)
     change = impact(context, clear(context, 1), later).change
     assert change is not None

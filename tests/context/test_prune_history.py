@@ -84,9 +84,9 @@ def test_the_next_request_measures_what_was_written_again() -> None:
     prun = talk.edit("clear", first, "[gone]")
     gone = row(talk, prun).tokens_before - row(talk, prun).tokens_after
     assert not row(talk, prun).measured
-    respond(talk, read=100, written=2_000 - gone - 100)
+    respond(talk, read=1_200, written=2_000 - gone - 1_200)
     assert row(talk, prun).measured
-    assert row(talk, prun).cache_cost(price, TTL)[0] == 2_000 - gone - 100
+    assert row(talk, prun).cache_cost(price, TTL)[0] == 2_000 - gone - 1_200
 
 
 def test_a_prune_that_is_undone_before_a_request_costs_nothing_and_its_redo_does() -> None:
@@ -96,12 +96,12 @@ def test_a_prune_that_is_undone_before_a_request_costs_nothing_and_its_redo_does
     again = talk.edit("clear", first, "[gone]")
     gone = row(talk, again).tokens_before - row(talk, again).tokens_after
     estimated = row(talk, again).rewritten
-    respond(talk, read=100, written=2_000 - gone - 100)
+    respond(talk, read=1_200, written=2_000 - gone - 1_200)
     assert estimated > 450
     assert [row(talk, seq).cache_cost(price, TTL)[0] for seq in (prun, undo, again)] == [
         0,
         0,
-        2_000 - gone - 100,
+        2_000 - gone - 1_200,
     ]
 
 
@@ -110,9 +110,9 @@ def test_an_attempt_without_an_answer_measures_what_it_wrote_again() -> None:
     prun = talk.edit("clear", first, "[gone]")
     gone = row(talk, prun).tokens_before - row(talk, prun).tokens_after
     talk.add(RequestSent("m", 0, "00"))
-    talk.add(AttemptBilled("m", Usage(0, 1, 100, 2_000 - gone - 100)))
+    talk.add(AttemptBilled("m", Usage(0, 1, 1_200, 2_000 - gone - 1_200)))
     talk.add(AssistantMessage((Text("ok"),), "m", "end_turn", Usage(0, 1, 2_000 - gone, 0)))
-    assert row(talk, prun).cache_cost(price, TTL)[0] == 2_000 - gone - 100
+    assert row(talk, prun).cache_cost(price, TTL)[0] == 2_000 - gone - 1_200
 
 
 def test_what_the_cache_gave_back_cost_nothing() -> None:
@@ -127,10 +127,10 @@ def test_what_the_cache_gave_back_cost_nothing() -> None:
 def test_two_prunes_before_one_request_share_its_break() -> None:
     talk, (first, last) = warm(tokens(500), tokens(500))
     pruns = [talk.edit("clear", last, "[gone]"), talk.edit("clear", first, "[gone]")]
-    respond(talk, read=7, written=900)
+    respond(talk, read=1_000, written=900)
     rows = [row(talk, prun) for prun in pruns]
     gone = sum(one.tokens_before - one.tokens_after for one in rows)
-    assert sum(one.rewritten for one in rows) == min(2_000 - gone, 907) - 7
+    assert sum(one.rewritten for one in rows) == min(2_000 - gone, 1_900) - 1_000
 
 
 def test_a_cold_cache_costs_nothing() -> None:

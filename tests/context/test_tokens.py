@@ -133,14 +133,14 @@ def test_only_a_reported_total_is_exact_and_the_preamble_keeps_its_size_while_th
         totals.append(counts.context_tokens)
         assert counts.is_reported
         assert counts.context_tokens == pytest.approx(3_000 + 1.3 * session.texts, abs=1)
-    assert max(fixed) - min(fixed) < 10
+    assert max(fixed) - min(fixed) < 200
     session.add(UserMessage((Text("more"),)))
     assert not counts.is_reported
     for prompt, total in zip(reversed(prompts[1:]), reversed(totals[:-1]), strict=True):
         session.add(Rewound(prompt - 1))
         assert (counts.context_tokens, counts.is_reported) == (total, True)
     session.add(Rewound(prompts[0] - 1))
-    assert counts.context_tokens == pytest.approx(3_000, abs=30)
+    assert counts.context_tokens == pytest.approx(3_000, abs=200)
     assert not counts.is_reported
 
 

@@ -32,8 +32,7 @@ def strategies() -> list[str]:
 
 
 def figures(path: Path) -> dict[str, list[Any]]:
-    """Messages, edits and tokens withheld of the next request, and the beginning of the hash of its bytes, for
-    each strategy."""
+    """Messages and edits of the next request, and the beginning of the hash of its bytes, for each strategy."""
     records = read_source(path).records
     return {name: _figures(records, name) for name in strategies()}
 
@@ -44,7 +43,7 @@ def _figures(records: Sequence[Record], strategy: str) -> list[Any]:
         config = config.with_value(f"{strategy}.{key}", str(value))
     found = inspect(records, [chosen(config, strategy)], window=WINDOW, counter=Chars4(), recall=True)
     digest = sha256(b"\n".join(message.canonical for message in found.messages)).hexdigest()
-    return [len(found.messages), len(found.edits), found.ledger.pruned_tokens, digest[:12]]
+    return [len(found.messages), len(found.edits), digest[:12]]
 
 
 def written() -> str:

@@ -18,7 +18,7 @@ def price(_: str, usage: Usage) -> float:
 @settings(max_examples=60, deadline=None)
 def test_each_response_is_in_one_turn_in_order(records: list[Record]) -> None:
     context = folded(records)
-    responses = payments_of(records, context, price, 300_000)
+    responses = payments_of(records, context, price)
     changes = list(effects(responses, price))
     found = turns(records, responses, changes)
     assert sorted((one for turn in found for one in turn.responses), key=lambda one: one.seq) == responses
@@ -43,7 +43,7 @@ def test_steering_commands_and_notices_open_no_turn() -> None:
     ]
     records = [Record(seq, 1_000 + seq, event) for seq, event in enumerate(events)]
     context = folded(records)
-    responses = payments_of(records, context, price, 300_000)
+    responses = payments_of(records, context, price)
     found = turns(records, responses, list(effects(responses, price)))
     assert [(turn.number, turn.words, len(turn.responses)) for turn in found] == [
         (0, "", 1),

@@ -179,7 +179,7 @@ class Endpoint:
 
     def upcoming(self, context: Context) -> list[Piece]:
         """The next request of a context with its breakpoints."""
-        self.marks = cache_marks(context.wire, len(context.messages()))
+        self.marks = cache_marks(context, len(context.messages()))
         return self.pieces(context)
 
     def read(self, context: Sendable) -> tuple[list[Piece], list[tuple[str, str]]]:
@@ -279,7 +279,7 @@ class Played:
     def ask(self) -> None:
         """A request goes out."""
         for endpoint, context in ((self.endpoint, self.context), (self.unpruned, self.bare)):
-            endpoint.marks = cache_marks(context.wire, len(context.messages()))
+            endpoint.marks = cache_marks(context, len(context.messages()))
         sha256, marks = self.context.sha256(), tuple(self.endpoint.marks)
         sent = RequestSent(self.model, len(self.context.messages()), sha256, marks)
         self.add(sent, bare=replace(sent, cache_marks=tuple(self.unpruned.marks)))

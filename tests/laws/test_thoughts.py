@@ -14,7 +14,7 @@ from prunecli.context.economics import Market
 from prunecli.context.impact import impact, lost_blocks
 from prunecli.context.overlay import Overlay
 from prunecli.context.state import Context
-from prunecli.context.tokens import Amount, Chars4, total
+from prunecli.context.tokens import Chars4
 from prunecli.inspector.listing import Listing
 from prunecli.inspector.outline import Outline
 from prunecli.model.claude import may_read
@@ -72,7 +72,6 @@ class Play:
         self.context = Context(Chars4())
         self.records: list[Record] = []
         self.count = self.signed = 0
-        self.kept_out: dict[int, Amount] = {}
         self.model = OPUS
         self.emit(SettingChanged("model.name", OPUS))
         self.emit(SettingChanged(PREAMBLE, {"system": ["Be brief."], "tools": []}))
@@ -110,7 +109,7 @@ class Play:
         prefix, report = judged.prefix, judged.transformations if self.count % 3 else None
         model = self.model
         self.emit(RequestSent(model, 0, ""))
-        prompt, kept_out = self.context.counts.context_tokens, self.without_thinking()
+        prompt = self.context.counts.context_tokens
         chars = 3 if prefix.digest else 0
         origin = Origin(f"m{self.count}", 0, prefix.digest.hex(), prefix.previous, model, "", chars)
         words = Text(
@@ -123,20 +122,11 @@ class Play:
         usage = Usage(prompt, 40, 0, 0)
         if meanwhile:
             self.step(*meanwhile)
-        seq = self.emit(
+        self.emit(
             AssistantMessage(said, model, usage=usage, input_transformations=report, thinking_tokens=thought)
         )
-        self.kept_out[seq] = kept_out
         if calling:
             self.emit(ToolResult(call.id, "read", (Text(f"a long result {self.count}"),)))
-
-    def without_thinking(self) -> Amount:
-        """The thinking of all answers that the next request leaves out, or shows without it."""
-        context = self.context
-        answers = [one for one in context.items if one.kind == "assistant"]
-        hidden = [one for one in answers if one.exchange and context.dropped(one.exchange)]
-        silent = [one for one in answers if context.unseen.lacks(one.seq)]
-        return total(map(context.counts.thinking, {*hidden, *silent}))
 
     def step(self, what: str, pick: int) -> None:
         context = self.context
@@ -295,27 +285,6 @@ def test_the_tokens_of_thinking_are_the_same_live_and_after_a_resume(steps: list
     assert [followed.node(key) for key in keys] == [anew.node(key) for key in keys]
     top = [node.tokens for key in keys if (node := anew.node(key)).key.kind == "turn" or key.seq == -1]
     assert abs(sum(top) - resumed.counts.context_tokens) <= len(top)
-
-
-EDITS = ("call", "call", "call", "ask", "clear", "drop", "strip", "undo", "undo", "restore", "rewind")
-
-
-@settings(max_examples=40, deadline=None)
-@given(st.lists(st.tuples(st.sampled_from(EDITS), st.integers(0, 50)), min_size=15, max_size=40))
-def test_the_thinking_kept_out_of_a_request_is_that_of_each_answer_without_it_at_that_time(
-    steps: list[tuple[str, int]],
-) -> None:
-    """Whenever it is asked for, as the sums are kept."""
-    play = Play()
-    for what, pick in steps:
-        play.step(what, pick)
-        if what == "ask":
-            assert_kept_out(play)
-    assert_kept_out(play)
-
-
-def assert_kept_out(play: Play) -> None:
-    assert {seq: play.context.unseen.cost_to(seq) for seq in play.kept_out} == play.kept_out
 
 
 def test_which_model_reads_whose_thinking_is_what_the_endpoint_says() -> None:

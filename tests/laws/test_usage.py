@@ -32,7 +32,7 @@ def price(model: str, usage: Usage) -> float:
     return (usage.input_tokens + 5 * usage.output_tokens + read / 10 + 1.25 * written) / 1_000_000
 
 
-PRICING = Pricing(lambda model, usage, _: price(model, usage), TTL, lambda: Context(Chars4()), UTC)
+PRICING = Pricing(lambda model, usage, _: price(model, usage), lambda: Context(Chars4()), UTC)
 
 
 def holds(records: list[Record], copied: int = -1) -> None:
@@ -54,9 +54,9 @@ def holds(records: list[Record], copied: int = -1) -> None:
     assert whole.prompt == audited["prompt_tokens"]
     assert whole.output == audited["output_tokens"]
     assert whole.cost == pytest.approx(audited["cost"])
-    payments = payments_of(records, context, price, TTL)
+    payments = payments_of(records, context, price)
     assert whole.withheld == sum(one.withheld for one in payments)
-    net = balance(records, context, price, TTL).balance
+    net = balance(records, context, price).balance
     assert net is not None
     assert whole.saved == pytest.approx(net)
     assert SessionUsage.from_text(found.to_text()) == found

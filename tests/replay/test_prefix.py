@@ -76,7 +76,7 @@ def played(
                 cache = cache or PrefixCache(round(pieces[0].tokens), ttl_ms, minimum=0)
                 cache.lay_out(session.context, MODEL)
                 session.ask()
-                marks = session.context.wire.marks if kind is Endpoint else ()
+                marks = session.context.cache.marks if kind is Endpoint else ()
                 ours = cache.sent(session.now, max(session.now, record.at), marks=marks)
                 session.answer(event, record.at)
                 found.append((ours, session.usages[-1][1]))

@@ -1,0 +1,149 @@
+"""What the endpoint has of this session in its prompt cache, and until when.
+
+An endpoint stores a prefix at each breakpoint of a request, and reads the longest stored one that a later request
+starts with. So after an edit it reads the prompt up to the last breakpoint before the edit. `marks` and `_stored`
+follow the requests of the current branch; `_used` has the time at which each model last answered on any branch.
+
+This is exact as long as the session only goes on. Back after an undo, a rewind or another model, the endpoint may
+still have more than is known here, so a preview says "about"; the bill comes from the endpoint's reports.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from prunecli.context.counted import Item
+from prunecli.context.fold import Fold
+from prunecli.context.placing import NOTHING_PLANNED, known
+from prunecli.model.events import AttemptBilled, Record
+from prunecli.model.messages import Usage
+from prunecli.model.requests import TTL_MS, CacheTtl, reported_ttl
+
+SHORT_TTL_MS = TTL_MS["5m"]
+"""The shortest lifetime of a cached prefix."""
+LEAST_CACHED = 1_024
+"""Minimum tokens of a prefix that endpoints store."""
+SAME_PREFIX = 0.98
+"""Reports of the same prefix differ by less than this factor."""
+
+
+class Cache:
+    """The stored prefixes of the current branch, and the last use by each model.
+
+    `marks`: the numbers of items before the breakpoints of the last request. `ttl`: the lifetime of a prefix, as last
+    reported.
+    """
+
+    def __init__(self, context: Fold) -> None:
+        self._context = context
+        self._used: dict[str, int] = {}
+        self.ttl: CacheTtl | None = None
+        self.clear()
+
+    def clear(self) -> None:
+        """Forget the branch for a rewind, but not the last uses."""
+        self.marks: Sequence[int] = ()
+        self._stored: dict[int, int] = {}
+        """Shortest first: the number of items in a stored prefix, and its reported tokens, 0 if unknown."""
+        self._most = 0
+        """The tokens of the largest stored prefix."""
+
+    def last_use(self, model: str) -> int:
+        """Return the last time, in unix ms, at which a model answered in this session; 0 if never."""
+        return self._used.get(model, 0)
+
+    def sent(self, marks: tuple[int, ...]) -> None:
+        """Record that a request with breakpoints at the end of these messages was sent."""
+        wire = self._context.wire
+        if marks or self._stored:
+            messages = len(wire)  # fewer than were sent if the log is damaged
+            self.marks = [wire.items_before(at + 1) for at in marks if at < messages]
+            while next(reversed(self._stored), 0) > wire.kept:
+                self._stored.popitem()
+            self._store({items: self._stored.get(items, 0) for items in self.marks})
+        wire.sent()
+
+    def answered(self, model: str, usage: Usage, at: int) -> bool:
+        """Record what the endpoint read of the last request from its cache, and stored; longer prefixes were no
+        longer there. Return whether it reports this."""
+        if (read := usage.cache_read_input_tokens) is None:
+            self._use(model, at)
+            return False
+        if self._use(model, at):
+            self.ttl = reported_ttl(usage) or self.ttl
+        if not self.marks and not self._stored:
+            return True
+        added = {items: self._stored.get(items) or read for items in self.marks}
+        if self._most * SAME_PREFIX > read:
+            left = [pair for pair in self._stored.items() if pair[1] * SAME_PREFIX <= read]
+            self._stored = dict(left)
+            self._most = max(self._stored.values(), default=0)
+        self._store(added | dict.fromkeys(self.marks[-1:], usage.prompt_tokens - usage.input_tokens))
+        return True
+
+    def billed(self, record: Record) -> int | None:
+        """Return the time of a record if it bills a request that the endpoint stored for the current model: the last
+        one without an answer, or one for a summary."""
+        match record.event:
+            case AttemptBilled(model, usage, "cut" | "stopped"):
+                self.answered(model, usage, record.timestamp)
+                return record.timestamp
+            case AttemptBilled(model, usage, "summary") if self.summarized(model, usage, record.timestamp):
+                return record.timestamp if model == self._context.requested else None
+            case _:
+                return None
+
+    def summarized(self, model: str, usage: Usage, at: int) -> bool:
+        """Record a request for a summary. Return whether it keeps the conversation cached: most of it was cached."""
+        return 2 * usage.input_tokens < usage.prompt_tokens and self._use(model, at)
+
+    def replaced(self) -> None:
+        """Record that a summary has replaced items, so that the numbers before breakpoints no longer hold."""
+        self.marks = ()
+
+    def _use(self, model: str, at: int) -> bool:
+        """Record an answer. Return whether it is the newest one, and not one that a rewind folds again."""
+        is_newest = at >= self._used.get(model, 0)
+        if is_newest:
+            self._used[model] = at
+        return is_newest
+
+    def _store(self, prefixes: Mapping[int, int]) -> None:
+        """Add prefixes, shortest first."""
+        last = next(reversed(self._stored), 0)
+        first = next((items for items in prefixes if items not in self._stored), last)
+        self._stored |= prefixes
+        self._most = max((self._most, *prefixes.values()))
+        if first < last:
+            self._stored = dict(sorted(self._stored.items()))
+
+    def stored(self, items: int, changed: int | None = None) -> int:
+        """Return how many of these leading items are in the longest stored prefix; all of them if the log has no
+        breakpoints. Those from `changed` on will be shown differently."""
+        if not self._stored:
+            return items
+        same = items if changed is None else min(items, changed, self._context.wire.kept)
+        return next((known for known in reversed(self._stored) if known <= same), 0)
+
+    def cached(self, planned: Mapping[int, Item], since: int, model: str) -> int:
+        """Return the number of leading items that the model's next request, which shows some items as `planned`, will
+        read from the cache, if the model has answered since that time."""
+        context = self._context
+        if self.last_use(model) < since:
+            return 0
+        same = self._breakpoint(planned, known(context, planned))
+        return self.stored(same, min(map(context.position, planned), default=len(context.items)))
+
+    def cached_now(self) -> int:
+        """Return the number of leading items that the next request will read, if the cache is still warm then."""
+        since = (self._context.last_response or 0) - SHORT_TTL_MS
+        return self.cached(NOTHING_PLANNED, since, self._context.requested)
+
+    def _breakpoint(self, planned: Mapping[int, Item], same: int) -> int:
+        """Return the number of items before the breakpoint after the first `same` ones, which is at the end of a
+        user message that does not become longer."""
+        context = self._context
+        if not self.marks:  # the log has no breakpoints
+            return same
+        shown = (planned.get(one.seq) or context.counts.items[one.seq] for one in context.items[same:])
+        first = next((one for one in shown if one.memos or not one.hidden), None)
+        joins = first is not None and (bool(first.memos) or first.head.kind != "assistant")
+        return context.wire.last_prompt(same, joins=joins)
