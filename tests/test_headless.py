@@ -81,7 +81,7 @@ async def test_stream_json_prints_an_object_for_each_event(tmp_path: Path) -> No
 
 
 async def test_a_summary_is_announced_and_is_no_answer(tmp_path: Path) -> None:
-    long = "long answer " * 600
+    long = "long answer " * 1100
     limits = ("compaction.max_context_tokens=10000", "compaction.compact_at_pct=0.5")
     turns = ("compaction.keep_first_turns=1", "compaction.keep_recent_turns=1", "model.name=claude-opus-5")
     runtime = start(tmp_path, [*[says(long)] * 3, says("The gist."), says("Go.")], sets=(*limits, *turns))
@@ -359,7 +359,7 @@ async def test_a_command_that_was_piped_in_is_no_command(tmp_path: Path) -> None
 
 
 async def test_a_compaction_is_run_and_its_effect_printed(tmp_path: Path) -> None:
-    long = "long answer " * 600
+    long = "long answer " * 1100
     turns = ("compaction.keep_first_turns=1", "compaction.keep_recent_turns=1", "model.name=claude-opus-5")
     runtime = start(tmp_path, [*[says(long)] * 3, says("The gist.")], sets=turns)
     out: list[str] = []

@@ -28,8 +28,8 @@ from prunecli.model.messages import Block, Json, Opaque, Text
 if TYPE_CHECKING:
     from prunecli.context.impact import Impact
 
-LEAST_BYTES = 600
-"""The bytes of messages that a summary must replace: about its own length. Fewer cost a request and gain nothing."""
+LEAST_CHARS = 600
+"""The characters that a summary must replace: about its own length. Fewer cost a request and gain nothing."""
 MAX_INSTRUCTIONS = 16_384
 """Maximum characters of instructions that the endpoint accepts."""
 
@@ -163,7 +163,7 @@ def plan_compaction(
 
 def is_worth_asking(context: Context, plan: CompactionPlan) -> bool:
     """Return whether a summary of the range can be shorter than the range."""
-    return _replaceable(context, plan) >= LEAST_BYTES
+    return _replaceable(context, plan) >= LEAST_CHARS
 
 
 def why_nothing(context: Context, options: Options, window: int) -> str:
@@ -171,7 +171,8 @@ def why_nothing(context: Context, options: Options, window: int) -> str:
     plan = plan_compaction(context, options, window)
     turns = sum(item.opens_turn for item in context.items)
     if plan:
-        return f"a summary would replace only {max(0, _replaceable(context, plan)):,} bytes, and is about as long"
+        size = max(0, _replaceable(context, plan))
+        return f"a summary would replace only {size:,} characters, and is about as long"
     if turns > options.keep_first_turns + options.keep_recent_turns:
         return "the recent turns fill the context, and they stay"
     return (
@@ -181,10 +182,13 @@ def why_nothing(context: Context, options: Options, window: int) -> str:
 
 
 def _replaceable(context: Context, plan: CompactionPlan) -> int:
-    """Return the bytes that a summary would replace, without the user's words, which stay."""
-    event = CompactionApplied("", plan.head_end, plan.tail_start)
-    covered = (block for item in context.items if covers(event, item) for block in item.wire)
-    return sum(map(len, covered)) - len(plan.words.encode("utf-8", "replace"))
+    """Return the characters that a summary would replace, as they are shown, without the user's words, which stay."""
+    event, found = CompactionApplied("", plan.head_end, plan.tail_start), 0
+    for item in context.items:
+        if covers(event, item) and not (item.exchange and context.dropped(item.exchange)):
+            parts = item.exchange.entries if item.exchange else (item,)
+            found += sum(context.counts.shown_chars(part, context.text_edit(part.seq)) for part in parts)
+    return found - len(plan.words)
 
 
 def next_cut(context: Context, options: Options, window: int) -> int:

@@ -323,6 +323,8 @@ def test_a_file_that_a_hook_writes_is_no_part_of_its_definition(tmp_path: Path) 
 
 
 def test_every_event_has_a_default_place_in_the_configuration() -> None:
+    from dataclasses import fields
+
     from prunecli.config.options import Hooks
 
-    assert set(Hooks.__dataclass_fields__) == set(EVENTS)
+    assert {one.name for one in fields(Hooks)} == set(EVENTS)

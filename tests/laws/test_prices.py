@@ -335,4 +335,4 @@ def test_prices_and_savings_hold_in_every_script(examples: int, acts: bool) -> N
 def test_savings_hold_across_summaries(examples: int) -> None:
     """What follows the kept beginning is written anew with each summary, with prunes and without them. How much of
     what was pruned stood in the replaced turns is only estimated."""
-    over_talks(examples, summaries=True, bounds=Bounds(most=9, of_bill=0.06))
+    over_talks(examples, summaries=True, bounds=Bounds(most=9, of_bill=0.1))

@@ -50,10 +50,10 @@ def back_to(turn: int) -> Callable[[Runtime], object]:
     return act
 
 
-def reading(session: Written, name: str, files: int = 3, said: str = "") -> Written:
+def reading(session: Written, name: str, files: int = 3) -> Written:
     for number in range(files):
         session.reads(f"/{name}{number}.py", lines(200, f"{name}{number}"))
-    return session.says(f"read {name}{said}")
+    return session.says(f"read {name}")
 
 
 def recalls() -> Written:
@@ -345,7 +345,7 @@ COMPACTING = "compaction.enabled=true", "compaction.keep_first_turns=0", "compac
 
 @pytest.mark.parametrize("summary", ["so far", lines(4_000)], ids=["made", "of no use"])
 async def test_a_summary_keeps_in_the_cache_what_it_reads(summary: str, tmp_path: Path) -> None:
-    session = reading(reading(Written().prompt("a"), "f").prompt("b"), "g", said=lines(30)).prompt().says()
+    session = reading(reading(Written().prompt("a"), "f").prompt("b"), "g").prompt().says()
     session.summarizes(summary, wait=4 * MINUTE)
     reading(session.prompt("c", wait=4 * MINUTE), "h").prompt(wait=6 * MINUTE).says()
     program, runtime = await made(session, AUTO, tmp_path, *COMPACTING[1:], "compaction.keep_first_turns=1")
@@ -355,11 +355,7 @@ async def test_a_summary_keeps_in_the_cache_what_it_reads(summary: str, tmp_path
 
 
 async def test_a_summary_between_two_rewinds_is_played_as_lived(tmp_path: Path) -> None:
-    session = (
-        reading(reading(Written().prompt("a"), "f", 4, lines(30)).prompt().says().prompt(), "g")
-        .prompt()
-        .says()
-    )
+    session = reading(reading(Written().prompt("a"), "f", 4).prompt().says().prompt(), "g").prompt().says()
 
     async def act(runtime: Runtime) -> None:
         back_to(1)(runtime)

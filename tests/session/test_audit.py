@@ -71,7 +71,13 @@ class Endpoint(ScriptedProvider):
 
 def script() -> list[Scripted]:
     reads = [calls(ToolUse(f"t{n}", "read", {"path": "long.txt", "limit": 60 + n})) for n in range(4)]
-    return [*reads, says("Read it all."), says("One more."), says("The gist of it."), *[says("Well.")] * 8]
+    return [
+        *reads,
+        says("Read it all."),
+        says("One more."),
+        says("The gist of it."),
+        *[says("Well.")] * 8,
+    ]
 
 
 async def long_session(tmp_path: Path) -> Runtime:

@@ -79,7 +79,9 @@ def clear_leftovers(given: str, cwd: Path, workspace: Path, added: tuple[Path, .
     """
     real = real_path(given, cwd)
     if not any(is_inside(real, folder) for folder in (workspace, *added)):
-        return
+        raise ToolError(
+            f"{given} is outside of the workspace, so what an unfinished edit may have left there stays"
+        )
     with opened_place(given, cwd, workspace, added) as place:
         if place.stat() is not None:
             with locked(place, threading.Event()):
