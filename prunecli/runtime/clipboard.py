@@ -78,6 +78,12 @@ class Copied(Enum):
     TMUX = auto()
     UNKNOWN = auto()
 
+    @property
+    def hint(self) -> str:
+        """A few words for the line above the prompt."""
+        places = {Copied.CLIPBOARD: "copied", Copied.TMUX: "copied to tmux's buffer"}
+        return places.get(self, "sent to the terminal's clipboard")
+
     def told(self, what: str, size: str) -> str:
         """Return the line that says so."""
         match self:

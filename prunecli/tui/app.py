@@ -297,8 +297,7 @@ class PrunecliApp(App[int], inherit_bindings=False):
         """Copy by OSC 52, which works over ssh too; with `told`, also by programs, and show where the text is."""
         super().copy_to_clipboard(text)
         if told and self.conversation is not None:
-            say = self.conversation.hint
-            self.run_worker(self.conversation.effects.copied(text, "the selection", say), group="copy")
+            self.run_worker(self.conversation.effects.copied(text), group="copy")
 
     # The end -------------------------------------------------------------------------------------------------
 

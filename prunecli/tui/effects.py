@@ -94,7 +94,7 @@ class Effects:
                     port.prompt.fill(text)
                 case Copy(text, what):
                     self._program.copy_to_clipboard(text, told=False)
-                    port.run(self.copied(text, what, port.say), "copy")
+                    port.run(self.copied(text, what), "copy")
                 case InThread():
                     port.run(self._in_thread(effect), "command", exclusive=True)
                 case Quit():
@@ -157,10 +157,13 @@ class Effects:
 
                 picker_of(agent, self._runtime, self._port).begin()
 
-    async def copied(self, text: str, what: str, say: Callable[[str], None]) -> None:
-        """Copy by the programs of this machine too, and say where the text is."""
+    async def copied(self, text: str, what: str = "") -> None:
+        """Copy by the programs of this machine too, and say where the text is: in a hint if nothing is named."""
         where = await copied(text, self._program.environ, self._runtime.setup.cwd)
-        say(where.told(what, counted(len(text), "character")))
+        if what:
+            self._port.say(where.told(what, counted(len(text), "character")))
+        else:
+            self._port.hint(where.hint)
 
     def _ask_secret(self, asked: AskSecret) -> None:
         from prunecli.tui.screens.secret import SecretScreen

@@ -473,5 +473,5 @@ async def test_what_the_mouse_selects_is_said_to_be_copied(tmp_path: Path) -> No
         await s.pilot.mouse_down(s.frame.transcript, offset=(0, row - top))
         await s.pilot.hover(s.frame.transcript, offset=(7, row - top))
         await s.pilot.mouse_up(s.frame.transcript, offset=(7, row - top))
-        await s.until_shown("the selection")
+        await s.until_shown("clipboard")
         assert s.app.clipboard.startswith("several")
