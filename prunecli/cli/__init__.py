@@ -47,7 +47,6 @@ class Commands(TyperGroup):
                 raise
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002  # the base class's signature
-        """Return the names of the subcommands."""
         return list(COMMANDS)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002  # the base class's signature
@@ -100,7 +99,6 @@ def _version(wanted: bool) -> None:
 
 
 def _parameters() -> Iterator[Parameter]:
-    """Yield the flags as parameters of a signature that typer can read."""
     yield Parameter("ctx", Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context)
     for flag in FLAGS:
         if flag.name not in INSTANT or flag.name == "--version":

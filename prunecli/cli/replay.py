@@ -143,7 +143,6 @@ def _check_outputs(html: Path | None, fit: str) -> None:
 
 
 def _setup(asked: Asked, stage: "Stage") -> str:
-    """Return what is assumed for all sessions, in words."""
     given = {"read price": asked.read, "write price": asked.write}
     sizes = {"window": asked.window, "system prompt and tools": asked.fixed}
     said = [
@@ -157,7 +156,6 @@ def _setup(asked: Asked, stage: "Stage") -> str:
 
 
 def _report(paths: Sequence[Path], make: "partial[Stage]", setup: str) -> "tuple[Report, Courses, list[str]]":
-    """Return the figures and courses of the sessions with a request, and the notices."""
     from prunecli.replay.series import Courses
     from prunecli.replay.stage import Replayed, Stage
     from prunecli.replay.table import Report
@@ -338,7 +336,6 @@ def _setting(asked: Asked, config: "Config", name: str) -> "Setting | None":
 
 
 def _all(config: "Config") -> list[str]:
-    """Return all strategies that make edits of their own."""
     names = (name for name in config.strategies.names() if name != "auto")
     return ["auto", *(name for name in names if not hasattr(config.strategies.module(name), "context_edit"))]
 

@@ -101,7 +101,6 @@ _PRICES = ("input", "output", "cache_read", "cache_write_5m", "cache_write_1h")
 
 
 def hash_of(data: bytes) -> str:
-    """Return a short hash of the model table."""
     from hashlib import sha256
 
     return sha256(data).hexdigest()[:16]
@@ -142,7 +141,6 @@ def _summary(report: UsageReport) -> list[str]:
 
 
 def pruning_words(sums: Sums) -> str:
-    """Return the effect of pruning, as text."""
     if not sums.withheld:
         return "no tokens saved by pruning"
     words = f"pruning kept ~{short(sums.withheld)} tokens out of requests"

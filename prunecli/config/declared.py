@@ -43,7 +43,6 @@ def declared(options: type) -> Mapping[str, Declared]:
 
 
 def from_hint(name: str, hint: Any, default: Any = MISSING) -> Declared:
-    """Return the field that an annotation declares."""
     doc, bounds, optional = "", (None, None), False
     by_project: ByProject | None = None
     while True:
@@ -66,7 +65,6 @@ def is_union(hint: Any) -> bool:
 
 
 def is_table(hint: Any) -> bool:
-    """Return whether this type is a table of declared keys."""
     return is_dataclass(hint)
 
 

@@ -133,7 +133,6 @@ class Config:
 
     @property
     def chosen(self) -> Mapping[Key, Any]:
-        """The values that the user set for this session."""
         layers = [layer for layer in self.layers if layer.kind == "session"]
         return {
             key: value

@@ -39,7 +39,6 @@ class Layer(NamedTuple):
         return f"{self.place}:{line}" if line else self.place
 
     def with_value(self, key: Key, value: Any, place: str) -> "Layer":
-        """Return this layer with one more value."""
         return self._replace(values={**self.values, key: value}, places={**self.places, key: place})
 
     def without(self, key: Key) -> "Layer":

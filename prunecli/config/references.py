@@ -51,7 +51,6 @@ class OwnStrategy:
         self.Options = options
 
     def propose(self, view: View, options: Any, **functions: Callable[..., Any]) -> Proposal:
-        """Return the strategy's proposal after checking it."""
         try:
             proposal = called(lambda: self._module.propose(view, options, **functions))
         except ForeignFailed as error:

@@ -68,7 +68,6 @@ UNSET: Mapping[str, Any] = {
 
 
 def sample(strategies: Strategies, providers: Providers = SHIPPED) -> str:
-    """Return the text of sample-config.toml, including the options of these strategies and providers."""
     lines = [*_comment(HEADER), ""]
     lines += _comment(
         "Environment: " + ", ".join(f"{name} sets {key}" for name, key in VARIABLES.items()) + "."

@@ -55,7 +55,6 @@ MCP_CALL = "mcp_call"
 
 
 def tool_name(name: str, given: Mapping[str, Json]) -> str:
-    """Return the name that hooks use for a tool."""
     if name == MCP_CALL:
         return f"mcp__{given.get('server', '')}__{given.get('tool', '')}"
     return TOOLS.get(name, name)

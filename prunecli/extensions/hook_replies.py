@@ -89,7 +89,6 @@ class Reply:
 
 
 def reply_of(hook: Hook, ran: Ran) -> Reply:
-    """Parse a hook's answer."""
     name, out, err = hook.name, _text(ran.stdout), _text(ran.stderr)
     if ran.problem:
         return Reply(name, failure=ran.problem)

@@ -101,7 +101,6 @@ class Hook:
 
     @property
     def host(self) -> str:
-        """The host of the hook's address."""
         return urlsplit(self.url).hostname or ""
 
     def matches(self, *names: str) -> bool:

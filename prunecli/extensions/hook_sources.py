@@ -61,7 +61,6 @@ class Source:
         ]
 
     def changed(self) -> list[str]:
-        """Return the scripts that differ from those in the definition."""
         known = self.definition.get("scripts") if isinstance(self.definition, Mapping) else None
         if not isinstance(known, Mapping):
             return []

@@ -50,7 +50,6 @@ class Definition:
     notes: tuple[str, ...] = ()
 
     def takes(self, tool: str) -> bool:
-        """Return whether the subagent has this tool."""
         return (self.tools is None or tool in self.tools) and tool not in self.without
 
 

@@ -55,8 +55,6 @@ class AuditRow:
 
 @frozen
 class Audit:
-    """The requests of a session, with summary figures."""
-
     rows: tuple[AuditRow, ...]
 
     @property
@@ -89,7 +87,6 @@ class Audit:
         return {"requests": [asdict(row) for row in self.rows], "summary": self.summary()}
 
     def lines(self) -> list[str]:
-        """Return a table for people, followed by the summary figures."""
         head = (
             "record",
             "time",

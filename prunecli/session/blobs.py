@@ -99,7 +99,6 @@ class Blobs:
             self._unsynced.pop(name, None)
 
     def clear_leftovers(self) -> None:
-        """Remove partial files of processes that no longer run."""
         with suppress(OSError):
             for name in os.listdir(self._folder):
                 begun = _PART.fullmatch(name)

@@ -122,7 +122,6 @@ def at_end(path: Path, loaded: Loaded) -> list[Record]:
 
 
 def take_line(loaded: Loaded, line: bytes) -> None:
-    """Process the next line of a file, including its newline."""
     loaded.lines = number = loaded.lines + 1
     loaded.complete = line.endswith(b"\n")
     try:

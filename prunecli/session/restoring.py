@@ -90,7 +90,6 @@ class Restored:
 
     @property
     def words(self) -> str:
-        """The outcome as a sentence for the user."""
         parts = []
         if self.paths:
             parts.append(f"{counted(len(self.paths), 'file')} restored")
@@ -197,7 +196,6 @@ class _Work:
         self.left: list[tuple[str, str]] = []
 
     def write(self, change: FileChange, data: bytes) -> None:
-        """Restore a file's content and mode."""
         self._account(change, self.written, lambda: self._write(change, data))
 
     def delete(self, change: FileChange) -> None:

@@ -135,7 +135,6 @@ class RunningOutput:
                 pass
 
     def forget(self) -> None:
-        """Discard the output, including the copy on disk."""
         self.key = self.text = ""
         if self.path is not None:
             with suppress(OSError):

@@ -137,7 +137,6 @@ class Snapshots:
         return self._tree(root, until, prefix), names
 
     def changes(self, pairs: Sequence[tuple[str, str]]) -> list[tuple[FileChange, ...]]:
-        """Return the differences of each pair of trees, old to new."""
         if not all(_TREE.fullmatch(tree) for pair in pairs for tree in pair):
             raise SnapshotFailed("not a valid snapshot name")
         wanted = [pair for pair in dict.fromkeys(pairs) if pair[0] != pair[1]]
@@ -166,7 +165,6 @@ class Snapshots:
                     raise SnapshotFailed("a file's content is missing from the snapshots")
 
     def ignored(self, paths: Sequence[str]) -> set[str]:
-        """Return the paths that the current ignore rules exclude."""
         if not paths:
             return set()
         until = self._clock() + self._seconds
@@ -208,7 +206,6 @@ class Snapshots:
 
 
 def _chosen(root: Path, seen: bytes) -> tuple[list[bytes], list[bytes], list[bytes]]:
-    """Return the paths to add, the paths that are no longer files, and the paths to skip."""
     changed, gone, skipped = list[bytes](), list[bytes](), list[bytes]()
     whole = os.fsencode(root)
     for path in dict.fromkeys(seen.split(b"\0")):
@@ -236,7 +233,6 @@ def _kind(root: bytes, path: bytes) -> str:
 
 
 def _parsed(out: bytes) -> list[tuple[FileChange, ...]]:
-    """Parse diff-tree's output for each pair."""
     found: list[dict[str, FileChange]] = []
     at = 0
     while at < len(out):

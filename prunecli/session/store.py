@@ -49,7 +49,6 @@ class Listed:
 
     @property
     def cwd(self) -> str:
-        """The directory that the session belongs to."""
         return self.digest.cwd
 
     @property
@@ -79,13 +78,10 @@ class Listed:
 
 
 class Store:
-    """All sessions below one folder."""
-
     def __init__(self, root: Path) -> None:
         self.root = root
 
     def new_path(self, cwd: Path, session_id: str) -> Path:
-        """Return the path for a new session of this directory."""
         return self.root / slug(cwd.resolve()) / f"{session_id}.jsonl"
 
     def list(self, cwd: Path | None = None) -> list[Listed]:

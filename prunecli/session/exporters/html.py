@@ -32,7 +32,6 @@ _HERE = Path(__file__).parent
 
 
 def write(records: Sequence[Record]) -> str:
-    """Write the records as a page that ends with a newline."""
     return "\n".join(_page(story(records))) + "\n"
 
 
@@ -163,7 +162,6 @@ class _Entries:
 
 
 def _named(report: Reported) -> Iterator[str]:
-    """Yield an entry as one line."""
     entry = report.entry
     first = " ".join([*entry.typed, entry.text])[:_NAMED_CHARS].strip().partition("\n")[0]
     yield f'<article id="e{entry.seq}" class="{_classes(report, entry.kind)}">#{entry.seq} {_line(first)}</article>'
@@ -192,5 +190,4 @@ def _folded(head: str, inner: str, *, is_open: bool) -> Iterator[str]:
 
 
 def _line(text: str) -> str:
-    """Format text as one line of HTML."""
     return escape(one_line(text.replace("\t", " ")))

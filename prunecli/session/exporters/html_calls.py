@@ -98,7 +98,6 @@ def _edited(given: Json) -> str:
 
 
 def _named(given: Mapping[str, Json]) -> str:
-    """Return a call's input as text, keeping line ends."""
     if all(isinstance(value, str) for value in given.values()):
         return "\n".join(f"{name}: {value}" for name, value in given.items())
     return json.dumps(given, ensure_ascii=False, indent=1)

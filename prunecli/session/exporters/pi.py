@@ -32,7 +32,6 @@ _STOPS = {"max_tokens": "length", "tool_use": "toolUse", "interrupted": "aborted
 
 
 def write(records: Sequence[Record]) -> str:
-    """Write the records as one ASCII JSON object per line."""
     return "".join(json.dumps(entry, separators=(",", ":")) + "\n" for entry in _lines(records))
 
 

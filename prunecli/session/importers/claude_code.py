@@ -24,14 +24,12 @@ _NAMES = ("summary", "custom-title", "ai-title")
 
 
 def is_claude_code(row: Row) -> bool:
-    """Return whether a row is from a Claude Code file."""
     value = row.value
     linked = "uuid" in value and "parentUuid" in value
     return "type" in value and (linked or ("sessionId" in value and "payload" not in value))
 
 
 def read(found: Rows) -> Imported:
-    """Read the conversation from a file's rows."""
     rows = [row for row in found.rows if isinstance(row.value.get("uuid"), str)]
     agents = [row for row in rows if row.value.get("isSidechain") is True]
     if len(agents) < len([row for row in rows if row.value.get("type") in _SPOKEN]):

@@ -42,7 +42,6 @@ class Commands:
         self._when: int | None = None
 
     def take(self, row: Json, text: str, when: int | None) -> None:
-        """Add generated text."""
         shell, name = _SHELL.match(text), _NAME.search(text) if _MARKED.match(text) else None
         if shell or name:
             self.flush()
@@ -60,7 +59,6 @@ class Commands:
             self._to.notice(_title(row, text), text, when)
 
     def flush(self) -> None:
-        """Add a pending command that printed nothing."""
         if self._typed:
             self._to.command(self._typed, (), self._when)
             self._typed = ""

@@ -43,7 +43,6 @@ _FILES_END = "--- End of content ---"
 
 
 def is_gemini_cli(value: Json) -> bool:
-    """Return whether a JSON object is a Gemini CLI session file."""
     return isinstance(value.get("messages"), list) and "sessionId" in value and "startTime" in value
 
 

@@ -67,7 +67,6 @@ class _Facts:
         self.answered(words(part(row.get("payload")).get("model")), 0)
 
     def conversation(self, records: list[Record]) -> None:
-        """Read the prompts and answers of a transcript."""
         digest = self.digest
         for record in records:
             match record.event:
@@ -82,7 +81,6 @@ class _Facts:
                     pass
 
     def answered(self, model: str, tokens: int) -> None:
-        """Record the model and the prompt tokens of an answer."""
         if model and model != "<synthetic>":
             self.digest.spent[model] = [0] * 5
         self.digest.context = tokens or self.digest.context

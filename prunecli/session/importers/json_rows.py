@@ -34,7 +34,6 @@ class Row:
 
     @property
     def place(self) -> str:
-        """Where the row is, for a message."""
         return _place(self.line, self.file)
 
 

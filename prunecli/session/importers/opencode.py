@@ -27,7 +27,6 @@ _STOPS = {"tool-calls": "tool_use", "length": "max_tokens", "stop": "end_turn"}
 
 
 def is_opencode(value: Json) -> bool:
-    """Return whether a JSON object is an OpenCode export."""
     messages = value.get("messages")
     return isinstance(messages, list) and any(isinstance(part(one).get("parts"), list) for one in messages)
 
@@ -38,7 +37,6 @@ def name_of(title: str) -> str:
 
 
 def read(value: Mapping[str, Json]) -> Imported:
-    """Read the conversation from an export."""
     info = part(value.get("info"))
     started = milliseconds(part(info.get("time")).get("created")) or 0
     model = words(part(info.get("model")).get("id"))

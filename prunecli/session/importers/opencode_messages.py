@@ -13,7 +13,6 @@ SHELL = "shell"
 
 
 def exported(own: str, kind: str, data: Mapping[str, Json]) -> Json:
-    """Return a message with this id and type."""
     info: dict[str, Json] = {"id": own, "time": data.get("time")}
     match kind:
         case "user":

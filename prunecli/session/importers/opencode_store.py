@@ -61,7 +61,6 @@ _OLD = _Tables(
 
 
 def in_store(path: Path) -> bool:
-    """Return whether a path names a session in a database."""
     return path.parent.suffix == ".db" and os.path.isfile(path.parent)
 
 

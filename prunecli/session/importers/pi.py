@@ -31,7 +31,6 @@ _BRANCH = "A summary of a branch that was left."
 
 
 def is_pi(row: Row) -> bool:
-    """Return whether a row is the header of a pi file."""
     value = row.value
     if value.get("type") == "title":
         return "updatedAt" in value
@@ -39,7 +38,6 @@ def is_pi(row: Row) -> bool:
 
 
 def read(found: Rows) -> Imported:
-    """Read the conversation from a file's rows."""
     origin = _origin(found.rows)
     rows = [row for row in found.rows if row.value.get("type") not in _HEADS]
     nodes = _nodes(rows)

@@ -55,7 +55,6 @@ def _repository(folder: Path) -> Iterator[tuple[Path, Path]]:
 
 
 def _worktrees(common: Path) -> Iterator[Path]:
-    """Yield the roots of all worktrees of a repository."""
     if common.name == ".git":
         yield common.parent
     for number, link in enumerate(sorted(common.glob("worktrees/*/gitdir"))):

@@ -51,12 +51,10 @@ class Source:
 
     @property
     def kind(self) -> Kind:
-        """The format of the file."""
         return self.imported.origin.kind
 
     @property
     def records(self) -> list[Record]:
-        """The main line of the conversation."""
         return self.imported.records
 
     @property
@@ -66,7 +64,6 @@ class Source:
 
     @property
     def native(self) -> bool:
-        """Whether this is prunecli's own session."""
         return self.kind == "session"
 
 

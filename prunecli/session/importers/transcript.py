@@ -71,7 +71,6 @@ class Transcript:
         return len(self._events) - 1
 
     def skip(self, what: str, count: int = 1) -> None:
-        """Count an omitted item."""
         if count:
             self.left_out[what] += count
 
@@ -115,7 +114,6 @@ class Transcript:
         return use
 
     def has_result(self, source_id: Json) -> bool:
-        """Return whether a call with this id exists and has its result."""
         call = self._calls.get(source_id) if isinstance(source_id, str) else None
         return call is not None and call.answered
 
