@@ -18,8 +18,7 @@ from prunecli.model.events import WITH_CONTENT, Event
 from prunecli.model.messages import PDF, Blob, Block, Document, Image, Text
 from prunecli.private_file import make_private, write_private
 from prunecli.regular import read_regular
-from prunecli.session.folders import sync_folder
-from prunecli.session.writer import WAY_OUT
+from prunecli.session.writer import WAY_OUT, sync_folder
 
 INLINE_BYTES = 65_536
 """Texts up to this size stay in the record."""

@@ -31,10 +31,9 @@ from prunecli.model.record_codec import decode_record, encode_record, record_fro
 from prunecli.model.touches import Touches
 from prunecli.session.importers.source import read_source
 from prunecli.session.lines import MAX_LINE
-from prunecli.session.lock_owner import lock_holder
 from prunecli.session.log import LOST_WORDS, quarantine, read_log
 from prunecli.session.session import Session
-from prunecli.session.writer import LogWriter
+from prunecli.session.writer import LogWriter, lock_holder
 
 START = SessionStarted("s", "/w", "m")
 

@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from prunecli.model.codec import string
 from prunecli.model.events import AssistantMessage
 from prunecli.model.messages import Block, Json, Text, Thinking, ToolUse, Usage, plain_text
-from prunecli.session.importers.opencode_messages import SHELL
 from prunecli.session.importers.origin import Imported, Origin
 from prunecli.session.importers.transcript import (
     CLEARED,
@@ -23,6 +22,8 @@ from prunecli.session.importers.transcript import (
     words,
 )
 
+SHELL = "shell"
+"""The role of a command that the user ran, which older versions record as a tool call."""
 _STOPS = {"tool-calls": "tool_use", "length": "max_tokens", "stop": "end_turn"}
 
 

@@ -10,7 +10,6 @@ from prunecli.model.codec import mapping, string
 from prunecli.model.events import AssistantMessage
 from prunecli.model.messages import Block, Json, RedactedThinking, Text, Thinking, Usage, plain_text
 from prunecli.session.importers.anthropic_blocks import blocks
-from prunecli.session.importers.branching import Line, Places, branching, taken
 from prunecli.session.importers.json_rows import Row, Rows
 from prunecli.session.importers.origin import Imported, Origin
 from prunecli.session.importers.transcript import (
@@ -22,7 +21,7 @@ from prunecli.session.importers.transcript import (
     summarized,
     words,
 )
-from prunecli.session.importers.tree import Node, Tree
+from prunecli.session.importers.tree import Line, Node, Places, Tree, branching, taken
 
 _SPOKEN = ("message", "compaction", "branch_summary", "custom_message")
 _HEADS = ("session", "title")
