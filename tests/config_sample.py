@@ -1,6 +1,6 @@
 """Generates sample-config.toml from the classes of options.
 
-Run `python -m prunecli.config.sample > sample-config.toml`. Each value is commented out with its default, so that a
+Run `python -m tests.config_sample > sample-config.toml`. Each value is commented out with its default, so that a
 copy changes nothing and does not hold back a better default in a later version.
 """
 
