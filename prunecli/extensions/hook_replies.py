@@ -37,17 +37,9 @@ _DECISIONS: Mapping[str, Decision] = {
 }
 _KEYS = frozenset(
     {
-        *(
-            "continue",
-            "decision",
-            "hookSpecificOutput",
-            "reason",
-            "stopReason",
-            "suppressOutput",
-            "systemMessage",
-        ),
-        *("additionalContext", "permissionDecision", "permissionDecisionReason", "updatedInput"),
-        *("hookEventName", "pin", "veto"),
+        *("continue", "decision", "hookSpecificOutput", "reason", "stopReason", "suppressOutput"),
+        *("systemMessage", "additionalContext", "permissionDecision", "permissionDecisionReason"),
+        *("updatedInput", "hookEventName", "pin", "veto"),
     }
 )
 """The known keys of an answer."""

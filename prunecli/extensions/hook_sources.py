@@ -16,21 +16,8 @@ from prunecli.regular import open_regular
 MAX_BYTES = 1_000_000
 """Maximum bytes of a settings file, or of a script that a hook runs."""
 
-_PROGRAMS = (
-    "bash",
-    "bun",
-    "dash",
-    "deno",
-    "fish",
-    "node",
-    "perl",
-    "php",
-    "python",
-    "ruby",
-    "sh",
-    "source",
-    "zsh",
-)
+_SHELLS = ("bash", "dash", "fish", "sh", "source", "zsh")
+_PROGRAMS = (*_SHELLS, "bun", "deno", "node", "perl", "php", "python", "ruby")
 _SUFFIXES = (".bash", ".cjs", ".js", ".lua", ".mjs", ".php", ".pl", ".py", ".rb", ".sh", ".ts", ".zsh")
 
 VARIABLES = ("CLAUDE_PROJECT_DIR", "PRUNECLI_PROJECT_DIR")
