@@ -88,18 +88,8 @@ class Audit:
 
     def lines(self) -> list[str]:
         head = (
-            "record",
-            "time",
-            "estimate",
-            "reported",
-            "error",
-            "read exp.",
-            "read",
-            "written",
-            "pruned",
-            "cleared",
-            "out",
-            "cost",
+            *("record", "time", "estimate", "reported", "error", "read exp."),
+            *("read", "written", "pruned", "cleared", "out", "cost"),
         )
         rows = [head, *map(_cells, self.rows)]
         widths = [max(len(row[at]) for row in rows) for at in range(len(head))]

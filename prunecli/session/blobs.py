@@ -7,7 +7,6 @@ import base64
 import os
 import re
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
@@ -25,7 +24,6 @@ INLINE_BYTES = 65_536
 
 
 _NAME = re.compile(r"[0-9a-f]{64}")
-_PART = re.compile(r"[0-9a-f]{64}\.([1-9][0-9]{0,8})\.part")
 
 
 class Blobs:
@@ -97,13 +95,6 @@ class Blobs:
             self._doubtful.discard(name)
             self._unsynced.pop(name, None)
 
-    def clear_leftovers(self) -> None:
-        with suppress(OSError):
-            for name in os.listdir(self._folder):
-                begun = _PART.fullmatch(name)
-                if begun and not _alive(int(begun[1])):
-                    (self._folder / name).unlink()
-
     def _put(self, block: Block) -> Block:
         if isinstance(block, Image):
             data = _decoded(block.data)
@@ -174,13 +165,3 @@ def _holds(path: Path, data: bytes) -> bool:
         return path.stat().st_size == len(data) and read_regular(path) == data
     except FileNotFoundError:
         return False
-
-
-def _alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        pass
-    return True

@@ -311,8 +311,7 @@ class Session:
             self.read_only = "read-only: opened to view"
         if self.read_only:
             self.close()
-        elif self.path and self._blobs:
-            self._blobs.clear_leftovers()
+        elif self.path:
             if place := quarantine(self.path, loaded.bad):
                 self.notices.append(f"copied damaged lines to {place.name}")
             self.answer_open_calls(continuing=True)
