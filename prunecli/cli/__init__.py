@@ -22,8 +22,6 @@ _Misuse: Any = typer.BadParameter.__bases__[0]
 
 
 class Commands(TyperGroup):
-    """The main command, which starts a session or runs a subcommand."""
-
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse the flags, and leave subcommands to typer. `ctx.obj` is the parsed command line."""
         if ctx.resilient_parsing:  # a shell is completing an unfinished line

@@ -23,7 +23,6 @@ def install() -> None:
 
 
 def sessions(incomplete: str) -> list[Offer]:
-    """Return session names and ids, most recently changed first."""
     from prunecli.session.store import Store
 
     found = Store(Places.of(os.environ).sessions).list(None)

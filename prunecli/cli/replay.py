@@ -180,7 +180,6 @@ def _report(paths: Sequence[Path], make: "partial[Stage]", setup: str) -> "tuple
 
 
 def _fit(to: str, paths: Sequence[Path], make: "partial[Stage]") -> None:
-    """Fit the expectations to the sessions, and print them or write them to a file."""
     from prunecli.replay.fit import fitted
     from prunecli.replay.stage import Stage
 
@@ -342,7 +341,6 @@ def _all(config: "Config") -> list[str]:
 
 
 def _names(given: Sequence[str] | None) -> tuple[str, ...]:
-    """Return the strategies of `--strategy`, each once."""
     names = tuple(dict.fromkeys(filter(None, map(str.strip, ",".join(given or ()).split(",")))))
     if given and not names:
         raise UsageError("--strategy: no strategy given", "leave it out to replay all")

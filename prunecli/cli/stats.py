@@ -110,7 +110,6 @@ def hash_of(data: bytes) -> str:
 
 
 def lines(report: UsageReport) -> list[str]:
-    """Return the report in at most 80 columns."""
     if not report.sessions and not report.damaged:
         return ["no sessions yet"]
     found = [*_summary(report), ""]
@@ -159,7 +158,6 @@ def _cost(sums: Sums) -> str:
 
 
 def cells(sums: Sums) -> tuple[str, ...]:
-    """Return the figures of a row, in the order of the headings."""
     cost, change = _cost(sums), ""
     if sums.withheld or sums.saved:
         change = f"{'-' if sums.saved < 0 else ''}{money(abs(sums.saved))}" if cost != _UNKNOWN else _UNKNOWN

@@ -33,7 +33,6 @@ class Declared(NamedTuple):
 
 @cache
 def declared(options: type) -> Mapping[str, Declared]:
-    """Return the fields of a class of options by name, in order."""
     hints = get_type_hints(options, include_extras=True)
     found = {}
     for item in fields(options):

@@ -177,7 +177,6 @@ class Config:
         return config_of(tuple(layers), self.strategies, self.notices, self.providers)
 
     def _provider_names(self) -> Iterator[str]:
-        """Return the providers with options that are in use or configured."""
         configured = sorted({key[1] for key in self.found if key[0] == "model" and len(key) > 2})
         names = dict.fromkeys((self.model.provider, *configured))
         return (name for name in names if self.providers.options_class(name))

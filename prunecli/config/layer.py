@@ -42,7 +42,6 @@ class Layer(NamedTuple):
         return self._replace(values={**self.values, key: value}, places={**self.places, key: place})
 
     def without(self, key: Key) -> "Layer":
-        """Return this layer without a value."""
         return self._replace(values={name: value for name, value in self.values.items() if name != key})
 
     def error(self, key: Key, what: str, hint: str = "") -> ConfigError:

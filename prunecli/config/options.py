@@ -213,7 +213,6 @@ class Pruning(Section):
 
     @property
     def strategies(self) -> tuple[str, ...]:
-        """The names of the strategies in running order."""
         return (self.strategy,) if isinstance(self.strategy, str) else self.strategy
 
     def __post_init__(self) -> None:
@@ -397,7 +396,6 @@ class Hooks(Section):
     ] = ()
 
     def table(self) -> dict[str, Any]:
-        """Return the configured events with their groups."""
         return {item.name: list(groups) for item in fields(self) if (groups := getattr(self, item.name))}
 
     @property

@@ -43,8 +43,6 @@ class Reference:
 
 
 class OwnStrategy:
-    """A strategy from the user's folder. Exceptions and forbidden edits become FunctionFailed."""
-
     def __init__(self, name: str, module: ModuleType, options: type) -> None:
         self._name = name
         self._module = module

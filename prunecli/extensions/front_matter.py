@@ -86,7 +86,6 @@ def text(fields: Mapping[str, Json], key: str) -> str:
 
 
 def flag(fields: Mapping[str, Json], key: str) -> bool:
-    """Return whether a key has a true value."""
     return text(fields, key).lower() in ("true", "yes", "on")
 
 

@@ -83,7 +83,6 @@ class Audit:
         }
 
     def to_json(self) -> dict[str, Any]:
-        """Return a JSON object with `requests` and `summary`."""
         return {"requests": [asdict(row) for row in self.rows], "summary": self.summary()}
 
     def lines(self) -> list[str]:
@@ -186,7 +185,6 @@ def _answered(
     price: Price,
     caches: _Caches,
 ) -> AuditRow:
-    """Return the row of a request that was answered or stopped."""
     reported = event.usage.prompt_tokens
     _cached(sent, reported, record.timestamp, caches)
     error = (sent.row["estimated"] - reported) / reported

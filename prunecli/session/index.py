@@ -50,7 +50,6 @@ class IndexRow:
 
     @property
     def columns(self) -> tuple[int, int, int, int, bytes, str]:
-        """The table's columns, except the path."""
         file = self.file
         return file.inode, file.size, file.time, self.read, self.mark, self.digest.to_text()
 

@@ -35,7 +35,6 @@ Shorten: TypeAlias = Callable[[Event, int, Context], Event]
 
 
 def whole(event: Event, _: int, __: Context) -> Event:
-    """Return the event as it is."""
     return event
 
 

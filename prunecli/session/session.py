@@ -95,7 +95,6 @@ class Session:
 
     @property
     def started(self) -> SessionStarted:
-        """The session's first event."""
         return self._started
 
     @property
@@ -354,7 +353,6 @@ class Session:
         self.path = self.running.log = path
 
     def _discard(self) -> None:
-        """Delete the file of a session that could not be written completely."""
         if self._log is not None:
             self._log.path.unlink(missing_ok=True)
             self._log.close()

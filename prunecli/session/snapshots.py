@@ -148,7 +148,6 @@ class Snapshots:
         return trees[0]
 
     def contents(self, blobs: Iterable[str]) -> Iterator[bytes]:
-        """Yield the contents of these versions, in order."""
         left = list(blobs)
         while left:
             asked, left = left[:_AT_ONCE], left[_AT_ONCE:]

@@ -53,7 +53,6 @@ class Listed:
 
     @property
     def started(self) -> int:
-        """When the session started, in unix ms."""
         return self.digest.started
 
     @property
@@ -68,7 +67,6 @@ class Listed:
 
     @property
     def is_task(self) -> bool:
-        """Whether it is a task of another session."""
         return bool(self.digest.task)
 
     @property

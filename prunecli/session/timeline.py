@@ -74,7 +74,6 @@ def saved_after(records: Sequence[Record], seq: int, root: str) -> FilesSaved | 
 
 
 def trees_after(records: Sequence[Record], seq: int, root: str) -> list[str]:
-    """Return all snapshots after this point, oldest first."""
     return [saved.tree for saved in _saves(records, seq, root)]
 
 

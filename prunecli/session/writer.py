@@ -165,7 +165,6 @@ class LogWriter:
 
     @property
     def stuck(self) -> bool:
-        """Whether the last append or commit failed."""
         return bool(self._failed or self._wanted)
 
     @property

@@ -204,7 +204,6 @@ def _calls_among(content: Json, known: Container[Json]) -> list[Mapping[str, Jso
 
 
 def _failed(result: Json) -> bool:
-    """Return whether a result has an error, or is that of a command that failed."""
     for one in result if isinstance(result, list) else ():
         response = part(part(one).get("functionResponse"))
         answer = part(response.get("response"))

@@ -122,7 +122,6 @@ def kept(records: Iterable[Record]) -> dict[str, int]:
 
 
 def numbered(number: int, what: str) -> str:
-    """Return a number with its noun in the plural or singular."""
     return f"{number} {what.replace(' and ', ' or ').replace('s ', ' ').removesuffix('s') if number == 1 else what}"
 
 

@@ -203,7 +203,6 @@ def _exported(own: str, kind: str, data: Mapping[str, Json]) -> Json:
 
 
 def _content(one: Mapping[str, Json]) -> Json:
-    """Return a piece of an answer: text, reasoning, or a call with its state."""
     if one.get("type") != "tool":
         return dict(one)
     state, times = part(one.get("state")), part(one.get("time"))

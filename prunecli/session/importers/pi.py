@@ -91,8 +91,6 @@ def _transcript(origin: Origin, line: Line) -> tuple[Transcript, Places]:
 
 
 class Reader:
-    """A converter from the entries of one line to events."""
-
     def __init__(self, transcript: Transcript) -> None:
         self._to = transcript
         self._seq_of: dict[str, int] = {}
@@ -164,7 +162,6 @@ class Reader:
                 self._to.skip(f"messages of role {words(role)[:40] or '?'}")
 
     def _notice(self, message: Json, when: int | None) -> None:
-        """Add a message from an extension, under the extension's title."""
         title, content = words(message.get("customType")) or "extension", self._said(message["content"])
         if title.startswith(("[", "/")):  # written by prunecli's own export
             self._to.command(title, content, when)

@@ -89,7 +89,6 @@ class Transcript:
         return self.command(f"[{title}]", text, when)
 
     def assistant(self, message: AssistantMessage, when: int | None = None) -> int:
-        """Add a response unless it is empty."""
         return self.add(message, when) if message.content else len(self)
 
     def replace_usage(self, seq: int, usage: Usage) -> None:
@@ -209,7 +208,6 @@ def milliseconds(value: Json) -> int | None:
 
 
 def count(value: Json) -> int:
-    """Parse a number of tokens; 0 if invalid."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return 0
     return int(value) if 0 <= value < _MOST_TOKENS else 0
@@ -221,7 +219,6 @@ def words(value: Json) -> str:
 
 
 def part(value: Json) -> Mapping[str, Json]:
-    """Return the value if it is an object, else an empty one."""
     return value if isinstance(value, dict) else {}
 
 
