@@ -249,8 +249,7 @@ def _problems(failed: "Sequence[Outcome[Result]]") -> list[str]:
 
 @contextmanager
 def _interrupts() -> Iterator[None]:
-    """Make SIGTERM and SIGHUP interrupt the work like Ctrl+C, because processes would outlive this one. A signal that
-    is ignored, as with nohup, stays ignored."""
+    """Make SIGTERM and SIGHUP end the processes like Ctrl+C, unless they are ignored, as with nohup."""
 
     def stop(number: int, _: object) -> None:
         raise KeyboardInterrupt(number)

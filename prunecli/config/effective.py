@@ -310,8 +310,7 @@ def _member(item: Declared, key: Key, found: Mapping[Key, Found]) -> Any:
 
 
 def _unfit(above: Key, below: Iterable[Key], found: Mapping[Key, Found], what: str) -> ConfigError:
-    """Return the error for values that do not fit together. `what` may start with a field or an entry of its
-    table."""
+    """Return the error for values that do not fit together. `what` may start with a field."""
     name, colon, rest = what.partition(": ")
     parts = name.split(".")
     named = (*above, *parts)

@@ -170,8 +170,7 @@ class Schema(NamedTuple):
                 fault(key, problem.removeprefix(f"hooks.{key[1]}"), "")
 
     def _unknown(self, owner: Any, key: Key, fault: Fault) -> NoReturn:
-        """Report an unknown key and suggest a valid one: a similar one in the same table, or the same name in
-        another."""
+        """Report an unknown key and suggest a similar one in its table, or the same name in another."""
         name, names = key[-1], self.names(owner)
         if name.lower() in SECRETS:
             fault(key, "credentials do not belong in a configuration file", "use `prunecli login`")

@@ -50,8 +50,7 @@ _STRICTNESS: tuple[Decision, ...] = ("", "allow", "ask", "deny")
 
 @frozen
 class Ran:
-    """The end of a hook's process. If it was stopped or could not start, `exit_code` is None and `problem` has the
-    reason."""
+    """The end of a hook's process. If it was stopped or could not start, only `problem` says why."""
 
     exit_code: int | None
     stdout: str = ""

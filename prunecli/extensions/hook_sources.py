@@ -56,8 +56,7 @@ class Source:
 
 
 def read_source(path: Path, label: str, folder: Path, owner: Path) -> Source | None:
-    """Return the hooks of a JSON settings file (the key `hooks`); None if it has none. A problem names file and
-    key."""
+    """Return the hooks of a JSON settings file; None if it has none. A problem names file and key."""
     try:
         with open_regular(path) as file:
             data = file.read(MAX_BYTES + 1)
@@ -83,8 +82,7 @@ def read_source(path: Path, label: str, folder: Path, owner: Path) -> Source | N
 
 
 def scripts_of(hooks: Sequence[Hook], folder: Path) -> dict[str, Json]:
-    """Return the digests of the project's scripts that the commands name, by path. Changing a script changes the
-    hook."""
+    """Return the digests of the project's scripts that the commands run, by path."""
     found: dict[str, Json] = {}
     for hook in hooks:
         for path in _named(hook.command, folder):

@@ -40,8 +40,7 @@ class File:
 
 @frozen
 class IndexRow:
-    """The known state of a file: the position up to which it was read, the bytes before that position, and the
-    digest."""
+    """The known state of a file: where reading stopped, the bytes before that, and the digest."""
 
     file: File
     read: int

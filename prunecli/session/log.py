@@ -64,8 +64,7 @@ MOST_SAID = 20
 
 
 def complaints(path: Path, bad: Sequence[BadLine], more: Sequence[str] = ()) -> list[str]:
-    """Return the problems of a session file, each as a line with the file's name; only the first `MOST_SAID` of
-    them."""
+    """Return the first `MOST_SAID` problems of a session file, each as a line with the file's name."""
     found = [f"{path.name} {why}" for why in (*map(str, bad), *more)]
     left = len(found) - MOST_SAID
     rest = [f"{path.name}: {left:,} more; run `prunecli sessions verify` to list them"] if left > 0 else []
@@ -210,8 +209,7 @@ def _decoded(data: bytes) -> tuple[Record, bytes]:
 
 
 def quarantine(path: Path, bad: list[BadLine]) -> Path | None:
-    """Copy new damaged lines to `<id>.quarantine` beside the log, which stays unchanged. Return None if nothing could
-    be copied."""
+    """Copy new damaged lines to `<id>.quarantine` beside the log. Return None if nothing was copied."""
     lines = [line.data if line.data.endswith(b"\n") else line.data + b"\n" for line in bad if line.data]
     if not lines:
         return None

@@ -108,8 +108,7 @@ class RunningOutput:
     def _results(
         self, exchange: Exchange | None, calls: Sequence[ToolUse], *, ours: bool = False
     ) -> list[ToolResult]:
-        """Return results that mark these calls as interrupted. If they are `ours`, calls without a recorded start did
-        not run."""
+        """Return results for interrupted calls. Of `ours`, those without a recorded start did not run."""
         found: list[ToolResult] = []
         for call in calls:
             if ours and exchange is not None and call.id not in exchange.started:
@@ -147,8 +146,7 @@ def _ending(exchange: Exchange | None) -> list[ToolUse]:
 
 
 def _is_ours(exchange: Exchange | None, records: Sequence[Record]) -> bool:
-    """Return whether this program asked for the calls, and so recorded each start. Another agent's log has no
-    starts."""
+    """Return whether this program asked for the calls, and so recorded each start."""
     for record in reversed(records):
         if exchange is None or record.seq >= exchange.seq:
             continue

@@ -216,8 +216,7 @@ def _chosen(root: Path, seen: bytes) -> tuple[list[bytes], list[bytes], list[byt
 
 
 def _kind(root: bytes, path: bytes) -> str:
-    """Return whether to take, remove or skip a path. Nested repositories and files that are too large or unreadable
-    are skipped."""
+    """Return whether to take, remove or skip a path: nested repositories, large and unreadable files."""
     whole = os.path.join(root, path)
     if path.endswith(b"/"):
         return "skip"

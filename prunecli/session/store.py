@@ -90,8 +90,7 @@ class Store:
         return sorted(self.listed(cwd), key=lambda one: (one.changed, one.id), reverse=True)
 
     def listed(self, cwd: Path | None = None) -> Iterator[Listed]:
-        """Yield the sessions of `list` one at a time, newest file first, for a screen that shows results as they
-        arrive."""
+        """Yield the sessions of `list` one at a time, newest file first."""
         within = f"{self.root}{os.sep}" + (f"{slug(cwd.resolve())}{os.sep}" if cwd else "")
         files = sorted(self._files(cwd), key=lambda file: file.time, reverse=True)
         if not files:

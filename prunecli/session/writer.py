@@ -320,8 +320,7 @@ def _identity(state: os.stat_result) -> tuple[int, int]:
 
 
 def lock_holder(path: Path, table: Path = LOCK_TABLE) -> int | None:
-    """Return the process that took the lock on a file; None if it has ended, or if the system does not report it
-    (outside Linux)."""
+    """Return the process that took the lock on a file; None if it has ended, and outside Linux."""
     try:
         inode = os.stat(path).st_ino
         rows = [line.split() for line in table.read_text("ascii").splitlines()]

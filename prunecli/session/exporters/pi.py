@@ -147,8 +147,7 @@ def _usage(usage: Usage) -> dict[str, Json]:
 
 
 def _compaction(context: Context, seq: int, event: CompactionApplied) -> dict[str, Json]:
-    """Return a pi compaction. pi keeps nothing before a compaction, so user messages that prunecli kept there go into
-    the summary."""
+    """Return a pi compaction. pi keeps nothing before one, so kept user messages go into the summary."""
     kept = [
         "\n".join(entry.typed) or plain_text(entry.event.content)
         for _, entry in sorted(context.entries.items())

@@ -46,8 +46,7 @@ def _origin(rows: tuple[Row, ...]) -> Origin:
 
 
 class _Reader:
-    """A converter from messages to events. `_summary` collects a compaction's summary, which may span several
-    messages."""
+    """A converter from messages to events. A compaction's summary may span several messages."""
 
     def __init__(self, to: Transcript, compactions: bool) -> None:
         self.to = to

@@ -75,8 +75,7 @@ class Tree:
 
 
 def shared(main: Mapping[int, int], branch: Mapping[int, int]) -> int:
-    """Return the last seq that two lines share. Each maps a row's line number to the last seq made from it, in
-    order."""
+    """Return the last seq that two lines share. Each maps line numbers of rows to last seqs, in order."""
     common = 0
     for (line, seq), (other, other_seq) in zip(main.items(), branch.items(), strict=False):
         if line != other or seq != other_seq:
