@@ -7,8 +7,6 @@ the recorded result; from then on only the log counts.
 """
 
 import json
-import os
-import stat
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -22,6 +20,7 @@ from prunecli.model.events import AssistantMessage, Event, Record, RequestSent, 
 from prunecli.model.messages import Text, ToolUse
 from prunecli.model.requests import TASK
 from prunecli.private_file import write_private
+from prunecli.regular import open_regular
 
 SUFFIX = ".running"
 USER_COMMAND = "!"
@@ -165,10 +164,7 @@ def _is_said(event: Event) -> bool:
 def _read(path: Path) -> object:
     """Return the value in a file; None if it is missing or unusable."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-        with open(descriptor, "rb") as file:
-            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-                return None
+        with open_regular(path, follow=False) as file:
             value: object = strict_loads(file.read(_MOST_BYTES))
             return value
     except (OSError, ValueError):
