@@ -147,7 +147,7 @@ def _doc(doc: str, item: Any) -> str:
 def _about(owner: Any) -> str:
     """Return a table's documentation. Its first paragraph tells if projects may not set it."""
     first, *more = owner.__doc__.split("\n\n")
-    return "\n\n".join([f"{first} {NOT_BY_PROJECTS}" if owner.refused else first, *more])
+    return "\n\n".join([f"{first} {NOT_BY_PROJECTS}" if getattr(owner, "refused", "") else first, *more])
 
 
 def _comment(text: str) -> Iterator[str]:
