@@ -6,19 +6,19 @@ from dataclasses import replace
 
 from prunecli.config.effective import Config
 from prunecli.config.options import McpServer, Spill
-from prunecli.config.sample import UNSET, sample
 from prunecli.config.sources import FLAGS as CONFIG_FLAGS
 from prunecli.config.strategies import shipped_strategies
 from prunecli.context.expectations import KINDS
 from prunecli.flags import FLAGS
 from prunecli.paths import PACKAGE, Places
+from tests.config_sample import UNSET, sample
 from tests.configuring import desk
 
 UNCOMMENT = re.compile(r"^#(?! |$)", re.MULTILINE)
 
 
 def test_the_file_at_the_top_level_is_fresh():
-    """Stale? `python -m prunecli.config.sample > sample-config.toml`."""
+    """Stale? `python -m tests.config_sample > sample-config.toml`."""
     assert (PACKAGE.parent / "sample-config.toml").read_text() == sample(shipped_strategies())
 
 

@@ -22,8 +22,6 @@ _Misuse: Any = typer.BadParameter.__bases__[0]
 
 
 class Commands(TyperGroup):
-    """The main command, which starts a session or runs a subcommand."""
-
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse the flags, and leave subcommands to typer. `ctx.obj` is the parsed command line."""
         if ctx.resilient_parsing:  # a shell is completing an unfinished line
@@ -47,7 +45,6 @@ class Commands(TyperGroup):
                 raise
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002  # the base class's signature
-        """Return the names of the subcommands."""
         return list(COMMANDS)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002  # the base class's signature
@@ -100,7 +97,6 @@ def _version(wanted: bool) -> None:
 
 
 def _parameters() -> Iterator[Parameter]:
-    """Yield the flags as parameters of a signature that typer can read."""
     yield Parameter("ctx", Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context)
     for flag in FLAGS:
         if flag.name not in INSTANT or flag.name == "--version":

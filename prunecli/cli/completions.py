@@ -23,7 +23,6 @@ def install() -> None:
 
 
 def sessions(incomplete: str) -> list[Offer]:
-    """Return session names and ids, most recently changed first."""
     from prunecli.session.store import Store
 
     found = Store(Places.of(os.environ).sessions).list(None)
@@ -42,14 +41,12 @@ def strategies(incomplete: str) -> list[Offer]:
 
 
 def themes(incomplete: str) -> list[Offer]:
-    """Return the shipped and the user's themes."""
     places = Places.of(os.environ)
     names = {*names_in(places.themes, ".toml"), *names_in(places.user_themes, ".toml")}
     return _beginning(incomplete, [(name, "") for name in sorted(names)])
 
 
 def models(incomplete: str) -> list[Offer]:
-    """Return aliases, then the models of the model table and of the user's configuration."""
     return _beginning(incomplete, [(name, "") for name in dict.fromkeys(_models())])
 
 

@@ -44,7 +44,6 @@ def doctor(
 
 
 def _probed(patient: "Patient", *, answers: bool) -> "list[Finding]":
-    """Probe the endpoint's features and print each result as it arrives."""
     from prunecli.providers.registry import Finding
     from prunecli.runtime.checkup import model_of, refusals_of
     from prunecli.runtime.probing import price, probe, questions

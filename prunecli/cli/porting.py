@@ -137,7 +137,6 @@ def _row(path: Path, source: "Source", saved: "tuple[SavedSession, ...]") -> dic
 
 
 def _told(row: dict[str, Any]) -> str:
-    """Return the report on one file."""
     from prunecli.session.importers.handoff import numbered
 
     kept = ", ".join(

@@ -16,16 +16,17 @@ import typer
 
 from prunecli.cli import replay_flags as flags
 from prunecli.cli.progress import columns_of, working
-from prunecli.cli.replay_sources import files_of
-from prunecli.cli.shared import asked_before, configured_by, single, with_options
+from prunecli.cli.shared import asked_before, configured_by, own_sessions, single, with_options
 from prunecli.errors import ConfigError, SessionNotFound, UsageError
 from prunecli.figures import counted, short
 from prunecli.frozen import frozen
+from prunecli.launch import working_directory
 from prunecli.launch_options import Launch
 from prunecli.model.requests import TTL_MS
 from prunecli.paths import Places
 from prunecli.sanitize import visible
 from prunecli.session.exporters.formats import check_page, check_writable, write_new
+from prunecli.session.importers.known_agents import is_agent
 
 if TYPE_CHECKING:
     from prunecli.config.effective import Config
@@ -101,7 +102,7 @@ def replay(
     _check_outputs(html, fit)
     make = partial(stage_of, asked)
     stage = make()  # report an invalid command line here, not in another process
-    paths, missing = files_of(sources)
+    paths, missing = _files_of(sources)
     _complain(missing)
     if fit:
         _fit(fit, paths, make)
@@ -143,7 +144,6 @@ def _check_outputs(html: Path | None, fit: str) -> None:
 
 
 def _setup(asked: Asked, stage: "Stage") -> str:
-    """Return what is assumed for all sessions, in words."""
     given = {"read price": asked.read, "write price": asked.write}
     sizes = {"window": asked.window, "system prompt and tools": asked.fixed}
     said = [
@@ -157,7 +157,6 @@ def _setup(asked: Asked, stage: "Stage") -> str:
 
 
 def _report(paths: Sequence[Path], make: "partial[Stage]", setup: str) -> "tuple[Report, Courses, list[str]]":
-    """Return the figures and courses of the sessions with a request, and the notices."""
     from prunecli.replay.series import Courses
     from prunecli.replay.stage import Replayed, Stage
     from prunecli.replay.table import Report
@@ -181,7 +180,6 @@ def _report(paths: Sequence[Path], make: "partial[Stage]", setup: str) -> "tuple
 
 
 def _fit(to: str, paths: Sequence[Path], make: "partial[Stage]") -> None:
-    """Fit the expectations to the sessions, and print them or write them to a file."""
     from prunecli.replay.fit import fitted
     from prunecli.replay.stage import Stage
 
@@ -251,8 +249,7 @@ def _problems(failed: "Sequence[Outcome[Result]]") -> list[str]:
 
 @contextmanager
 def _interrupts() -> Iterator[None]:
-    """Make SIGTERM and SIGHUP interrupt the work like Ctrl+C, because processes would outlive this one. A signal that
-    is ignored, as with nohup, stays ignored."""
+    """Make SIGTERM and SIGHUP end the processes like Ctrl+C, unless they are ignored, as with nohup."""
 
     def stop(number: int, _: object) -> None:
         raise KeyboardInterrupt(number)
@@ -338,13 +335,11 @@ def _setting(asked: Asked, config: "Config", name: str) -> "Setting | None":
 
 
 def _all(config: "Config") -> list[str]:
-    """Return all strategies that make edits of their own."""
     names = (name for name in config.strategies.names() if name != "auto")
     return ["auto", *(name for name in names if not hasattr(config.strategies.module(name), "context_edit"))]
 
 
 def _names(given: Sequence[str] | None) -> tuple[str, ...]:
-    """Return the strategies of `--strategy`, each once."""
     names = tuple(dict.fromkeys(filter(None, map(str.strip, ",".join(given or ()).split(",")))))
     if given and not names:
         raise UsageError("--strategy: no strategy given", "leave it out to replay all")
@@ -372,6 +367,59 @@ def _json(report: "Report", notices: Sequence[str]) -> str:
             **({"notices": list(notices)} if notices else {}),
         }
     )
+
+
+class _Empty(SessionNotFound):
+    """An agent or a folder has no sessions, which matters only if all other SOURCEs have none either."""
+
+
+def _files_of(sources: Sequence[str]) -> tuple[list[Path], list[str]]:
+    """Return the files of all SOURCEs, each once, and a line for each SOURCE and folder without any.
+
+    Raises SessionNotFound if there are none at all or a SOURCE does not exist, and UsageError.
+    """
+    found: dict[str, Path] = {}
+    problems: list[str] = []
+    empty: list[_Empty] = []
+    for source in sources:
+        try:
+            for path in _files(source, problems):
+                found.setdefault(os.path.realpath(path), path)
+        except _Empty as error:
+            empty.append(error)
+    if empty and not found:
+        raise SessionNotFound(empty[0].message, f"cannot read {problems[0]}" if problems else empty[0].hint)
+    return list(found.values()), [*(f"cannot read {one}" for one in problems), *map(str, empty)]
+
+
+def _files(source: str, problems: list[str]) -> list[Path]:
+    from prunecli.session.importers.finding import session_files, sessions_of
+    from prunecli.session.importers.handoff import find
+    from prunecli.session.importers.opencode_store import in_store
+
+    path = Path(source)
+    if ":" in source and is_agent(source) and not os.path.exists(path):
+        return [find(source, os.environ, working_directory()).path]
+    if source.startswith("@") and not os.path.exists(path):
+        found = sessions_of(source, os.environ, problems)
+        if not found:
+            hint = "name the files or folders of its sessions, if they are elsewhere"
+            raise _Empty(f"{source}: no sessions of this agent on this machine", hint)
+        return found
+    if os.path.isdir(path):
+        found = session_files(path, problems)
+        if not found:
+            raise _Empty(f"no session files in {source}", "session files end with .jsonl, .json, .gz or .zst")
+        return found
+    if os.path.isfile(path) or in_store(path):
+        return [path]
+    if os.path.exists(path):
+        raise SessionNotFound(f"{source}: not a regular file", "save the session to a file and name that")
+    if "/" in source or path.suffix:
+        raise SessionNotFound(
+            f"no such file: {source}", "SOURCE is a file, a folder, a session, @AGENT or @AGENT:ID"
+        )
+    return [own_sessions().find(source)]
 
 
 app = single(replay, flags.WithFit)

@@ -75,7 +75,6 @@ class WithFit(TyperCommand):
     """The command, whose `--fit` takes an optional file."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Add the value of a `--fit` without a file."""
         given = list[str]()
         for place, word in enumerate(args):
             follows = args[place + 1] if place + 1 < len(args) else ""

@@ -155,7 +155,6 @@ def audit_(
 
 
 def _audited(ctx: typer.Context, path: Path) -> "Audit":
-    """Audit a session file at the configured prices and cache lifetime."""
     from prunecli.providers.models import ModelTable, cost, token_factor
     from prunecli.providers.tokenizer import counter
     from prunecli.runtime.offered_models import recorded_prices, with_prices

@@ -27,7 +27,6 @@ def single(command: Callable[..., Any], kind: type[TyperCommand] = TyperCommand)
 
 
 def group(help_: str) -> typer.Typer:
-    """Return the application of a subcommand with further subcommands."""
     return typer.Typer(add_completion=False, no_args_is_help=True, rich_markup_mode=None, help=help_)
 
 
@@ -44,7 +43,6 @@ def complaining() -> Iterator[None]:
 
 
 def asked_before(ctx: typer.Context) -> Launch:
-    """Return the flags given before the subcommand."""
     asked: Launch = ctx.obj.launch
     return asked
 
@@ -71,7 +69,6 @@ def configured_by(asked: Launch) -> Config:
 
 
 def own_sessions() -> "Store":
-    """Return the store of the user's sessions."""
     from prunecli.session.store import Store
 
     return Store(Places.of(os.environ).sessions)

@@ -101,7 +101,6 @@ _PRICES = ("input", "output", "cache_read", "cache_write_5m", "cache_write_1h")
 
 
 def hash_of(data: bytes) -> str:
-    """Return a short hash of the model table."""
     from hashlib import sha256
 
     return sha256(data).hexdigest()[:16]
@@ -111,7 +110,6 @@ def hash_of(data: bytes) -> str:
 
 
 def lines(report: UsageReport) -> list[str]:
-    """Return the report in at most 80 columns."""
     if not report.sessions and not report.damaged:
         return ["no sessions yet"]
     found = [*_summary(report), ""]
@@ -142,7 +140,6 @@ def _summary(report: UsageReport) -> list[str]:
 
 
 def pruning_words(sums: Sums) -> str:
-    """Return the effect of pruning, as text."""
     if not sums.withheld:
         return "no tokens saved by pruning"
     words = f"pruning kept ~{short(sums.withheld)} tokens out of requests"
@@ -161,7 +158,6 @@ def _cost(sums: Sums) -> str:
 
 
 def cells(sums: Sums) -> tuple[str, ...]:
-    """Return the figures of a row, in the order of the headings."""
     cost, change = _cost(sums), ""
     if sums.withheld or sums.saved:
         change = f"{'-' if sums.saved < 0 else ''}{money(abs(sums.saved))}" if cost != _UNKNOWN else _UNKNOWN

@@ -38,7 +38,6 @@ _HEAD = ("requests", "prompt", "output", "hit", "cost", "prunes", "saved")
 
 
 def page(report: UsageReport) -> str:
-    """Return the page."""
     return "\n".join(_page(report)) + "\n"
 
 
@@ -114,7 +113,6 @@ def _bars(
     series: Sequence[tuple[str, str, Sequence[float]]],
     words: Callable[[float], str],
 ) -> Iterator[str]:
-    """Yield stacked bars, one for each day, with a legend."""
     top = max((sum(values[at] for _, _, values in series) for at in range(len(days))), default=0) or 1
     step = min(_MOST_STEP, (_WIDTH - _LEFT) / len(days))
     wide = max(1.0, step - min(4.0, step * 0.2))

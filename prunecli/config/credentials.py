@@ -27,8 +27,7 @@ def connection_for(
 
 
 def keys_of(config: Config, provider: str) -> Keys:
-    """Return the sources of a provider's credential: those of `[model] endpoint` if it is in effect, else the
-    provider's own."""
+    """Return the sources of a credential: those of the `[model] endpoint` in effect, else the provider's own."""
     endpoint = config.endpoint if provider == DEFAULT else None
     return config.providers.keys(provider) if endpoint is None else endpoint.keys
 

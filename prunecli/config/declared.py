@@ -6,10 +6,10 @@ the field and the pair sets its bounds, None for no bound.
 
 import types
 from collections.abc import Mapping
-from dataclasses import MISSING, Field, fields, is_dataclass
+from dataclasses import MISSING, fields, is_dataclass
 from functools import cache, reduce
 from operator import or_
-from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
 
 from prunecli.by_project import Allowed, ByProject, Refused
 
@@ -33,7 +33,6 @@ class Declared(NamedTuple):
 
 @cache
 def declared(options: type) -> Mapping[str, Declared]:
-    """Return the fields of a class of options by name, in order."""
     hints = get_type_hints(options, include_extras=True)
     found = {}
     for item in fields(options):
@@ -43,7 +42,6 @@ def declared(options: type) -> Mapping[str, Declared]:
 
 
 def from_hint(name: str, hint: Any, default: Any = MISSING) -> Declared:
-    """Return the field that an annotation declares."""
     doc, bounds, optional = "", (None, None), False
     by_project: ByProject | None = None
     while True:
@@ -66,7 +64,6 @@ def is_union(hint: Any) -> bool:
 
 
 def is_table(hint: Any) -> bool:
-    """Return whether this type is a table of declared keys."""
     return is_dataclass(hint)
 
 
@@ -88,30 +85,3 @@ def choices(hint: Any) -> tuple[str, ...]:
 def item_type(hint: Any) -> Any:
     """Return the type of a list's items or of a free table's values."""
     return get_args(hint)[1 if is_mapping(hint) else 0]
-
-
-class Section:
-    """Equality and `repr` for the sections, written once.
-
-    A dataclass compiles its own for each class, which doubles the import time of `options` and so delays every
-    startup.
-    """
-
-    __slots__ = ()
-    refused: ClassVar[str] = ""
-    """Why no project may set anything in this table; "" if its fields decide."""
-    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
-    """Set on every subclass, because each is a dataclass."""
-
-    def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and self._values() == other._values()
-
-    def __hash__(self) -> int:
-        return hash(type(self))  # a table inside is not hashable; equal values still have equal hashes
-
-    def __repr__(self) -> str:
-        names = (item.name for item in fields(self))
-        return f"{type(self).__name__}({', '.join(f'{n}={v!r}' for n, v in zip(names, self._values(), strict=True))})"
-
-    def _values(self) -> tuple[Any, ...]:
-        return tuple(getattr(self, item.name) for item in fields(self))

@@ -133,7 +133,6 @@ class Config:
 
     @property
     def chosen(self) -> Mapping[Key, Any]:
-        """The values that the user set for this session."""
         layers = [layer for layer in self.layers if layer.kind == "session"]
         return {
             key: value
@@ -178,7 +177,6 @@ class Config:
         return config_of(tuple(layers), self.strategies, self.notices, self.providers)
 
     def _provider_names(self) -> Iterator[str]:
-        """Return the providers with options that are in use or configured."""
         configured = sorted({key[1] for key in self.found if key[0] == "model" and len(key) > 2})
         names = dict.fromkeys((self.model.provider, *configured))
         return (name for name in names if self.providers.options_class(name))
@@ -312,8 +310,7 @@ def _member(item: Declared, key: Key, found: Mapping[Key, Found]) -> Any:
 
 
 def _unfit(above: Key, below: Iterable[Key], found: Mapping[Key, Found], what: str) -> ConfigError:
-    """Return the error for values that do not fit together. `what` may start with a field or an entry of its
-    table."""
+    """Return the error for values that do not fit together. `what` may start with a field."""
     name, colon, rest = what.partition(": ")
     parts = name.split(".")
     named = (*above, *parts)

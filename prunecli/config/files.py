@@ -5,7 +5,6 @@ A missing file is not an error. Every other problem is a ConfigError that names 
 
 import os
 import re
-import stat
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import Any
 from prunecli.config.declared import Key
 from prunecli.config.keys import parse
 from prunecli.errors import ConfigError
+from prunecli.regular import open_regular
 
 MAX_BYTES = 1_000_000
 MAX_PARTS = 16
@@ -51,22 +51,12 @@ def read(path: Path, label: str) -> str | None:
 def read_bytes(path: Path, label: str, limit: int, hint: str) -> tuple[bytes, int] | None:
     """Return the first `limit` bytes of a regular file and its mode, or None if there is none. Raises ConfigError."""
     try:
-        # Opening a FIFO must not wait for a writer.
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        with open_regular(path) as file:
+            return file.read(limit), os.fstat(file.fileno()).st_mode
     except (FileNotFoundError, NotADirectoryError):
         return None
     except (OSError, ValueError) as error:
         raise ConfigError(f"cannot read {label}: {reason(error)}", hint) from error
-    try:
-        mode = os.fstat(descriptor).st_mode
-        if not stat.S_ISREG(mode):
-            raise ConfigError(f"{label}: not a regular file", hint)
-        with open(descriptor, "rb", closefd=False) as file:
-            return file.read(limit), mode
-    except OSError as error:
-        raise ConfigError(f"cannot read {label}: {reason(error)}", hint) from error
-    finally:
-        os.close(descriptor)
 
 
 def parse_toml(text: str, label: str, path: Path) -> dict[str, Any]:

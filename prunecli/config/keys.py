@@ -68,8 +68,7 @@ def _unquoted(part: str) -> str | None:
 
 
 def nearest(name: str, known: Collection[str], likeness: float = 0.0) -> str:
-    """Return the known name most similar to this one, whatever its case, with at least this likeness (0 to 1), or
-    ""."""
+    """Return the most similar known name, whatever its case, with at least this likeness (0 to 1), or ""."""
     from difflib import get_close_matches  # only needed for errors
 
     folded = {one.lower(): one for one in known}

@@ -39,11 +39,9 @@ class Layer(NamedTuple):
         return f"{self.place}:{line}" if line else self.place
 
     def with_value(self, key: Key, value: Any, place: str) -> "Layer":
-        """Return this layer with one more value."""
         return self._replace(values={**self.values, key: value}, places={**self.places, key: place})
 
     def without(self, key: Key) -> "Layer":
-        """Return this layer without a value."""
         return self._replace(values={name: value for name, value in self.values.items() if name != key})
 
     def error(self, key: Key, what: str, hint: str = "") -> ConfigError:

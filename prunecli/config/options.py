@@ -7,14 +7,14 @@ sample-config.toml, `config show` and all error messages are derived from these 
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from ipaddress import ip_address
 from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 from urllib.parse import urlsplit
 
 from prunecli.bindings import problem as key_problem
 from prunecli.by_project import ALLOWED, Refused
-from prunecli.config.declared import Section
+from prunecli.frozen import frozen
 from prunecli.model.requests import CacheTtl
 from prunecli.sanitize import without_password
 
@@ -29,8 +29,8 @@ THINKING_FLOOR = 1024
 """The endpoint rejects a smaller thinking budget."""
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Model(Section):
+@frozen
+class Model:
     """The model and its endpoint."""
 
     refused: ClassVar[str] = "it decides where prompts and key go, or what a run costs"
@@ -88,8 +88,8 @@ class Model(Section):
             raise ValueError(f"name: expected a model name, got {self.name!r}")
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Prices(Section):
+@frozen
+class Prices:
     """A model's prices in US dollars per million tokens. The model table fills in unset ones."""
 
     refused: ClassVar[str] = "it hides what a run costs"
@@ -101,8 +101,8 @@ class Prices(Section):
     cache_write_1h: Annotated[Price | None, "Input cached for one hour."] = None
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class ModelFacts(Section):
+@frozen
+class ModelFacts:
     """Corrections and additions to the model table."""
 
     refused: ClassVar[str] = "it decides what a run costs"
@@ -111,8 +111,8 @@ class ModelFacts(Section):
     prices: Annotated[Prices, "US dollars per million tokens."] = Prices()
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Web(Section):
+@frozen
+class Web:
     """What web_fetch may reach."""
 
     private: Annotated[
@@ -130,8 +130,8 @@ class Web(Section):
                 raise ValueError(f"private: {wrong}")
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Tools(Section):
+@frozen
+class Tools:
     """The model's tools and their limits."""
 
     enabled: Annotated[
@@ -154,8 +154,8 @@ class Tools(Section):
     web: Annotated[Web, "Web pages."] = Web()
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Spill(Section):
+@frozen
+class Spill:
     """How much of a long result is sent, decided once before its first send. The log keeps everything, and recall
     returns it."""
 
@@ -176,8 +176,8 @@ class Spill(Section):
     other: Annotated[Size | None, "The same for all other tools.", ALLOWED] = None
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Pruning(Section):
+@frozen
+class Pruning:
     """What to prune from the context, and when. Each strategy has its own [pruning.NAME]."""
 
     enabled: Annotated[bool, "Prune automatically. /prune and prun work either way.", ALLOWED] = True
@@ -213,7 +213,6 @@ class Pruning(Section):
 
     @property
     def strategies(self) -> tuple[str, ...]:
-        """The names of the strategies in running order."""
         return (self.strategy,) if isinstance(self.strategy, str) else self.strategy
 
     def __post_init__(self) -> None:
@@ -221,8 +220,8 @@ class Pruning(Section):
             raise ValueError("strategy: expected at least one name (no_pruning prunes nothing), got []")
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Compaction(Section):
+@frozen
+class Compaction:
     """When to summarize the middle of a long session, and what to keep."""
 
     enabled: Annotated[bool, "Compact automatically. /compact works either way.", ALLOWED] = True
@@ -237,8 +236,8 @@ class Compaction(Section):
     ] = 20_000
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Permissions(Section):
+@frozen
+class Permissions:
     """What may run without asking. Rules from all files add up; deny beats ask, ask beats allow."""
 
     mode: Annotated[
@@ -254,8 +253,8 @@ class Permissions(Section):
     deny: Annotated[tuple[str, ...], "Rules for calls that never run.", ALLOWED] = ()
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Sandbox(Section):
+@frozen
+class Sandbox:
     """The sandbox for the model's commands. A project file can only make it stricter."""
 
     mode: Annotated[
@@ -307,8 +306,8 @@ class Sandbox(Section):
                 raise ValueError(f"network: {wrong}")
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Ui(Section):
+@frozen
+class Ui:
     """Appearance and keys of the terminal interface."""
 
     theme: Annotated[str, "Theme name; /theme lists them.", ALLOWED] = "prune-dark"
@@ -325,8 +324,8 @@ class Ui(Section):
             raise ValueError(f"keys.{wrong[0]}: {wrong[1]}")
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class McpLogin(Section):
+@frozen
+class McpLogin:
     """The login at a server that asks for one."""
 
     refused: ClassVar[str] = "it names programs to run; a project's servers are in .mcp.json"
@@ -339,8 +338,8 @@ class McpLogin(Section):
     scopes: Annotated[tuple[str, ...], "Scopes to request instead of the server's."] = ()
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class McpServer(Section):
+@frozen
+class McpServer:
     """An MCP server: a program to start (command) or an address (url). Values may contain ${VARIABLE} or
     ${VARIABLE:-default}; write secrets that way. Needs `pip install 'prunecli[mcp]'`. Projects have
     .mcp.json."""
@@ -370,8 +369,8 @@ class McpServer(Section):
             raise ValueError("command: expected command or url, got neither")
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Hooks(Section):
+@frozen
+class Hooks:
     """Commands to run, or addresses to ask, at events, in Claude Code's form.
 
     One array of tables per event: [[hooks.PreToolUse]], below it matcher = "Bash" and
@@ -397,7 +396,6 @@ class Hooks(Section):
     ] = ()
 
     def table(self) -> dict[str, Any]:
-        """Return the configured events with their groups."""
         return {item.name: list(groups) for item in fields(self) if (groups := getattr(self, item.name))}
 
     @property

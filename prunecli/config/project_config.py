@@ -44,7 +44,6 @@ def refusal(key: Key, value: Any, by_project: ByProject | None) -> str:
 
 
 def is_stricter(key: Key, value: Any, current: Any) -> bool:
-    """Return whether a project's value may replace the current one."""
     if key == ("tools", "enabled"):
         from prunecli.tools.registry import canonical  # deferred: few projects choose the tools
 

@@ -43,15 +43,12 @@ class Reference:
 
 
 class OwnStrategy:
-    """A strategy from the user's folder. Exceptions and forbidden edits become FunctionFailed."""
-
     def __init__(self, name: str, module: ModuleType, options: type) -> None:
         self._name = name
         self._module = module
         self.Options = options
 
     def propose(self, view: View, options: Any, **functions: Callable[..., Any]) -> Proposal:
-        """Return the strategy's proposal after checking it."""
         try:
             proposal = called(lambda: self._module.propose(view, options, **functions))
         except ForeignFailed as error:

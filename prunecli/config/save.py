@@ -70,8 +70,7 @@ def write(path: Path, data: bytes) -> None:
 
 @contextmanager
 def _locked(folder: Path) -> Iterator[None]:
-    """Lock the folder, so that two sessions that save do not overwrite each other's values. Creates it with mode
-    0700."""
+    """Lock the folder, so that two sessions do not overwrite each other's values. Creates it with mode 0700."""
     try:
         make_private(folder)
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)

@@ -84,7 +84,6 @@ class Schema(NamedTuple):
         return key
 
     def text_value(self, key: Key, text: str, fault: Fault) -> Any:
-        """Return the value of `key=text` as its declared type."""
         item = Declared("", None)
         for at, name in enumerate(key):
             member = self.member(item.type, name)
@@ -157,7 +156,6 @@ class Schema(NamedTuple):
                     fault(key, error.message, error.hint)
 
     def _check_extension(self, key: Key, value: Any, fault: Fault) -> None:
-        """Check an MCP server or the hooks of an event."""
         if key[0] == "mcp":
             from prunecli.mcp.definition import name_problem, text_problem
 
@@ -172,8 +170,7 @@ class Schema(NamedTuple):
                 fault(key, problem.removeprefix(f"hooks.{key[1]}"), "")
 
     def _unknown(self, owner: Any, key: Key, fault: Fault) -> NoReturn:
-        """Report an unknown key and suggest a valid one: a similar one in the same table, or the same name in
-        another."""
+        """Report an unknown key and suggest a similar one in its table, or the same name in another."""
         name, names = key[-1], self.names(owner)
         if name.lower() in SECRETS:
             fault(key, "credentials do not belong in a configuration file", "use `prunecli login`")

@@ -49,7 +49,6 @@ class Strategies(NamedTuple):
 
     @staticmethod
     def of(places: Places) -> "Strategies":
-        """Return the shipped strategies, then those in the user's folder."""
         users = places.user_strategies
         own = StrategyFolder(users, lambda name: import_file(users / f"{name}.py"))
         return Strategies((*shipped_strategies(places.package).folders, own))
@@ -95,12 +94,10 @@ class Strategies(NamedTuple):
 
 
 def shipped_strategies(package: Path = PACKAGE) -> Strategies:
-    """Return the strategies shipped with prunecli."""
     return Strategies((StrategyFolder(package / "context" / "strategies", import_shipped, shipped=True),))
 
 
 def import_shipped(name: str) -> ModuleType:
-    """Import a shipped strategy's module."""
     from importlib import import_module  # not needed if no strategy is named
 
     return import_module(f"prunecli.context.strategies.{name}")

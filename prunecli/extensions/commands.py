@@ -50,7 +50,6 @@ class CustomCommand:
     owner: Owner
 
     def pieces(self, arguments: str) -> Iterator[str | Shell]:
-        """Yield the prompt for these arguments, as texts and the shell commands between them."""
         values = split(arguments)
 
         def value(found: re.Match[str]) -> Value:

@@ -95,8 +95,7 @@ class Shelf(Generic[DefinitionT]):
         self._last: tuple[tuple[Found | _Refused, ...], Shelved[DefinitionT]] = ((), Shelved())
 
     def look(self, folders: Sequence[Folder]) -> Shelved[DefinitionT]:
-        """Check the folders again and read files that are new or changed. If there are none, return the same
-        value."""
+        """Read files that are new or changed. If there are none, return the same value."""
         found = tuple(one for folder in folders for one in _walk(folder, self._marker))
         last = self._last  # other threads look as well, so only whole results are replaced
         if found != last[0]:

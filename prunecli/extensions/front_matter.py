@@ -77,8 +77,7 @@ def parse(text: str, path: Path) -> Page:
 
 
 def text(fields: Mapping[str, Json], key: str) -> str:
-    """Return the text of a key, "" if it is missing. A list becomes its items in brackets, since `[file] [words]` is
-    meant as text."""
+    """Return the text of a key, "" if it is missing; `[file] [words]`, a list in YAML, is meant as text."""
     value = fields.get(key)
     if isinstance(value, list):
         return " ".join(f"[{item}]" for item in value if isinstance(item, str))
@@ -86,13 +85,11 @@ def text(fields: Mapping[str, Json], key: str) -> str:
 
 
 def flag(fields: Mapping[str, Json], key: str) -> bool:
-    """Return whether a key has a true value."""
     return text(fields, key).lower() in ("true", "yes", "on")
 
 
 def items(fields: Mapping[str, Json], key: str) -> tuple[str, ...]:
-    """Return the items of a key: a YAML list, or one text with commas or spaces between them, but not inside
-    parentheses."""
+    """Return the items of a key: a YAML list, or a text split at commas and spaces outside parentheses."""
     value = fields.get(key)
     if isinstance(value, list):
         return tuple(item.strip() for item in value if isinstance(item, str) and item.strip())

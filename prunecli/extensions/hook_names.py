@@ -55,7 +55,6 @@ MCP_CALL = "mcp_call"
 
 
 def tool_name(name: str, given: Mapping[str, Json]) -> str:
-    """Return the name that hooks use for a tool."""
     if name == MCP_CALL:
         return f"mcp__{given.get('server', '')}__{given.get('tool', '')}"
     return TOOLS.get(name, name)
@@ -83,8 +82,7 @@ def input_for_hooks(name: str, given: Mapping[str, Json], cwd: Path) -> dict[str
 
 
 def input_from_hooks(name: str, given: Mapping[str, Json], changed: Mapping[str, Json]) -> dict[str, Json]:
-    """Return a call's input after a hook changed it. Keys that the hook leaves out stay; both spellings are
-    understood."""
+    """Return a call's input after a hook changed it, in either spelling. Keys that it leaves out stay."""
     if name == MCP_CALL:
         inner = given.get("arguments")
         before = inner if isinstance(inner, Mapping) else {}
@@ -97,8 +95,7 @@ def input_from_hooks(name: str, given: Mapping[str, Json], changed: Mapping[str,
 
 
 def response_for_hooks(name: str, given: Mapping[str, Json], text: str, cwd: Path) -> dict[str, Json]:
-    """Return a result in the form of Claude Code's tools, with the fields that prunecli has. `content` is always its
-    text."""
+    """Return a result in the form of Claude Code's tools. `content` is always its text."""
     path = input_for_hooks(name, given, cwd).get("file_path")
     if name == "bash":
         more: dict[str, Json] = {"stdout": text, "stderr": "", "interrupted": False, "isImage": False}

@@ -37,17 +37,9 @@ _DECISIONS: Mapping[str, Decision] = {
 }
 _KEYS = frozenset(
     {
-        *(
-            "continue",
-            "decision",
-            "hookSpecificOutput",
-            "reason",
-            "stopReason",
-            "suppressOutput",
-            "systemMessage",
-        ),
-        *("additionalContext", "permissionDecision", "permissionDecisionReason", "updatedInput"),
-        *("hookEventName", "pin", "veto"),
+        *("continue", "decision", "hookSpecificOutput", "reason", "stopReason", "suppressOutput"),
+        *("systemMessage", "additionalContext", "permissionDecision", "permissionDecisionReason"),
+        *("updatedInput", "hookEventName", "pin", "veto"),
     }
 )
 """The known keys of an answer."""
@@ -58,8 +50,7 @@ _STRICTNESS: tuple[Decision, ...] = ("", "allow", "ask", "deny")
 
 @frozen
 class Ran:
-    """The end of a hook's process. If it was stopped or could not start, `exit_code` is None and `problem` has the
-    reason."""
+    """The end of a hook's process. If it was stopped or could not start, only `problem` says why."""
 
     exit_code: int | None
     stdout: str = ""
@@ -89,7 +80,6 @@ class Reply:
 
 
 def reply_of(hook: Hook, ran: Ran) -> Reply:
-    """Parse a hook's answer."""
     name, out, err = hook.name, _text(ran.stdout), _text(ran.stderr)
     if ran.problem:
         return Reply(name, failure=ran.problem)

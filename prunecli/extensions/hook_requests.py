@@ -27,8 +27,7 @@ _MOST_WHY = 200
 
 
 async def post_hook(hook: Hook, given: Mapping[str, Json], *, env: Mapping[str, str], web: Web) -> Ran:
-    """Post the input and return the answer as if a command had printed it. Never raises, except for a
-    cancellation."""
+    """Post the input and return the answer as if a command had printed it. Raises only a cancellation."""
     import httpx2
 
     begun = monotonic()

@@ -36,8 +36,7 @@ def chosen(hooks: Iterable[Hook], event: str, *names: str) -> list[Hook]:
 
 
 async def run_hook(hook: Hook, given: Mapping[str, Json], *, cwd: Path, env: Mapping[str, str]) -> Ran:
-    """Run a hook until it ends or its time is up. Never raises, except for a cancellation, which ends the hook
-    first."""
+    """Run a hook until it ends or its time is up. Raises only a cancellation, which ends the hook first."""
     begun = monotonic()
 
     def ended(code: int | None, out: str = "", err: str = "", problem: str = "") -> Ran:

@@ -34,17 +34,10 @@ EVENTS: Mapping[str, str] = {
 
 ELSEWHERE = frozenset(
     {
-        *(
-            "ConfigChange",
-            "CwdChanged",
-            "Elicitation",
-            "ElicitationResult",
-            "FileChanged",
-            "InstructionsLoaded",
-        ),
-        *("PermissionDenied", "PermissionRequest", "PostCompact", "PostToolBatch", "Setup", "StopFailure"),
-        *("SubagentStart", "TaskCompleted", "TaskCreated", "TeammateIdle", "UserPromptExpansion"),
-        *("WorktreeCreate", "WorktreeRemove"),
+        *("ConfigChange", "CwdChanged", "Elicitation", "ElicitationResult", "FileChanged"),
+        *("InstructionsLoaded", "PermissionDenied", "PermissionRequest", "PostCompact"),
+        *("PostToolBatch", "Setup", "StopFailure", "SubagentStart", "TaskCompleted", "TaskCreated"),
+        *("TeammateIdle", "UserPromptExpansion", "WorktreeCreate", "WorktreeRemove"),
     }
 )
 """Events of Claude Code that do not exist in prunecli. Their hooks are left out and named."""
@@ -61,14 +54,6 @@ _HEADER = re.compile(r"[!#$%&'*+.^`|~\w-]{1,100}", re.ASCII)
 _VALUE = re.compile(r"[\t -~]{0,4000}")
 _VARIABLE = re.compile(r"[A-Za-z_]\w{0,99}", re.ASCII)
 _PLAIN = re.compile(r"[\w\-, |]*", re.ASCII)
-_ATOM = re.compile(r"\\.|\[\^?\]?[^\]]*\]|(?<=\()\?(?:P?<\w+>|<?[:=!>])", re.DOTALL)
-"""An escaped character, a set, or the kind of a group."""
-_GROUP = re.compile(r"\(([^()]*)\)([*+{])?")
-_VARIES = re.compile(r"[*+?|{]")
-_REPEAT = re.compile(r"[*+{]")
-_MAX_REPEATS = 4
-_MAX_NAME = 128
-"""A match of `_MAX_REPEATS` repeats in a name of this length takes half a second at most."""
 
 
 @frozen
@@ -101,23 +86,21 @@ class Hook:
 
     @property
     def host(self) -> str:
-        """The host of the hook's address."""
         return urlsplit(self.url).hostname or ""
 
     def matches(self, *names: str) -> bool:
         """Return whether the matcher matches any of these names. An empty matcher and `*` match everything, and any
         matcher matches an event without names.
 
-
         Words separated by `|` or commas are compared as a whole. Any other matcher is a regular expression to search
-        for; it matches all names of more than `_MAX_NAME` characters, for which a search may take forever.
+        for.
         """
         if self.matcher in ("", "*") or not names:
             return True
         if _PLAIN.fullmatch(self.matcher):
             wanted = {word.strip() for word in re.split(r"[|,]", self.matcher)}
             return not wanted.isdisjoint(names)
-        return any(len(name) > _MAX_NAME or re.search(self.matcher, name) for name in names)
+        return any(re.search(self.matcher, name) for name in names)
 
 
 class Parsed(NamedTuple):
@@ -235,27 +218,7 @@ def _not_a_matcher(matcher: str) -> str:
         re.compile(matcher if matcher != "*" else "")
     except (re.error, RecursionError, OverflowError) as error:
         return f"not a regular expression: {error}"
-    return _slowness(matcher)
-
-
-def _slowness(pattern: str) -> str:
-    """Return why a match may take forever, or "". Nothing can interrupt a match."""
-    plain = _ATOM.sub("x", pattern)
-    while found := _GROUP.search(plain):
-        inside, repeat = found.groups()
-        varies = bool(_VARIES.search(inside))
-        if varies and repeat:
-            return "a repeat or alternative in a repeated group can take forever to match; write it without"
-        marks = "+" * (_repeats(inside) + bool(repeat)) or "?" * varies
-        plain = f"{plain[: found.start()]}x{marks}{plain[found.end() :]}"
-    if _repeats(plain) > _MAX_REPEATS:
-        return f"more than {_MAX_REPEATS} repeats in a row can take forever to match; use fewer"
     return ""
-
-
-def _repeats(plain: str) -> int:
-    """Return how many repeats the longest alternative of a pattern without groups has."""
-    return max(len(_REPEAT.findall(part)) for part in plain.split("|"))
 
 
 def _kind(value: Any) -> str:

@@ -16,21 +16,8 @@ from prunecli.regular import open_regular
 MAX_BYTES = 1_000_000
 """Maximum bytes of a settings file, or of a script that a hook runs."""
 
-_PROGRAMS = (
-    "bash",
-    "bun",
-    "dash",
-    "deno",
-    "fish",
-    "node",
-    "perl",
-    "php",
-    "python",
-    "ruby",
-    "sh",
-    "source",
-    "zsh",
-)
+_SHELLS = ("bash", "dash", "fish", "sh", "source", "zsh")
+_PROGRAMS = (*_SHELLS, "bun", "deno", "node", "perl", "php", "python", "ruby")
 _SUFFIXES = (".bash", ".cjs", ".js", ".lua", ".mjs", ".php", ".pl", ".py", ".rb", ".sh", ".ts", ".zsh")
 
 VARIABLES = ("CLAUDE_PROJECT_DIR", "PRUNECLI_PROJECT_DIR")
@@ -61,7 +48,6 @@ class Source:
         ]
 
     def changed(self) -> list[str]:
-        """Return the scripts that differ from those in the definition."""
         known = self.definition.get("scripts") if isinstance(self.definition, Mapping) else None
         if not isinstance(known, Mapping):
             return []
@@ -70,8 +56,7 @@ class Source:
 
 
 def read_source(path: Path, label: str, folder: Path, owner: Path) -> Source | None:
-    """Return the hooks of a JSON settings file (the key `hooks`); None if it has none. A problem names file and
-    key."""
+    """Return the hooks of a JSON settings file; None if it has none. A problem names file and key."""
     try:
         with open_regular(path) as file:
             data = file.read(MAX_BYTES + 1)
@@ -97,8 +82,7 @@ def read_source(path: Path, label: str, folder: Path, owner: Path) -> Source | N
 
 
 def scripts_of(hooks: Sequence[Hook], folder: Path) -> dict[str, Json]:
-    """Return the digests of the project's scripts that the commands name, by path. Changing a script changes the
-    hook."""
+    """Return the digests of the project's scripts that the commands run, by path."""
     found: dict[str, Json] = {}
     for hook in hooks:
         for path in _named(hook.command, folder):

@@ -62,11 +62,9 @@ class Skill:
 
     @property
     def folder(self) -> Path:
-        """The folder that contains its files."""
         return self.path.parent
 
     def prompt(self, arguments: str) -> str:
-        """Return the prompt that tells the model to use the skill."""
         return f"Use the skill {self.name}: read {self.path} and follow it.\n\n{arguments}".strip()
 
     def pieces(self, arguments: str) -> Iterator[str | Shell]:

@@ -50,7 +50,6 @@ class Definition:
     notes: tuple[str, ...] = ()
 
     def takes(self, tool: str) -> bool:
-        """Return whether the subagent has this tool."""
         return (self.tools is None or tool in self.tools) and tool not in self.without
 
 
@@ -137,8 +136,7 @@ def chosen(definitions: Iterable[Definition]) -> dict[str, Definition]:
 
 
 def listing(definitions: Mapping[str, Definition]) -> str:
-    """Return the list of subagents for the model; "" if there is only the built-in one, which the tool's schema
-    describes."""
+    """Return the list of subagents for the model; "" for the built-in one, which the tool describes."""
     added = [one for one in definitions.values() if one is not EXPLORE]
     if not added:
         return ""

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from prunecli.errors import SessionError
 from prunecli.runtime.usage import Pricing, SessionUsage, Sums, UsageRow, total, usage_of
 from prunecli.session.blobs import Blobs
+from prunecli.session.index import keep, opened
 from prunecli.session.loading import whole
 from prunecli.session.log import read_log
 
@@ -25,8 +26,7 @@ NAME = "usage.sqlite"
 SCHEMA = 1
 BATCH = 25
 """Sessions after which new figures are saved, so that a canceled run is not lost."""
-_CREATE = "create table if not exists usage (path blob primary key, mark text, data text) without rowid"
-_PUT = "insert or replace into usage values (?, ?, ?)"
+_COLUMNS = "path blob primary key, mark text, data text"
 
 
 class UsageStore:
@@ -39,19 +39,20 @@ class UsageStore:
 
     def each(self, paths: Iterable[Path]) -> Iterator[tuple[Path, SessionUsage | None]]:
         """Yield the usage of each session, None for a file that holds no readable record."""
-        database, fresh = self._open(), list[tuple[bytes, str, str]]()
+        database, fresh = opened(self._file, "usage", _COLUMNS, SCHEMA), list[tuple[bytes, str, str]]()
         try:
             for path in paths:
                 mark, known = self._known(database, path)
                 found = known or self._read(path)
                 if found is not None and known is None and mark:
                     fresh.append((os.fsencode(path), mark, found.to_text()))
-                if len(fresh) >= BATCH:
-                    self._keep(database, fresh)
+                if database is not None and len(fresh) >= BATCH:
+                    keep(database, "usage", fresh)
+                    fresh.clear()
                 yield path, found
         finally:
             if database is not None:
-                self._keep(database, fresh)
+                keep(database, "usage", fresh)
                 database.close()
 
     def _read(self, path: Path) -> SessionUsage | None:
@@ -79,39 +80,6 @@ class UsageStore:
                 if row := database.execute(query, (os.fsencode(path), mark)).fetchone():
                     return mark, SessionUsage.from_text(row[0])
         return mark, None
-
-    def _open(self) -> "sqlite3.Connection | None":
-        import sqlite3
-
-        for _ in range(2):
-            try:
-                flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
-                os.close(os.open(self._file, flags, 0o600))
-                database = sqlite3.connect(self._file, timeout=0.5, isolation_level=None)
-                database.execute("pragma synchronous = off")
-                database.execute(_CREATE)
-                database.execute("select path, mark, data from usage limit 1").fetchone()
-            except sqlite3.OperationalError:
-                return None  # another process is using it, or the disk is full
-            except sqlite3.DatabaseError:
-                with suppress(OSError):
-                    self._file.unlink()
-            except OSError:
-                return None
-            else:
-                return database
-        return None
-
-    @staticmethod
-    def _keep(database: "sqlite3.Connection | None", fresh: list[tuple[bytes, str, str]]) -> None:
-        if database is not None and fresh:
-            import sqlite3
-
-            with suppress(sqlite3.Error):
-                database.execute("begin immediate")
-                database.executemany(_PUT, fresh)
-                database.execute("commit")
-        fresh.clear()
 
 
 @dataclass(slots=True)

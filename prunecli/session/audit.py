@@ -1,17 +1,19 @@
 """Audits a session: the estimated and reported size of each request, its cache use and its cost.
 
-All figures come from the log. They include the estimate that the screen showed, and the part of each request that the
-endpoint should have read from its cache because it had seen it before.
+All figures come from the log. They include the estimate that the screen showed, and about how much of each request
+the endpoint should have read from its cache.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, replace
 from datetime import datetime
 from typing import Any, TypeAlias
 
 from prunecli.context.cache import LEAST_CACHED
 from prunecli.context.clearing import clearing_of
+from prunecli.context.placing import NOTHING_PLANNED
 from prunecli.context.state import Context
+from prunecli.context.tokens import total
 from prunecli.figures import money, share, short
 from prunecli.frozen import frozen
 from prunecli.model.events import AssistantMessage, AttemptBilled, CompactionApplied, Record, RequestSent
@@ -55,8 +57,6 @@ class AuditRow:
 
 @frozen
 class Audit:
-    """The requests of a session, with summary figures."""
-
     rows: tuple[AuditRow, ...]
 
     @property
@@ -85,24 +85,12 @@ class Audit:
         }
 
     def to_json(self) -> dict[str, Any]:
-        """Return a JSON object with `requests` and `summary`."""
         return {"requests": [asdict(row) for row in self.rows], "summary": self.summary()}
 
     def lines(self) -> list[str]:
-        """Return a table for people, followed by the summary figures."""
         head = (
-            "record",
-            "time",
-            "estimate",
-            "reported",
-            "error",
-            "read exp.",
-            "read",
-            "written",
-            "pruned",
-            "cleared",
-            "out",
-            "cost",
+            *("record", "time", "estimate", "reported", "error", "read exp."),
+            *("read", "written", "pruned", "cleared", "out", "cost"),
         )
         rows = [head, *map(_cells, self.rows)]
         widths = [max(len(row[at]) for row in rows) for at in range(len(head))]
@@ -112,108 +100,61 @@ class Audit:
         return [*table, *_words(self.summary())]
 
 
-@dataclass(slots=True)
-class _Caches:
-    """The endpoint's cache according to the log: prefixes with their tokens and last use."""
-
-    ttl_ms: int
-    known: dict[tuple[str, bytes], tuple[int, int]] = field(default_factory=dict)
-
-    def expected(self, model: str, chain: Sequence[bytes], now: int) -> int:
-        """Return the tokens of the longest prefix still cached; extends its lifetime."""
-        for digest in reversed(chain):
-            tokens, used = self.known.get((model, digest), (0, 0))
-            if tokens >= LEAST_CACHED and now - used <= self.ttl_ms:
-                self.known[model, digest] = tokens, now
-                return tokens
-        return 0
-
-
-@dataclass(slots=True)
-class _Sent:
-    """A request waiting for its response: its bytes, and the digest and bytes of each prefix it stores."""
-
-    row: dict[str, Any]
-    size: int
-    prefixes: list[tuple[bytes, int]]
-
-
 def audit(records: Sequence[Record], context: Context, price: Price, ttl_ms: int = TTL_MS["5m"]) -> Audit:
     """Fold the records into an empty context and compare each request with its report."""
     rows: list[AuditRow] = []
-    caches, earlier = _Caches(ttl_ms), EarlierRequests(records)
-    waiting: _Sent | None = None
+    earlier = EarlierRequests(records)
+    waiting: dict[str, Any] | None = None
     for record in records:
         event = record.event
         if isinstance(event, RequestSent):
             if waiting:
-                rows.append(AuditRow(**waiting.row))
-            waiting = _sent(record, event, context, caches)
-            waiting.row["proved"] = waiting.row["proved"] or earlier.proves(event)
+                rows.append(AuditRow(**waiting))
+            waiting = _sent(record, event, context, ttl_ms)
+            waiting["proved"] = waiting["proved"] or earlier.proves(event)
         elif isinstance(event, AssistantMessage) and event.usage.prompt_tokens:
             rows.append(
-                _answered(waiting, record, event, price, caches)
-                if waiting
-                else _alone(record, event, "response", price)
+                _answered(waiting, event, price) if waiting else _alone(record, event, "response", price)
             )
             waiting = None
         elif isinstance(event, AttemptBilled) and event.usage.prompt_tokens:
             if waiting and event.reason == "stopped":
-                rows.append(replace(_answered(waiting, record, event, price, caches), kind="stopped"))
+                rows.append(replace(_answered(waiting, event, price), kind="stopped"))
                 waiting = None
             else:
                 rows.append(_alone(record, event, event.reason, price))
             if waiting and event.reason == "cut":
-                rows[-1] = replace(rows[-1], pruned=waiting.row["pruned"])
-                _cached(waiting, event.usage.prompt_tokens, record.timestamp, caches)
+                rows[-1] = replace(rows[-1], pruned=waiting["pruned"])
         elif isinstance(event, CompactionApplied) and event.usage.prompt_tokens:
             rows.append(_alone(record, event, "summary", price))
         context.apply(record)
         earlier.apply(record)
     if waiting:
-        rows.append(AuditRow(**waiting.row))
+        rows.append(AuditRow(**waiting))
     return Audit(tuple(rows))
 
 
-def _sent(record: Record, event: RequestSent, context: Context, caches: _Caches) -> _Sent:
-    chain = context.wire.digests(context.preamble.digest())
-    fixed = sum(map(len, (*context.preamble.system, *context.preamble.tools)))
-    stored = (0, *(mark + 1 for mark in event.cache_marks if mark + 1 < len(chain)))
-    whole, *sizes = (fixed + context.wire.bytes_between(0, end) for end in (len(chain) - 1, *stored))
-    row = {
+def _sent(record: Record, event: RequestSent, context: Context, ttl_ms: int) -> dict[str, Any]:
+    """Return the row of a request, as far as it is known before its answer."""
+    counts, cache, since = context.counts, context.cache, record.timestamp - ttl_ms
+    stored = cache.cached(NOTHING_PLANNED, since, event.model)
+    new = total(counts.item_amount(counts.items[one.seq]) for one in context.items[stored:])
+    read = counts.context_tokens - counts.scale.tokens(*new) if cache.last_use(event.model) >= since else 0
+    return {
         "seq": record.seq,
         "at": record.timestamp,
         "model": event.model,
         "proved": context.sha256() == event.sha256,
-        "estimated": context.counts.context_tokens,
-        "pruned": context.counts.scale.tokens(*context.counts.pruned),
-        "cache_expected": caches.expected(event.model, chain, record.timestamp),
+        "estimated": counts.context_tokens,
+        "pruned": counts.scale.tokens(*counts.pruned),
+        "cache_expected": read if read >= LEAST_CACHED else 0,
     }
-    return _Sent(row, whole, [(chain[end], size) for end, size in zip(stored, sizes, strict=True)])
 
 
-def _answered(
-    sent: _Sent,
-    record: Record,
-    event: AssistantMessage | AttemptBilled,
-    price: Price,
-    caches: _Caches,
-) -> AuditRow:
-    """Return the row of a request that was answered or stopped."""
+def _answered(row: dict[str, Any], event: AssistantMessage | AttemptBilled, price: Price) -> AuditRow:
     reported = event.usage.prompt_tokens
-    _cached(sent, reported, record.timestamp, caches)
-    error = (sent.row["estimated"] - reported) / reported
-    cleared = _cleared(event)
-    return AuditRow(
-        **sent.row, error=error, cleared=cleared, **_usage(event.usage, price(event.model, event.usage))
-    )
-
-
-def _cached(sent: _Sent, reported: int, now: int, caches: _Caches) -> None:
-    """Record the tokens that the endpoint now has cached up to each breakpoint, apportioned by bytes."""
-    for digest, size in sent.prefixes:
-        tokens = round(reported * size / sent.size) if sent.size else 0
-        caches.known[sent.row["model"], digest] = tokens, now
+    usage = _usage(event.usage, price(event.model, event.usage))
+    return AuditRow(**row, error=(row["estimated"] - reported) / reported, cleared=_cleared(event), **usage)
 
 
 def _alone(

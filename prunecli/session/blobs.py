@@ -7,7 +7,6 @@ import base64
 import os
 import re
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
@@ -18,15 +17,13 @@ from prunecli.model.events import WITH_CONTENT, Event
 from prunecli.model.messages import PDF, Blob, Block, Document, Image, Text
 from prunecli.private_file import make_private, write_private
 from prunecli.regular import read_regular
-from prunecli.session.folders import sync_folder
-from prunecli.session.writer import WAY_OUT
+from prunecli.session.writer import WAY_OUT, sync_folder
 
 INLINE_BYTES = 65_536
 """Texts up to this size stay in the record."""
 
 
 _NAME = re.compile(r"[0-9a-f]{64}")
-_PART = re.compile(r"[0-9a-f]{64}\.([1-9][0-9]{0,8})\.part")
 
 
 class Blobs:
@@ -98,14 +95,6 @@ class Blobs:
             self._doubtful.discard(name)
             self._unsynced.pop(name, None)
 
-    def clear_leftovers(self) -> None:
-        """Remove partial files of processes that no longer run."""
-        with suppress(OSError):
-            for name in os.listdir(self._folder):
-                begun = _PART.fullmatch(name)
-                if begun and not _alive(int(begun[1])):
-                    (self._folder / name).unlink()
-
     def _put(self, block: Block) -> Block:
         if isinstance(block, Image):
             data = _decoded(block.data)
@@ -176,13 +165,3 @@ def _holds(path: Path, data: bytes) -> bool:
         return path.stat().st_size == len(data) and read_regular(path) == data
     except FileNotFoundError:
         return False
-
-
-def _alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        pass
-    return True

@@ -26,8 +26,7 @@ def completed(event: Event, context: Context) -> Event:
 
 
 def _well_formed(event: UserMessage) -> UserMessage:
-    """Replace bytes that are not valid text. Only typed text needs this, since text from models and tools is already
-    valid."""
+    """Replace bytes that are not valid text, as only typed text may have."""
     texts = [block for block in event.content if isinstance(block, Text)]
     if all(well_formed(block.text) is block.text for block in texts):
         return event

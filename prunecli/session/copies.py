@@ -58,7 +58,6 @@ class Copies:
             self._known.add(tree)
 
     def save(self) -> Saved:
-        """Save the watched files in their current state."""
         begun = self._clock()
         states: States = {}
         skipped: list[str] = []
@@ -153,5 +152,4 @@ class Copies:
 
 
 def name_of(data: bytes) -> str:
-    """Return git's name for this content."""
     return sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()

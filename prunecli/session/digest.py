@@ -98,7 +98,6 @@ class Digest:
         return self.first.split("\n", 1)[0][:80]
 
     def usage(self) -> Mapping[str, Usage]:
-        """Return the usage of each model."""
         return {model: Usage(*counts[1:]) for model, counts in self.spent.items()}
 
     def usage_long(self) -> Mapping[str, Usage]:
@@ -162,7 +161,6 @@ class Digest:
             sums[model] = [old + new for old, new in zip_longest(sums.get(model, []), found, fillvalue=0)]
 
     def to_text(self) -> str:
-        """Return the digest as one line of JSON."""
         return json.dumps({name: getattr(self, name) for name in self.__slots__}, separators=(",", ":"))
 
     @staticmethod

@@ -6,7 +6,7 @@ SQLite lets several processes write at once, and replaces single rows among 10,0
 """
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,12 +22,9 @@ if TYPE_CHECKING:
 SCHEMA = 3
 MARK_BYTES = 64
 BUSY_SECONDS = 0.5
-_CREATE = """
-create table if not exists session (
-    path blob primary key, inode integer, size integer, time integer, read integer, mark blob, digest text
-) without rowid
-"""
-
+_COLUMNS = (
+    "path blob primary key, inode integer, size integer, time integer, read integer, mark blob, digest text"
+)
 _ROWS = "select path, inode, size, time, read, mark, digest from session where path >= ? and path < ?"
 
 
@@ -43,8 +40,7 @@ class File:
 
 @frozen
 class IndexRow:
-    """The known state of a file: the position up to which it was read, the bytes before that position, and the
-    digest."""
+    """The known state of a file: where reading stopped, the bytes before that, and the digest."""
 
     file: File
     read: int
@@ -53,7 +49,6 @@ class IndexRow:
 
     @property
     def columns(self) -> tuple[int, int, int, int, bytes, str]:
-        """The table's columns, except the path."""
         file = self.file
         return file.inode, file.size, file.time, self.read, self.mark, self.digest.to_text()
 
@@ -69,9 +64,9 @@ class Index:
 
         Drops rows whose path starts with `within` and is not among the files.
         """
-        database = self._open()
+        database = opened(self._path, "session", _COLUMNS, SCHEMA)
         fresh: list[IndexRow] = []
-        gone: Iterable[str] = ()
+        gone: Collection[str] = ()
         try:
             known = self._rows(database, within)
             for file in files:
@@ -85,38 +80,10 @@ class Index:
             gone = known
         finally:
             if database is not None:
-                self._keep(database, fresh, gone)
+                if fresh or gone:
+                    rows = [(os.fsencode(one.file.path), *one.columns) for one in fresh]
+                    keep(database, "session", rows, map(os.fsencode, gone))
                 database.close()
-
-    def _open(self) -> "sqlite3.Connection | None":
-        import sqlite3  # takes ten milliseconds, and only lists need it
-
-        for _ in range(2):
-            try:
-                os.close(os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600))
-                database = sqlite3.connect(self._path, timeout=BUSY_SECONDS, isolation_level=None)
-            except (OSError, sqlite3.Error):
-                return None
-            try:
-                database.execute("pragma synchronous = off")  # anything lost in a power cut is rebuilt
-                if database.execute("pragma user_version").fetchone() != (SCHEMA,):
-                    database.execute("drop table if exists session")
-                    database.execute(f"pragma user_version = {SCHEMA}")
-                database.execute(_CREATE)
-                database.execute(_ROWS, (b"", b"")).fetchone()
-            except sqlite3.OperationalError:
-                database.close()  # another process is using it, or the disk is full
-                return None
-            except sqlite3.DatabaseError:
-                database.close()
-                self._discard()
-            else:
-                return database
-        return None
-
-    def _discard(self) -> None:
-        with suppress(OSError):
-            self._path.unlink()
 
     def _rows(self, database: "sqlite3.Connection | None", within: str) -> dict[str, IndexRow]:
         if database is None:
@@ -133,22 +100,58 @@ class Index:
         except sqlite3.OperationalError:
             pass
         except sqlite3.DatabaseError:
-            self._discard()
+            discard(self._path)
         return found
 
-    def _keep(self, database: "sqlite3.Connection", fresh: list[IndexRow], gone: Iterable[str]) -> None:
-        if not (fresh or gone):
-            return
-        import sqlite3
 
-        values = [(os.fsencode(one.file.path), *one.columns) for one in fresh]
-        with suppress(sqlite3.Error):
-            database.execute("begin immediate")
-            database.executemany(
-                "delete from session where path = ?", [(os.fsencode(path),) for path in gone]
-            )
-            database.executemany("insert or replace into session values (?, ?, ?, ?, ?, ?, ?)", values)
-            database.execute("commit")
+def opened(path: Path, table: str, columns: str, version: int) -> "sqlite3.Connection | None":
+    """Open a cache with one table, made anew if it is damaged or of another version. Return None if it cannot be
+    used: a cache only saves time."""
+    import sqlite3  # takes ten milliseconds, and only lists and sums need it
+
+    for _ in range(2):
+        try:
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600))
+            database = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
+        except (OSError, sqlite3.Error):
+            return None
+        try:
+            database.execute("pragma synchronous = off")  # anything lost in a power cut is rebuilt
+            if database.execute("pragma user_version").fetchone() != (version,):
+                database.execute(f"drop table if exists {table}")
+                database.execute(f"pragma user_version = {version}")
+            database.execute(f"create table if not exists {table} ({columns}) without rowid")
+            database.execute(f"select * from {table} limit 1").fetchone()  # noqa: S608
+        except sqlite3.OperationalError:
+            database.close()  # another process is using it, or the disk is full
+            return None
+        except sqlite3.DatabaseError:
+            database.close()
+            discard(path)
+        else:
+            return database
+    return None
+
+
+def discard(path: Path) -> None:
+    """Delete a damaged cache."""
+    with suppress(OSError):
+        path.unlink()
+
+
+def keep(
+    database: "sqlite3.Connection", table: str, rows: Sequence[tuple[object, ...]], gone: Iterable[bytes] = ()
+) -> None:
+    """Write rows of a cache, which begin with their paths, and drop the rows of other paths."""
+    import sqlite3
+
+    with suppress(sqlite3.Error):
+        database.execute("begin immediate")
+        database.executemany(f"delete from {table} where path = ?", [(path,) for path in gone])  # noqa: S608
+        if rows:
+            places = ", ".join("?" * len(rows[0]))
+            database.executemany(f"insert or replace into {table} values ({places})", rows)  # noqa: S608
+        database.execute("commit")
 
 
 def read(file: File, known: IndexRow | None = None) -> IndexRow | None:

@@ -63,6 +63,5 @@ def _from_message(records: list[Record], blobs: Blobs) -> list[Record]:
 
 
 def whole(record: Record, blobs: Blobs) -> Record:
-    """Return the record with its blobs loaded."""
     event, _ = blobs.resolved(record.event)
     return record if event is record.event else Record(record.seq, record.timestamp, event)

@@ -64,8 +64,7 @@ MOST_SAID = 20
 
 
 def complaints(path: Path, bad: Sequence[BadLine], more: Sequence[str] = ()) -> list[str]:
-    """Return the problems of a session file, each as a line with the file's name; only the first `MOST_SAID` of
-    them."""
+    """Return the first `MOST_SAID` problems of a session file, each as a line with the file's name."""
     found = [f"{path.name} {why}" for why in (*map(str, bad), *more)]
     left = len(found) - MOST_SAID
     rest = [f"{path.name}: {left:,} more; run `prunecli sessions verify` to list them"] if left > 0 else []
@@ -122,7 +121,6 @@ def at_end(path: Path, loaded: Loaded) -> list[Record]:
 
 
 def take_line(loaded: Loaded, line: bytes) -> None:
-    """Process the next line of a file, including its newline."""
     loaded.lines = number = loaded.lines + 1
     loaded.complete = line.endswith(b"\n")
     try:
@@ -211,8 +209,7 @@ def _decoded(data: bytes) -> tuple[Record, bytes]:
 
 
 def quarantine(path: Path, bad: list[BadLine]) -> Path | None:
-    """Copy new damaged lines to `<id>.quarantine` beside the log, which stays unchanged. Return None if nothing could
-    be copied."""
+    """Copy new damaged lines to `<id>.quarantine` beside the log. Return None if nothing was copied."""
     lines = [line.data if line.data.endswith(b"\n") else line.data + b"\n" for line in bad if line.data]
     if not lines:
         return None

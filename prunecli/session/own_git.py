@@ -86,8 +86,7 @@ class OwnGit:
         fine: Sequence[int] = (0,),
         options: Sequence[str] = (),
     ) -> bytes:
-        """Run git on the work tree `root` and return its output. Killed at the time `until`, or when `stopped` is
-        set."""
+        """Run git on the work tree `root` and return its output. Killed at `until`, or when `stopped` is set."""
         if self._clock() > until or self.stopped.is_set():
             raise OutOfTime("no time left to save the files")
         if self._program is None:

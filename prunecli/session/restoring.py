@@ -55,7 +55,6 @@ class Outlook:
         return sum(max(0, change.added) for change in self.changes)
 
     def below(self, root: Path) -> "Outlook":
-        """Return the same outlook with absolute paths."""
         return Outlook(
             tuple(replace(change, path=str(root / change.path)) for change in self.changes),
             tuple(str(root / path) for path in self.foreign),
@@ -83,14 +82,12 @@ class Restored:
     left: tuple[tuple[str, str], ...] = ()
 
     def joined(self, other: "Restored") -> "Restored":
-        """Return this outcome combined with another."""
         return Restored(
             (*self.paths, *other.paths), (*self.deleted, *other.deleted), (*self.left, *other.left)
         )
 
     @property
     def words(self) -> str:
-        """The outcome as a sentence for the user."""
         parts = []
         if self.paths:
             parts.append(f"{counted(len(self.paths), 'file')} restored")
@@ -187,8 +184,6 @@ def restore(snapshots: Kept, changes: Sequence[FileChange], stop: threading.Even
 
 
 class _Work:
-    """A restore in progress: handles one file at a time and records the outcome."""
-
     def __init__(self, workspace: Path, stop: threading.Event) -> None:
         self._workspace = workspace
         self._stop = stop
@@ -197,11 +192,9 @@ class _Work:
         self.left: list[tuple[str, str]] = []
 
     def write(self, change: FileChange, data: bytes) -> None:
-        """Restore a file's content and mode."""
         self._account(change, self.written, lambda: self._write(change, data))
 
     def delete(self, change: FileChange) -> None:
-        """Delete a file that did not exist in the snapshot, and the folders that become empty."""
         self._account(change, self.deleted, lambda: self._delete(change))
 
     def _account(self, change: FileChange, done: list[str], work: Callable[[], None]) -> None:
@@ -302,7 +295,6 @@ def _set_mode(place: Place, *, program: bool) -> None:
 
 
 def _check(place: Place, expected: Version | None) -> None:
-    """Raise ToolError unless the file is as it was saved a moment ago."""
     if not _is(place, expected):
         raise ToolError("the file changed in the meantime")
 

@@ -7,8 +7,6 @@ the recorded result; from then on only the log counts.
 """
 
 import json
-import os
-import stat
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -22,6 +20,7 @@ from prunecli.model.events import AssistantMessage, Event, Record, RequestSent, 
 from prunecli.model.messages import Text, ToolUse
 from prunecli.model.requests import TASK
 from prunecli.private_file import write_private
+from prunecli.regular import open_regular
 
 SUFFIX = ".running"
 USER_COMMAND = "!"
@@ -35,7 +34,6 @@ Shorten: TypeAlias = Callable[[Event, int, Context], Event]
 
 
 def whole(event: Event, _: int, __: Context) -> Event:
-    """Return the event as it is."""
     return event
 
 
@@ -109,8 +107,7 @@ class RunningOutput:
     def _results(
         self, exchange: Exchange | None, calls: Sequence[ToolUse], *, ours: bool = False
     ) -> list[ToolResult]:
-        """Return results that mark these calls as interrupted. If they are `ours`, calls without a recorded start did
-        not run."""
+        """Return results for interrupted calls. Of `ours`, those without a recorded start did not run."""
         found: list[ToolResult] = []
         for call in calls:
             if ours and exchange is not None and call.id not in exchange.started:
@@ -135,7 +132,6 @@ class RunningOutput:
                 pass
 
     def forget(self) -> None:
-        """Discard the output, including the copy on disk."""
         self.key = self.text = ""
         if self.path is not None:
             with suppress(OSError):
@@ -149,8 +145,7 @@ def _ending(exchange: Exchange | None) -> list[ToolUse]:
 
 
 def _is_ours(exchange: Exchange | None, records: Sequence[Record]) -> bool:
-    """Return whether this program asked for the calls, and so recorded each start. Another agent's log has no
-    starts."""
+    """Return whether this program asked for the calls, and so recorded each start."""
     for record in reversed(records):
         if exchange is None or record.seq >= exchange.seq:
             continue
@@ -169,10 +164,7 @@ def _is_said(event: Event) -> bool:
 def _read(path: Path) -> object:
     """Return the value in a file; None if it is missing or unusable."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-        with open(descriptor, "rb") as file:
-            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-                return None
+        with open_regular(path, follow=False) as file:
             value: object = strict_loads(file.read(_MOST_BYTES))
             return value
     except (OSError, ValueError):

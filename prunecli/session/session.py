@@ -95,7 +95,6 @@ class Session:
 
     @property
     def started(self) -> SessionStarted:
-        """The session's first event."""
         return self._started
 
     @property
@@ -127,8 +126,7 @@ class Session:
         return self._append(completed(event, self.context))
 
     def _refuse_too_new(self) -> None:
-        """Raise SessionTooNew for records that this version does not understand: even a copy could not continue
-        correctly."""
+        """Raise SessionTooNew for records that this version does not understand, even in a copy."""
         if self._too_new:
             raise SessionTooNew(f"{self.id} is {self.read_only}", "update prunecli to continue it")
 
@@ -145,8 +143,7 @@ class Session:
             raise
 
     def hold(self, key: str, text: str) -> None:
-        """Save the output so far of a running call, in case it is interrupted. `key` is the call's id or the typed
-        command."""
+        """Save the output so far of a running call. `key` is the call's id or the typed command."""
         if not self.read_only:
             self.running.hold(key, text, self.records)
 
@@ -264,8 +261,7 @@ class Session:
 
     @staticmethod
     def load_steps(path: Path, context: Context, *, writable: bool, **how: Unpack[Opening]) -> Steps:
-        """Load in steps of a few milliseconds; the first one only takes the lock. Closing the generator releases the
-        lock."""
+        """Load in steps of a few milliseconds; the first one only takes the lock. Closing it releases the lock."""
         clock, open_log = how.get("clock", system_clock), how.get("open_log", LogWriter)
         begun = SessionStarted(path.stem, "", "")
         session = Session(begun, context, path=path, clock=clock, open_log=open_log)
@@ -311,8 +307,7 @@ class Session:
             self.read_only = "read-only: opened to view"
         if self.read_only:
             self.close()
-        elif self.path and self._blobs:
-            self._blobs.clear_leftovers()
+        elif self.path:
             if place := quarantine(self.path, loaded.bad):
                 self.notices.append(f"copied damaged lines to {place.name}")
             self.answer_open_calls(continuing=True)
@@ -355,7 +350,6 @@ class Session:
         self.path = self.running.log = path
 
     def _discard(self) -> None:
-        """Delete the file of a session that could not be written completely."""
         if self._log is not None:
             self._log.path.unlink(missing_ok=True)
             self._log.close()

@@ -52,7 +52,6 @@ class Query:
 
     @classmethod
     def of(cls, text: str) -> "Query":
-        """Return the query for the words of the text."""
         words = tuple(word.lower() for word in text.split())
         return cls(words, tuple(needle for needle in map(_needle, words) if needle))
 

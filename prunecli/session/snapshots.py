@@ -137,7 +137,6 @@ class Snapshots:
         return self._tree(root, until, prefix), names
 
     def changes(self, pairs: Sequence[tuple[str, str]]) -> list[tuple[FileChange, ...]]:
-        """Return the differences of each pair of trees, old to new."""
         if not all(_TREE.fullmatch(tree) for pair in pairs for tree in pair):
             raise SnapshotFailed("not a valid snapshot name")
         wanted = [pair for pair in dict.fromkeys(pairs) if pair[0] != pair[1]]
@@ -149,7 +148,6 @@ class Snapshots:
         return trees[0]
 
     def contents(self, blobs: Iterable[str]) -> Iterator[bytes]:
-        """Yield the contents of these versions, in order."""
         left = list(blobs)
         while left:
             asked, left = left[:_AT_ONCE], left[_AT_ONCE:]
@@ -166,7 +164,6 @@ class Snapshots:
                     raise SnapshotFailed("a file's content is missing from the snapshots")
 
     def ignored(self, paths: Sequence[str]) -> set[str]:
-        """Return the paths that the current ignore rules exclude."""
         if not paths:
             return set()
         until = self._clock() + self._seconds
@@ -208,7 +205,6 @@ class Snapshots:
 
 
 def _chosen(root: Path, seen: bytes) -> tuple[list[bytes], list[bytes], list[bytes]]:
-    """Return the paths to add, the paths that are no longer files, and the paths to skip."""
     changed, gone, skipped = list[bytes](), list[bytes](), list[bytes]()
     whole = os.fsencode(root)
     for path in dict.fromkeys(seen.split(b"\0")):
@@ -220,8 +216,7 @@ def _chosen(root: Path, seen: bytes) -> tuple[list[bytes], list[bytes], list[byt
 
 
 def _kind(root: bytes, path: bytes) -> str:
-    """Return whether to take, remove or skip a path. Nested repositories and files that are too large or unreadable
-    are skipped."""
+    """Return whether to take, remove or skip a path: nested repositories, large and unreadable files."""
     whole = os.path.join(root, path)
     if path.endswith(b"/"):
         return "skip"
@@ -236,7 +231,6 @@ def _kind(root: bytes, path: bytes) -> str:
 
 
 def _parsed(out: bytes) -> list[tuple[FileChange, ...]]:
-    """Parse diff-tree's output for each pair."""
     found: list[dict[str, FileChange]] = []
     at = 0
     while at < len(out):

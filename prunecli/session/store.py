@@ -49,12 +49,10 @@ class Listed:
 
     @property
     def cwd(self) -> str:
-        """The directory that the session belongs to."""
         return self.digest.cwd
 
     @property
     def started(self) -> int:
-        """When the session started, in unix ms."""
         return self.digest.started
 
     @property
@@ -69,7 +67,6 @@ class Listed:
 
     @property
     def is_task(self) -> bool:
-        """Whether it is a task of another session."""
         return bool(self.digest.task)
 
     @property
@@ -79,13 +76,10 @@ class Listed:
 
 
 class Store:
-    """All sessions below one folder."""
-
     def __init__(self, root: Path) -> None:
         self.root = root
 
     def new_path(self, cwd: Path, session_id: str) -> Path:
-        """Return the path for a new session of this directory."""
         return self.root / slug(cwd.resolve()) / f"{session_id}.jsonl"
 
     def list(self, cwd: Path | None = None) -> list[Listed]:
@@ -96,8 +90,7 @@ class Store:
         return sorted(self.listed(cwd), key=lambda one: (one.changed, one.id), reverse=True)
 
     def listed(self, cwd: Path | None = None) -> Iterator[Listed]:
-        """Yield the sessions of `list` one at a time, newest file first, for a screen that shows results as they
-        arrive."""
+        """Yield the sessions of `list` one at a time, newest file first."""
         within = f"{self.root}{os.sep}" + (f"{slug(cwd.resolve())}{os.sep}" if cwd else "")
         files = sorted(self._files(cwd), key=lambda file: file.time, reverse=True)
         if not files:

@@ -4,7 +4,7 @@ The files at a point of the log are those of the first snapshot after it, since 
 agent's changes are the differences between a snapshot `before` and its `after`; hand edits lie outside these spans.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from prunecli.context.lineage import branch
 from prunecli.frozen import frozen
@@ -61,34 +61,25 @@ def _forward(records: Sequence[Record], present: Sequence[Record], seq: int) -> 
     return Point(seq, typed(said[-1].event), said[-1].timestamp, forward=True, prompts=len(said))
 
 
+def _saves(records: Sequence[Record], seq: int, root: str) -> Iterator[FilesSaved]:
+    """Yield the snapshots of a root after this point, oldest first."""
+    for record in records:
+        if record.seq > seq and isinstance(record.event, FilesSaved) and record.event.root == root:
+            yield record.event
+
+
 def saved_after(records: Sequence[Record], seq: int, root: str) -> FilesSaved | None:
     """Return the snapshot with the files as they were at this point; None if nothing has changed since."""
-    return next(
-        (
-            record.event
-            for record in records
-            if record.seq > seq and isinstance(record.event, FilesSaved) and record.event.root == root
-        ),
-        None,
-    )
+    return next(_saves(records, seq, root), None)
 
 
 def trees_after(records: Sequence[Record], seq: int, root: str) -> list[str]:
-    """Return all snapshots after this point, oldest first."""
-    return [
-        record.event.tree
-        for record in records
-        if record.seq > seq and isinstance(record.event, FilesSaved) and record.event.root == root
-    ]
+    return [saved.tree for saved in _saves(records, seq, root)]
 
 
 def spans(records: Sequence[Record], seq: int, root: str) -> list[Span]:
     """Return the spans of work that began after this point, oldest first."""
-    saved = [
-        record.event
-        for record in records
-        if record.seq > seq and isinstance(record.event, FilesSaved) and record.event.root == root
-    ]
+    saved = list(_saves(records, seq, root))
     found: list[Span] = []
     for index, one in enumerate(saved):
         if one.moment == "before":

@@ -33,7 +33,6 @@ class EarlierRequests:
         self._context = Context(Chars4(), billed=False) if lost else None
 
     def apply(self, record: Record) -> None:
-        """Fold in one record."""
         if self._context is None:
             return
         if _is_lost(record) and isinstance(record.event, UserMessage | ToolResult):
@@ -41,7 +40,6 @@ class EarlierRequests:
         self._context.apply(record)
 
     def proves(self, sent: RequestSent) -> bool:
-        """Return whether this request was sent by such a version."""
         return self._context is not None and self._context.sha256() == sent.sha256
 
 

@@ -22,8 +22,6 @@ from prunecli.file_systems import Flock, lock, sync_file
 from prunecli.model.events import Record
 from prunecli.model.record_codec import encode_record
 from prunecli.private_file import make_private
-from prunecli.session.folders import sync_folder
-from prunecli.session.lock_owner import lock_holder
 
 _LOOK = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
 _OPEN = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
@@ -31,7 +29,23 @@ _sync: Callable[[int], None] = getattr(os, "fdatasync", os.fsync)
 WAY_OUT = "free some space or check the disk"
 NO_LINK = "replace the link with the file, or use --fork to continue a copy"
 NO_SESSION = "make the folder writable, or start with --no-session"
+LOCK_TABLE = Path("/proc/locks")
 SHARED = "was written to by another program while it was open"
+
+
+def sync_folder(folder: Path, sync: Callable[[int], None] = os.fsync) -> None:
+    """Make new names in a folder durable if the system supports it: syncing a file does not sync its name. May block.
+
+    Raises OSError if the disk fails.
+    """
+    try:
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except OSError:
+        return  # write-only, or deleted along with the log, which reports that
+    try:
+        sync_file(descriptor, sync)
+    finally:
+        os.close(descriptor)
 
 
 class LogLost(StorageFailed):
@@ -151,7 +165,6 @@ class LogWriter:
 
     @property
     def stuck(self) -> bool:
-        """Whether the last append or commit failed."""
         return bool(self._failed or self._wanted)
 
     @property
@@ -304,3 +317,16 @@ def _is_at(path: Path, state: os.stat_result) -> bool:
 
 def _identity(state: os.stat_result) -> tuple[int, int]:
     return state.st_dev, state.st_ino
+
+
+def lock_holder(path: Path, table: Path = LOCK_TABLE) -> int | None:
+    """Return the process that took the lock on a file; None if it has ended, and outside Linux."""
+    try:
+        inode = os.stat(path).st_ino
+        rows = [line.split() for line in table.read_text("ascii").splitlines()]
+    except OSError:
+        return None
+    for row in rows:  # "1: FLOCK ADVISORY WRITE 4711 08:01:1234 0 EOF"; a row with "->" waits
+        if row[1:2] == ["FLOCK"] and len(row) == 8 and row[5].rpartition(":")[2] == str(inode):
+            return int(row[4]) if row[4].isdigit() and os.path.exists(f"/proc/{row[4]}") else None
+    return None

@@ -125,37 +125,6 @@ def test_a_matcher_that_is_no_regular_expression_spares_the_others() -> None:
     assert problem.startswith("hooks.PreToolUse[0].matcher: not a regular expression: ")
 
 
-@pytest.mark.parametrize("matcher", ["(a+)+$", "(?:a|a)*$", "((a*)b?)+", r"(?P<x>\w+\s?)*$", "(a{1,9}){1,9}"])
-def test_a_matcher_that_could_block_the_program_is_left_out(matcher: str) -> None:
-    found = parse({"PreToolUse": [{"matcher": matcher, "hooks": [{"type": "command", "command": "a"}]}]})
-    assert found.hooks == ()
-    assert "can take forever" in found.problems[0]
-
-
-@pytest.mark.parametrize("matcher", ["a*a*a*a*a*b", "(a*a*)a{1,9}(b+|c*d*)"])
-def test_a_matcher_with_many_repeats_in_a_row_is_left_out(matcher: str) -> None:
-    found = parse({"PreToolUse": [{"matcher": matcher, "hooks": [{"type": "command", "command": "a"}]}]})
-    assert found.hooks == ()
-    assert "more than 4 repeats in a row" in found.problems[0]
-
-
-def test_a_hook_with_a_pattern_sees_every_tool_whose_name_is_too_long_to_search() -> None:
-    pattern, word = (Hook("PreToolUse", matcher, matcher) for matcher in (".*x.*y.*z$", "Edit"))
-    assert chosen([pattern, word], "PreToolUse", "a" * 128) == []
-    assert chosen([pattern, word], "PreToolUse", "a" * 129) == [pattern]
-
-
-@pytest.mark.parametrize(
-    "matcher",
-    [
-        *("mcp__(a|b)__.*", "(Edit)+", "[(a+)]+", r"\(a+\)+", "(?:Notebook)?Edit.*"),
-        *("mcp__.*?__(get|list)_.*(a|b)?.*", "mcp__(a__.*|b__.*|c__.*)|d.*|e.*|f.*|g.*|h.*"),
-    ],
-)
-def test_other_matchers_with_groups_and_repeats_are_used(matcher: str) -> None:
-    assert parse({"PreToolUse": [{"matcher": matcher, "hooks": [{"command": "a"}]}]}).problems == ()
-
-
 @pytest.mark.parametrize(
     ("matcher", "names", "matches"),
     [

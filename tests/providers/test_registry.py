@@ -8,7 +8,6 @@ import pytest
 
 from prunecli.config.credentials import connection_for, credentials, save_key
 from prunecli.config.effective import Config
-from prunecli.config.sample import sample
 from prunecli.config.sources import load
 from prunecli.config.strategies import Strategies, import_file
 from prunecli.errors import ConfigError, PrunecliError
@@ -16,6 +15,7 @@ from prunecli.paths import Places
 from prunecli.providers.registry import Providers
 from prunecli.runtime.checkup import Patient, checkup
 from prunecli.tools.processes.environment import child_environment
+from tests.config_sample import sample
 
 TOY = '''\
 """A provider of one file."""

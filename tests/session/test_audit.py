@@ -118,7 +118,7 @@ async def test_what_should_be_read_from_the_cache_is_what_the_endpoint_reads(tmp
     for number, (told, real) in enumerate(zip(expected, reported, strict=True)):
         assert told is not None
         assert real is not None
-        assert abs(told - real) <= max(20, real * 0.02), (number, expected, reported)
+        assert abs(told - real) <= real * 0.1, (number, expected, reported)
 
 
 async def test_estimates_errors_and_costs_are_told_for_each_request(tmp_path: Path) -> None:

@@ -131,21 +131,6 @@ def test_a_blob_that_does_not_fit_leaves_nothing(tmp_path: Path) -> None:
         session.emit(UserMessage((Text("small"),)))
 
 
-def test_what_a_killed_process_had_begun_is_cleared_away(tmp_path: Path) -> None:
-    (tmp_path / "blobs").mkdir()
-    dead, alive = tmp_path / "blobs" / f"{'a' * 64}.4194305.part", None
-    dead.write_bytes(b"half")
-    alive = tmp_path / "blobs" / f"{'b' * 64}.{os.getpid()}.part"
-    alive.write_bytes(b"being written")
-    session = new(tmp_path / "s.jsonl")
-    session.emit(UserMessage((Text("hi"),)))
-    session.close()
-    Session.load(tmp_path / "s.jsonl", Context(Chars4()), writable=False)
-    assert dead.exists()
-    Session.load(tmp_path / "s.jsonl", Context(Chars4()), writable=True).close()
-    assert names(tmp_path / "blobs") == [alive.name]
-
-
 def test_a_blob_that_was_altered_is_stored_anew_when_it_is_said_again(tmp_path: Path) -> None:
     session = new(tmp_path / "s.jsonl")
     session.emit(UserMessage((LONG,)))

@@ -248,15 +248,6 @@ def test_a_number_beyond_all_numbers_is_refused(number: str) -> None:
             decode_record(body + b',"crc":"%08x"}' % crc32(body))
 
 
-def test_zero_bytes_that_reach_to_the_end_of_the_file_are_noticed(tmp_path: Path) -> None:
-    """From the end of one record to the end of the file."""
-    records, data = whole(4)
-    begin = lines_of(data)[2][1] - 1
-    loaded = load(tmp_path / "s.jsonl", data[:begin] + b"\0" * (len(data) - begin))
-    assert loaded.records == records[:3]
-    assert loaded.bad
-
-
 @pytest.mark.parametrize(
     ("count", "seed"), [(5_000, 1), pytest.param(500_000, 2, marks=pytest.mark.long)]
 )  # ten million were not run

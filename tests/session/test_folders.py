@@ -12,9 +12,8 @@ from prunecli.model.events import Record, SessionStarted, UserMessage
 from prunecli.model.messages import Text
 from prunecli.private_file import make_private
 from prunecli.session.blobs import Blobs
-from prunecli.session.folders import sync_folder
 from prunecli.session.log import read_log
-from prunecli.session.writer import LogWriter
+from prunecli.session.writer import LogWriter, sync_folder
 
 FIRST = Record(0, 1, SessionStarted("s", "/w", "m"))
 SECOND = Record(1, 2, UserMessage((Text("hi"),)))

@@ -3,7 +3,6 @@
 import errno
 import multiprocessing
 import os
-import random
 from multiprocessing.synchronize import Event
 from pathlib import Path
 from zlib import crc32
@@ -31,10 +30,9 @@ from prunecli.model.record_codec import decode_record, encode_record, record_fro
 from prunecli.model.touches import Touches
 from prunecli.session.importers.source import read_source
 from prunecli.session.lines import MAX_LINE
-from prunecli.session.lock_owner import lock_holder
 from prunecli.session.log import LOST_WORDS, quarantine, read_log
 from prunecli.session.session import Session
-from prunecli.session.writer import LogWriter
+from prunecli.session.writer import LogWriter, lock_holder
 
 START = SessionStarted("s", "/w", "m")
 
@@ -96,47 +94,6 @@ def test_a_planted_link_is_refused(tmp_path: Path) -> None:
     assert not (tmp_path / "elsewhere").exists()
 
 
-def test_a_file_cut_at_any_byte_keeps_its_complete_records(tmp_path: Path) -> None:
-    records = written(tmp_path / "s.jsonl", 3)
-    whole = (tmp_path / "s.jsonl").read_bytes()
-    ends = [at + 1 for at, byte in enumerate(whole) if byte == 10]
-    cut = tmp_path / "cut.jsonl"
-    for size in range(ends[0], len(whole)):
-        cut.write_bytes(whole[:size])
-        complete = sum(end - 1 <= size for end in ends)
-        assert read_log(cut).records == records[:complete]
-        log = LogWriter(cut)
-        log.append(record(9, "after the cut"))
-        log.close()
-        assert read_log(cut).records[-1] == record(9, "after the cut")
-
-
-def test_no_flipped_bit_is_ever_accepted(tmp_path: Path) -> None:
-    records = written(tmp_path / "s.jsonl", 3)
-    whole = (tmp_path / "s.jsonl").read_bytes()
-    bad = tmp_path / "bad.jsonl"
-    for at in range(len(whole)):
-        flipped = bytearray(whole)
-        flipped[at] ^= 1 << random.Random(at).randrange(8)
-        bad.write_bytes(flipped)
-        try:
-            loaded = [one for one in read_log(bad).records if one.event != LOST_WORDS]
-        except SessionCorrupt:
-            continue
-        assert all(one in records for one in loaded)
-        assert len(loaded) >= len(records) - 2
-
-
-def test_a_hole_of_zero_bytes_is_noticed_and_the_rest_kept(tmp_path: Path) -> None:
-    records = written(tmp_path / "s.jsonl")
-    lines = (tmp_path / "s.jsonl").read_bytes().splitlines(keepends=True)
-    lines[2] = b"\0" * len(lines[2])
-    (tmp_path / "s.jsonl").write_bytes(b"".join(lines))
-    loaded = read_log(tmp_path / "s.jsonl")
-    assert loaded.bad
-    assert len(loaded.records) >= len(records) - 2
-
-
 def test_a_good_record_behind_a_stub_is_salvaged(tmp_path: Path) -> None:
     path = tmp_path / "s.jsonl"
     path.write_bytes(encode_record(record(0)) + b'{"seq":1,"timestamp":5,"ty' + encode_record(record(1)))
@@ -174,25 +131,6 @@ def test_a_write_that_fails_after_any_number_of_bytes_is_rolled_back(tmp_path: P
         log.append(record(1))
         log.close()
         assert path.read_bytes() == encode_record(record(0)) + encode_record(record(1))
-
-
-@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EFBIG, errno.EDQUOT])
-def test_a_full_disk_leaves_the_file_as_it_was_and_the_writer_usable(tmp_path: Path, code: int) -> None:
-    room = [10**6, 10, 0, 10**6]
-
-    def write(fd: int, data: bytes) -> int:
-        left = room.pop(0)
-        if left == 0:
-            raise OSError(code, os.strerror(code))
-        return os.write(fd, data[:left])
-
-    log = LogWriter(tmp_path / "s.jsonl", write=write)
-    log.append(record(0))
-    with pytest.raises(StorageFailed, match=r"s\.jsonl"):
-        log.append(record(1))
-    assert (tmp_path / "s.jsonl").read_bytes() == encode_record(record(0))
-    log.append(record(1))
-    assert read_log(tmp_path / "s.jsonl").records == [record(0), record(1)]
 
 
 def test_after_a_failed_sync_nothing_is_accepted(tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 import os
 import subprocess
-import sys
 from collections.abc import Callable
 from itertools import cycle, pairwise
 from pathlib import Path
@@ -14,7 +13,7 @@ from hypothesis import strategies as st
 
 from prunecli.context.state import Context
 from prunecli.context.tokens import Chars4
-from prunecli.errors import SessionLocked, SessionReadOnly, StorageFailed
+from prunecli.errors import SessionLocked, StorageFailed
 from prunecli.model import record_codec
 from prunecli.model.codec import strict_loads
 from prunecli.model.events import Event, Record, SessionStarted, Unknown, UserMessage
@@ -201,18 +200,6 @@ def test_a_lost_file_that_can_not_be_made_anew_is_a_failure_like_any_other(tmp_p
     assert read_log(path).records == session.records
 
 
-def test_a_link_planted_in_place_of_the_open_file_is_not_followed(tmp_path: Path) -> None:
-    path, target = tmp_path / "s.jsonl", tmp_path / "target"
-    target.write_text("precious")
-    session = new(path)
-    session.emit(said("one"))
-    path.unlink()
-    path.symlink_to(target)
-    session.emit(said("two"))
-    assert target.read_text() == "precious"
-    assert session.path == tmp_path / "s-2.jsonl"
-
-
 @pytest.mark.parametrize("kind", ["fifo", "folder"])
 def test_what_is_no_file_is_refused_at_once(tmp_path: Path, kind: str) -> None:
     path = tmp_path / "s.jsonl"
@@ -229,52 +216,6 @@ def test_a_file_that_others_could_read_is_closed_to_them(tmp_path: Path) -> None
     assert path.stat().st_mode & 0o777 == 0o600
 
 
-def test_a_stale_handle_is_said_and_nothing_is_torn(tmp_path: Path) -> None:
-    """What a network file system answers when it was away."""
-    errors = [None, OSError(116, "Stale file handle"), None]
-
-    def write(descriptor: int, data: bytes) -> int:
-        if error := errors.pop(0):
-            raise error
-        return os.write(descriptor, data)
-
-    log = LogWriter(tmp_path / "s.jsonl", write=write)
-    log.append(Record(0, 1, START))
-    with pytest.raises(StorageFailed, match="Stale file handle"):
-        log.append(Record(1, 2, said("x")))
-    log.append(Record(1, 2, said("x")))
-    assert read_log(tmp_path / "s.jsonl").bad == []
-
-
-STOPPED = """
-import os, signal, sys
-from pathlib import Path
-from prunecli.session.writer import LogWriter
-from prunecli.model.events import Event, Record, SessionStarted, UserMessage
-from prunecli.model.messages import Text
-log = LogWriter(Path(sys.argv[1]))
-log.append(Record(0, 1, SessionStarted("s", "/w", "m")))
-os.kill(os.getpid(), signal.SIGSTOP)
-for seq in range(1, 50):
-    log.append(Record(seq, seq + 1, UserMessage((Text("x"),))))
-log.commit()
-"""
-
-
-def test_a_process_that_is_stopped_keeps_its_lock_and_goes_on(tmp_path: Path) -> None:
-    """Stopped and continued; an hour of it was not waited for."""
-    path = tmp_path / "s.jsonl"
-    process = subprocess.Popen([sys.executable, "-c", STOPPED, str(path)], cwd=ROOT)
-    _, status = os.waitpid(process.pid, os.WUNTRACED)
-    assert os.WIFSTOPPED(status)
-    with pytest.raises(SessionLocked):
-        LogWriter(path)
-    process.send_signal(18)
-    assert process.wait(30) == 0
-    loaded = read_log(path)
-    assert (len(loaded.records), loaded.bad) == (50, [])
-
-
 def test_a_session_of_the_first_version_gives_the_context_that_it_gave_then(tmp_path: Path) -> None:
     """A file written by version 1 and what it meant, kept for good."""
     import shutil
@@ -286,16 +227,3 @@ def test_a_session_of_the_first_version_gives_the_context_that_it_gave_then(tmp_
     session = load(path, writable=False)
     assert session.context.sha256() == (tmp_path / "v1" / "context.sha256").read_text().strip()
     assert session.notices == [], "whoever opens a session to view it knows that"
-
-
-def test_a_session_that_is_looked_at_is_not_written(tmp_path: Path) -> None:
-    path = foreign_log(tmp_path / "s.jsonl")
-    path.write_bytes(path.read_bytes() + b"garbage\n")
-    before = path.read_bytes()
-    session = load(path, writable=False)
-    with pytest.raises(SessionReadOnly) as caught:
-        session.emit(said("no"))
-    assert "--fork" in caught.value.hint
-    session.close()
-    assert path.read_bytes() == before
-    assert [one.name for one in tmp_path.iterdir()] == ["s.jsonl"]

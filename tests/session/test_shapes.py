@@ -3,7 +3,6 @@
 import json
 from pathlib import Path
 from typing import get_args
-from zlib import crc32
 
 import pytest
 from hypothesis import given, settings
@@ -101,18 +100,6 @@ def test_a_malformed_record_is_named_in_one_line_and_those_around_it_are_used(
     assert session.notices == [f"s-1.jsonl line 3, record 2: {why}"]
     lost = [plain_text(LOST_WORDS.content)] if '"UserMessage"' in payload else []
     assert [entry.text for entry in session.context.items] == ["before", *lost, "behind"]
-
-
-def test_a_number_of_400_digits_is_named_in_one_line_too(tmp_path: Path) -> None:
-    body = (
-        b'{"seq":2,"timestamp":2000,"type":"AssistantMessage","content":[],"usage":{"input_tokens":1'
-        + b"0" * 400
-    )
-    bad = body + b'}},"crc":"%08x"}\n' % crc32(body + b"}}")
-    data = b"".join(map(encode_record, numbered(START, said("before")))) + bad
-    session = opened(tmp_path, data + line(3, '"type":"UserMessage","content":"behind"'))
-    assert session.notices[0] == "s-1.jsonl line 3, record 2: an integer of 401 digits"
-    assert [entry.text for entry in session.context.items] == ["before", "behind"]
 
 
 def test_a_malformed_record_stays_in_the_file_goes_into_a_copy_and_keeps_its_number(tmp_path: Path) -> None:

@@ -231,12 +231,6 @@ def test_a_name_counts_more_than_the_beginning_of_several_ids(store: Store, cwd:
     assert store.find("2026") == path
 
 
-def test_without_a_name_nothing_is_found_by_nothing(store: Store, cwd: Path) -> None:
-    session(store, cwd, "unnamed")
-    with pytest.raises(SessionNotFound):
-        store.find("")
-
-
 def test_a_copys_name_has_the_first_number_that_is_free(store: Store, cwd: Path, tmp_path: Path) -> None:
     assert store.free_name("fix") == "fix (2)"
     session(store, cwd, "a", [named("fix")])
@@ -302,19 +296,6 @@ def test_a_file_that_was_replaced_is_read_from_its_beginning(store: Store, cwd: 
     store.list()
     path.write_bytes(path.read_bytes().replace(b"before", b"BEFORE") + b"x" * 500)  # damaged, and longer
     assert store.list()[0].digest.first == ""
-
-
-def test_a_half_written_line_is_read_when_it_is_whole(store: Store, cwd: Path) -> None:
-    path = session(store, cwd, "torn")
-    whole = lines([prompt("slowly written")], 1)
-    for cut in (10, len(whole) - 12, len(whole) - 1):
-        with path.open("ab") as file:
-            file.write(whole[:cut])
-        store.list()
-        with path.open("ab") as file:
-            file.write(whole[cut:])
-        assert [one.digest.prompts for one in store.list()] == [1]
-        path.write_bytes(path.read_bytes()[: -len(whole)])
 
 
 @pytest.mark.parametrize(

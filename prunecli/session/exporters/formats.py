@@ -29,8 +29,6 @@ _NAMES = {"md": "markdown", "htm": "html", "json": "messages"}
 
 @frozen
 class Exported:
-    """The text of an export and the number of secrets replaced in it."""
-
     text: str
     redacted: int
 

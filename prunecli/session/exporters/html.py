@@ -5,6 +5,7 @@ Responses are rendered as Markdown, prompts as typed text. Everything is escaped
 content security policy allows only its own script, by hash, and blocks all loading.
 """
 
+import json
 import re
 from base64 import b64encode
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,14 +13,16 @@ from hashlib import sha256
 from html import escape
 from pathlib import Path
 
+from prunecli.context.exchange import Entry
 from prunecli.context.spill import held_part, held_words
+from prunecli.figures import counted
+from prunecli.lexing import language_of
 from prunecli.model.events import AssistantMessage, Record, ToolResult
-from prunecli.model.messages import Block, Image, Text, Thinking, ToolUse
-from prunecli.sanitize import one_line, uncolored, uncolored_around
-from prunecli.session.exporters.html_calls import asked, heading, printed
-from prunecli.session.exporters.html_code import Colors, plain
+from prunecli.model.messages import Block, Image, Json, Text, Thinking, ToolUse
+from prunecli.sanitize import one_line, shortened, uncolored, uncolored_around
+from prunecli.session.exporters.html_code import MOST_CHARS, Colors, diff, is_diff, plain
 from prunecli.session.exporters.html_prose import prose
-from prunecli.session.exporters.report import Reported, Story, placeholder, story
+from prunecli.session.exporters.report import Reported, Story, argument, placeholder, story, task_words
 
 _MOST_PAGE = 10_000_000
 """Maximum characters of a page; later entries get one line each."""
@@ -30,9 +33,14 @@ _PICTURES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 _BASE64 = re.compile(r"[A-Za-z0-9+/]+={0,2}")
 _HERE = Path(__file__).parent
 
+_OPEN_LINES = 3
+"""Results up to this many lines are unfolded."""
+_OPEN_DIFF = 60
+"""Diffs up to this many lines are unfolded."""
+_LONGEST_HEAD = 120
+
 
 def write(records: Sequence[Record]) -> str:
-    """Write the records as a page that ends with a newline."""
     return "\n".join(_page(story(records))) + "\n"
 
 
@@ -103,7 +111,7 @@ class _Entries:
             yield prose(entry.text, self._colors)
         elif entry.kind == "command":
             yield f"<pre>{plain(' '.join(entry.typed))}</pre>"
-            inner = [printed(uncolored(entry.text))]
+            inner = [_printed(uncolored(entry.text))]
             for block in report.content[1:]:
                 inner += [] if isinstance(block, Text) else self._block(report, block, {})
             yield from _folded("text" if notice else "output", "".join(inner), is_open=False)
@@ -132,14 +140,14 @@ class _Entries:
                 yield f"<p>{_line(word)}</p>"
 
     def _call(self, call: ToolUse, result: Reported | None) -> Iterator[str]:
-        inner, is_open = asked(call, result.entry if result else None, self._colors)
+        inner, is_open = _asked(call, result.entry if result else None, self._colors)
         if result:
             entry = result.entry
             inner += f'<section id="e{entry.seq}" class="{_classes(result, "result")}">'
             text, held = entry.whole, held_part(entry.whole, entry.text) if entry.spilled else (0, 0)
             if isinstance(entry.event, ToolResult) and "exit_code" in entry.event.details:
                 text, held = uncolored_around(text, held)
-            inner += "".join(_fate(result)) + printed(text, held)
+            inner += "".join(_fate(result)) + _printed(text, held)
             for block in result.content:
                 if not isinstance(block, Text):
                     inner += "".join(self._block(result, block, {}))
@@ -148,7 +156,9 @@ class _Entries:
         failed = " failed" if result and result.entry.is_error else ""
         yield f'<div class="call{failed}">'
         pruned = " · ✂ pruned" if result and result.fate else ""
-        yield from _folded(heading(call, result.entry if result else None) + pruned, inner, is_open=is_open)
+        yield from _folded(
+            _call_heading(call, result.entry if result else None) + pruned, inner, is_open=is_open
+        )
         yield "</div>"
 
     def _shows(self, media_type: str, data: str) -> bool:
@@ -163,7 +173,6 @@ class _Entries:
 
 
 def _named(report: Reported) -> Iterator[str]:
-    """Yield an entry as one line."""
     entry = report.entry
     first = " ".join([*entry.typed, entry.text])[:_NAMED_CHARS].strip().partition("\n")[0]
     yield f'<article id="e{entry.seq}" class="{_classes(report, entry.kind)}">#{entry.seq} {_line(first)}</article>'
@@ -192,5 +201,94 @@ def _folded(head: str, inner: str, *, is_open: bool) -> Iterator[str]:
 
 
 def _line(text: str) -> str:
-    """Format text as one line of HTML."""
     return escape(one_line(text.replace("\t", " ")))
+
+
+# Calls -------------------------------------------------------------------------------------------------------
+
+
+def _call_heading(call: ToolUse, result: Entry | None) -> str:
+    """Return one line: the tool, its main argument, and the outcome."""
+    first, _, rest = argument(dict(call.input)).strip().replace("\t", " ").partition("\n")
+    short = shortened(one_line(first + (" …" if rest else "")), _LONGEST_HEAD)
+    return f"<code>{escape(one_line(call.name))}</code> {escape(short)} · {_outcome(call, result)}"
+
+
+def _outcome(call: ToolUse, result: Entry | None) -> str:
+    """Return the size of the change or output, and whether the call failed."""
+    if result is None:
+        return "no result"
+    change, lines = _change(call, result).split("\n"), _count_lines(result.whole)
+    size = counted(lines, "line")
+    if len(change) > 1:
+        added, removed = (sum(line.startswith(sign) for line in change) for sign in "+-")
+        size = f"+{added} −{removed}"
+    if task := task_words(result):
+        size += f" · {escape(task)}"
+    return f"{size} · failed" if result.is_error else size
+
+
+def _asked(call: ToolUse, result: Entry | None, colors: Colors) -> tuple[str, bool]:
+    """Return a call's input ("" if the heading shows all of it), and whether to unfold the call."""
+    change = _change(call, result)
+    if change:
+        return diff(change), _count_lines(change) <= _OPEN_DIFF
+    is_open = result is not None and _count_lines(result.whole) <= _OPEN_LINES
+    given = dict(call.input)
+    said, path = argument(given), given.get("path")
+    content = given.get("content")
+    if isinstance(path, str) and isinstance(content, str) and len(content) <= MOST_CHARS:
+        return colors.code(content, language_of(path)), is_open
+    if given == {"command": said} or set(given) == {"command", "description"}:
+        return (colors.code(said, "bash") if "\n" in said or len(said) > _LONGEST_HEAD else ""), is_open
+    others = [value for name, value in given.items() if value != said]
+    if not others and "\n" not in said and len(said) <= _LONGEST_HEAD:
+        return "", is_open
+    return f"<pre>{plain(_input(given))}</pre>", is_open
+
+
+def _printed(text: str, held: tuple[int, int] = (0, 0)) -> str:
+    """Return the output of a tool or command; the part that was held back from the model is marked."""
+    if not text.strip():
+        return ""
+    start, stop = held
+    if stop > start:
+        between = f'<span class="held" title="not sent to the model">{plain(text[start:stop])}</span>'
+        return f"<pre>{plain(text[:start])}{between}{plain(text[stop:])}</pre>"
+    return diff(text) if is_diff(text) else f"<pre>{plain(text)}</pre>"
+
+
+def _change(call: ToolUse, result: Entry | None) -> str:
+    """Return the diff of an edit: the recorded one, else one made from its arguments; "" for other calls."""
+    made = result.event.details.get("diff") if result and isinstance(result.event, ToolResult) else None
+    if isinstance(made, str) and made:
+        return made
+    given = call.input
+    patch = given.get("patch")
+    if isinstance(patch, str) and patch.startswith("*** Begin Patch"):
+        return patch
+    edits = given.get("edits")
+    pieces = [_edited(one) for one in edits] if isinstance(edits, list) else [_edited(dict(given))]
+    return "".join(pieces)
+
+
+def _edited(given: Json) -> str:
+    """Return the diff between the two texts of an edit."""
+    from prunecli.tools.files.diff import change
+
+    names = (("old_string", "new_string"), ("oldText", "newText"))
+    for old, new in names if isinstance(given, dict) else ():
+        before, after = given.get(old), given.get(new)
+        if isinstance(before, str) and isinstance(after, str) and len(before) + len(after) <= MOST_CHARS:
+            return change(*(text if text.endswith("\n") else f"{text}\n" for text in (before, after))).diff
+    return ""
+
+
+def _input(given: Mapping[str, Json]) -> str:
+    if all(isinstance(value, str) for value in given.values()):
+        return "\n".join(f"{name}: {value}" for name, value in given.items())
+    return json.dumps(given, ensure_ascii=False, indent=1)
+
+
+def _count_lines(text: str) -> int:
+    return text.rstrip("\n").count("\n") + 1 if text else 0

@@ -68,7 +68,6 @@ class Colors:
 
 
 def diff(text: str) -> str:
-    """Return a unified diff with each line colored by its sign."""
     lines = source(shortened(text)).rstrip("\n").split("\n")
     rows = (_span(kind, line) for kind, line in _signed(lines))
     return '<pre class="diff">' + "\n".join(rows) + "</pre>"
@@ -115,5 +114,4 @@ def _span(kind: str, text: str) -> str:
 
 @cache
 def _class(kind: Any) -> str:
-    """Return the class of a token type such as Token.Name.Function."""
     return next((name for prefix, name in _CLASSES if str(kind)[6:].startswith(prefix)), "")

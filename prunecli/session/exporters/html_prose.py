@@ -117,5 +117,4 @@ def _target(address: str) -> str:
 
 
 def _words(text: str) -> str:
-    """Escape text and make invisible characters visible."""
     return escape(visible(text))

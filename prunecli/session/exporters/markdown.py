@@ -20,7 +20,6 @@ _LONGEST_HEAD = 100
 
 
 def write(records: Sequence[Record]) -> str:
-    """Write the records as Markdown that ends with a newline."""
     return "\n".join(_lines(story(records))) + "\n"
 
 
@@ -65,7 +64,6 @@ def _entry(report: Reported) -> Iterator[str]:
 
 
 def _mark(report: Reported) -> Iterator[str]:
-    """Yield a note on how the entry was pruned, and the text that the model sees instead."""
     if report.fate:
         yield f"> ✂ pruned: {_heading(report.fate)}" + ("; the model sees:" if report.instead else "")
         yield ""

@@ -32,7 +32,6 @@ _STOPS = {"max_tokens": "length", "tool_use": "toolUse", "interrupted": "aborted
 
 
 def write(records: Sequence[Record]) -> str:
-    """Write the records as one ASCII JSON object per line."""
     return "".join(json.dumps(entry, separators=(",", ":")) + "\n" for entry in _lines(records))
 
 
@@ -148,8 +147,7 @@ def _usage(usage: Usage) -> dict[str, Json]:
 
 
 def _compaction(context: Context, seq: int, event: CompactionApplied) -> dict[str, Json]:
-    """Return a pi compaction. pi keeps nothing before a compaction, so user messages that prunecli kept there go into
-    the summary."""
+    """Return a pi compaction. pi keeps nothing before one, so kept user messages go into the summary."""
     kept = [
         "\n".join(entry.typed) or plain_text(entry.event.content)
         for _, entry in sorted(context.entries.items())

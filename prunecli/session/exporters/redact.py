@@ -73,8 +73,6 @@ def without_secrets(text: str) -> tuple[str, int]:
 
 
 class _Redactor:
-    """Replaces secrets in all texts of a record and counts them."""
-
     def __init__(self) -> None:
         self.found = 0
 

@@ -45,8 +45,6 @@ class Reported:
 
 @frozen
 class Story:
-    """A session's title, facts and entries."""
-
     title: str
     facts: tuple[tuple[str, str], ...]
     entries: tuple[Reported, ...]
@@ -58,7 +56,6 @@ def moment(milliseconds: int) -> str:
 
 
 def story(records: Sequence[Record]) -> Story:
-    """Build the story of a session's records."""
     context = Context(Chars4())
     for record in records:
         context.apply(record)
@@ -80,7 +77,6 @@ def _reported(context: Context, entry: Entry) -> Reported:
 
 
 def _by(context: Context, seq: int) -> str:
-    """Return the source of an entry's last edit."""
     edits = context.edits_of(seq)
     record = context.pruns.get(edits[-1][0]) if edits else None
     if record is None or not isinstance(record.event, PrunApplied):

@@ -20,7 +20,6 @@ _COMPACTION = ("compact_boundary", "compact_summary")
 
 
 def is_agent_session(row: Row) -> bool:
-    """Return whether a row is the header of an agent-session file."""
     return row.value.get("format") == FORMAT
 
 
@@ -47,8 +46,7 @@ def _origin(rows: tuple[Row, ...]) -> Origin:
 
 
 class _Reader:
-    """A converter from messages to events. `_summary` collects a compaction's summary, which may span several
-    messages."""
+    """A converter from messages to events. A compaction's summary may span several messages."""
 
     def __init__(self, to: Transcript, compactions: bool) -> None:
         self.to = to
@@ -83,7 +81,6 @@ class _Reader:
             raise ValueError(f"role {role!r} is not user, assistant or tool")
 
     def flush(self) -> None:
-        """Add a collected summary."""
         if self._summary:
             self.to.compacted("\n\n".join(self._summary), self._compacted_at)
             self._summary = []

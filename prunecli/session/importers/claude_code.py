@@ -4,6 +4,7 @@ The main line is the one that Claude Code would continue: from the last message 
 The row of a compaction links to earlier messages as its logical parent.
 """
 
+import re
 from collections.abc import Iterable, Sequence
 from functools import partial
 from pathlib import Path
@@ -12,26 +13,35 @@ from prunecli.model.codec import cached_1h_of
 from prunecli.model.events import AssistantMessage
 from prunecli.model.messages import Block, Json, Text, ToolUse, Usage, plain_text
 from prunecli.session.importers.anthropic_blocks import answered, said
-from prunecli.session.importers.branching import Line, Places, branching, taken
-from prunecli.session.importers.claude_code_words import Commands, is_typed
 from prunecli.session.importers.json_rows import Row, Rows
 from prunecli.session.importers.origin import Imported, Origin
 from prunecli.session.importers.transcript import MALFORMED, Transcript, count, milliseconds, part, why, words
-from prunecli.session.importers.tree import Node, Tree
+from prunecli.session.importers.tree import Line, Node, Places, Tree, branching, taken
 
+_MARKED = re.compile(
+    r"\s*(?:<(?:system-reminder|task-notification|teammate-message|command-(?:name|message|args)"
+    r"|local-command-(?:stdout|stderr|caveat)|bash-(?:input|stdout|stderr)|user-prompt-submit-hook)\b"
+    r"|\[Request interrupted by user)"
+)
+_SHELL = re.compile(r"\s*<bash-input>(.*?)</bash-input>", re.DOTALL)
+_NAME = re.compile(r"<command-name>(.*?)</command-name>", re.DOTALL)
+_ARGUMENTS = re.compile(r"<command-args>(.*?)</command-args>", re.DOTALL)
+_OUTPUT = re.compile(r"\s*<(?:local-command|bash)-(?:stdout|stderr)>")
+_OUTPUT_TAG = re.compile(r"</?(?:local-command|bash)-(?:stdout|stderr)>")
+_SUMMARY = re.compile(r"<summary>\s*(.*?)\s*</summary>", re.DOTALL)
+_TAG = re.compile(r"\s*<([a-z-]+)")
+_LONGEST_TITLE = 120
 _SPOKEN = ("user", "assistant")
 _NAMES = ("summary", "custom-title", "ai-title")
 
 
 def is_claude_code(row: Row) -> bool:
-    """Return whether a row is from a Claude Code file."""
     value = row.value
     linked = "uuid" in value and "parentUuid" in value
     return "type" in value and (linked or ("sessionId" in value and "payload" not in value))
 
 
 def read(found: Rows) -> Imported:
-    """Read the conversation from a file's rows."""
     rows = [row for row in found.rows if isinstance(row.value.get("uuid"), str)]
     agents = [row for row in rows if row.value.get("isSidechain") is True]
     if len(agents) < len([row for row in rows if row.value.get("type") in _SPOKEN]):
@@ -188,7 +198,7 @@ class Reader:
         """Add content in the user's role: first the program's text, then the user's."""
         typed: list[Block] = []
         for block in content:
-            if isinstance(block, Text) and not is_typed(row, block.text):
+            if isinstance(block, Text) and not _is_typed(row, block.text):
                 self.commands.take(row, block.text, when)
             else:
                 typed.append(block)
@@ -259,3 +269,56 @@ def _count_others(row: Row, transcript: Transcript) -> None:
             transcript.skip(f"system ({what})" if what else "system")
     elif kind not in (*_SPOKEN, *_NAMES):
         transcript.skip(kind or "rows without a type")
+
+
+# Typed and generated text ------------------------------------------------------------------------------------
+# A command typed in the prompt (`!ls`, `/context`) is one row and its output the next; together they become one
+# command. Other generated text becomes a notice. Newer versions record the author of a row; older ones only mark up
+# the text.
+
+
+def _is_typed(row: Json, text: str) -> bool:
+    """Return whether a person typed this text of a user row or a queued command."""
+    source, kind = row.get("promptSource"), part(row.get("origin")).get("kind")
+    if row.get("isMeta") is True or source == "system" or kind not in (None, "human"):
+        return False
+    return source is not None or not _MARKED.match(text)
+
+
+class Commands:
+    """A writer of generated text to a transcript. A command waits for its output, which the next row may contain."""
+
+    def __init__(self, to: Transcript) -> None:
+        self._to = to
+        self._typed = ""
+        self._when: int | None = None
+
+    def take(self, row: Json, text: str, when: int | None) -> None:
+        shell, name = _SHELL.match(text), _NAME.search(text) if _MARKED.match(text) else None
+        if shell or name:
+            self.flush()
+            arguments = _ARGUMENTS.search(text)
+            typed = (
+                f"!{shell[1]}" if shell else f"{name[1]} {arguments[1] if arguments else ''}" if name else ""
+            )
+            self._typed, self._when = typed.strip(), when
+        elif self._typed and (_OUTPUT.match(text) or row.get("isMeta") is True):
+            output = _OUTPUT_TAG.sub("", text) if _OUTPUT.match(text) else text
+            self._to.command(self._typed, output, self._when)
+            self._typed = ""
+        else:
+            self.flush()
+            self._to.notice(_title(row, text), text, when)
+
+    def flush(self) -> None:
+        if self._typed:
+            self._to.command(self._typed, (), self._when)
+            self._typed = ""
+
+
+def _title(row: Json, text: str) -> str:
+    """Return the title of a notice: its summary, first tag or sender."""
+    summary, tag = _SUMMARY.search(text), _TAG.match(text)
+    kind = words(part(row.get("origin")).get("kind"))
+    title = summary[1] if summary else (tag[1] if tag else kind) or "notice"
+    return " ".join(title.split())[:_LONGEST_TITLE]

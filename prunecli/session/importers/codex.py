@@ -51,12 +51,10 @@ _DATA_URL = re.compile(r"data:([a-z]+/[a-z.+-]+);base64,(.*)", re.DOTALL)
 
 
 def is_codex(row: Row) -> bool:
-    """Return whether a row is from a Codex file."""
     return row.value.get("type") in _TYPES and isinstance(row.value.get("payload"), dict)
 
 
 def read(found: Rows) -> Imported:
-    """Read the conversation from a file's rows."""
     reader = Reader(Transcript(_origin(found.rows)), from_events=not any(map(_is_message, found.rows)))
     reader.to.damaged += found.damaged
     for row in found.rows:
@@ -127,7 +125,6 @@ class Reader:
                 self.to.skip(words(kind)[:40] or "records without a type")
 
     def flush(self) -> None:
-        """End the current response."""
         if self._content:
             calls = any(isinstance(block, ToolUse) for block in self._content)
             stop = "tool_use" if calls else "end_turn"
@@ -229,7 +226,6 @@ class Reader:
         return self._said(given) if isinstance(given, str | list) else ()
 
     def _used(self, usage: Json) -> None:
-        """Record the usage of the current response."""
         self.flush()
         if usage and self._response is not None:
             self.to.replace_usage(self._response, _usage(usage))
@@ -325,7 +321,6 @@ def _reasoning(item: Json) -> str:
 
 
 def _arguments(given: Json) -> Json:
-    """Return a call's arguments, parsed from JSON text."""
     try:
         return strict_loads(given) if isinstance(given, str) else given
     except ValueError:

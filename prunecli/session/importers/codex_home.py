@@ -154,7 +154,6 @@ def _value(line: bytes) -> Mapping[str, Json]:
 
 
 def _home_of(path: Path) -> Path | None:
-    """Return the Codex home folder that a file is in."""
     return next((one.parent for one in path.parents if one.name in (_LIVE, _ARCHIVED)), None)
 
 

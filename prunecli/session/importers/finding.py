@@ -13,7 +13,7 @@ from typing import TypeVar
 from prunecli.errors import SessionCorrupt
 from prunecli.session.digest import Digest
 from prunecli.session.importers.codex_home import content_with_beginning, current, is_of_subagent, names
-from prunecli.session.importers.gemini_home import folder_of
+from prunecli.session.importers.gemini_cli import folder_of
 from prunecli.session.importers.heads import head_of, head_of_whole
 from prunecli.session.importers.known_agents import ENDS, KNOWN, agent_of, root_of, roots_of
 from prunecli.session.importers.opencode_store import digests_in_store, in_store, sessions_in_store

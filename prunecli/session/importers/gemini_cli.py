@@ -7,10 +7,12 @@ results as parts of the contents, as in the API, and without what else was known
 
 import re
 from collections.abc import Container, Mapping, Sequence
+from pathlib import Path
 
 from prunecli.model.codec import canonical, string, well_formed_json
 from prunecli.model.events import AssistantMessage
 from prunecli.model.messages import Block, Json, Text, Thinking, ToolUse, Usage
+from prunecli.regular import open_regular
 from prunecli.session.importers.json_rows import Row, Rows
 from prunecli.session.importers.origin import Imported, Origin
 from prunecli.session.importers.transcript import (
@@ -39,11 +41,11 @@ _EXIT = re.compile(
 """The end of a command's output, as Gemini CLI writes it."""
 _LOST_ON_RESUME = ("timestamp", "tokens", "thoughts", "model")
 _FILES = "--- Content from referenced files ---"
+_LONGEST_FOLDER = 4_096
 _FILES_END = "--- End of content ---"
 
 
 def is_gemini_cli(value: Json) -> bool:
-    """Return whether a JSON object is a Gemini CLI session file."""
     return isinstance(value.get("messages"), list) and "sessionId" in value and "startTime" in value
 
 
@@ -205,7 +207,6 @@ def _calls_among(content: Json, known: Container[Json]) -> list[Mapping[str, Jso
 
 
 def _failed(result: Json) -> bool:
-    """Return whether a result has an error, or is that of a command that failed."""
     for one in result if isinstance(result, list) else ():
         response = part(part(one).get("functionResponse"))
         answer = part(response.get("response"))
@@ -237,3 +238,18 @@ def _usage(value: Json) -> Usage:
     cached = min(count(value.get("cached")), count(value.get("input")))
     output = count(value.get("output")) + count(value.get("thoughts"))
     return Usage(count(value.get("input")) - cached, output, cached, None)
+
+
+def folder_of(path: Path) -> str:
+    """Return the directory in which a session was started, which its file does not name, or the digest of that name.
+
+    Returns "" for a file that is not in a folder of Gemini CLI.
+    """
+    project = path.absolute().parent.parent
+    if path.absolute().parent.name != "chats":
+        return ""
+    try:
+        with open_regular(project / ".project_root") as file:
+            return file.read(_LONGEST_FOLDER).decode("utf-8", "surrogateescape").strip()
+    except OSError:
+        return project.name

@@ -103,14 +103,12 @@ def hand_over(path: Path, agent: str, store: Store, here: Path) -> HandedOver:
 
 
 def facts_of(one: Listed, now_ms: int) -> str:
-    """Return a session's prompts, context tokens and age, for a line of a list."""
     prompts = counted(one.digest.prompts, "prompt")
     tokens = f"{short(one.digest.context)} tokens" if one.digest.context else ""
     return " · ".join(filter(None, [prompts, tokens, age(now_ms - one.changed)]))
 
 
 def kept(records: Iterable[Record]) -> dict[str, int]:
-    """Return the numbers of prompts, responses, results and program texts in a conversation."""
     found = list(records)
     kinds = Counter(type(record.event) for record in found)
     others = "command", "attachment"
@@ -124,7 +122,6 @@ def kept(records: Iterable[Record]) -> dict[str, int]:
 
 
 def numbered(number: int, what: str) -> str:
-    """Return a number with its noun in the plural or singular."""
     return f"{number} {what.replace(' and ', ' or ').replace('s ', ' ').removesuffix('s') if number == 1 else what}"
 
 

@@ -48,7 +48,6 @@ class _Facts:
     digest: Digest = field(default_factory=Digest)
 
     def begun(self, row: Mapping[str, Json]) -> None:
-        """Read the id, the directory and the time from one of the first rows."""
         digest, payload = self.digest, part(row.get("payload")) or row
         named = payload.get("sessionId") or (
             payload.get("id") if row.get("type") in ("session", "session_meta") else ""
@@ -60,14 +59,12 @@ class _Facts:
             digest.task = digest.id
 
     def named(self, row: Mapping[str, Json]) -> None:
-        """Read the name of the session, or the model of a turn."""
         keys = ("customTitle", "aiTitle", "name", "title", "summary")
         name = next((found for key in keys if (found := words(row.get(key)))), "")
         self.digest.name = name or self.digest.name
         self.answered(words(part(row.get("payload")).get("model")), 0)
 
     def conversation(self, records: list[Record]) -> None:
-        """Read the prompts and answers of a transcript."""
         digest = self.digest
         for record in records:
             match record.event:
@@ -82,7 +79,6 @@ class _Facts:
                     pass
 
     def answered(self, model: str, tokens: int) -> None:
-        """Record the model and the prompt tokens of an answer."""
         if model and model != "<synthetic>":
             self.digest.spent[model] = [0] * 5
         self.digest.context = tokens or self.digest.context

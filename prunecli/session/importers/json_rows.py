@@ -34,7 +34,6 @@ class Row:
 
     @property
     def place(self) -> str:
-        """Where the row is, for a message."""
         return _place(self.line, self.file)
 
 
@@ -73,7 +72,6 @@ def open_session(path: Path, limit: int = MAX_BYTES) -> Iterator[BinaryIO]:
 
 
 def _is_plain(head: bytes) -> bool:
-    """Return whether a file begins like JSON, or is empty."""
     return head.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"", b"{", b"[")
 
 

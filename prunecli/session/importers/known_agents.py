@@ -81,7 +81,6 @@ def title_of(agent: str) -> str:
 
 
 def roots_of(agent: Agent, environ: Mapping[str, str]) -> tuple[Path, ...]:
-    """Return the folders that contain an agent's sessions."""
     root = root_of(agent, environ)
     return (root, root.parent / agent.archive) if agent.archive else (root,)
 

@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from prunecli.model.codec import string
 from prunecli.model.events import AssistantMessage
 from prunecli.model.messages import Block, Json, Text, Thinking, ToolUse, Usage, plain_text
-from prunecli.session.importers.opencode_messages import SHELL
 from prunecli.session.importers.origin import Imported, Origin
 from prunecli.session.importers.transcript import (
     CLEARED,
@@ -23,11 +22,12 @@ from prunecli.session.importers.transcript import (
     words,
 )
 
+SHELL = "shell"
+"""The role of a command that the user ran, which older versions record as a tool call."""
 _STOPS = {"tool-calls": "tool_use", "length": "max_tokens", "stop": "end_turn"}
 
 
 def is_opencode(value: Json) -> bool:
-    """Return whether a JSON object is an OpenCode export."""
     messages = value.get("messages")
     return isinstance(messages, list) and any(isinstance(part(one).get("parts"), list) for one in messages)
 
@@ -38,7 +38,6 @@ def name_of(title: str) -> str:
 
 
 def read(value: Mapping[str, Json]) -> Imported:
-    """Read the conversation from an export."""
     info = part(value.get("info"))
     started = milliseconds(part(info.get("time")).get("created")) or 0
     model = words(part(info.get("model")).get("id"))

@@ -1,12 +1,12 @@
 """Reads sessions from OpenCode's database, in the form that `opencode export` prints.
 
 The database is opened read-only. A session's path treats the database as a folder: `opencode.db/ses_123`. OpenCode 2
-has tables of its own (`session_v2`, `session_message`; see `opencode_messages`) and leaves those of 1.x as they were.
+has tables of its own (`session_v2`, `session_message`; see `_exported`) and leaves those of 1.x as they were.
 """
 
 import os
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,8 +15,7 @@ from prunecli.errors import SessionCorrupt
 from prunecli.model.codec import foreign_object
 from prunecli.model.messages import Json
 from prunecli.session.digest import PROMPT_CHARS, Digest
-from prunecli.session.importers.opencode import name_of
-from prunecli.session.importers.opencode_messages import exported
+from prunecli.session.importers.opencode import SHELL, name_of
 from prunecli.session.importers.transcript import count, part, words
 from prunecli.session.store import Listed
 
@@ -61,7 +60,6 @@ _OLD = _Tables(
 
 
 def in_store(path: Path) -> bool:
-    """Return whether a path names a session in a database."""
     return path.parent.suffix == ".db" and os.path.isfile(path.parent)
 
 
@@ -160,7 +158,7 @@ def _messages(database: sqlite3.Connection, tables: _Tables, name: str) -> list[
     if tables is _NEW:
         query = "SELECT id, type, data FROM session_message WHERE session_id = ? ORDER BY seq, id"
         return [
-            exported(own, kind, foreign_object(data)) for own, kind, data in database.execute(query, (name,))
+            _exported(own, kind, foreign_object(data)) for own, kind, data in database.execute(query, (name,))
         ]
     parts_of: dict[str, list[Json]] = {}
     query = "SELECT message_id, id, data FROM part WHERE session_id = ? ORDER BY id"
@@ -175,3 +173,67 @@ def _messages(database: sqlite3.Connection, tables: _Tables, name: str) -> list[
 
 def _opened(store: Path) -> sqlite3.Connection:
     return sqlite3.connect(f"{store.resolve().as_uri()}?mode=ro", uri=True, timeout=_BEFORE_OPENING)
+
+
+def _exported(own: str, kind: str, data: Mapping[str, Json]) -> Json:
+    """Return a message of OpenCode 2 in the form of its export: `info`, and `parts` with the content. `kind` is the
+    type of its row: user, assistant, synthetic, shell, compaction and others."""
+    info: dict[str, Json] = {"id": own, "time": data.get("time")}
+    match kind:
+        case "user":
+            text = {"type": "text", "text": words(data.get("text"))}
+            return {"info": {**info, "role": "user"}, "parts": [text, *map(_file, _list(data.get("files")))]}
+        case "synthetic":
+            note: dict[str, Json] = {"type": "text", "text": words(data.get("text")), "synthetic": True}
+            return {"info": {**info, "role": "user"}, "parts": [note]}
+        case "compaction":
+            said = "\n\n".join(filter(None, (words(data.get("summary")), words(data.get("include")))))
+            summary = {"type": "text", "text": said}
+            return {"info": {**info, "role": "assistant", "summary": True}, "parts": [summary]}
+        case "assistant":
+            model = words(part(data.get("model")).get("id"))
+            told = {key: data.get(key) for key in ("tokens", "finish")}
+            parts = [_content(part(one)) for one in _list(data.get("content"))]
+            return {"info": {**info, "role": "assistant", "modelID": model, **told}, "parts": parts}
+        case "shell":
+            text = {"command": words(data.get("command")), "output": words(data.get("output"))}
+            return {"info": {**info, "role": SHELL}, "parts": [text]}
+        case _:
+            return {"info": {**info, "role": kind}, "parts": []}
+
+
+def _content(one: Mapping[str, Json]) -> Json:
+    if one.get("type") != "tool":
+        return dict(one)
+    state, times = part(one.get("state")), part(one.get("time"))
+    pieces = [part(piece) for piece in _list(state.get("content"))]
+    texts = [words(piece.get("text")) for piece in pieces if piece.get("type") == "text"]
+    files = [_file(piece) for piece in (*pieces, *_list(state.get("attachments"))) if _is_file(piece)]
+    given, error = state.get("input"), state.get("error")
+    return {
+        "type": "tool",
+        "callID": one.get("id") or one.get("callID"),
+        "tool": one.get("name"),
+        "state": {
+            "status": state.get("status"),
+            "input": given if isinstance(given, dict) else {},
+            "output": words(state.get("output")) or "\n".join(texts),
+            "error": words(error) or words(part(error).get("message")) or "\n".join(texts),
+            "metadata": part(state.get("structured")) or part(state.get("metadata")),
+            "attachments": files,
+            "time": {"end": times.get("completed"), "compacted": times.get("pruned")},
+        },
+    }
+
+
+def _is_file(given: Json) -> bool:
+    return part(given).get("type") != "text" and bool(part(given).get("mime"))
+
+
+def _file(given: Json) -> Json:
+    file = part(given)
+    return {"type": "file", "mime": file.get("mime"), "url": file.get("url") or file.get("uri")}
+
+
+def _list(given: Json) -> list[Json]:
+    return given if isinstance(given, list) else []

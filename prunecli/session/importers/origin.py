@@ -27,7 +27,6 @@ class Origin:
     agent: str = ""
 
     def to_json(self) -> dict[str, Json]:
-        """Return the origin in the log's form."""
         return {
             "kind": self.kind,
             "id": self.id,

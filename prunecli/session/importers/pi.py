@@ -10,7 +10,6 @@ from prunecli.model.codec import mapping, string
 from prunecli.model.events import AssistantMessage
 from prunecli.model.messages import Block, Json, RedactedThinking, Text, Thinking, Usage, plain_text
 from prunecli.session.importers.anthropic_blocks import blocks
-from prunecli.session.importers.branching import Line, Places, branching, taken
 from prunecli.session.importers.json_rows import Row, Rows
 from prunecli.session.importers.origin import Imported, Origin
 from prunecli.session.importers.transcript import (
@@ -22,7 +21,7 @@ from prunecli.session.importers.transcript import (
     summarized,
     words,
 )
-from prunecli.session.importers.tree import Node, Tree
+from prunecli.session.importers.tree import Line, Node, Places, Tree, branching, taken
 
 _SPOKEN = ("message", "compaction", "branch_summary", "custom_message")
 _HEADS = ("session", "title")
@@ -31,7 +30,6 @@ _BRANCH = "A summary of a branch that was left."
 
 
 def is_pi(row: Row) -> bool:
-    """Return whether a row is the header of a pi file."""
     value = row.value
     if value.get("type") == "title":
         return "updatedAt" in value
@@ -39,7 +37,6 @@ def is_pi(row: Row) -> bool:
 
 
 def read(found: Rows) -> Imported:
-    """Read the conversation from a file's rows."""
     origin = _origin(found.rows)
     rows = [row for row in found.rows if row.value.get("type") not in _HEADS]
     nodes = _nodes(rows)
@@ -94,8 +91,6 @@ def _transcript(origin: Origin, line: Line) -> tuple[Transcript, Places]:
 
 
 class Reader:
-    """A converter from the entries of one line to events."""
-
     def __init__(self, transcript: Transcript) -> None:
         self._to = transcript
         self._seq_of: dict[str, int] = {}
@@ -167,7 +162,6 @@ class Reader:
                 self._to.skip(f"messages of role {words(role)[:40] or '?'}")
 
     def _notice(self, message: Json, when: int | None) -> None:
-        """Add a message from an extension, under the extension's title."""
         title, content = words(message.get("customType")) or "extension", self._said(message["content"])
         if title.startswith(("[", "/")):  # written by prunecli's own export
             self._to.command(title, content, when)

@@ -15,8 +15,7 @@ _MOST_WORKTREES = 200
 
 
 def same_folders(cwd: Path, shown_as: str) -> tuple[Path, ...]:
-    """Return the folders that share their sessions with `cwd`, starting with `cwd`. `shown_as` is the shell's
-    $PWD."""
+    """Return the folders that share their sessions with `cwd`, which is first. `shown_as` is $PWD."""
     real = cwd.resolve()
     found = [cwd, real]
     if shown_as.startswith("/") and os.path.realpath(shown_as) == str(real):
@@ -55,7 +54,6 @@ def _repository(folder: Path) -> Iterator[tuple[Path, Path]]:
 
 
 def _worktrees(common: Path) -> Iterator[Path]:
-    """Yield the roots of all worktrees of a repository."""
     if common.name == ".git":
         yield common.parent
     for number, link in enumerate(sorted(common.glob("worktrees/*/gitdir"))):

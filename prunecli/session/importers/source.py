@@ -26,7 +26,6 @@ from prunecli.session.importers import (
     pi,
 )
 from prunecli.session.importers.codex_home import name_of, with_beginning
-from prunecli.session.importers.gemini_home import folder_of
 from prunecli.session.importers.json_rows import Row, Rows, content_of, rows_of, whole
 from prunecli.session.importers.origin import Branch, Imported, Kind, Origin
 from prunecli.session.log import read_lines
@@ -51,12 +50,10 @@ class Source:
 
     @property
     def kind(self) -> Kind:
-        """The format of the file."""
         return self.imported.origin.kind
 
     @property
     def records(self) -> list[Record]:
-        """The main line of the conversation."""
         return self.imported.records
 
     @property
@@ -66,7 +63,6 @@ class Source:
 
     @property
     def native(self) -> bool:
-        """Whether this is prunecli's own session."""
         return self.kind == "session"
 
 
@@ -112,7 +108,11 @@ def _placed(path: Path, imported: Imported) -> Imported:
     origin = imported.origin
     if origin.kind == "codex":
         return replace(imported, origin=replace(origin, name=name_of(path, origin.id)))
-    if origin.kind == "gemini-cli" and not origin.cwd and (folder := folder_of(path)).startswith("/"):
+    if (
+        origin.kind == "gemini-cli"
+        and not origin.cwd
+        and (folder := gemini_cli.folder_of(path)).startswith("/")
+    ):
         first, *others = imported.records
         if isinstance(first.event, SessionStarted):
             first = Record(first.seq, first.timestamp, replace(first.event, cwd=folder))
@@ -159,8 +159,7 @@ def _of_lines(found: Rows, compactions: bool) -> Imported | None:
 
 
 def _first_problem(found: Rows, value: Json) -> tuple[int, str]:
-    """Return the line and reason that best explain an unknown format. `value` is the file as one JSON value, or
-    None."""
+    """Return the line and reason that best explain an unknown format. `value` is the file as JSON."""
     if found.rows or value is not None:
         return found.rows[0].line if found.rows else 1, _UNKNOWN
     line, _, why = (found.damaged or ("line 1: empty file",))[0].partition(": ")

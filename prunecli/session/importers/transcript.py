@@ -71,7 +71,6 @@ class Transcript:
         return len(self._events) - 1
 
     def skip(self, what: str, count: int = 1) -> None:
-        """Count an omitted item."""
         if count:
             self.left_out[what] += count
 
@@ -90,7 +89,6 @@ class Transcript:
         return self.command(f"[{title}]", text, when)
 
     def assistant(self, message: AssistantMessage, when: int | None = None) -> int:
-        """Add a response unless it is empty."""
         return self.add(message, when) if message.content else len(self)
 
     def replace_usage(self, seq: int, usage: Usage) -> None:
@@ -115,7 +113,6 @@ class Transcript:
         return use
 
     def has_result(self, source_id: Json) -> bool:
-        """Return whether a call with this id exists and has its result."""
         call = self._calls.get(source_id) if isinstance(source_id, str) else None
         return call is not None and call.answered
 
@@ -211,7 +208,6 @@ def milliseconds(value: Json) -> int | None:
 
 
 def count(value: Json) -> int:
-    """Parse a number of tokens; 0 if invalid."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return 0
     return int(value) if 0 <= value < _MOST_TOKENS else 0
@@ -223,7 +219,6 @@ def words(value: Json) -> str:
 
 
 def part(value: Json) -> Mapping[str, Json]:
-    """Return the value if it is an object, else an empty one."""
     return value if isinstance(value, dict) else {}
 
 

@@ -1,12 +1,15 @@
-"""Branching conversations: rows that name their parent, and the lines from a root to each leaf.
+"""Branching conversations: rows that name their parent, the lines from a root to each leaf, and what they say.
 
 The code does not recurse and does not trust the links: a parent may be missing, come later, or be the row itself.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TypeAlias
 
 from prunecli.frozen import frozen
 from prunecli.session.importers.json_rows import Row
+from prunecli.session.importers.origin import Branch, Imported
+from prunecli.session.importers.transcript import MALFORMED, Transcript, why
 
 MOST_BRANCHES = 50
 """Maximum branches read from a file; each one repeats the part that it shares with the main line."""
@@ -72,11 +75,60 @@ class Tree:
 
 
 def shared(main: Mapping[int, int], branch: Mapping[int, int]) -> int:
-    """Return the last seq that two lines share. Each maps a row's line number to the last seq made from it, in
-    order."""
+    """Return the last seq that two lines share. Each maps line numbers of rows to last seqs, in order."""
     common = 0
     for (line, seq), (other, other_seq) in zip(main.items(), branch.items(), strict=False):
         if line != other or seq != other_seq:
             break
         common = seq
     return common
+
+
+# From rows to a conversation ---------------------------------------------------------------------------------
+
+Line: TypeAlias = Sequence[Row]
+Places: TypeAlias = dict[int, int]
+"""The last seq after each row, by the row's line number in the file."""
+
+
+def taken(to: Transcript, line: Line, take: Callable[[Row], None]) -> Places:
+    """Take rows in order and return where each ends. A malformed row counts as damage."""
+    places: Places = {}
+    for row in line:
+        try:
+            take(row)
+        except MALFORMED as error:
+            to.damaged.append(f"line {row.line}: {why(error)}")
+        places[row.line] = len(to) - 1
+    return places
+
+
+def branching(
+    main: Transcript,
+    places: Places,
+    leaves: Mapping[str, int],
+    line_to: Callable[[str], Line],
+    transcribed: Callable[[Line], tuple[Transcript, Places]],
+) -> Imported:
+    """Combine the main line with a branch for each leaf that no earlier line contains.
+
+    `leaves` maps each leaf to the line number of its row. `line_to` returns the rows that lead to a leaf, and
+    `transcribed` their transcript, built only when the branch is read.
+    """
+    others: list[Line] = []
+    covered = set(places)
+    for leaf, row in leaves.items():
+        if row in covered:
+            continue
+        if len(others) == MOST_BRANCHES:
+            main.skip("branches over the limit")
+            continue
+        others.append(line_to(leaf))
+        covered.update(one.line for one in others[-1])
+
+    def branches() -> Iterator[Branch]:
+        for line in others:
+            other, other_places = transcribed(line)
+            yield Branch(other.records(), shared(places, other_places))
+
+    return Imported(main.origin, main.records(), main.left_out, tuple(main.damaged), len(others), branches)

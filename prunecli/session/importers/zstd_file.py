@@ -31,8 +31,6 @@ def unpacking(path: Path, file: BinaryIO, limit: int) -> BufferedReader:
 
 
 class _Stream(RawIOBase):
-    """Makes a file of pieces."""
-
     def __init__(self, pieces: Iterator[bytes]) -> None:
         self._pieces = pieces
         self._rest = memoryview(b"")

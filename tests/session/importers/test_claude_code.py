@@ -4,8 +4,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from prunecli.model.events import AssistantMessage, CompactionApplied, PrunApplied, ToolResult, UserMessage
 from prunecli.model.messages import Text, Thinking, ToolUse, plain_text
 from prunecli.session.importers.source import Source, read_source
@@ -187,15 +185,6 @@ def test_the_name_that_the_user_or_the_program_gave_is_kept(tmp_path: Path) -> N
     found = read(tmp_path, user("1", None, "go"), {"type": "ai-title", "aiTitle": "A fix", "sessionId": "s"})
     assert found.imported.origin.name == "A fix"
     assert found.imported.origin.id == "s"
-
-
-@pytest.mark.parametrize("path", SAMPLES, ids=lambda path: path.name)
-def test_real_files_are_one_line_without_loss(path: Path) -> None:
-    found = read_source(path)
-    assert found.kind == "claude-code"
-    assert found.notices == ()
-    assert found.branches == ()
-    assert valid_points(found.records) > 5
 
 
 def test_only_the_first_branches_of_very_many_are_read_and_the_rest_is_counted(tmp_path: Path) -> None:

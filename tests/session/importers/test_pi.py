@@ -4,15 +4,11 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from prunecli.model.events import AssistantMessage, CompactionApplied, UserMessage
-from prunecli.model.messages import Text, Thinking, plain_text
+from prunecli.model.messages import Text, Thinking
 from prunecli.session.importers.source import Source, read_source
-from tests.session.points import sent, valid_points
-from tests.sessions import COMPLETE
+from tests.session.points import sent
 
-IMPORTS = Path(__file__).parents[2] / "imports"
 HEAD = {"type": "session", "version": 3, "id": "p", "timestamp": "2026-01-01T00:00:00Z", "cwd": "/w"}
 
 
@@ -122,14 +118,3 @@ def test_a_file_of_version_1_without_ids_is_one_line(tmp_path: Path) -> None:
 def test_a_loop_of_parents_ends(tmp_path: Path) -> None:
     found = read(tmp_path, message("1", "2", "user", "a"), message("2", "1", "user", "b"))
     assert shown(found) == ["a", "b"]
-
-
-@pytest.mark.parametrize("name", ["pi-1", *(["pi-2", "oh-my-pi-1"] if COMPLETE else [])])
-def test_real_files_are_read_without_damage(name: str) -> None:
-    found = read_source(IMPORTS / f"{name}.jsonl.gz")
-    assert found.kind == "pi"
-    assert found.notices == ()
-    assert valid_points(found.records) > 5
-    assert any(
-        plain_text(one.event.content) for one in found.records if isinstance(one.event, AssistantMessage)
-    )

@@ -1,6 +1,6 @@
 """Generates sample-config.toml from the classes of options.
 
-Run `python -m prunecli.config.sample > sample-config.toml`. Each value is commented out with its default, so that a
+Run `python -m tests.config_sample > sample-config.toml`. Each value is commented out with its default, so that a
 copy changes nothing and does not hold back a better default in a later version.
 """
 
@@ -68,7 +68,6 @@ UNSET: Mapping[str, Any] = {
 
 
 def sample(strategies: Strategies, providers: Providers = SHIPPED) -> str:
-    """Return the text of sample-config.toml, including the options of these strategies and providers."""
     lines = [*_comment(HEADER), ""]
     lines += _comment(
         "Environment: " + ", ".join(f"{name} sets {key}" for name, key in VARIABLES.items()) + "."
@@ -148,7 +147,7 @@ def _doc(doc: str, item: Any) -> str:
 def _about(owner: Any) -> str:
     """Return a table's documentation. Its first paragraph tells if projects may not set it."""
     first, *more = owner.__doc__.split("\n\n")
-    return "\n\n".join([f"{first} {NOT_BY_PROJECTS}" if owner.refused else first, *more])
+    return "\n\n".join([f"{first} {NOT_BY_PROJECTS}" if getattr(owner, "refused", "") else first, *more])
 
 
 def _comment(text: str) -> Iterator[str]:
