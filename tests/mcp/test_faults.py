@@ -17,9 +17,9 @@ from prunecli.mcp.hub import Hub, Wanted
 from prunecli.mcp.stdio import MAX_MESSAGE, Flooded, Lines
 from prunecli.model.messages import plain_text
 from prunecli.model.notes import newest_notice
-from prunecli.providers.scripted import says
 from prunecli.runtime.mcp_servers import TITLE
 from tests.mcp.running import hub_of, nothing, raw, sdk, server_of
+from tests.scripted import says
 from tests.starting import start
 from tests.waiting import until, wait_until
 
