@@ -30,7 +30,7 @@ from prunecli.frozen import frozen
 from prunecli.model.messages import Json
 from prunecli.providers.network import DIRECT, Route
 from prunecli.providers.optional_fields import refused_fields
-from prunecli.sanitize import shortened
+from prunecli.sanitize import shortened, without_password
 
 MAX_ERROR_BYTES = 64_000
 """Maximum bytes to read of an error's body."""
@@ -178,7 +178,7 @@ class Failures:
         failures."""
         error, cause = causes[0], causes[-1]
         proxy, variable = self.route.proxy, self.route.variable
-        place = f"{variable or 'proxy'}: {_without_password(proxy)}"
+        place = f"{variable or 'proxy'}: {without_password(proxy)}"
         hint = f"start the proxy, or correct or unset {variable}" if variable else "start the proxy"
         if isinstance(cause, socket.gaierror):
             host = urlsplit(proxy).hostname
@@ -270,7 +270,7 @@ class Failures:
         return BadRequest(message, hint)
 
     def _endpoint(self) -> str:
-        return _without_password(self.base_url)
+        return without_password(self.base_url)
 
     def _ends_in_v1(self) -> bool:
         return self.base_url.rstrip("/").endswith("/v1")
@@ -318,12 +318,6 @@ def _error_of(value: Json) -> Mapping[str, Json]:
         return error
     message = error if isinstance(error, str) else value.get("message") or value.get("detail")
     return {"message": message} if isinstance(message, str) else {}
-
-
-def _without_password(address: str) -> str:
-    """Return the address without user name and password."""
-    parts = urlsplit(address)
-    return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
 
 
 def _chain(error: BaseException, handled: BaseException | None) -> list[BaseException]:
