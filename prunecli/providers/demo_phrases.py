@@ -29,7 +29,6 @@ _COMMANDS = (
 
 
 def reply_to(scene: Scene) -> Reply:
-    """Return the reply to a request."""
     if scene.words.startswith(NOT_THE_USER):
         return Reply(f"{WHO} It cannot summarize, so the earlier messages are dropped.")
     line = scene.words.strip()[: _MAX_CHARS + 1]

@@ -53,16 +53,12 @@ class BashInput:
 
 @frozen
 class ConfinedInput(BashInput):
-    """The input of `bash` where commands run in a sandbox."""
-
     outside: Annotated[bool, "run outside the sandbox; asks the user"] = False
     reason: Annotated[str | None, "why it must run outside"] = None
 
 
 @frozen
 class MovableInput(BashInput):
-    """The input of `bash` where commands can continue in the background."""
-
     background: Annotated[bool, _BACKGROUND] = False
 
 
@@ -192,12 +188,10 @@ class _Paced:
         self._next = 0.0
 
     def ask(self) -> None:
-        """Request a call as soon as the interval allows."""
         if self._timer is None:
             self._timer = self._loop.call_at(max(self._next, self._loop.time()), self._do)
 
     def close(self) -> None:
-        """Cancel a pending call."""
         if self._timer is not None:
             self._timer.cancel()
 
@@ -287,12 +281,8 @@ class ConfinedBash(Bash):
 
 
 class MovableBash(Bash):
-    """bash for a session with the tool jobs: a command can continue in the background."""
-
     Input: ClassVar[type] = MovableInput
 
 
 class ConfinedMovableBash(ConfinedBash):
-    """bash for a session with a sandbox and the tool jobs."""
-
     Input: ClassVar[type] = ConfinedMovableInput

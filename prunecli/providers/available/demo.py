@@ -32,12 +32,10 @@ _IMAGE_TOKENS = 1_600
 
 
 def needs_key(base_url: str) -> bool:
-    """Return False: no credential is needed."""
     return False
 
 
 def make(connection: Connection) -> Provider:
-    """Make the provider."""
     return DemoProvider()
 
 
@@ -75,7 +73,6 @@ class DemoProvider:
         )
 
     async def models(self) -> tuple[Offer, ...]:
-        """Return only the demo model."""
         return (Offer("demo", CONTEXT_WINDOW),)
 
     async def close(self) -> None:
