@@ -112,8 +112,7 @@ async def run(
     `take` returns False to end the command. `time_limit` and `grace` (from TERM to KILL) are in seconds. The command
     inherits `descriptors`. Raises ToolError if the command cannot be started.
     """
-    process = _start(argv, cwd, env, grace, descriptors)
-    watch = _Watch(process, take)
+    watch = _Watch(_start(argv, cwd, env, grace, descriptors), take)
     try:
         await watch.until_over(time_limit)
     finally:
@@ -130,20 +129,19 @@ async def run_movable(
     time_limit: float,
     grace: float,
     descriptors: Sequence[int],
-    moving: "asyncio.Future[None]",
+    moving: "asyncio.Future[None] | None",
     order: Callable[[], bytes],
 ) -> Ended | Moved:
-    """Run a command like `run`, until `moving` is done; then it continues in the background.
+    """Run a command like `run`, until `moving` is done; then it continues in the background (None: never).
 
     `order` returns the order for its supervisor (`B...` in supervise.py). Raises ToolError, including when `order`
     fails; the command is then ended.
     """
-    process = _start(argv, cwd, env, grace, descriptors, movable=True)
-    watch = _Watch(process, take)
+    watch = _Watch(_start(argv, cwd, env, grace, descriptors, movable=moving is not None), take)
     moved: Moved | None = None
     try:
         await watch.until_over(time_limit, moving)
-        if moving.done() and not watch.is_over:
+        if moving and moving.done() and not watch.is_over:
             moved = watch.move(order())
     finally:
         if moved is None:

@@ -12,7 +12,7 @@ from typing import Final
 from prunecli.errors import ToolError
 from prunecli.model.codec import well_formed
 from prunecli.model.messages import Block, Media, Text
-from prunecli.sanitize import visible
+from prunecli.sanitize import visible_with_tabs
 from prunecli.tools.files.image import media_type_of
 from prunecli.tools.files.media import image_of
 from prunecli.tools.web.address import Address
@@ -128,7 +128,7 @@ def _shown(text: str) -> str:
     """Return the text with control, bidirectional and zero-width characters replaced, so that everything is visible.
     Tabs stay."""
     lines = well_formed(text).replace("\r\n", "\n").replace("\r", "\n")
-    return "\t".join(map(visible, lines.split("\t")))
+    return visible_with_tabs(lines)
 
 
 async def _picture(found: Download, media: Media) -> tuple[Block, ...]:
