@@ -5,9 +5,8 @@ import pytest
 from prunecli.errors import ToolError
 from prunecli.model.messages import Image, Media, Text
 from prunecli.tools.web.address import parsed
-from prunecli.tools.web.conversion import markdown
 from prunecli.tools.web.download import Download
-from prunecli.tools.web.page import blocks_of
+from prunecli.tools.web.page import blocks_of, markdown
 from prunecli.tools.web.to_markdown import converted, hides
 from tests.tools.files.test_image import png
 
