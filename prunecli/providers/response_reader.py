@@ -6,7 +6,8 @@ The bytes come from httpx2. Every wait has a limit, and nothing is read in advan
 import asyncio
 import json
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Awaitable
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from prunecli.errors import ProviderError
 from prunecli.frozen import frozen
@@ -34,6 +35,7 @@ _KNOWN = frozenset(
     )
 )
 _decode = json.JSONDecoder().raw_decode
+_T = TypeVar("_T")
 
 
 @frozen
@@ -64,12 +66,12 @@ class EventReader:
         self._patience = patience
         self._chunks = response.aiter_bytes()
         self._decoder = EventDecoder()
-        self._now = asyncio.get_running_loop().time
+        self._silence = _SilenceWatch()
         self._head = b""
         self._ahead = b""
         self._handled = sys.exception()
         self._heard = False
-        self._last_event = self._now()
+        self._last_event = self._silence.now()
 
     @property
     def request_id(self) -> str:
@@ -95,8 +97,8 @@ class EventReader:
             raise self._failures.cut(f"a malformed answer: {error}") from error
         events = [value for event in heard if (value := self._value(event)) is not None]
         if events:
-            self._last_event = self._now()
-        elif self._now() - self._last_event > self._patience.pings:
+            self._last_event = self._silence.now()
+        elif self._silence.now() - self._last_event > self._patience.pings:
             raise self._failures.cut(f"nothing but pings for {self._patience.pings:.0f} s")
         self._heard = self._heard or bool(heard)
         return events
@@ -104,17 +106,17 @@ class EventReader:
     async def whole(self, limit: int) -> bytes:
         """Return the first `limit` bytes of the body, read within `silence` seconds; the rest is never fetched."""
         pieces: list[bytes] = []
-        length, deadline = 0, self._now() + self._patience.silence
-        while length < limit and (chunk := await self._next(deadline - self._now())) is not None:
+        length, deadline = 0, self._silence.now() + self._patience.silence
+        while length < limit and (chunk := await self._next(deadline - self._silence.now())) is not None:
             pieces.append(chunk)
             length += len(chunk)
         return b"".join(pieces)[:limit]
 
     async def finish(self) -> bool:
         """Read the bytes after the last event; return whether the connection can be reused."""
-        deadline = self._now() + _LEFTOVER_SECONDS
+        deadline = self._silence.now() + _LEFTOVER_SECONDS
         try:
-            while (rest := deadline - self._now()) > 0:
+            while (rest := deadline - self._silence.now()) > 0:
                 if await self._next(rest) is None:
                     return True
         except ProviderError:
@@ -132,6 +134,7 @@ class EventReader:
 
     async def close(self) -> None:
         """Release the connection, which is reused if the body was read to its end."""
+        self._silence.stop()
         try:
             await self._chunks.aclose()
         finally:
@@ -143,8 +146,7 @@ class EventReader:
         if self._ahead:
             return self._take(self._ahead)
         try:
-            async with asyncio.timeout(seconds):
-                chunk = await anext(self._chunks, None)
+            chunk = await self._silence.at_most(seconds, anext(self._chunks, None))
         except TimeoutError as error:
             raise self._failures.cut(f"nothing received for {seconds:.0f} s") from error
         except httpx2.HTTPError as error:
@@ -180,3 +182,49 @@ class EventReader:
         if not data or data == "[DONE]" or event.name not in _KNOWN:
             return None
         raise self._failures.cut("a malformed answer: an event that is not JSON") from error
+
+
+class _SilenceWatch:
+    """A time limit for many short waits, with one timer that is set again only when it fires. asyncio.timeout would
+    take 0.13 s of CPU more in a flood of 25,000 pieces, which take 0.17 s to read."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self.now = self._loop.time
+        self._deadline = 0.0
+        self._waiting: asyncio.Task[Any] | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._expired = False
+
+    async def at_most(self, seconds: float, awaited: Awaitable[_T]) -> _T:
+        """Await something for at most this many seconds. After that, cancel it and raise TimeoutError."""
+        self._deadline = self.now() + seconds
+        if self._timer is None or self._timer.when() > self._deadline:
+            self.stop()
+            self._timer = self._loop.call_at(self._deadline, self._check)
+        task = self._waiting = asyncio.current_task()
+        before = task.cancelling() if task else 0
+        try:
+            return await awaited
+        except asyncio.CancelledError:
+            if self._expired and task and task.uncancel() <= before:
+                raise TimeoutError from None
+            raise
+        finally:
+            self._waiting = None
+
+    def stop(self) -> None:
+        """Cancel the timer."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _check(self) -> None:
+        self._timer = None
+        if self._waiting is None:
+            return
+        if self.now() >= self._deadline:
+            self._expired = True
+            self._waiting.cancel()
+        else:
+            self._timer = self._loop.call_at(self._deadline, self._check)
