@@ -184,15 +184,6 @@ async def test_an_image_is_an_image() -> None:
     assert (image.width, image.height) == (3, 2)
 
 
-async def test_an_image_has_the_size_that_the_model_sees() -> None:
-    large = Download(parsed(URL), {"content-type": "image/png"}, png(4000, 2))
-    _, image = await blocks_of(large, Media())
-    assert isinstance(image, Image)
-    assert (image.width, image.height) == (1568, 1)
-    with pytest.raises(ToolError, match="blind can't see images"):
-        await blocks_of(large, Media(vision=False, model="blind"))
-
-
 @pytest.mark.parametrize(
     "hostile",
     [
