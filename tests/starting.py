@@ -13,9 +13,9 @@ from prunecli.model.messages import plain_text
 from prunecli.paths import Places
 from prunecli.providers.models import ModelTable
 from prunecli.providers.provider import Provider
-from prunecli.providers.scripted import Scripted, ScriptedProvider
 from prunecli.runtime import Runtime, Setup
 from prunecli.tools.processes.environment import child_environment
+from tests.scripted import Scripted, ScriptedProvider
 
 
 def start(

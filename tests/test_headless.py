@@ -14,10 +14,10 @@ from prunecli.headless import NOTHING_TO_DO, OutputFormat, Turn, run_headless
 from prunecli.headless_stream import user_turn
 from prunecli.model.events import AssistantMessage, Pinned
 from prunecli.model.messages import Text, ToolUse, plain_text
-from prunecli.providers.scripted import Scripted, ScriptedProvider, calls, fails, says
 from prunecli.runtime import Runtime
 from prunecli.session.log import read_log
 from prunecli.session.verify import verify_session
+from tests.scripted import Scripted, ScriptedProvider, calls, fails, says
 from tests.starting import closed, start
 
 AUTO = (

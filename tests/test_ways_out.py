@@ -25,8 +25,8 @@ from prunecli.model.messages import Text, ToolUse
 from prunecli.model.touches import Touches
 from prunecli.presentation.entry_text import choice_lines, entry_lines, sheet_lines, table_lines
 from prunecli.presentation.questions import sheet_of
-from prunecli.providers.scripted import calls, fails, says
 from prunecli.session.session import Session
+from tests.scripted import calls, fails, says
 from tests.starting import start
 from tests.tui.transcript.test_hostile import acting, everywhere
 

@@ -31,8 +31,6 @@ class Clock:
         self._last = asyncio.get_running_loop().time() + limit * MAX_WAITS
 
     def reporter(self, progress: Callable[[str], None]) -> Any:
-        """Return the callback for the progress of a call."""
-
         async def report(done: float, total: float | None, message: str | None) -> None:
             if self._timeout.when() is not None:
                 again = asyncio.get_running_loop().time() + self._limit

@@ -26,19 +26,15 @@ _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_a-zA-Z]+")
 
 @frozen
 class Listed:
-    """A tool and its server."""
-
     server: str
     tool: RemoteTool
 
     @property
     def name(self) -> str:
-        """The name `server:tool`."""
         return f"{self.server}:{self.tool.name}"
 
 
 def listed(servers: Iterable[Server]) -> list[Listed]:
-    """Return the tools of the connected servers."""
     return [Listed(one.name, tool) for one in servers if one.state == "connected" for tool in one.offer.tools]
 
 

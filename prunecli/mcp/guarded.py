@@ -9,53 +9,37 @@ import socket
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from prunecli.tools.processes.command import INTERPRETER
-from prunecli.tools.processes.environment import program_in
+from prunecli.programs import find_program
+from prunecli.tools.processes.command import HERE, Report, start_words
 
 GRACE = 1.5
 """Seconds that a server has to end after its input was closed, and again after SIGTERM."""
 PATIENCE = 3.0
 """Seconds beyond that to wait for the guard."""
-_START = "import sys; sys.path.insert(0, sys.argv.pop(1)); import guard; guard.main()"
 
 
 class Guarded:
-    """A running program. `code` is its exit code once it has ended, negative for a signal; `failed` is the reason
-    for which it could not be started."""
+    """A running program. `told` is what its guard has told."""
 
     def __init__(self, guard: asyncio.subprocess.Process, control: socket.socket) -> None:
         if guard.stdin is None or guard.stdout is None or guard.stderr is None:
             raise OSError("the program was started without pipes")
         self.input, self.output, self.errors = guard.stdin, guard.stdout, guard.stderr
-        self.code: int | None = None
-        self.failed = ""
+        self.told = Report()
         self._guard = guard
         self._control = control
-        self._pid = 0
         self._ended = asyncio.Event()
         self._heard = asyncio.ensure_future(self._listen())
 
     async def _listen(self) -> None:
-        told = b""
         with contextlib.suppress(OSError):
             while data := await asyncio.get_running_loop().sock_recv(self._control, 65_536):
-                *lines, told = (told + data).split(b"\n")
-                for line in lines:
-                    self._understand(line[:1], line[1:])
+                self.told.add(data)
+                if self.told.exit_code is not None:
+                    self._ended.set()
         self._ended.set()
 
-    def _understand(self, kind: bytes, value: bytes) -> None:
-        match kind:
-            case b"P":
-                self._pid = int(value)
-            case b"E":
-                self.failed = os.strerror(int(value))
-            case b"X":
-                self.code = os.waitstatus_to_exitcode(int(value))
-                self._ended.set()
-
     async def ends_within(self, seconds: float) -> bool:
-        """Return whether the program ends in this time."""
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._ended.wait(), seconds)
         return self._ended.is_set()
@@ -67,9 +51,9 @@ class Guarded:
         with contextlib.suppress(OSError):
             self._control.send(order)
         await asyncio.wait({self._heard}, timeout=GRACE + PATIENCE)
-        if self.code is None and self._pid:  # the guard was killed
+        if self.told.exit_code is None and self.told.pid:  # the guard was killed
             with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(self._pid, signal.SIGKILL)
+                os.killpg(self.told.pid, signal.SIGKILL)
         self._heard.cancel()
         await asyncio.gather(self._heard, return_exceptions=True)
         self._control.close()
@@ -82,19 +66,20 @@ class Guarded:
             transport.close()
 
 
-async def start(argv: Sequence[str], cwd: Path, env: Mapping[str, str]) -> Guarded:
-    """Start a program, found on the PATH of its environment. Raises OSError."""
-    program = argv[0] if "/" in argv[0] else program_in(env, argv[0])
+async def start(argv: Sequence[str], cwd: Path, env: Mapping[str, str], longest: int) -> Guarded:
+    """Start a program, found on the PATH of its environment. Reading a line of its output that is longer than
+    `longest` bytes raises ValueError. Raises OSError."""
+    program = argv[0] if "/" in argv[0] else find_program(env.get("PATH", os.defpath), argv[0])
     if program is None:
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), argv[0])
     control, theirs = socket.socketpair()
     control.setblocking(False)
-    here = str(Path(program_in.__code__.co_filename).parent)
     keep_locale = "1" if "LC_CTYPE" in env else "0"
-    words = (here, str(theirs.fileno()), str(GRACE), keep_locale, program, *argv[1:])
+    words = (str(theirs.fileno()), str(GRACE), keep_locale, program, *argv[1:])
     try:
         guard = await asyncio.create_subprocess_exec(
-            *(INTERPRETER, "-I", "-S", "-c", _START, *words),
+            *start_words(HERE, "supervise", "guard"),
+            *words,
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
@@ -102,6 +87,7 @@ async def start(argv: Sequence[str], cwd: Path, env: Mapping[str, str]) -> Guard
             env=dict(env),
             start_new_session=True,
             pass_fds=(theirs.fileno(),),
+            limit=longest,
         )
     except BaseException:
         control.close()

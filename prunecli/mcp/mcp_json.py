@@ -76,7 +76,6 @@ class _Entry:
         self._folder = folder
 
     def definition(self) -> Definition:
-        """Return the definition of the server."""
         entry = self._entry
         if "headersHelper" in entry:
             raise self._named.error("headersHelper", "not supported", "write headers with ${VARIABLE}")

@@ -139,7 +139,6 @@ async def _redirect(definition: Definition, kept: dict[str, Any]) -> Redirect:
 
 
 def _registered(kept: dict[str, Any]) -> list[str]:
-    """Return the redirects of an earlier registration."""
     client = _valid(OAuthClientInformationFull, kept.get("client"))
     return [str(address) for address in (client.redirect_uris if client else None) or ()]
 
@@ -176,22 +175,18 @@ class _Storage:
         self._client_id = definition.oauth.client_id if isinstance(definition.oauth, OAuth) else ""
 
     async def get_tokens(self) -> OAuthToken | None:
-        """Return the stored tokens (the SDK's `TokenStorage`)."""
         return _valid(OAuthToken, self.login.load().get("tokens"))
 
     async def set_tokens(self, tokens: OAuthToken) -> None:
-        """Store the tokens (the SDK's `TokenStorage`)."""
         ends = time.time() + tokens.expires_in - EARLY_SECONDS if tokens.expires_in else None
         self._put("tokens", tokens.model_dump(mode="json", exclude_none=True), ends=ends)
 
     async def get_client_info(self) -> OAuthClientInformationFull | None:
-        """Return the stored client (the SDK's `TokenStorage`)."""
         if self._client_id:
             return OAuthClientInformationFull(client_id=self._client_id, token_endpoint_auth_method=_PUBLIC)
         return _valid(OAuthClientInformationFull, self.login.load().get("client"))
 
     async def set_client_info(self, client_info: OAuthClientInformationFull) -> None:
-        """Store the client (the SDK's `TokenStorage`)."""
         self._put("client", client_info.model_dump(mode="json", exclude_none=True))
 
     def _put(self, key: str, value: Any, **more: Any) -> None:
@@ -288,7 +283,6 @@ def _marked(request: httpx2.Request) -> httpx2.Request:
 
 
 def of_login(request: httpx2.Request) -> bool:
-    """Return whether a request is part of a login or a renewal."""
     return _MARK in request.extensions
 
 

@@ -34,11 +34,9 @@ class ValidTools:
         self.gone = list[str]()
 
     def __getattr__(self, name: str) -> Any:
-        """Return what the stream itself offers."""
         return getattr(self._stream, name)
 
     async def receive(self) -> "SessionMessage | Exception":
-        """Return the next message."""
         return self._without_invalid(await self._stream.receive())
 
     def __aiter__(self) -> "ValidTools":

@@ -1,13 +1,13 @@
 """The transport of a server that is a program: a line of JSON for each message, with limits on both sides.
 
 The SDK's own transport keeps a line of any length and does not read standard error. Here, a message that is too long
-is dropped while it arrives, and the call that it would have answered fails. Lines that are not messages go to the
-log.
+ends the connection, which the next call opens again. Lines that are not messages go to the log.
 """
 
 import asyncio
 import contextlib
 import json
+import os
 import re
 import signal
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
 MAX_MESSAGE = 32_000_000
 """Maximum bytes of one message. Servers send a picture of 10 MB twice, in base64."""
-MAX_DROPPED = 512_000_000
-"""Bytes of one message after which the server is abandoned and no longer read."""
 MAX_NOISE = 20_000_000
 """Bytes of lines since the last message that are not messages, after which the server is abandoned. Each line counts
 as `_LINE_BYTES` more."""
@@ -35,7 +33,7 @@ CHUNK = 65_536
 LAST_SECONDS = 0.5
 """Seconds to wait for the rest of the standard error of a server that ended."""
 _END = 512
-"""Bytes kept of both ends of a message that is too long, to find the call that it answers."""
+"""Bytes of both ends of a line that may name the call that it answers."""
 _ID_FIRST = re.compile(rb'^\s*\{\s*"jsonrpc"\s*:\s*"2\.0"\s*,\s*"id"\s*:\s*(\d{1,15})\s*,')
 _ID_LAST = re.compile(
     rb'[}\]"]\s*,\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*(\d{1,15})\s*'
@@ -43,63 +41,6 @@ _ID_LAST = re.compile(
 )
 
 Log = Callable[[str], None]
-
-
-class Flooded(Exception):
-    """The server exceeded a limit. The message names what it sent."""
-
-
-class Lines:
-    """A splitter of input into lines that drops lines that are too long.
-
-    `feed` returns complete lines. A dropped line is returned as the id of the call that it answers. Raises Flooded
-    for a line that cannot be matched with a call or does not end.
-    """
-
-    def __init__(self, most: int = MAX_MESSAGE) -> None:
-        self._most = most
-        self._parts: list[bytes] = []
-        self._length = 0
-        self._head = self._tail = b""
-
-    def feed(self, data: bytes) -> list[bytes | int]:
-        """Process a chunk and return the lines that it completes."""
-        found: list[bytes | int] = []
-        *ends, rest = data.split(b"\n")
-        for end in ends:
-            self._add(end)
-            if self._length:
-                found.append(self._take())
-        self._add(rest)
-        return found
-
-    def _add(self, part: bytes) -> None:
-        self._length += len(part)
-        if self._length <= self._most:
-            if part:
-                self._parts.append(part)
-            return
-        if self._parts:
-            whole = b"".join(self._parts)
-            self._head, self._tail, self._parts = whole[:_END], whole[-_END:], []
-        elif not self._head:
-            self._head = part[:_END]
-        self._tail = (self._tail + part[-_END:])[-_END:]
-        if self._length > MAX_DROPPED:
-            raise Flooded(f"sent a message of more than {MAX_DROPPED // 1_000_000} MB")
-
-    def _take(self) -> bytes | int:
-        parts, length = self._parts, self._length
-        head, tail = self._head, self._tail
-        self._parts, self._length, self._head, self._tail = [], 0, b"", b""
-        if length <= self._most:
-            return b"".join(parts)
-        answered = _answered(head, tail)
-        if answered is None:
-            raise Flooded(
-                f"sent a message of {length / 1e6:.0f} MB; at most {self._most // 1_000_000} MB are read"
-            )
-        return answered
 
 
 @asynccontextmanager
@@ -114,7 +55,7 @@ async def stdio_transport(
     import anyio
     from mcp.shared.message import SessionMessage
 
-    server = await start(argv, cwd, env)
+    server = await start(argv, cwd, env, MAX_MESSAGE)
     incoming, read = anyio.create_memory_object_stream[SessionMessage | Exception](0)
     write, outgoing = anyio.create_memory_object_stream[SessionMessage](0)
 
@@ -148,26 +89,26 @@ async def _read_messages(
 ) -> None:
     import anyio
 
-    lines, noise = Lines(), 0
+    noise = 0
     try:
-        while data := await server.output.read(CHUNK):
-            for line in lines.feed(data):
-                message = _message(line)
-                if message is None:
-                    if noise < _LOGGED_NOISE:
-                        log(f"not a message: {bytes(line)[:MAX_LOG_LINE].decode('utf-8', 'replace')}")
-                    noise += len(bytes(line)) + _LINE_BYTES
-                    if noise > MAX_NOISE:
-                        raise Flooded("wrote something other than messages to its standard output")
-                else:
-                    noise = 0
-                    await incoming.send(message)
+        while line := await server.output.readline():
+            message = _message(line.rstrip(b"\n"))
+            if message is not None:
+                noise = 0
+                await incoming.send(message)
+            elif line != b"\n":
+                if noise < _LOGGED_NOISE:
+                    log(f"not a message: {line[:MAX_LOG_LINE].decode('utf-8', 'replace')}")
+                noise += len(line) + _LINE_BYTES
+                if noise > MAX_NOISE:
+                    lost("wrote something other than messages to its standard output")
+                    return
             await asyncio.sleep(0)
         await server.ends_within(0.5)
         await died()
-    except Flooded as flood:
-        lost(str(flood))
-    except (OSError, ValueError) as error:
+    except ValueError:  # a line over the limit of the reader
+        lost(f"sent a message of more than {MAX_MESSAGE // 1_000_000} MB")
+    except OSError as error:
         lost(f"cannot read its output: {error}")
     except (anyio.ClosedResourceError, anyio.BrokenResourceError):
         pass  # the reader is gone
@@ -175,30 +116,22 @@ async def _read_messages(
         incoming.close()
 
 
-def _message(line: bytes | int) -> Any:
-    """Return the message of a line, None for noise. A dropped or unreadable line becomes the error that answers its
-    call."""
+def _message(line: bytes) -> Any:
+    """Return the message of a line, None for noise. An unreadable one becomes the error that answers its call."""
     from mcp.shared.message import SessionMessage
-    from mcp_types import jsonrpc_message_adapter
+    from mcp_types import INTERNAL_ERROR, ErrorData, JSONRPCError, jsonrpc_message_adapter
 
-    if isinstance(line, int):
-        return _failure(line, f"the answer is longer than {MAX_MESSAGE // 1_000_000} MB and was dropped")
     if not line.lstrip().startswith(b"{"):
         return None
     with contextlib.suppress(ValueError):
         return SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False))
     with contextlib.suppress(ValueError, RecursionError):
         return SessionMessage(jsonrpc_message_adapter.validate_json(_mended(line), by_name=False))
-    answered = _answered(line[:_END], line[-_END:])
-    return None if answered is None else _failure(answered, "the answer is not a message of the protocol")
-
-
-def _failure(answered: int, why: str) -> Any:
-    from mcp.shared.message import SessionMessage
-    from mcp_types import INTERNAL_ERROR, ErrorData, JSONRPCError
-
-    error = ErrorData(code=INTERNAL_ERROR, message=why)
-    return SessionMessage(JSONRPCError(jsonrpc="2.0", id=answered, error=error))
+    found = _ID_FIRST.search(line[:_END]) or _ID_LAST.search(line[-_END:])
+    if found is None:
+        return None
+    error = ErrorData(code=INTERNAL_ERROR, message="the answer is not a message of the protocol")
+    return SessionMessage(JSONRPCError(jsonrpc="2.0", id=int(found[1]), error=error))
 
 
 def _mended(line: bytes) -> bytes:
@@ -208,12 +141,6 @@ def _mended(line: bytes) -> bytes:
     """
     value = json.loads(line.decode("utf-8", "replace"), parse_constant=lambda _: None)
     return json.dumps(value, ensure_ascii=False).encode("utf-8", "replace")
-
-
-def _answered(head: bytes, tail: bytes) -> int | None:
-    """Return the id of the call that a message answers, from either end of the message."""
-    found = _ID_FIRST.search(head) or _ID_LAST.search(tail)
-    return int(found[1]) if found else None
 
 
 async def _write_messages(given: asyncio.StreamWriter, outgoing: Any, incoming: Any) -> None:
@@ -239,7 +166,6 @@ async def _read_log(errors: asyncio.StreamReader, log: Log) -> None:
 
 
 async def _end(server: Guarded, tasks: Sequence["asyncio.Task[None]"]) -> None:
-    """End a server whose input is closed."""
     drain = asyncio.ensure_future(_drain(server.output))
     await server.end()
     for task in (*tasks, drain):
@@ -255,11 +181,12 @@ async def _drain(output: asyncio.StreamReader) -> None:
 
 
 def _end_in_words(server: Guarded) -> str:
-    if server.failed:
-        return f"could not be started: {server.failed}"
-    if server.code is None:
+    told = server.told
+    if told.failed:
+        return f"could not be started: {os.strerror(int(told.failed[1:]))}"
+    if told.exit_code is None:
         return "closed its standard output"
-    if server.code < 0:
+    if told.exit_code < 0:
         with contextlib.suppress(ValueError):
-            return f"was ended by {signal.Signals(-server.code).name}"
-    return f"exited with code {server.code}"
+            return f"was ended by {signal.Signals(-told.exit_code).name}"
+    return f"exited with code {told.exit_code}"

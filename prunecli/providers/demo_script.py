@@ -28,8 +28,6 @@ _VERBS = {
 
 @frozen
 class Call:
-    """A tool call to make."""
-
     name: str
     input: Mapping[str, Json]
 
@@ -46,8 +44,6 @@ class Reply:
 
 @frozen
 class Answered:
-    """A call with its result."""
-
     call: ToolUse
     text: str
     is_error: bool

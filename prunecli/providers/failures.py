@@ -9,7 +9,7 @@ import math
 import re
 import socket
 import ssl
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Literal, TypeAlias
 from urllib.parse import urlsplit
 
@@ -30,7 +30,7 @@ from prunecli.frozen import frozen
 from prunecli.model.messages import Json
 from prunecli.providers.network import DIRECT, Route
 from prunecli.providers.optional_fields import refused_fields
-from prunecli.sanitize import shortened
+from prunecli.sanitize import shortened, without_password
 
 MAX_ERROR_BYTES = 64_000
 """Maximum bytes to read of an error's body."""
@@ -147,55 +147,34 @@ class Failures:
         `handled` is what the caller was handling when it began: Python counts it among the causes, but it is none.
         """
         causes = _chain(error, handled)
-        cause = causes[-1]
-        if self.route.proxy and (failed := self._no_proxy(causes)):
-            return failed
-        through = f" through {self.route.variable or 'the proxy'}" if self.route.proxy else ""
-        place = self._endpoint() + through
+        cause, kinds = causes[-1], {type(one).__name__ for one in causes}
+        proxy, variable = self.route.proxy, self.route.variable
+        said = self.shown(str(cause) or str(error) or type(cause).__name__)
+        nearest, hint = self._endpoint(), "is the server running? check the network and base_url"
+        place = nearest + (f" through {variable or 'the proxy'}" if proxy else "")
+        if proxy:
+            nearest = f"{variable or 'proxy'}: {without_password(proxy)}"
+            hint = f"start the proxy, or correct or unset {variable}" if variable else "start the proxy"
+        if isinstance(cause, socket.gaierror):
+            host = urlsplit(proxy or self.base_url).hostname
+            permanent = cause.errno != socket.EAI_AGAIN
+            return ConnectionLost(f"{nearest}: can't resolve the name {host}", hint, permanent=permanent)
+        if isinstance(cause, ConnectionRefusedError):
+            return ConnectionLost(f"{nearest}: connection refused", hint)
+        if proxy and "ConnectTimeout" in kinds:
+            return ConnectionLost(f"{nearest}: the proxy does not answer in time", hint)
+        if proxy and "ProxyError" in kinds:
+            hint = f"check {variable or 'the proxy'} and base_url"
+            return ConnectionLost(f"{nearest}: the proxy refused: {said}", hint)
         if isinstance(cause, ssl.SSLError):
-            refused = isinstance(cause, ssl.SSLCertVerificationError)
-            why = getattr(cause, "verify_message", "") or getattr(cause, "reason", "") or str(cause)
+            why = getattr(cause, "verify_message", "") or getattr(cause, "reason", "") or said
             return ConnectionLost(
                 f"{place}: TLS connection failed: {self.shown(why)}",
                 "if a proxy inspects TLS, set SSL_CERT_FILE to a PEM file with its certificate, or add it to the "
                 f"system store{self.route.unread and f' ({self.route.unread} is set, but not read)'}",
-                permanent=refused,
+                permanent=isinstance(cause, ssl.SSLCertVerificationError),
             )
-        if isinstance(cause, socket.gaierror):
-            host = urlsplit(self.base_url).hostname
-            return ConnectionLost(
-                f"{place}: can't resolve the name {host}",
-                "check the network and base_url",
-                permanent=cause.errno != socket.EAI_AGAIN,
-            )
-        if isinstance(cause, ConnectionRefusedError):
-            return ConnectionLost(f"{place}: connection refused", "is the server running? check base_url")
-        said = str(cause) or str(error) or type(cause).__name__
-        return ConnectionLost(f"{place}: the connection failed: {self.shown(said)}")
-
-    def _no_proxy(self, causes: Sequence[BaseException]) -> ConnectionLost | None:
-        """Translate a proxy failure: an unreachable proxy, or one that rejects the connection. Return None for other
-        failures."""
-        error, cause = causes[0], causes[-1]
-        proxy, variable = self.route.proxy, self.route.variable
-        place = f"{variable or 'proxy'}: {_without_password(proxy)}"
-        hint = f"start the proxy, or correct or unset {variable}" if variable else "start the proxy"
-        if isinstance(cause, socket.gaierror):
-            host = urlsplit(proxy).hostname
-            return ConnectionLost(
-                f"{place}: can't resolve {host}", hint, permanent=cause.errno != socket.EAI_AGAIN
-            )
-        if isinstance(cause, ConnectionRefusedError):
-            return ConnectionLost(f"{place}: the proxy does not answer", hint)
-        kinds = [type(one).__name__ for one in causes]
-        if "ConnectTimeout" in kinds:
-            return ConnectionLost(f"{place}: the proxy does not answer in time", hint)
-        if "ProxyError" in kinds:
-            return ConnectionLost(
-                f"{place}: the proxy refused: {self.shown(str(cause) or str(error))}",
-                f"check {variable or 'the proxy'} and base_url",
-            )
-        return None
+        return ConnectionLost(f"{place}: the connection failed: {said}")
 
     def cut(self, why: str) -> ConnectionLost:
         """Translate a stream that ended, stalled or broke early."""
@@ -270,7 +249,7 @@ class Failures:
         return BadRequest(message, hint)
 
     def _endpoint(self) -> str:
-        return _without_password(self.base_url)
+        return without_password(self.base_url)
 
     def _ends_in_v1(self) -> bool:
         return self.base_url.rstrip("/").endswith("/v1")
@@ -318,12 +297,6 @@ def _error_of(value: Json) -> Mapping[str, Json]:
         return error
     message = error if isinstance(error, str) else value.get("message") or value.get("detail")
     return {"message": message} if isinstance(message, str) else {}
-
-
-def _without_password(address: str) -> str:
-    """Return the address without user name and password."""
-    parts = urlsplit(address)
-    return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
 
 
 def _chain(error: BaseException, handled: BaseException | None) -> list[BaseException]:

@@ -186,7 +186,6 @@ class AnthropicProvider:
         return tokens if is_count(tokens) else None
 
     async def close(self) -> None:
-        """See `Provider.close`."""
         self._closed = True
         wire, self._wire = self._wire, None
         if wire is not None:

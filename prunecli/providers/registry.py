@@ -44,7 +44,6 @@ class Keys:
 
     @property
     def hint(self) -> str:
-        """How to add a key."""
         return f"set {self.key_variable}, or run `prunecli login` (/login); --model demo needs none"
 
 

@@ -83,7 +83,6 @@ class _OpenBlock:
         return well_formed(half)
 
     def add(self, piece: str) -> list[StreamEvent]:
-        """Store a piece and return its delta."""
         if not piece:
             return []
         self.pieces.append(piece)
@@ -98,7 +97,6 @@ class _OpenBlock:
                 return []
 
     def whole_text(self) -> str:
-        """Return all pieces, joined."""
         return "".join(self.pieces) + well_formed(self.half)
 
 
@@ -346,7 +344,6 @@ def _clean(value: Json) -> dict[str, Json] | None:
 
 
 def _objects(values: list[Json]) -> tuple[Mapping[str, Json], ...]:
-    """Return the values that are JSON objects."""
     found = map(_clean, values)
     return tuple(item for item in found if item is not None)
 

@@ -80,7 +80,6 @@ class Shipped:
             return self._loaded
 
     def count(self, text: str) -> int:
-        """Return the number of tokens in the text."""
         return (self._loaded or self.load()).count(text) if text else 0
 
 
@@ -89,7 +88,6 @@ SHIPPED = Shipped()
 
 
 def counter(estimator: str) -> TokenCounter:
-    """Return the counter for a value of `[pruning] estimator`."""
     return Chars4() if estimator == "chars4" else SHIPPED
 
 

@@ -64,20 +64,16 @@ class Endpoint:
 
     @property
     def headers(self) -> dict[str, str]:
-        """The header with the credential; empty without one."""
         if self.api_key:
             return {"x-api-key": self.api_key}
         return {"Authorization": f"Bearer {self.auth_token}"} if self.auth_token else {}
 
     @property
     def is_anthropic(self) -> bool:
-        """Whether the address is Anthropic's own."""
         return bool(_ANTHROPIC.fullmatch(urlsplit(self.base_url).hostname or ""))
 
 
 class Wire(Protocol):
-    """The connections to one endpoint."""
-
     async def send(self, path: str, body: bytes | None, headers: dict[str, str]) -> "httpx2.Response":
         """Send a POST with a body, or a GET without one. Raises httpx2.HTTPError."""
 
@@ -112,7 +108,6 @@ class HttpWire:
         )
 
     async def send(self, path: str, body: bytes | None, headers: dict[str, str]) -> "httpx2.Response":
-        """See `Wire.send`."""
         if body is not None:
             headers = {"Content-Type": "application/json", **headers}
         request = self._client.build_request(
@@ -121,7 +116,6 @@ class HttpWire:
         return await self._client.send(request, stream=True)
 
     async def close(self) -> None:
-        """See `Wire.close`."""
         await self._client.aclose()
 
 
@@ -154,7 +148,6 @@ class SdkWire:
             raise _no_credential(error) from error
 
     async def send(self, path: str, body: bytes | None, headers: dict[str, str]) -> "httpx2.Response":
-        """See `Wire.send`. Raises Unauthorized if the SDK finds no credential."""
         import anthropic
         import httpx2
 
@@ -177,7 +170,6 @@ class SdkWire:
         return found
 
     async def close(self) -> None:
-        """See `Wire.close`."""
         await self._client.close()
 
 

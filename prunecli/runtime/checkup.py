@@ -20,6 +20,7 @@ from prunecli.errors import ConfigError, PrunecliError
 from prunecli.figures import short
 from prunecli.frozen import frozen
 from prunecli.paths import Places
+from prunecli.programs import find_program
 from prunecli.providers.models import ModelInfo, ModelTable, Offer, expectations_of
 from prunecli.providers.provider import Provider
 from prunecli.providers.registry import (
@@ -39,7 +40,6 @@ from prunecli.runtime.refusals import Refusals
 from prunecli.sandbox.canary import choose
 from prunecli.sandbox.walls import Chosen
 from prunecli.session.completing import system_clock
-from prunecli.tools.processes.environment import program_in
 
 MARKS: Mapping[State, str] = {"ok": "ok", "warning": "note", "problem": "BAD"}
 """The mark shown for each state."""
@@ -225,7 +225,7 @@ def _servers(config: Config) -> list[Finding]:
 
 
 def _rg(patient: Patient) -> Finding:
-    if path := program_in(patient.environ, "rg"):
+    if path := find_program(patient.environ.get("PATH", os.defpath), "rg"):
         return Finding("rg", "ok", path)
     return Finding("rg", "ok", "not installed: grep and find use the slower built-in search")
 

@@ -1,6 +1,7 @@
 """Logs in to MCP servers: runs the login in its own thread and opens the browser."""
 
 import asyncio
+import os
 import subprocess
 import sys
 import threading
@@ -13,7 +14,7 @@ from prunecli.errors import PrunecliError
 from prunecli.mcp.definition import Definition
 from prunecli.mcp.logins import Login
 from prunecli.paths import Places
-from prunecli.tools.processes.environment import program_in
+from prunecli.programs import find_program
 
 if TYPE_CHECKING:
     from httpx2 import Auth
@@ -98,7 +99,8 @@ def open_page(address: str, env: Mapping[str, str], cwd: Path, platform: str = s
     Never starts a browser that draws on the terminal.
     """
     graphical = platform == "darwin" or env.get("DISPLAY") or env.get("WAYLAND_DISPLAY")
-    opener = program_in(env, "open" if platform == "darwin" else "xdg-open") if graphical else None
+    name = "open" if platform == "darwin" else "xdg-open"
+    opener = find_program(env.get("PATH", os.defpath), name) if graphical else None
     if opener is None:
         return False
     quiet = subprocess.DEVNULL

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from prunecli.errors import ToolError
 from prunecli.private_file import make_temporary
+from prunecli.programs import find_outside
 from prunecli.sandbox import landlock, seatbelt
 from prunecli.sandbox.layout import Ground, layout_for
 from prunecli.sandbox.scan import SecretScan
@@ -50,7 +51,7 @@ def choose(
         return Chosen(None, why=f"no system call filter for {os.uname().machine}")
     reasons = list[str]()
     if only in ("", "bubblewrap"):
-        program = program_outside(env, "bwrap", workspace)
+        program = find_outside(env.get("PATH", os.defpath), "bwrap", workspace)
         why = _why_not(Chosen("bubblewrap", program), env) if program else "it is not installed"
         if program and not why:
             return Chosen("bubblewrap", program, pins=_pins(program))
@@ -72,17 +73,6 @@ def _pins(program: str) -> bool:
     return b"--bind-fd" in done.stdout
 
 
-def program_outside(env: Mapping[str, str], name: str, workspace: str) -> str | None:
-    """Return the program's real path. Programs in the workspace or in a relative folder of PATH are ignored."""
-    for folder in env.get("PATH", os.defpath).split(os.pathsep):
-        path = os.path.join(folder, name)
-        end = os.path.realpath(path)
-        inside = end.startswith(workspace.rstrip("/") + "/") or path.startswith(workspace.rstrip("/") + "/")
-        if os.path.isabs(folder) and not inside and os.path.isfile(end) and os.access(end, os.X_OK):
-            return end
-    return None
-
-
 def _why_not(chosen: Chosen, env: Mapping[str, str]) -> str:
     """Return why this sandbox does not work, or ""."""
     shell = "/bin/bash" if os.access("/bin/bash", os.X_OK) else shutil.which("bash", path=env.get("PATH"))
@@ -95,7 +85,7 @@ def _why_not(chosen: Chosen, env: Mapping[str, str]) -> str:
         os.makedirs(os.path.join(root, "sub"))
         Path(root, "secret.pem").write_text("secret\n")
         ground = Ground(root, root, (), (), SecretScan(root, lambda path: path.endswith(".pem")), {})
-        trial = Walls(replace(ground, unix_sockets=lambda _: ()), lambda: chosen)
+        trial = Walls(replace(ground, unix_sockets=lambda: ()), lambda: chosen)
         return _tried(trial, chosen, [shell, "-c", _TRIES], root, env)
     except OSError as error:
         return error.strerror or str(error)

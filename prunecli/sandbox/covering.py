@@ -15,11 +15,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from prunecli.tools.processes.command import INTERPRETER
+from prunecli.tools.processes.command import start_words
 
 _CREATED, _MOVED_TO = 0x100, 0x80
 _HEAD = struct.Struct("=iIII")
-_START = "import sys; sys.path.insert(0, sys.argv.pop(1)); import covering_start; covering_start.main()"
 _PID = re.compile(rb'"child-pid": (\d+)')
 
 
@@ -47,7 +46,7 @@ def covered(paths: Sequence[str]) -> Iterator[int | None]:
         with suppress(BlockingIOError):
             pid = pid or "".join(found.decode() for found in _PID.findall(os.read(told, 4096)))
         if pid and names & set(_named(watching)):
-            words = [INTERPRETER, "-I", "-S", "-c", _START, str(Path(__file__).parent), pid, *files]
+            words = [*start_words(str(Path(__file__).parent), "covering_start"), pid, *files]
             running.append(subprocess.Popen(words, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
 
     loop.add_reader(watching, look)
@@ -62,7 +61,6 @@ def covered(paths: Sequence[str]) -> Iterator[int | None]:
 
 
 def _named(watching: int) -> Iterator[bytes]:
-    """Yield the names in the events."""
     with suppress(BlockingIOError):
         data, at = os.read(watching, 65_536), 0
         while at < len(data):

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from prunecli.sandbox.layout import CACHES, PRIVATE, Layout, lies_below
 from prunecli.sandbox.seccomp import filter_program
-from prunecli.tools.processes.command import INTERPRETER
+from prunecli.tools.processes.command import start_words
 
 CREATE_RULESET = 444
 """The same number on every architecture."""
@@ -25,8 +25,6 @@ _DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"
 READ, WRITE = b"r", b"w"
 _FAMILIES = (2, 10)
 """AF_INET and AF_INET6; AF_UNIX would reach the sockets of the system's services, which Landlock does not stop."""
-
-_START = "import sys; sys.path.insert(0, sys.argv.pop(1)); import landlock_start; landlock_start.main()"
 
 
 def version() -> int:
@@ -38,7 +36,7 @@ def version() -> int:
 
 def words(orders: int, command: Sequence[str]) -> list[str]:
     """Return the command under Landlock; `orders` is the descriptor with the content of `orders_for`."""
-    return [INTERPRETER, "-I", "-S", "-c", _START, str(Path(__file__).parent), str(orders), *command]
+    return [*start_words(str(Path(__file__).parent), "landlock_start"), str(orders), *command]
 
 
 def orders_for(layout: Layout, tmp: str, *, network: bool) -> bytes:

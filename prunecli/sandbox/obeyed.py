@@ -94,7 +94,6 @@ def _holds_link(folder: str) -> bool:
 
 
 def identities(paths: Iterable[str]) -> dict[str, Identity]:
-    """Return the identity of each path that exists."""
     found = dict[str, Identity]()
     for path in paths:
         with suppress(OSError):

@@ -105,7 +105,6 @@ class Proxy:
                 await server.serve_forever()
 
     async def handle(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Answer one connection from the sandbox."""
         try:
             await self._answer(reader, writer)
         except _Refused as error:

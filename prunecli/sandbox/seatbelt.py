@@ -51,7 +51,6 @@ def profile(layout: Layout, tmp: str, *, network: bool) -> str:
 
 
 def words(layout: Layout, tmp: str, command: Sequence[str], *, network: bool) -> list[str]:
-    """Return the command under sandbox-exec."""
     return [PROGRAM, "-p", profile(layout, tmp, network=network), *command]
 
 
@@ -60,6 +59,5 @@ def _all(kind: str, paths: Iterable[str]) -> str:
 
 
 def _quoted(path: str) -> str:
-    """Return a path as a string of the profile's language."""
     escaped = path.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'

@@ -54,7 +54,6 @@ class Chosen:
 
     @property
     def word(self) -> str:
-        """The words for the status bar."""
         return {
             "bubblewrap": "sandbox bwrap",
             "landlock": "sandbox landlock",
@@ -113,7 +112,6 @@ class Walls:
         return self.ground.found().complete
 
     def begin(self) -> None:
-        """Choose the sandbox in the background."""
         if self._chosen is None:
             threading.Thread(target=self.chosen, name="sandbox", daemon=True).start()
 
@@ -223,7 +221,6 @@ class Walls:
         return "~" + folder.removeprefix(home)
 
     def environment(self, chosen: Chosen, env: Mapping[str, str]) -> dict[str, str]:
-        """Return the environment inside."""
         inner = inner_environment(env, network=self.network is not False)
         if chosen.kind == "bubblewrap":
             return inner

@@ -18,8 +18,6 @@ NOBODY = "No one is available to answer."
 
 @frozen
 class Option:
-    """One answer that the user can choose."""
-
     label: str
     description: str = ""
 
@@ -74,7 +72,6 @@ class Ask:
         return Touches()
 
     async def run(self, given: AskInput, context: ToolContext) -> ToolOutput:
-        """Ask and wait without a time limit. Raises ToolError if the question cannot be asked."""
         labels = _labels(given)
         default = -1
         if given.default is not None:

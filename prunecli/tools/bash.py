@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from functools import partial
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 from prunecli.errors import ToolError
 from prunecli.figures import counted
@@ -15,7 +15,7 @@ from prunecli.frozen import frozen
 from prunecli.model.codec import well_formed
 from prunecli.model.messages import Json
 from prunecli.model.touches import Touches
-from prunecli.tools.processes.command import Ended, Moved, run, run_movable
+from prunecli.tools.processes.command import Ended, Moved, run_movable
 from prunecli.tools.processes.confinement import bare
 from prunecli.tools.processes.environment import shell_in
 from prunecli.tools.processes.moving import Moving
@@ -53,16 +53,12 @@ class BashInput:
 
 @frozen
 class ConfinedInput(BashInput):
-    """The input of `bash` where commands run in a sandbox."""
-
     outside: Annotated[bool, "run outside the sandbox; asks the user"] = False
     reason: Annotated[str | None, "why it must run outside"] = None
 
 
 @frozen
 class MovableInput(BashInput):
-    """The input of `bash` where commands can continue in the background."""
-
     background: Annotated[bool, _BACKGROUND] = False
 
 
@@ -146,25 +142,22 @@ async def _run(
     words, env = [shell, "-c", "--", line], {**context.env, **FIXED_ENVIRONMENT}
     async with AsyncExitStack() as stack:
         box = await stack.enter_async_context(confine(words, cwd=str(context.cwd), env=env, command=line))
-        how: dict[str, Any] = {
-            "cwd": context.cwd,
-            "env": box.env,
-            "take": take,
-            "time_limit": time_limit,
-            "grace": GRACE,
-            "descriptors": box.descriptors,
-        }
-        ended: Ended | Moved
-        if moving is None:
-            ended = await run(box.argv, **how)
-        else:
-            seconds = time_limit if given.timeout and getattr(given, "background", False) else 0.0
-            order = partial(_order, moving, output, seconds)
-            ended = await run_movable(box.argv, **how, moving=moving.asked, order=order)
-        if moving and isinstance(ended, Moved):
+        seconds = time_limit if given.timeout and getattr(given, "background", False) else 0.0
+        ended = await run_movable(
+            box.argv,
+            cwd=context.cwd,
+            env=box.env,
+            take=take,
+            time_limit=time_limit,
+            grace=GRACE,
+            descriptors=box.descriptors,
+            moving=moving.asked if moving else None,
+            order=partial(_order, moving, output, seconds) if moving else bytes,
+        )
+        if isinstance(ended, Moved):
+            assert moving  # noqa: S101  # nothing else moves a command
             printed = output.text(context.limits.max_output_bytes)[0]
             return moving.moved(ended, given.command, box, stack.pop_all(), printed)
-        assert isinstance(ended, Ended)  # noqa: S101  # `run` moves nothing
         ended = without_sandbox(ended, box.program)
         lines = [
             (box.explain if ended.exit_code else box.hints)(output.text(KEPT_BYTES)[0]),
@@ -192,12 +185,10 @@ class _Paced:
         self._next = 0.0
 
     def ask(self) -> None:
-        """Request a call as soon as the interval allows."""
         if self._timer is None:
             self._timer = self._loop.call_at(max(self._next, self._loop.time()), self._do)
 
     def close(self) -> None:
-        """Cancel a pending call."""
         if self._timer is not None:
             self._timer.cancel()
 
@@ -287,12 +278,8 @@ class ConfinedBash(Bash):
 
 
 class MovableBash(Bash):
-    """bash for a session with the tool jobs: a command can continue in the background."""
-
     Input: ClassVar[type] = MovableInput
 
 
 class ConfinedMovableBash(ConfinedBash):
-    """bash for a session with a sandbox and the tool jobs."""
-
     Input: ClassVar[type] = ConfinedMovableInput

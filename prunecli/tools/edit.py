@@ -46,8 +46,6 @@ class Edit:
         return Touches(reads=(given.path,), changes=(given.path,))
 
     async def run(self, given: EditInput, context: ToolContext) -> ToolOutput:
-        """Edit the file. Raises ToolError, with the file unchanged, if it can't be edited."""
-
         def work(stop: threading.Event) -> ToolOutput:
             with (
                 opened_place(given.path, context.cwd, context.workspace, context.added) as place,

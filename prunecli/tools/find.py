@@ -42,7 +42,6 @@ class Find:
         return Touches(searches=folders_of(given.path, given.pattern))
 
     async def run(self, given: FindInput, context: ToolContext) -> ToolOutput:
-        """Run the search. Raises ToolError for a path that can't be searched, and for too many braces."""
         if not given.pattern.strip("/"):
             raise ToolError("pattern is empty.")
         scope = scope_of(given.path, context.cwd)

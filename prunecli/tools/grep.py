@@ -62,7 +62,6 @@ class Grep:
         return Touches((path_in(given.path, given.glob),), searches=folders_of(given.path, given.glob))
 
     async def run(self, given: GrepInput, context: ToolContext) -> ToolOutput:
-        """Run the search. Raises ToolError for an invalid pattern, path or number."""
         scope = scope_of(given.path, context.cwd)
         if not given.pattern:
             raise ToolError("pattern is empty.")

@@ -42,7 +42,6 @@ class Jobs:
         return Touches()
 
     async def run(self, given: JobsInput, context: ToolContext) -> ToolOutput:
-        """List the jobs, or carry out the action on one. Raises ToolError for an unknown job or unknown lines."""
         if context.jobs is None:
             raise ToolError("There are no jobs here")
         if given.job is None:

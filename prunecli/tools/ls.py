@@ -41,7 +41,6 @@ class Ls:
         return Touches(searches=(given.path,))
 
     async def run(self, given: LsInput, context: ToolContext) -> ToolOutput:
-        """List the folder. Raises ToolError if the path is not a folder."""
         scope = scope_of(given.path, context.cwd)
         if scope.only:
             raise ToolError(f"{well_formed(given.path)} is a file, not a folder.")

@@ -29,7 +29,6 @@ class McpCall:
     Input: ClassVar[type] = McpCallInput
 
     def summary(self, given: Mapping[str, Json]) -> str:
-        """Return `server:tool` and the arguments."""
         arguments = given.get("arguments")
         words = (
             " ".join(f"{name}={in_one_line(value)}" for name, value in arguments.items())
@@ -46,7 +45,6 @@ class McpCall:
         _servers(context).check(given.server, given.tool)
 
     async def run(self, given: McpCallInput, context: ToolContext) -> ToolOutput:
-        """Call the server's tool. Raises ToolError if there is no result."""
         servers = _servers(context)
         return await servers.call(given.server, given.tool, given.arguments, context.progress)
 

@@ -35,7 +35,6 @@ class McpSearch:
         return Touches()
 
     async def run(self, given: McpSearchInput, context: ToolContext) -> ToolOutput:
-        """Run the search. Raises ToolError without servers."""
         if context.servers is None:
             raise ToolError(NO_SERVERS)
         return text_output(await context.servers.search(given.words))

@@ -37,7 +37,6 @@ class Prun:
         return Touches()
 
     async def run(self, given: Input, context: ToolContext) -> ToolOutput:
-        """Plan the removal. Raises ToolError for a number below 1."""
         return planned(context, given.tokens, None)
 
 

@@ -35,7 +35,6 @@ class PrunWithMemo:
         return Touches()
 
     async def run(self, given: Input, context: ToolContext) -> ToolOutput:
-        """Plan the removal. Raises ToolError for a blank or overlong memo."""
         if not given.memo.strip():
             raise ToolError("Invalid input: memo must not be blank")
         if len(given.memo) > MAX_MEMO_CHARS:

@@ -56,7 +56,6 @@ class Read:
         return Touches(reads=(given.path,))
 
     async def run(self, given: ReadInput, context: ToolContext) -> ToolOutput:
-        """Return the page. Raises ToolError for a file that can't be shown."""
         first = 1 if given.offset is None else given.offset
         lines = DEFAULT_LINES if given.limit is None else given.limit
         if first < 1 or lines < 1:

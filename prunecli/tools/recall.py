@@ -47,8 +47,6 @@ class Recall:
         return Touches()
 
     async def run(self, given: RecallInput, context: ToolContext) -> ToolOutput:
-        """Return the original, or a page of it. Raises ToolError for user messages and for unknown entries and
-        lines."""
         if context.recall is None or (given.task and context.recall_of is None):
             raise ToolError("recall is not available here")
         if given.task and context.recall_of is not None:

@@ -28,12 +28,10 @@ _NOT_TOOLS = ("inputs", "registry", "tool")
 
 
 def canonical(name: str) -> str:
-    """Return the name of a tool, given its name or alias."""
     return ALIASES.get(name, name)
 
 
 def names() -> tuple[str, ...]:
-    """Return the names of all tools, sorted."""
     return tuple(name for name in names_in(Path(__file__).parent, ".py") if name not in _NOT_TOOLS)
 
 

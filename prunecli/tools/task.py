@@ -39,7 +39,6 @@ class Task:
         return Touches()
 
     async def run(self, given: TaskInput, context: ToolContext) -> ToolOutput:
-        """Run the task to its end. Raises ToolError for a blank prompt and an unknown agent."""
         if context.run_task is None:
             raise ToolError("Tasks are not available here")
         if not given.prompt.strip():

@@ -14,8 +14,6 @@ from prunecli.tools.tool import ToolContext, ToolOutput, text_output
 
 @frozen
 class Item:
-    """An item of the list."""
-
     content: str
     status: Status
 
@@ -42,7 +40,6 @@ class Todo:
         return Touches()
 
     async def run(self, given: TodoInput, context: ToolContext) -> ToolOutput:  # noqa: ARG002
-        """Accept the list. Raises ToolError for a blank item or too many items."""
         if len(given.todos) > MOST:
             raise ToolError(f"todos has {len(given.todos)} items; {MOST} is the limit. Combine some.")
         for number, item in enumerate(given.todos, 1):

@@ -66,19 +66,12 @@ class FilesSeen:
 
     def __init__(self) -> None:
         self._by_path: dict[str, bytes] = {}
-        self._by_identity: dict[tuple[int, int], tuple[bytes, str]] = {}
+        self._by_identity: dict[tuple[int, int], bytes] = {}
 
-    def note(self, identity: tuple[int, int], digest: bytes, path: str = "") -> None:
+    def note(self, identity: tuple[int, int], digest: bytes, path: str) -> None:
         """Record that the model has seen or written this content of the file with this (device, inode) and real
         path."""
-        self._by_identity[identity] = (digest, path)
-        if path:
-            self._by_path[path] = digest
-
-    def digest(self, identity: tuple[int, int]) -> bytes | None:
-        """Return the last recorded digest, or None."""
-        found = self._by_identity.get(identity)
-        return found[0] if found else None
+        self._by_identity[identity] = self._by_path[path] = digest
 
     def state(self, identity: tuple[int, int], path: str, digest: bytes) -> SeenState:
         """Return whether the model has seen the file's current content.
@@ -87,10 +80,7 @@ class FilesSeen:
         """
         if path in self._by_path:
             return "seen" if self._by_path[path] == digest else "changed"
-        seen, seen_path = self._by_identity.get(identity, (None, ""))
-        if seen == digest:
-            return "seen"
-        return "unseen" if seen is None or seen_path else "changed"
+        return "seen" if self._by_identity.get(identity) == digest else "unseen"
 
 
 PlanPrun = Callable[[int, str | None], PrunPlan]

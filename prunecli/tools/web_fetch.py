@@ -52,7 +52,6 @@ class WebFetch:
             raise ToolError(why)
 
     async def run(self, given: WebFetchInput, context: ToolContext) -> ToolOutput:
-        """Fetch the page. Raises ToolError for a URL that may not be fetched and for any failure of the server."""
         from prunecli.tools.web.access import Web  # deferred: loaded at each startup, but few sessions fetch
         from prunecli.tools.web.download import download
         from prunecli.tools.web.page import blocks_of

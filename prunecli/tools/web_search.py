@@ -43,7 +43,6 @@ class WebSearch:
         return Touches()
 
     async def run(self, given: WebSearchInput, context: ToolContext) -> ToolOutput:  # noqa: ARG002
-        """Raise ToolError, because only the endpoint can run a search."""
         raise ToolError(
             "The endpoint runs this tool itself, but this endpoint did not. Search in another way."
         )

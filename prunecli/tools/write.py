@@ -50,7 +50,6 @@ class Write:
         return Touches(changes=(given.path,))
 
     async def run(self, given: WriteInput, context: ToolContext) -> ToolOutput:
-        """Write the file. Raises ToolError, with the file unchanged, if it can't be written."""
         content = well_formed(given.content)
 
         def work(stop: threading.Event) -> ToolOutput:

@@ -13,10 +13,10 @@ from prunecli.errors import BadRequest
 from prunecli.model.events import AssistantMessage, CompactionApplied, PrunApplied, ToolResult
 from prunecli.model.messages import Text, ToolUse, Usage
 from prunecli.model.signals import Notice, SummaryEnded, SummaryStarted
-from prunecli.providers.scripted import Scripted, ScriptedProvider, calls, fails, says
 from prunecli.providers.thinking import betas_for, thinking_config
 from tests.agent.running import Bench
 from tests.calls import calls_of
+from tests.scripted import Scripted, ScriptedProvider, calls, fails, says
 
 NO_USAGE = Usage()
 OPTIONS = Options(max_context_tokens=4_000, compact_at_pct=0.5, keep_first_turns=1, keep_recent_turns=1)

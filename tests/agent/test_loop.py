@@ -32,10 +32,10 @@ from prunecli.model.events import (
 )
 from prunecli.model.messages import INVALID_INPUT, Image, Opaque, Text, Thinking, ToolUse, Usage, plain_text
 from prunecli.model.signals import Notice, RetryScheduled, StreamDiscarded
-from prunecli.providers.scripted import Scripted, ScriptedProvider, calls, fails, says
 from prunecli.session.log import read_log
 from prunecli.tools.recall import Recall
 from tests.agent.running import Bench
+from tests.scripted import Scripted, ScriptedProvider, calls, fails, says
 
 
 def echo(id_: str, words: str, times: int = 1, name: str = "echo") -> ToolUse:

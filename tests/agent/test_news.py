@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from prunecli.model.events import UserMessage
 from prunecli.model.messages import Text, ToolUse
 from prunecli.model.notes import newest_notice, notice, notice_parts
-from prunecli.providers.scripted import ScriptedProvider, calls, says
 from tests.agent.running import Bench
+from tests.scripted import ScriptedProvider, calls, says
 
 
 class Fact:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from prunecli.model.events import ToolResult
 from prunecli.model.messages import ToolUse
-from prunecli.providers.scripted import calls, says
+from tests.scripted import calls, says
 from tests.starting import start
 
 

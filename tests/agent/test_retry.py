@@ -8,8 +8,8 @@ from prunecli.agent.retry import RetryPolicy
 from prunecli.errors import BadRequest, ConnectionLost, Overloaded, ProviderError, RateLimited, Unauthorized
 from prunecli.model.messages import ToolUse
 from prunecli.model.signals import Notice, RetryScheduled
-from prunecli.providers.scripted import ScriptedProvider, calls, fails, says
 from tests.agent.running import Bench
+from tests.scripted import ScriptedProvider, calls, fails, says
 
 BUSY = Overloaded("busy")
 

@@ -6,8 +6,8 @@ import pytest
 
 from prunecli.model.events import ToolResult
 from prunecli.model.messages import Json, ToolUse, plain_text
-from prunecli.providers.scripted import calls, says
 from prunecli.tools.files.workspace import seen_in
+from tests.scripted import calls, says
 from tests.starting import start
 
 CASES: list[tuple[str, dict[str, Json], str]] = [

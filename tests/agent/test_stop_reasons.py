@@ -14,10 +14,10 @@ from prunecli.headless import run_headless
 from prunecli.model.events import AttemptBilled, CompactionApplied, SettingChanged
 from prunecli.model.messages import Text, ToolUse, Usage
 from prunecli.model.signals import Notice
-from prunecli.providers.scripted import Scripted, ScriptedProvider, calls, fails, says
 from prunecli.runtime.answer_schema import AnswerSchema
 from tests.agent.running import Bench
 from tests.agent.test_summaries import GIST, compacted, talked
+from tests.scripted import Scripted, ScriptedProvider, calls, fails, says
 from tests.starting import closed, results, start
 
 CUT = "not complete"

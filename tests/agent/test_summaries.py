@@ -16,9 +16,9 @@ from prunecli.model.messages import Opaque, Text, ToolUse, Usage
 from prunecli.model.record_codec import decode_record, encode_record
 from prunecli.model.requests import COMPACTION_BETA
 from prunecli.model.signals import Notice
-from prunecli.providers.scripted import Scripted, ScriptedProvider, fails, says
 from prunecli.providers.thinking import betas_for, thinking_config
 from tests.agent.running import Bench
+from tests.scripted import Scripted, ScriptedProvider, fails, says
 
 OPUS = "claude-opus-5-5"
 OPTIONS = Options(keep_recent_turns=1)

@@ -14,10 +14,10 @@ from prunecli.agent.permissions.verdict import MODES, Rules, Verdict
 from prunecli.model.events import ToolStarted
 from prunecli.model.messages import Json, ToolUse
 from prunecli.model.touches import Touches
-from prunecli.providers.scripted import Scripted, ScriptedProvider, calls, says
 from prunecli.tools.tool import ToolContext, ToolOutput, text_output, touches_of
 from tests.agent.judged import Scene
 from tests.agent.running import Bench, Change, Echo
+from tests.scripted import Scripted, ScriptedProvider, calls, says
 
 OUTSIDE = "../outside/x"
 

@@ -36,8 +36,8 @@ from prunecli.model.messages import Text, ToolUse
 from prunecli.model.notes import typed
 from prunecli.model.requests import link
 from prunecli.model.touches import named
-from prunecli.providers.scripted import calls, says
 from prunecli.runtime import Runtime
+from tests.scripted import calls, says
 from tests.starting import start
 
 SMALL = (

@@ -7,8 +7,8 @@ import pytest
 from prunecli.commands.command import Copy, Say, run_line
 from prunecli.commands.copy import code_blocks
 from prunecli.model.messages import ToolUse
-from prunecli.providers.scripted import calls, says
 from prunecli.runtime import Runtime
+from tests.scripted import calls, says
 from tests.starting import start
 
 ANSWER = "Two ways:\n\n```python\nprint(1)\n```\n\nor\n\n~~~sh\necho 2\necho ``` 3\n~~~\n"

@@ -7,8 +7,8 @@ import pytest
 from prunecli.commands.command import Say, run_line
 from prunecli.errors import BadRequest
 from prunecli.model.messages import ToolUse
-from prunecli.providers.scripted import Scripted, calls, fails, says
 from prunecli.runtime import Runtime
+from tests.scripted import Scripted, calls, fails, says
 from tests.starting import start
 
 

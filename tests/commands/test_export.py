@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from prunecli.commands.command import Say, run_line
-from prunecli.providers.scripted import says
+from tests.scripted import says
 from tests.starting import start
 
 

@@ -15,9 +15,9 @@ from prunecli.commands.command import (
     run_line,
 )
 from prunecli.model.messages import ToolUse
-from prunecli.providers.scripted import calls, says
 from prunecli.runtime import Runtime
 from prunecli.runtime.rewinding import points_of, rewind
+from tests.scripted import calls, says
 from tests.starting import start
 
 

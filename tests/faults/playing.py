@@ -24,7 +24,6 @@ from prunecli.model.events import AssistantMessage, CompactionApplied, Record, S
 from prunecli.model.messages import Text, ToolUse, Usage
 from prunecli.model.requests import Request
 from prunecli.providers.provider import StreamEvent
-from prunecli.providers.scripted import Scripted, ScriptedProvider, calls, deltas, says
 from prunecli.session.session import Session
 from prunecli.session.writer import LogWriter
 from prunecli.tools.tool import ToolContext, ToolOutput
@@ -32,6 +31,7 @@ from tests.agent.running import Bench, Change, Echo
 from tests.endpoint.http1 import HttpRequest
 from tests.endpoint.judge import Judge
 from tests.endpoint.rules import Rules
+from tests.scripted import Scripted, ScriptedProvider, calls, deltas, says
 
 HEADERS = {"x-api-key": "k", "anthropic-version": "2023-06-01", "content-type": "application/json"}
 USAGE = Usage(input_tokens=100, output_tokens=10)

@@ -20,7 +20,6 @@ import pytest
 
 from prunecli.commands.command import run_line
 from prunecli.errors import PrunecliError, ToolError
-from prunecli.providers.scripted import says
 from prunecli.runtime import Runtime
 from prunecli.runtime.rewinding import outlook_of, points_of, rewind
 from prunecli.runtime.task_records import number_of
@@ -32,6 +31,7 @@ from prunecli.session.session_files import remove, tasks_of
 from prunecli.session.session_tree import family
 from prunecli.session.verify import verify_session
 from prunecli.tools.processes.background import KeptOutput
+from tests.scripted import says
 from tests.starting import start
 
 FILES = int(os.environ.get("PRUNECLI_HOSTILE_FILES", "24"))

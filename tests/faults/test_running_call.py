@@ -11,10 +11,10 @@ import pytest
 from prunecli.context.render import INTERRUPTED
 from prunecli.model.events import AssistantMessage, ToolResult, ToolStarted, UserMessage
 from prunecli.model.messages import Text, ToolUse, plain_text
-from prunecli.providers.scripted import ScriptedProvider, calls, says
 from prunecli.runtime.resuming import Resuming
 from prunecli.session.log import read_log
 from prunecli.session.verify import verify_session
+from tests.scripted import ScriptedProvider, calls, says
 from tests.session.points import sent
 from tests.starting import start
 from tests.waiting import wait_until
@@ -24,7 +24,7 @@ AGENT = """
 import asyncio, sys
 from pathlib import Path
 from prunecli.model.messages import ToolUse
-from prunecli.providers.scripted import calls
+from tests.scripted import calls
 from tests.session.points import sent
 from tests.starting import start
 

@@ -20,10 +20,8 @@ def messages() -> Iterator[dict[str, Any]]:
         yield json.loads(line)
 
 
-def answer(message: dict[str, Any], result: Any, *, last: bool = False) -> None:
-    body = {"jsonrpc": "2.0", "id": message["id"]}
-    text = json.dumps({"result": result, **body} if last else {**body, "result": result})
-    sys.stdout.write(text + "\n")
+def answer(message: dict[str, Any], result: Any) -> None:
+    sys.stdout.write(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}) + "\n")
     sys.stdout.flush()
 
 
@@ -89,29 +87,11 @@ def silent_once() -> None:
     serve([TOOL], call)
 
 
-def flood_first() -> None:
-    """100 MB in one line, and the id of the call first."""
+def flood() -> None:
+    """100 MB in one line."""
 
     def call(message: dict[str, Any]) -> None:
         answer(message, {"content": [{"type": "text", "text": "x" * 100_000_000}]})
-
-    serve([TOOL], call)
-
-
-def flood_last() -> None:
-    """The same with the id at the end, as the TypeScript SDK writes it."""
-
-    def call(message: dict[str, Any]) -> None:
-        answer(message, {"content": [{"type": "text", "text": "x" * 100_000_000}]}, last=True)
-
-    serve([TOOL], call)
-
-
-def flood_unknown() -> None:
-    """A line of 40 MB that answers nothing."""
-
-    def call(message: dict[str, Any]) -> None:
-        print("x" * 40_000_000, flush=True)
 
     serve([TOOL], call)
 

@@ -82,19 +82,12 @@ def test_keys_of_others_are_ignored(key):
         ({"command": "a", "args": [1]}, ".mcp.json: x.args: expected a string"),
         ({"command": "a", "env": ["A"]}, ".mcp.json: x.env: expected an object of strings"),
         ({"command": "a", "env": {"A": 1}}, ".mcp.json: x.env.A: expected a string"),
-        ({"command": "a", "env": {"A B": "1"}}, ".mcp.json: x.env: invalid variable name: 'A B'"),
         ({"command": "a", "cwd": 5}, ".mcp.json: x.cwd: expected a string"),
         ({"command": "a", "timeout": "1"}, ".mcp.json: x.timeout: expected milliseconds"),
         ({"command": "a", "timeout": True}, ".mcp.json: x.timeout: expected milliseconds"),
-        ({"command": "a", "url": "https://a.example"}, ".mcp.json: x.url: not both"),
         ({"type": "ws", "url": "wss://a.example"}, ".mcp.json: x.type: expected stdio, http or sse"),
         ({"type": {}, "command": "a"}, ".mcp.json: x.type: expected stdio, http or sse"),
-        ({"type": "http"}, ".mcp.json: x.url: expected an https URL"),
         ({"type": "http", "url": "http://a.example"}, ".mcp.json: x.url: http:// to another machine"),
-        (
-            {"type": "http", "url": "https://a.example", "headers": {"A": "b\n"}},
-            ".mcp.json: x.headers: A: expected",
-        ),
         (
             {"type": "http", "url": "https://a.example", "headersHelper": "run"},
             ".mcp.json: x.headersHelper: not supp",
@@ -116,11 +109,6 @@ def test_keys_of_others_are_ignored(key):
 )
 def test_a_wrong_entry_is_named_and_costs_only_that_server(entry, message):
     assert said(entry).startswith(message)
-
-
-@pytest.mark.parametrize("name", ["a/b", "a:b", "a\u001b[2J", "", "x" * 80])
-def test_a_name_that_could_mislead_is_refused(name):
-    assert said({"command": "x"}, name).startswith(".mcp.json: invalid server name")
 
 
 @pytest.mark.parametrize(

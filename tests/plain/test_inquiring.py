@@ -8,9 +8,9 @@ import pytest
 
 from prunecli.model.messages import ToolUse
 from prunecli.presentation.questions import inquiry_lines, inquiry_reply
-from prunecli.providers.scripted import calls, says
 from prunecli.tools.ask import Inquiry, Option, Reply
 from tests.plain.test_talk import talked
+from tests.scripted import calls, says
 from tests.starting import start
 
 GIVEN = {

@@ -23,10 +23,10 @@ from prunecli.plain.talk import Talk
 from prunecli.presentation import prompt_history as history
 from prunecli.presentation.presenter import Presenter
 from prunecli.providers.provider import TextDelta
-from prunecli.providers.scripted import Scripted, calls, fails, says
 from prunecli.runtime import Runtime
 from prunecli.runtime.guide import Guide
 from prunecli.runtime.make import make_runtime
+from tests.scripted import Scripted, calls, fails, says
 from tests.serving import as_json, serving
 from tests.session.importers import stores
 from tests.starting import closed, start

@@ -8,8 +8,7 @@ import pytest
 
 from prunecli.agent.execute import Answer
 from prunecli.errors import ToolError
-from prunecli.model.events import UserMessage
-from prunecli.model.messages import Text, plain_text
+from prunecli.model.messages import plain_text
 from prunecli.providers.demo_tour import (
     BUG,
     FIXED,
@@ -68,26 +67,10 @@ async def test_step_by_step_it_waits_for_the_person(tmp_path: Path) -> None:
         assert f"`{command}`" in last
 
 
-async def test_the_tour_prunes_less_than_its_tools_gave(tmp_path: Path) -> None:
-    bench = Bench(tmp_path)
-    await bench.talk("tour")
-    counts = bench.session.context.counts
-    told = counts.scale.tokens
-    assert 0 < told(*counts.pruned) < told(*counts.scanned)
-
-
 async def test_going_on_where_nothing_waits_says_so(tmp_path: Path) -> None:
     bench = Bench(tmp_path)
     assert "not paused" in await bench.talk(GUIDE[1])
     assert bench.names() == []
-
-
-async def test_the_tour_begins_by_saying_what_speaks(tmp_path: Path) -> None:
-    bench = Bench(tmp_path)
-    await bench.talk("tour")
-    assert plain_text(bench.answered()[0].content).startswith(
-        "I am prunecli's demo model: a script, not a language model."
-    )
 
 
 @pytest.mark.parametrize("folder", ["", "deep/" * 100], ids=["short path", "long path"])
@@ -183,13 +166,6 @@ async def test_tools_that_only_help_are_left_out_where_they_are_not_enabled(tmp_
     no_grep.workspace.mkdir()
     await no_grep.talk("tour")
     assert no_grep.names() == [["write", "write"], ["ls"], *WHOLE[2:]]
-
-
-async def test_words_of_the_user_end_the_tour(tmp_path: Path) -> None:
-    bench = Bench(tmp_path)
-    bench.mailbox.steering.append(UserMessage((Text("stop"),), "steering"))
-    assert "script, not a language model" in await bench.talk("tour")
-    assert bench.names() == []
 
 
 async def test_a_bug_that_someone_else_fixed_is_noticed(tmp_path: Path) -> None:

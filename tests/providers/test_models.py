@@ -171,11 +171,6 @@ def test_a_damaged_table_is_an_error_that_names_the_file(tmp_path: Path, content
         ModelTable.load(tmp_path)
 
 
-def test_a_missing_table_is_an_error_that_names_the_file(tmp_path: Path):
-    with pytest.raises(ConfigError, match=r"models\.json"):
-        ModelTable.load(tmp_path)
-
-
 def test_every_row_of_the_table_is_read_as_it_stands(table: ModelTable):
     rows = json.loads((DATA / "models.json").read_bytes())
     for name, row in rows.items():

@@ -198,18 +198,18 @@ async def test_a_proxy_that_is_down_is_named_with_its_variable(
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
     lost = await failure(address, variable, f"{scheme}://127.0.0.1:{port}")
-    assert lost.message == f"{variable}: {scheme}://127.0.0.1:{port}: the proxy does not answer"
+    assert lost.message == f"{variable}: {scheme}://127.0.0.1:{port}: connection refused"
     assert lost.hint == f"start the proxy, or correct or unset {variable}"
 
 
 async def test_a_proxy_whose_name_is_unknown_is_named_with_its_variable() -> None:
     lost = await failure(ADDRESS, "HTTPS_PROXY", "http://user:secret@proxy.invalid:3128")
-    assert lost.message == "HTTPS_PROXY: http://proxy.invalid:3128: can't resolve proxy.invalid"
+    assert lost.message == "HTTPS_PROXY: http://***@proxy.invalid:3128: can't resolve the name proxy.invalid"
 
 
 async def test_what_a_proxy_refuses_is_no_failure_of_the_endpoint() -> None:
     with http_proxy(b"HTTP/1.1 407 Proxy Authentication Required\r\n\r\n") as url:
         lost = await failure(ADDRESS, "HTTPS_PROXY", url)
-    assert "HTTPS_PROXY: http://127.0.0.1:" in lost.message
+    assert "HTTPS_PROXY: http://***@127.0.0.1:" in lost.message
     assert "the proxy refused: 407" in lost.message
     assert "secret" not in lost.message

@@ -12,12 +12,6 @@ _DELTAS = st.one_of(
 )
 
 
-def test_deltas_of_one_text_become_one_and_what_stands_between_keeps_its_place() -> None:
-    call = ToolCallDelta("t1", "bash")
-    told = [TextDelta("a"), TextDelta("b"), ThinkingDelta("c"), call, call, TextDelta("d")]
-    assert joined(told) == [TextDelta("ab"), ThinkingDelta("c"), call, call, TextDelta("d")]
-
-
 @given(st.lists(_DELTAS))
 def test_joining_loses_nothing_and_joining_twice_changes_nothing(told: list[StreamEvent]) -> None:
     once = joined(told)

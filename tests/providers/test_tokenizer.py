@@ -4,7 +4,6 @@ import hashlib
 import json
 import lzma
 import os
-import shutil
 import subprocess
 import sys
 from base64 import b64encode
@@ -115,8 +114,3 @@ def test_a_damaged_vocabulary_is_never_used(tmp_path: Path, damage: str):
     path.write_bytes({"cut": packed[:-1000], "garbage": b"x" * 1000}.get(damage, packed))
     with pytest.raises(ConfigError, match=VOCABULARY):
         tokenizer.load(tmp_path)
-
-
-def test_the_vocabulary_is_found_in_any_folder(tmp_path: Path, counter: Tokenizer):
-    shutil.copy(DATA / VOCABULARY, tmp_path)
-    assert tokenizer.load(tmp_path).count("hello world") == counter.count("hello world")

@@ -18,12 +18,12 @@ from prunecli.model.messages import Text, Thinking, ToolUse
 from prunecli.providers.messages_api import AnthropicProvider
 from prunecli.providers.provider import Response
 from prunecli.providers.registry import Transport
-from prunecli.providers.scripted import Scripted, ScriptedProvider, says
 from prunecli.providers.thinking import betas_for, thinking_config
 from prunecli.providers.wire import Endpoint
 from tests import endpoint as fake
 from tests.agent.running import Bench
 from tests.providers.requests import request
+from tests.scripted import Scripted, ScriptedProvider, says
 
 KEY = "sk-ant-test-0123456789"
 MOST_MODULES = 480

@@ -9,10 +9,10 @@ from prunecli.model.events import ToolResult, UserMessage
 from prunecli.model.messages import plain_text
 from prunecli.model.notes import notice_parts
 from prunecli.model.signals import Notice
-from prunecli.providers.scripted import Scripted
 from prunecli.runtime import Runtime
 from prunecli.session.log import read_log
 from prunecli.session.verify import verify_session
+from tests.scripted import Scripted
 from tests.starting import start
 
 

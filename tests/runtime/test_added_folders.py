@@ -10,13 +10,13 @@ from prunecli.errors import UsageError
 from prunecli.model.events import SettingChanged
 from prunecli.model.messages import ToolUse, plain_text
 from prunecli.model.requests import PREAMBLE
-from prunecli.providers.scripted import Scripted, calls, says
 from prunecli.runtime import Runtime
 from prunecli.runtime.added_folders import real_folder
 from prunecli.runtime.notices import session_notices
 from prunecli.runtime.rewinding import outlook_of, points_of, rewind
 from prunecli.session.log import read_log
 from prunecli.session.verify import verify_session
+from tests.scripted import Scripted, calls, says
 from tests.session.snapshotting import repository
 from tests.starting import result_events, start
 

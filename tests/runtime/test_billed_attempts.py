@@ -29,7 +29,6 @@ from prunecli.model.record_codec import decode_record, encode_record
 from prunecli.model.requests import Request
 from prunecli.providers.models import ModelTable
 from prunecli.providers.provider import Begun, StreamEvent, TextDelta, ThinkingDelta, ToolCallDelta
-from prunecli.providers.scripted import Scripted, ScriptedProvider, calls, says
 from prunecli.runtime import Runtime
 from prunecli.runtime.offered_models import PRICES
 from prunecli.runtime.sessions import Costs
@@ -39,6 +38,7 @@ from prunecli.session.digest import Digest
 from prunecli.session.log import read_log
 from prunecli.session.session import Session
 from prunecli.session.verify import verify_session
+from tests.scripted import Scripted, ScriptedProvider, calls, says
 from tests.starting import closed, start
 from tests.waiting import DEADLINE
 

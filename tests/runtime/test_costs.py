@@ -19,11 +19,11 @@ from prunecli.model.record_codec import encode_record
 from prunecli.model.requests import Request
 from prunecli.providers.models import ModelTable, cost
 from prunecli.providers.provider import Begun, Response, StreamEvent, TextDelta
-from prunecli.providers.scripted import Scripted, ScriptedProvider
 from prunecli.runtime.offered_models import PRICES
 from prunecli.runtime.sessions import Costs
 from prunecli.session.digest import Digest
 from prunecli.session.store import Store
+from tests.scripted import Scripted, ScriptedProvider
 from tests.starting import start
 from tests.waiting import DEADLINE
 

@@ -15,13 +15,13 @@ from prunecli.errors import UsageError
 from prunecli.headless import OutputFormat, Printer
 from prunecli.model.events import AssistantMessage, Record, ToolResult
 from prunecli.model.messages import Text, ToolUse, Usage, plain_text
-from prunecli.providers.scripted import Scripted, calls, says
 from prunecli.runtime import Runtime
 from prunecli.runtime.rules_as_walls import make_walls
 from prunecli.runtime.user_shell import shell
 from prunecli.sandbox.layout import layout_for
 from prunecli.sandbox.walls import Chosen, Walls
 from prunecli.tools.processes.confinement import Confined
+from tests.scripted import Scripted, calls, says
 from tests.starting import start
 
 WORKING = Chosen("bubblewrap", "/bwrap")

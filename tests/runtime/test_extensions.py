@@ -14,10 +14,10 @@ from prunecli.model.messages import Text, ToolUse
 from prunecli.model.notes import notice_parts, typed
 from prunecli.model.requests import PREAMBLE
 from prunecli.model.signals import Notice
-from prunecli.providers.scripted import Scripted, calls, says
 from prunecli.runtime import Runtime, reconfiguring
 from prunecli.tools.registry import load
 from tests.files import put
+from tests.scripted import Scripted, calls, says
 from tests.starting import start
 
 SKILL = "---\nname: {}\ndescription: {}\n---\n\nDo it well.\n"

@@ -7,8 +7,8 @@ import pytest
 
 from prunecli.errors import SessionNotFound
 from prunecli.launch_options import Launch
-from prunecli.providers.scripted import says
 from prunecli.runtime.make import make_runtime
+from tests.scripted import says
 from tests.starting import start
 
 

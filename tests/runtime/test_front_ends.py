@@ -16,8 +16,8 @@ from prunecli.library import Pruner
 from prunecli.model.events import AssistantMessage, PrunApplied, RequestSent, ToolResult, UserMessage
 from prunecli.model.messages import Text, ToolUse, Usage
 from prunecli.presentation.entry_text import status_line
-from prunecli.providers.scripted import says
 from prunecli.runtime import Runtime
+from tests.scripted import says
 from tests.starting import start
 
 SETS = (

@@ -6,8 +6,8 @@ import pytest
 
 from prunecli.agent.execute import Answer, Asked
 from prunecli.model.messages import ToolUse
-from prunecli.providers.scripted import calls, says
 from prunecli.runtime.guide import Guide
+from tests.scripted import calls, says
 from tests.starting import start
 
 LINES = ("tour", "go on", "/cost")

@@ -10,11 +10,11 @@ from prunecli.commands.command import Choose, Effect, Say, Table, run_line
 from prunecli.errors import ConfigError, PromptBlocked
 from prunecli.launch_options import Launch
 from prunecli.model.messages import ToolUse
-from prunecli.providers.scripted import calls, says
 from prunecli.runtime import Runtime
 from prunecli.runtime.make import make_runtime
 from tests.extensions.test_hook_requests import listening
 from tests.runtime.hooked import group, hooked
+from tests.scripted import calls, says
 from tests.starting import start
 from tests.tools.web.site import answer as answers
 

@@ -13,8 +13,8 @@ from prunecli.errors import PromptBlocked
 from prunecli.model.events import AssistantMessage, RunEnded, ToolStarted, UserMessage
 from prunecli.model.messages import ToolUse, plain_text
 from prunecli.presentation.activity import CurrentActivity
-from prunecli.providers.scripted import ScriptedProvider, calls, says
 from tests.runtime.hooked import Hooked, closed, group, hooked, prints, special
+from tests.scripted import ScriptedProvider, calls, says
 from tests.waiting import until
 
 ROOT = Path(__file__).parents[2]

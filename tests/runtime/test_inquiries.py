@@ -9,11 +9,11 @@ from prunecli.agent.execute import Answer, Asked
 from prunecli.context.view import View
 from prunecli.headless import run_headless
 from prunecli.model.messages import ToolUse
-from prunecli.providers.scripted import calls, says
 from prunecli.session.log import read_log
 from prunecli.session.verify import verify_session
 from prunecli.tools.ask import Inquiry, Reply
 from tests.runtime.hooked import group, hooked
+from tests.scripted import calls, says
 from tests.starting import results, start
 from tests.waiting import until
 

@@ -18,12 +18,12 @@ from prunecli.model.messages import ToolUse, plain_text
 from prunecli.model.notes import notice_parts
 from prunecli.model.signals import Notice, SessionEvent, ToolProgress
 from prunecli.model.touches import Touches
-from prunecli.providers.scripted import Scripted, ScriptedProvider, calls, says
 from prunecli.runtime import Runtime
 from prunecli.runtime.rewinding import points_of, rewind
 from prunecli.session.log import read_log
 from prunecli.session.verify import verify_session
 from prunecli.tools.processes.background import CAP
+from tests.scripted import Scripted, ScriptedProvider, calls, says
 from tests.starting import closed, results, start
 from tests.tools.calling import parent_of, processes_with
 from tests.waiting import until, wait_until
@@ -33,7 +33,7 @@ AGENT = """
 import asyncio, sys
 from pathlib import Path
 from prunecli.model.messages import ToolUse
-from prunecli.providers.scripted import calls, says
+from tests.scripted import calls, says
 from tests.starting import closed, start
 
 async def main():

@@ -14,9 +14,9 @@ from prunecli.commands.command import Choose, EditFile, Effect, Say, Table, run_
 from prunecli.errors import PrunecliError, ToolError, UsageError
 from prunecli.model.events import Rewound, ToolStarted
 from prunecli.model.messages import ToolUse
-from prunecli.providers.scripted import ScriptedProvider, calls, says
 from prunecli.runtime import Runtime
 from prunecli.runtime.memories import Memories, bullet, with_line
+from tests.scripted import ScriptedProvider, calls, says
 from tests.starting import start
 
 

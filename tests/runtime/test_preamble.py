@@ -12,13 +12,13 @@ from prunecli.model.events import SettingChanged, ToolResult, UserMessage
 from prunecli.model.messages import Text, ToolUse, plain_text
 from prunecli.model.notes import CHANGED, DELETED, change_in_words, typed
 from prunecli.model.requests import PREAMBLE
-from prunecli.providers.scripted import calls, says
 from prunecli.runtime import Runtime, reconfiguring
 from prunecli.runtime.notices import session_notices
 from prunecli.runtime.rewinding import rewind
 from prunecli.session.log import read_log
 from prunecli.session.timeline import points
 from prunecli.session.verify import verify_session
+from tests.scripted import calls, says
 from tests.starting import closed, start
 
 ANSWERS = [says(f"Answer {number}.") for number in range(9)]

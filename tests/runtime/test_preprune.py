@@ -12,8 +12,8 @@ from prunecli.agent.policy import HELD, Waiting
 from prunecli.commands.command import run_line
 from prunecli.model.events import Pinned, PrunApplied, SettingChanged, ToolResult
 from prunecli.model.messages import ToolUse, Usage
-from prunecli.providers.scripted import Scripted, calls, says
 from tests.runtime.hooked import Hooked, closed, group, hooked, prints, special
+from tests.scripted import Scripted, calls, says
 
 WAITS = Waiting("prunes wait until your next prompt", "a hook holds them")
 PRUNES = (

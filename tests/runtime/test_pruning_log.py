@@ -12,10 +12,10 @@ from prunecli.figures import money, short
 from prunecli.model.events import CompactionApplied, Rewound, UserMessage
 from prunecli.model.messages import Text, ToolUse, Usage
 from prunecli.providers.models import ModelInfo
-from prunecli.providers.scripted import Scripted, calls, says
 from prunecli.runtime import Runtime
 from prunecli.runtime.balance import costs_of
 from prunecli.runtime.pruning_log import MOST_BYTES, PruningLog
+from tests.scripted import Scripted, calls, says
 from tests.starting import start
 
 SMALL = (

@@ -15,7 +15,6 @@ from prunecli.model.events import FilesSaved, Rewound
 from prunecli.model.messages import ToolUse
 from prunecli.model.signals import Notice
 from prunecli.providers.models import ModelTable
-from prunecli.providers.scripted import Scripted, ScriptedProvider, calls, says
 from prunecli.runtime import Runtime
 from prunecli.runtime.file_snapshots import FileSaver
 from prunecli.runtime.rewinding import outlook_of, points_of, rewind
@@ -23,6 +22,7 @@ from prunecli.session.log import read_log
 from prunecli.session.session import Session
 from prunecli.session.snapshots import EMPTY
 from prunecli.session.verify import verify_session
+from tests.scripted import Scripted, ScriptedProvider, calls, says
 from tests.session.snapshotting import files, of_git, repository
 from tests.starting import closed, start
 from tests.waiting import DEADLINE, until

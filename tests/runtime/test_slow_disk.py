@@ -9,11 +9,11 @@ import pytest
 
 from prunecli.context.state import Context
 from prunecli.context.tokens import Chars4
-from prunecli.providers.scripted import says
 from prunecli.runtime import Runtime
 from prunecli.runtime.user_shell import shell
 from prunecli.session.session import Session
 from prunecli.session.writer import LogWriter
+from tests.scripted import says
 from tests.starting import start
 
 SETS = ("compaction.keep_first_turns=0", "compaction.keep_recent_turns=1")

@@ -17,11 +17,11 @@ from prunecli.model.codec import canonical
 from prunecli.model.events import AssistantMessage, SettingChanged, ToolResult
 from prunecli.model.messages import Text, ToolUse
 from prunecli.model.requests import PREAMBLE
-from prunecli.providers.scripted import Scripted, ScriptedProvider, calls, says
 from prunecli.runtime import Runtime
 from prunecli.session.log import read_log
 from prunecli.session.session import Session
 from prunecli.session.verify import verify_session
+from tests.scripted import Scripted, ScriptedProvider, calls, says
 from tests.starting import start
 
 AUTO = ("permissions.mode=auto",)

@@ -24,7 +24,6 @@ from prunecli.model.messages import ToolUse, Usage, plain_text
 from prunecli.model.notes import notice_parts
 from prunecli.model.record_codec import decode_record, encode_record
 from prunecli.model.requests import PREAMBLE
-from prunecli.providers.scripted import ScriptedProvider, calls, says
 from prunecli.providers.tokenizer import SHIPPED
 from prunecli.runtime import Runtime
 from prunecli.runtime.preamble import preamble
@@ -35,6 +34,7 @@ from prunecli.session.log import read_log
 from prunecli.session.session_tree import family
 from prunecli.session.verify import verify_session
 from prunecli.tools.task import Task
+from tests.scripted import ScriptedProvider, calls, says
 from tests.starting import result_events, start
 from tests.waiting import DEADLINE
 

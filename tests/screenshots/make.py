@@ -8,8 +8,8 @@ import tempfile
 from pathlib import Path
 
 from prunecli.model.messages import Thinking, ToolUse, Usage
-from prunecli.providers.scripted import Scripted, calls, says
 from prunecli.providers.tokenizer import SHIPPED
+from tests.scripted import Scripted, calls, says
 from tests.starting import start
 from tests.tui.showing_app import Shown, shown
 from tests.tui.snapshots.picture import normalized

@@ -27,7 +27,6 @@ from prunecli.model.messages import Text, ToolUse, Usage
 from prunecli.model.record_codec import decode_record, encode_record
 from prunecli.model.requests import Request
 from prunecli.providers.provider import Response, StreamEvent
-from prunecli.providers.scripted import Scripted, ScriptedProvider, calls, fails, says
 from prunecli.runtime import Runtime
 from prunecli.runtime.rewinding import points_of, rewind
 from prunecli.session.audit import Audit, audit
@@ -35,6 +34,7 @@ from prunecli.session.log import read_log
 from prunecli.session.session import Session
 from prunecli.session.verify import verify_session
 from tests.calls import calls_of
+from tests.scripted import Scripted, ScriptedProvider, calls, fails, says
 from tests.starting import closed, start
 
 SETS = (

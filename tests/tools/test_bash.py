@@ -58,12 +58,6 @@ async def test_the_exit_code_and_the_size_are_details(tools: Caller) -> None:
     assert output.details["truncated"] is False
 
 
-async def test_without_bash_the_command_is_run_by_sh(tools: Caller) -> None:
-    """Only where the system has no /bin/bash; elsewhere bash is used."""
-    text = await tools.text("bash", command='echo "${BASH_VERSION:-none}"')
-    assert (text.strip() == "none") == (not os.access("/bin/bash", os.X_OK))
-
-
 @pytest.mark.parametrize("command", ["-c", "-x", "--version", "--"])
 async def test_a_command_that_looks_like_an_option_is_a_command(tools: Caller, command: str) -> None:
     assert "[exit code 127" in await tools.text("bash", command=command)

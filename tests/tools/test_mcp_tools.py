@@ -10,12 +10,12 @@ from prunecli.errors import ToolError
 from prunecli.mcp.hub import Wanted
 from prunecli.model.messages import Json, ToolUse, plain_text
 from prunecli.model.touches import Touches
-from prunecli.providers.scripted import calls, says
 from prunecli.tools.inputs import definition, parse
 from prunecli.tools.mcp_call import McpCall, McpCallInput
 from prunecli.tools.mcp_search import McpSearch, McpSearchInput
 from prunecli.tools.tool import FilesSeen, ToolContext, ToolOutput, text_output
 from tests.mcp.running import raw
+from tests.scripted import calls, says
 from tests.starting import start
 
 

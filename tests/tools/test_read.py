@@ -256,20 +256,11 @@ async def test_a_picture_is_shown_whatever_its_name(
     assert output.content == (Image(media_type, base64.b64encode(data).decode(), 64, 48),)
 
 
-@pytest.mark.parametrize(
-    ("data", "hint"),
-    [
-        (png(10, 10)[:-20], "cut short"),
-        (png(10, 10) + bytes(65 * 1024 * 1024), "bytes are too many"),
-        (b"GIF89a", "cut short"),
-        (png(60_000, 60_000), "60000 x 60000 pixels are too many"),
-    ],
-)
-async def test_a_picture_that_the_endpoint_would_refuse_is_refused(
-    tools: Caller, workspace: Path, data: bytes, hint: str
-) -> None:
-    (workspace / "f.png").write_bytes(data)
-    assert hint in await tools.error("read", path="f.png")
+async def test_a_picture_that_the_endpoint_would_refuse_is_refused(tools: Caller, workspace: Path) -> None:
+    large = png(10, 10) + bytes(65 * 1024 * 1024)
+    for data, hint in ((png(10, 10)[:-20], "cut short"), (large, "bytes are too many")):
+        (workspace / "f.png").write_bytes(data)
+        assert hint in await tools.error("read", path="f.png")
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,6 @@ def test_a_file_is_seen_changed_or_unseen() -> None:
     seen.note(ONE, b"1", "/a")
     assert seen.state(ONE, "/a", b"1") == "seen"
     assert seen.state(ONE, "/a", b"2") == "changed"
-    assert seen.digest(ONE) == b"1"
 
 
 def test_a_file_saved_by_renaming_is_known_by_its_path() -> None:
@@ -27,13 +26,6 @@ def test_a_moved_file_is_known_and_a_reused_inode_is_not_taken_for_it() -> None:
     seen.note(ONE, b"1", "/a")
     assert seen.state(ONE, "/b", b"1") == "seen"
     assert seen.state(ONE, "/b", b"2") == "unseen"
-
-
-def test_a_file_noted_without_a_path_is_known_by_its_inode() -> None:
-    seen = FilesSeen()
-    seen.note(ONE, b"1")
-    assert seen.state(ONE, "/a", b"2") == "changed"
-    assert seen.state(TWO, "/a", b"1") == "unseen"
 
 
 def test_bounding_an_output_keeps_its_pictures_and_its_bytes() -> None:

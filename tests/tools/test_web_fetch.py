@@ -7,10 +7,10 @@ import pytest
 from prunecli.agent.execute import Answer, Asked
 from prunecli.model.messages import Text, ToolUse
 from prunecli.model.touches import Touches
-from prunecli.providers.scripted import calls, says
 from prunecli.tools.inputs import definition, schema
 from prunecli.tools.web.access import Web
 from prunecli.tools.web_fetch import WebFetch, WebFetchInput
+from tests.scripted import calls, says
 from tests.starting import start
 from tests.tools.calling import Caller
 from tests.tools.web.site import answer, redirect, serving

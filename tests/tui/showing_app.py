@@ -13,12 +13,12 @@ from textual.keys import _character_to_key
 from textual.pilot import Pilot
 
 from prunecli.presentation.entries import Entry
-from prunecli.providers.scripted import Scripted
 from prunecli.runtime import Runtime
 from prunecli.tui.app import PrunecliApp
 from prunecli.tui.conversation import Conversation
 from prunecli.tui.screens.frame import Frame
 from prunecli.tui.widgets.long_question import LongQuestion
+from tests.scripted import Scripted
 from tests.starting import start
 from tests.waiting import DEADLINE
 

@@ -8,11 +8,11 @@ import pytest
 from prunecli.commands.command import Choice, Choose, EditFile, GoOn, Quit, Say, SetTheme, Submit, Table
 from prunecli.model.messages import ToolUse
 from prunecli.presentation.entries import Level, Notice
-from prunecli.providers.scripted import calls, says
 from prunecli.tui.effects import Effects
 from prunecli.tui.screens.choose import ChooseScreen
 from prunecli.tui.screens.table import TableScreen
 from prunecli.tui.widgets.editor import Field
+from tests.scripted import calls, says
 from tests.starting import start
 from tests.tui.showing_app import Shown, joined, shown
 from tests.waiting import DEADLINE

@@ -8,7 +8,7 @@ import pytest
 from prunecli.model.events import CompactionApplied
 from prunecli.model.messages import Opaque, Text
 from prunecli.presentation.entries import Divider
-from prunecli.providers.scripted import Scripted, says
+from tests.scripted import Scripted, says
 from tests.tui.showing_app import Shown, shown
 
 LONG = "long answer " * 600

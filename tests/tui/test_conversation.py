@@ -15,10 +15,10 @@ from prunecli.model.messages import Text, Thinking, ToolUse, Usage
 from prunecli.presentation import entries as shown_entries
 from prunecli.presentation.entries import ToolState
 from prunecli.providers.optional_fields import CACHE_TTL
-from prunecli.providers.scripted import Scripted, ScriptedProvider, calls, fails, says
 from prunecli.runtime import Runtime
 from prunecli.runtime.guide import Guide
 from prunecli.runtime.make import DEMO_NOTICE
+from tests.scripted import Scripted, ScriptedProvider, calls, fails, says
 from tests.starting import start
 from tests.tui.showing_app import Shown, shown
 

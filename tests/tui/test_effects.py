@@ -9,7 +9,6 @@ import pytest
 from prunecli.commands.command import AskSecret, Choice, Choose, Copy, InThread, Say
 from prunecli.errors import ConfigError
 from prunecli.presentation.entries import Notice
-from prunecli.providers.scripted import ScriptedProvider, says
 from prunecli.runtime.guide import Guide
 from prunecli.tui.effects import Effects
 from prunecli.tui.messages import PromptSubmitted
@@ -18,6 +17,7 @@ from prunecli.tui.screens.secret import SecretScreen
 from prunecli.tui.screens.table import TableScreen
 from prunecli.tui.widgets.long_question import LongQuestion
 from prunecli.tui.widgets.question import ARROWS_ANSWER, SOON, Question
+from tests.scripted import ScriptedProvider, says
 from tests.starting import start
 from tests.tui.showing_app import Shown, shown
 

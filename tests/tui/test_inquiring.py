@@ -8,9 +8,9 @@ import pytest
 
 from prunecli.model.messages import ToolUse
 from prunecli.presentation.entries import ToolCall
-from prunecli.providers.scripted import calls, says
 from prunecli.tui.inquiring import InquiryPanel
 from prunecli.tui.widgets.question import WRITE
+from tests.scripted import calls, says
 from tests.tui.showing_app import Shown, shown
 
 OPTIONS = [{"label": "tabs", "description": "as now"}, {"label": "spaces"}]

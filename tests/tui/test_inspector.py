@@ -18,7 +18,6 @@ from prunecli.model.events import (
     UserMessage,
 )
 from prunecli.model.messages import Text, ToolUse, Usage
-from prunecli.providers.scripted import calls, says
 from prunecli.tui.screens.context import ContextScreen
 from prunecli.tui.screens.context_diff import DiffScreen
 from prunecli.tui.screens.context_text import TextScreen
@@ -27,6 +26,7 @@ from prunecli.tui.transcript.palette import inks
 from prunecli.tui.transcript.transcript_view import Transcript
 from prunecli.tui.widgets.long_question import choice
 from prunecli.tui.widgets.permission import PermissionPanel
+from tests.scripted import calls, says
 from tests.starting import start
 from tests.tui.showing_app import Shown, shown
 from tests.tui.snapshots.conversation import conversation

@@ -7,7 +7,7 @@ import pytest
 from prunecli.context.render import INTERRUPTED
 from prunecli.model.messages import ToolUse
 from prunecli.presentation.entries import Output, ToolCall, ToolState
-from prunecli.providers.scripted import calls, says
+from tests.scripted import calls, says
 from tests.tui.showing_app import Shown, shown
 
 COMMAND = "echo printed-$((40 + 2)); sleep 1000"

@@ -4,8 +4,8 @@ from pathlib import Path
 
 from prunecli.model.messages import ToolUse
 from prunecli.presentation.entries import Notice, ToolCall
-from prunecli.providers.scripted import calls, says
 from prunecli.tui.screens.table import TableScreen
+from tests.scripted import calls, says
 from tests.tui.showing_app import shown
 
 COMMAND = "seq 300; echo one; until [ -e go ]; do sleep 0.01; done; exit 3"

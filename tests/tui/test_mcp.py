@@ -8,11 +8,11 @@ import pytest
 from prunecli.mcp.elicitation import Elicitation, Field, Reply
 from prunecli.mcp.hub import Wanted
 from prunecli.model.messages import ToolUse, plain_text
-from prunecli.providers.scripted import calls, says
 from prunecli.tui.screens.table import TableScreen
 from prunecli.tui.widgets.long_question import LongQuestion
 from prunecli.tui.widgets.question import WRITE
 from tests.mcp.running import raw, sdk
+from tests.scripted import calls, says
 from tests.starting import start
 from tests.tui.showing_app import Shown, shown
 

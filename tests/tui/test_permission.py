@@ -11,10 +11,10 @@ from textual.widgets import Static
 from prunecli.context.render import NOT_RUN
 from prunecli.model.messages import ToolUse
 from prunecli.presentation.entries import ToolCall, ToolState
-from prunecli.providers.scripted import Scripted, calls, says
 from prunecli.tui.widgets.permission import PermissionPanel
 from prunecli.tui.widgets.prompt import PLACEHOLDER, PLACEHOLDERS
 from prunecli.tui.widgets.question import AWAITED_REASON, NOT_YET, SOON, WRITE_REASON, WRITTEN
+from tests.scripted import Scripted, calls, says
 from tests.tui.showing_app import Shown, shown
 
 COMMAND = ToolUse("t1", "bash", {"command": "make install"})

@@ -9,8 +9,8 @@ from prunecli.commands.plan import plan_of
 from prunecli.model.messages import Text, ToolUse
 from prunecli.model.notes import APPROVED, PLAN_NOTE, plan_in
 from prunecli.presentation.entries import Prompt, ToolCall, ToolState
-from prunecli.providers.scripted import Scripted, calls, says
 from prunecli.tui.widgets.question import NOT_YET, WRITE_REASON, Question
+from tests.scripted import Scripted, calls, says
 from tests.tui.showing_app import Shown, shown
 
 PLAN = "I looked.\n\n## Plan\n\n1. Edit parser.py"

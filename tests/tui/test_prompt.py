@@ -11,10 +11,10 @@ from prunecli.model.messages import Text
 from prunecli.presentation import prompt_history as history
 from prunecli.presentation.completion import command_offers
 from prunecli.presentation.entries import Notice
-from prunecli.providers.scripted import Scripted, says
 from prunecli.tui.terminal_input import Burst
 from prunecli.tui.widgets.editor import Field
 from prunecli.tui.widgets.prompt import PLACEHOLDERS
+from tests.scripted import Scripted, says
 from tests.tools.files.test_image import png
 from tests.tui.showing_app import Shown, shown
 from tests.waiting import until

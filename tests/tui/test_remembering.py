@@ -3,7 +3,7 @@
 from pathlib import Path
 from time import monotonic
 
-from prunecli.providers.scripted import says
+from tests.scripted import says
 from tests.tui.showing_app import Shown, shown
 
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 from prunecli.model.events import Rewound
 from prunecli.model.messages import Text, ToolUse
-from prunecli.providers.scripted import Scripted, calls, says
 from prunecli.tui.screens.choose import ChooseScreen
+from tests.scripted import Scripted, calls, says
 from tests.session.snapshotting import files, of_git, repository
 from tests.tui.showing_app import Shown, shown
 

@@ -11,8 +11,8 @@ from textual.worker import WorkerFailed
 from prunecli.model.messages import ToolUse
 from prunecli.paths import Places
 from prunecli.presentation.entries import ToolCall, ToolState
-from prunecli.providers.scripted import calls, says
 from prunecli.tui.defect import EXIT_DEFECT, report
+from tests.scripted import calls, says
 from tests.starting import start
 from tests.tui.showing_app import Shown, shown
 

@@ -10,7 +10,6 @@ from prunecli.model.edits import Edit
 from prunecli.model.events import Event, Pinned, PrunApplied, Rewound, UserMessage
 from prunecli.model.messages import plain_text
 from prunecli.presentation.entries import ToolCall
-from prunecli.providers.scripted import says
 from prunecli.runtime import Runtime
 from prunecli.runtime.resuming import Resuming
 from prunecli.session.log import read_log
@@ -18,6 +17,7 @@ from prunecli.session.session import Step
 from prunecli.session.writer import LogWriter
 from prunecli.tui.screens.table import TableScreen
 from tests.benchmarks.long_sessions import events, write
+from tests.scripted import says
 from tests.starting import start
 from tests.tui.showing_app import Shown, shown
 

@@ -12,7 +12,6 @@ from prunecli.model.edits import Edit
 from prunecli.model.events import PrunApplied
 from prunecli.model.messages import ToolUse
 from prunecli.presentation.entries import ToolCall, ToolState
-from prunecli.providers.scripted import Scripted, ScriptedProvider, calls, says
 from prunecli.runtime import Runtime
 from prunecli.runtime.make import _open
 from prunecli.session.session import Session
@@ -21,6 +20,7 @@ from prunecli.tui.live_command import UNSAVED
 from prunecli.tui.screens.choose import ChooseScreen
 from prunecli.tui.widgets.prompt import PLACEHOLDER
 from tests.faults.disks import Disk
+from tests.scripted import Scripted, ScriptedProvider, calls, says
 from tests.starting import closed, start
 from tests.tui.showing_app import Shown, joined, shown
 

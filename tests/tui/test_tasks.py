@@ -7,9 +7,9 @@ from textual.widgets import Static
 
 from prunecli.model.messages import ToolUse
 from prunecli.presentation.entries import ToolCall, ToolState
-from prunecli.providers.scripted import Scripted, calls, says
 from prunecli.tui.screens.task import TaskScreen
 from prunecli.tui.widgets.permission import PermissionPanel
+from tests.scripted import Scripted, calls, says
 from tests.tui.showing_app import Shown, shown
 
 TASK = ToolUse("t1", "task", {"prompt": "look", "description": "look around", "agent": "explore"})

@@ -7,8 +7,8 @@ import pytest
 
 from prunecli.model.messages import ToolUse
 from prunecli.presentation.entries import ToolCall
-from prunecli.providers.scripted import Scripted, calls, says
 from prunecli.tui.widgets.todo_line import TodoLine
+from tests.scripted import Scripted, calls, says
 from tests.tui.showing_app import Shown, shown
 
 

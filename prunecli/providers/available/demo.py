@@ -1,6 +1,7 @@
 """The demo model: a script that needs no network and no key and calls the real tools.
 
-The answers come from demo_phrases.py. This module streams them at a natural pace and counts their tokens, so that the
+It answers with the tour (demo_tour.py), with one of four commands that each make one tool call, or with help, which a
+line that matches no pattern gets too. The answers stream at a natural pace and their tokens are counted, so that the
 status line changes. Using it costs nothing.
 """
 
@@ -12,8 +13,19 @@ from itertools import takewhile
 
 from prunecli.model.messages import Block, Text, ToolUse, Usage
 from prunecli.model.requests import Request
-from prunecli.providers.demo_phrases import reply_to
-from prunecli.providers.demo_script import scene_of
+from prunecli.providers import demo_tour
+from prunecli.providers.demo_script import (
+    REAL_MODEL,
+    WHO,
+    Answered,
+    Call,
+    Reply,
+    Scene,
+    code,
+    doing,
+    problem,
+    scene_of,
+)
 from prunecli.providers.models import Offer
 from prunecli.providers.provider import Provider, Response, StreamEvent, TextDelta, ToolCallDelta
 from prunecli.providers.registry import Connection, Finding, Listed
@@ -30,14 +42,31 @@ _JSON_CHARS = 40
 _BYTES_PER_TOKEN = 4
 _IMAGE_TOKENS = 1_600
 
+NOT_THE_USER = "[This is prunecli, not the user.]"
+"""The beginning of a request for a summary (context/compaction.py)."""
+
+_MAX_CHARS = 1_000
+_SHOWN_LINES = 8
+_TOUR = r"(?:(?:start|show me|take|run|begin|go on with) )?(?:the |a )?(?:demo|tour)(?:, step by step)?"
+_HELP = ("", "help", "hello", "hi", "hey", "stop", "thanks")
+_COMMANDS = (
+    ("ls", r"(?:list|ls)(?:\s+@?(?P<path>\S+))?", "`list` · `list src`"),
+    ("read", r"(?:read|show|open|cat)\s+@?(?P<path>\S+)", "`read README.md`"),
+    (
+        "grep",
+        r"(?:search|grep)\s+(?:for\s+)?(?P<pattern>\S+)(?:\s+in\s+@?(?P<path>\S+))?",
+        "`search for x in src`",
+    ),
+    ("bash", r"run\s+(?!(?:the|all|my|our|it|this|that)\b)(?P<command>\S.*)", "`run git status`"),
+)
+"""Tool, pattern and example of each command. Patterns are compiled when first needed."""
+
 
 def needs_key(base_url: str) -> bool:
-    """Return False: no credential is needed."""
     return False
 
 
 def make(connection: Connection) -> Provider:
-    """Make the provider."""
     return DemoProvider()
 
 
@@ -56,7 +85,7 @@ class DemoProvider:
     async def stream(self, request: Request) -> AsyncIterator[StreamEvent]:
         """See `Provider.stream`. Raises nothing."""
         scene = scene_of(request)
-        reply = reply_to(scene)
+        reply = _reply_to(scene)
         ids = [f"demo_{scene.stamp}_{reply.step}_{number}" for number in range(len(reply.calls))]
         uses = [ToolUse(id_, call.name, call.input) for id_, call in zip(ids, reply.calls, strict=True)]
         for number, text in enumerate(re.findall(r"\s*\S+|\s+$", reply.text)):
@@ -75,7 +104,6 @@ class DemoProvider:
         )
 
     async def models(self) -> tuple[Offer, ...]:
-        """Return only the demo model."""
         return (Offer("demo", CONTEXT_WINDOW),)
 
     async def close(self) -> None:
@@ -120,3 +148,53 @@ def _tokens(pieces: Sequence[bytes]) -> int:
         _IMAGE_TOKENS if b'"base64"' in piece else -(-len(piece) // _BYTES_PER_TOKEN) for piece in pieces
     )
     return sum(sizes)
+
+
+def _reply_to(scene: Scene) -> Reply:
+    if scene.words.startswith(NOT_THE_USER):
+        return Reply(f"{WHO} It cannot summarize, so the earlier messages are dropped.")
+    line = scene.words.strip()[: _MAX_CHARS + 1]
+    plain = " ".join(line.lower().strip(" .!?").split())
+    if re.fullmatch(_TOUR, plain):
+        return demo_tour.reply_to(scene)
+    if scene.results:
+        return Reply("\n\n".join(map(_report, scene.results)))
+    call = _call(line)
+    if call is None:
+        unknown = "" if plain in _HELP else f"I did not understand {code(line)}.\n\n"
+        return Reply(unknown + _help_text(scene.tools))
+    if call.name not in scene.tools:
+        return Reply(
+            f"{WHO} This command needs the tool `{call.name}`, which is not enabled (`[tools] enabled`)."
+        )
+    return Reply(f"{WHO} {REAL_MODEL}\n\nI'll {doing(call)} now.", (call,), "command")
+
+
+def _help_text(tools: frozenset[str]) -> str:
+    """Return the help text: the commands that the demo model has with these tools, and how to get a real model."""
+    examples = "".join(f"\n- {example}" for tool, _, example in _COMMANDS if tool in tools)
+    known = "I understand only these commands. The tools that they call are real."
+    return f"{WHO} {REAL_MODEL}\n\n{known}\n\n- `tour`: fix a small bug, then prune{examples}"
+
+
+def _call(line: str) -> Call | None:
+    for tool, pattern, _ in _COMMANDS if len(line) <= _MAX_CHARS else ():
+        if found := re.fullmatch(pattern, line, re.IGNORECASE | re.DOTALL):
+            return Call(
+                tool, {key: value for key, value in found.groupdict().items() if value} or {"path": "."}
+            )
+    return None
+
+
+def _report(answered: Answered) -> str:
+    """Return the first lines of a result (the last ones of a command's) as an indented code block."""
+    call, is_command = answered.call, answered.call.name == "bash"
+    if answered.stopped or (answered.is_error and not is_command):
+        return problem(answered)
+    lines = answered.text.splitlines() or ["(no output)"]
+    shown = lines[-_SHOWN_LINES:] if is_command else lines[:_SHOWN_LINES]
+    more = f" ({len(shown)} of {len(lines):,} lines)" if len(shown) < len(lines) else ""
+    failed = " failed" if answered.is_error else ""
+    given = call.input.get("command") or call.input.get("pattern") or call.input.get("path")
+    subject = "This folder" if (call.name, given) == ("ls", ".") else code(given)
+    return f"{subject}{failed}{more}:\n\n" + "\n".join(f"    {line[:100]}" for line in shown)

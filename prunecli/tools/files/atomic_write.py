@@ -40,12 +40,10 @@ class Current:
 
     @property
     def identity(self) -> tuple[int, int]:
-        """The (device, inode) of a file."""
         return self.state.st_dev, self.state.st_ino
 
 
 def digest_of(data: bytes) -> bytes:
-    """Return the digest of the content."""
     return hashlib.sha256(data).digest()
 
 

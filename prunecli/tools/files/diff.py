@@ -22,7 +22,6 @@ class Change:
     diff: str
 
     def details(self, path: str) -> dict[str, Json]:
-        """Return the change as the details of a result."""
         return {
             "path": well_formed(path),
             "added": self.added,

@@ -91,11 +91,9 @@ def is_binary(sample: bytes) -> bool:
 
 
 def has_only_crlf(text: str) -> bool:
-    """Return whether the text has line ends and all of them are CR LF."""
     ends = text.count("\n")
     return ends > 0 and ends == text.count("\r\n")
 
 
 def with_crlf(text: str) -> str:
-    """Return the text with every line end as CR LF."""
     return text.replace("\r\n", "\n").replace("\n", "\r\n")

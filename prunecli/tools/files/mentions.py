@@ -25,7 +25,6 @@ class Mention(NamedTuple):
 
     @property
     def label(self) -> str:
-        """The path with its lines."""
         return f"{self.path} {self.first}-{self.last}" if self.first else self.path
 
 

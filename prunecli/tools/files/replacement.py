@@ -21,8 +21,6 @@ _SHOWN_CHARACTERS = 200
 
 @frozen
 class Replacement:
-    """The edited content and the number of replacements."""
-
     data: bytes
     count: int
 

@@ -74,7 +74,6 @@ class KeptOutput:
         return Part(bytes(data), line + 1, max(at, 0), max(at, 0) + len(data))
 
     def tail(self, size: int) -> bytes:
-        """Return at most `size` bytes from the end."""
         data = b""
         for _, _, path in reversed(self._files()):
             with suppress(OSError), open_regular(path, follow=False) as file:
@@ -85,7 +84,6 @@ class KeptOutput:
         return data[-size:]
 
     def last_line(self) -> str:
-        """Return the last line that is not blank, or ""."""
         lines = [line for line in decoded(self.tail(_LAST)).splitlines() if line.strip()]
         return lines[-1] if lines else ""
 
@@ -107,7 +105,6 @@ class KeptOutput:
 
     @property
     def was_detached(self) -> bool:
-        """Whether the command was detached from its program."""
         return os.path.exists(self.folder / "detached")
 
     def supervisor(self) -> int:
@@ -175,7 +172,6 @@ class Child:
 
     @property
     def pid(self) -> int:
-        """The process id of its supervisor."""
         return self._told.supervisor
 
     def detach(self) -> None:

@@ -10,6 +10,8 @@ import sys
 from collections.abc import Collection, Mapping
 from typing import Any
 
+from prunecli.programs import find_program
+
 _PREFIXES = ("ANTHROPIC_", "PRUNECLI_")
 _SECRET_WORDS = ("KEY", "TOKEN", "SECRET", "PASSWORD")
 _KEY_SHAPE = "sk-ant-"
@@ -50,18 +52,11 @@ def child_environment(environ: Mapping[str, str], keys: Collection[str] = ()) ->
     return {name: value for name, value in environ.items() if name not in secret}
 
 
-def program_in(env: Mapping[str, str], name: str) -> str | None:
-    """Return the absolute path of a program on the PATH; relative PATH entries are skipped."""
-    for folder in env.get("PATH", os.defpath).split(os.pathsep):
-        path = os.path.join(folder, name)
-        if os.path.isabs(folder) and os.path.isfile(path) and os.access(path, os.X_OK):
-            return path
-    return None
-
-
 def shell_in(env: Mapping[str, str]) -> str:
     """Return the absolute path of bash; /bin/sh if there is none."""
-    return "/bin/bash" if os.access("/bin/bash", os.X_OK) else program_in(env, "bash") or "/bin/sh"
+    if os.access("/bin/bash", os.X_OK):
+        return "/bin/bash"
+    return find_program(env.get("PATH", os.defpath), "bash") or "/bin/sh"
 
 
 def _is_ours(name: str) -> bool:

@@ -24,7 +24,6 @@ class HeadAndTail:
         self._tail = bytearray()
 
     def add(self, data: bytes) -> None:
-        """Add the next bytes of the stream."""
         self.total += len(data)
         self.lines += data.count(b"\n")
         room = self._half - len(self._head)
@@ -37,7 +36,6 @@ class HeadAndTail:
 
     @property
     def raw(self) -> bytes:
-        """The kept bytes."""
         return bytes(self._head + self._tail[-self._half :])
 
     @property
@@ -47,7 +45,6 @@ class HeadAndTail:
 
     @property
     def is_text(self) -> bool:
-        """Whether the kept bytes are valid text."""
         kept = self.raw
         if len(kept) == self.total:
             return is_text(kept)

@@ -260,7 +260,6 @@ class Kept:
             posix.unlink(f"{self.folder}/{self.files.pop(0)}")
 
     def end(self, status: int, timed_out: bool) -> None:
-        """Record how the command ended."""
         self.note("end", b"%d %d" % (status, timed_out))
 
     def note(self, name: str, data: bytes) -> None:
@@ -484,7 +483,13 @@ def main() -> None:
             try:
                 program.close()
                 _signal.signal(_signal.SIGCHLD, _signal.SIG_DFL)
-                supervise(command, nothing)
+                posix.setsid()
+                for output in (1, 2):
+                    posix.dup2(command.output, output)
+                posix.close(command.output)
+                if not command.movable:
+                    posix.close(command.reader)
+                supervise(command, (1, 2), nothing)
             finally:
                 posix._exit(0)
         for descriptor in command.received:
@@ -492,17 +497,26 @@ def main() -> None:
     posix._exit(0)
 
 
-def supervise(command: Command, nothing: int) -> None:
-    """Start the command in its own session and supervise it until all of its processes have ended. `nothing` is
-    /dev/null."""
-    posix.setsid()
-    control, reader = command.control, command.reader
-    if not command.movable:
-        posix.close(reader)
-        reader = -1
-    for output in (1, 2):
-        posix.dup2(command.output, output)
-    posix.close(command.output)
+def guard() -> None:
+    """Supervise one program that keeps its standard input and output, such as an MCP server: the arguments are
+    `SOCKET GRACE KEEP_LOCALE PROGRAM...`."""
+    try:
+        control, grace, keep_locale, *words = sys.argv[1:]
+        posix.set_inheritable(int(control), False)
+        environ = dict(posix.environ)
+        if keep_locale == "0":
+            environ.pop(b"LC_CTYPE", None)  # the interpreter adds it in the C locale (PEP 538)
+        coding = sys.getfilesystemencoding(), sys.getfilesystemencodeerrors()
+        fields = [*(word.encode(*coding) for word in (grace, "0", "", str(len(words)), ".", *words))]
+        fields += [name + b"=" + value for name, value in environ.items()]
+        supervise(Command(fields, [int(control), -1, -1]), (0, 1, 2), posix.open("/dev/null", posix.O_RDWR))
+    finally:
+        posix._exit(0)
+
+
+def supervise(command: Command, streams: tuple[int, ...], nothing: int) -> None:
+    """Start the command in its own session and supervise it until all of its processes have ended. `streams` are the
+    standard streams that only the command keeps open; `nothing` is /dev/null."""
     prctl(PR_SET_CHILD_SUBREAPER, 1)
     parent = posix.getpid()
     ends = (HUP, TERM, _signal.SIGINT)
@@ -510,16 +524,16 @@ def supervise(command: Command, nothing: int) -> None:
     child = posix.fork()
     if child == 0:
         try:
-            command.become(control, parent)
+            command.become(command.control, parent)
         finally:
             posix._exit(127)
-    for output in (1, 2):  # the pipe ends when the command's processes close it
-        posix.dup2(nothing, output)
+    for stream in streams:  # the pipes end when the command's processes close them
+        posix.dup2(nothing, stream)
     for descriptor in command.inherited.values():
         posix.close(descriptor)
     for number in ends:
         _signal.signal(number, _signal.SIG_IGN)
     _signal.pthread_sigmask(_signal.SIG_UNBLOCK, ends)
-    supervisor = Supervisor(control, command.grace, reader)
+    supervisor = Supervisor(command.control, command.grace, command.reader if command.movable else -1)
     supervisor.tell(b"S%d\n" % parent)
     supervisor.watch(child)

@@ -68,7 +68,6 @@ class Level:
         self.exclude = _rules(_exclude_file(folder)) if self.is_top else None
 
     def relative(self, path: str) -> str:
-        """Return the relative form of an absolute path inside the folder."""
         return path[self._base :]
 
 

@@ -97,7 +97,6 @@ def regex_of(glob: str, *, braces: bool) -> str:
 
 
 def _joined(parts: Sequence[str]) -> str:
-    """Join parts without braces."""
     runs: list[list[str]] = [[]]
     for part in parts:
         if part == _FOLDERS:

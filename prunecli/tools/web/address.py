@@ -35,12 +35,10 @@ class Address:
 
     @property
     def url(self) -> str:
-        """The whole address."""
         return f"{self.scheme}://{self.site}{self.target}"
 
     @property
     def is_literal(self) -> bool:
-        """Whether the host is an IP address."""
         return is_address(self.host)
 
     def joined(self, location: str) -> str:

@@ -7,16 +7,20 @@ are replaced.
 import asyncio
 import codecs
 import re
+import sys
+import tempfile
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Final
 
 from prunecli.errors import ToolError
 from prunecli.model.codec import well_formed
 from prunecli.model.messages import Block, Media, Text
-from prunecli.sanitize import visible
+from prunecli.sanitize import visible_with_tabs
 from prunecli.tools.files.image import media_type_of
 from prunecli.tools.files.media import image_of
+from prunecli.tools.processes.command import run
 from prunecli.tools.web.address import Address
-from prunecli.tools.web.conversion import markdown
 from prunecli.tools.web.download import Download
 
 _TEXTUAL = re.compile(
@@ -33,6 +37,11 @@ _MARKS: Final = (
 _CHARSET = re.compile(rb"""<meta[^>]{0,200}?charset\s*=\s*["']?\s*([\w.:-]{1,40})""", re.IGNORECASE)
 _HEAD = 2048
 _KIND = re.compile(r"[\w.+-]{1,60}/[\w.+-]{1,60}")
+SECONDS = 15.0
+MAX_OUTPUT = 8_000_000
+INSTALL = "HTML pages need an extra: the user can install it with `pip install 'prunecli[web]'`."
+_START = "import sys; sys.path += sys.argv[1:3]; from prunecli.tools.web.to_markdown import main; main(*sys.argv[3:])"
+_PACKAGE_ROOT = str(Path(__file__).parents[3])
 
 
 async def blocks_of(found: Download, media: Media) -> tuple[Block, ...]:
@@ -128,7 +137,7 @@ def _shown(text: str) -> str:
     """Return the text with control, bidirectional and zero-width characters replaced, so that everything is visible.
     Tabs stay."""
     lines = well_formed(text).replace("\r\n", "\n").replace("\r", "\n")
-    return "\t".join(map(visible, lines.split("\t")))
+    return visible_with_tabs(lines)
 
 
 async def _picture(found: Download, media: Media) -> tuple[Block, ...]:
@@ -147,3 +156,42 @@ def _named(kind: str) -> str:
 
 def _size(found: Download) -> str:
     return f"{'over ' if found.cut else ''}{len(found.body):,} bytes"
+
+
+async def markdown(html: str, url: str) -> str:
+    """Return the visible main content of a page as Markdown, with absolute links. Raises ToolError.
+
+    The converter (html-to-markdown, an optional extra) runs in a process of its own (`to_markdown.py`), so that a
+    hostile page can at most end that process.
+    """
+    found = find_spec("html_to_markdown")
+    if found is None or not found.submodule_search_locations:
+        raise ToolError(INSTALL)
+    library = str(Path(found.submodule_search_locations[0]).parent)
+    parts, size = list[bytes](), 0
+
+    def take(data: bytes) -> bool:
+        nonlocal size
+        parts.append(data)
+        size += len(data)
+        return size <= MAX_OUTPUT
+
+    with tempfile.TemporaryFile() as source:
+        source.write(html.encode("utf-8", "replace"))
+        source.flush()
+        argv = [
+            *(sys.executable, "-I", "-S", "-c", _START),
+            *(_PACKAGE_ROOT, library, str(source.fileno()), url),
+        ]
+        ended = await run(
+            argv,
+            cwd=Path("/"),
+            env={},
+            take=take,
+            time_limit=SECONDS,
+            grace=0,
+            descriptors=(source.fileno(),),
+        )
+    if ended.exit_code != 0 and size <= MAX_OUTPUT:
+        raise ToolError(f"{url} could not be converted to Markdown.")
+    return b"".join(parts)[:MAX_OUTPUT].decode("utf-8", "replace")

@@ -184,7 +184,7 @@ async def test_term_ends_a_detached_command_and_only_a_detached_one(folder: Path
     assert not output.was_detached
     child.detach()
     await until(lambda: output.was_detached)
-    assert processes_with(word)
+    await until(lambda: processes_with(word))  # it may not have become bash yet
     assert await asyncio.to_thread(stop_detached, output, 30.0)
     wait_until(lambda: not processes_with(word))
     assert output.last_line() == "bye"

@@ -5,9 +5,8 @@ import pytest
 from prunecli.errors import ToolError
 from prunecli.model.messages import Image, Media, Text
 from prunecli.tools.web.address import parsed
-from prunecli.tools.web.conversion import markdown
 from prunecli.tools.web.download import Download
-from prunecli.tools.web.page import blocks_of
+from prunecli.tools.web.page import blocks_of, markdown
 from prunecli.tools.web.to_markdown import converted, hides
 from tests.tools.files.test_image import png
 
@@ -183,15 +182,6 @@ async def test_an_image_is_an_image() -> None:
     assert isinstance(heading, Text)
     assert isinstance(image, Image)
     assert (image.width, image.height) == (3, 2)
-
-
-async def test_an_image_has_the_size_that_the_model_sees() -> None:
-    large = Download(parsed(URL), {"content-type": "image/png"}, png(4000, 2))
-    _, image = await blocks_of(large, Media())
-    assert isinstance(image, Image)
-    assert (image.width, image.height) == (1568, 1)
-    with pytest.raises(ToolError, match="blind can't see images"):
-        await blocks_of(large, Media(vision=False, model="blind"))
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from textual.widgets import Input
 
 from prunecli.model.events import Event
-from prunecli.providers.scripted import Scripted
+from tests.scripted import Scripted
 from tests.sessions import COMPLETE
 from tests.starting import start
 from tests.tui.showing_app import Shown, shown

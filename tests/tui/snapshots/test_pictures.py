@@ -6,9 +6,9 @@ import pytest
 
 from prunecli.commands.command import Table
 from prunecli.model.messages import ToolUse
-from prunecli.providers.scripted import calls
 from prunecli.tui.screens.table import TableScreen
 from prunecli.tui.widgets.permission import PermissionPanel
+from tests.scripted import calls
 from tests.tui.snapshots.conversation import conversation, with_a_todo_list
 from tests.tui.snapshots.picture import LOOKS, Look, difference, pictured
 

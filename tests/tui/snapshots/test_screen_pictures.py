@@ -8,11 +8,11 @@ from textual.screen import Screen
 from textual.widgets import Input
 
 from prunecli.commands.command import Table
-from prunecli.providers.scripted import says
 from prunecli.tui.screens.choose import ChooseScreen
 from prunecli.tui.screens.secret import SecretScreen
 from prunecli.tui.screens.table import TableScreen
 from prunecli.tui.widgets.question import Question
+from tests.scripted import says
 from tests.tui.showing_app import Shown
 from tests.tui.snapshots.conversation import conversation
 from tests.tui.snapshots.picture import LOOKS, Look, difference, pictured

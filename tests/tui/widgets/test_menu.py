@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from prunecli.commands.command import Choice, Choose, all_commands
-from prunecli.providers.scripted import says
 from prunecli.tui.screens.choose import ChooseScreen
 from prunecli.tui.widgets.menu import OfferList, shortened
+from tests.scripted import says
 from tests.tui.showing_app import Shown, shown
 
 

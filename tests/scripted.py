@@ -62,19 +62,11 @@ class ScriptedProvider:
     """A `Provider` (provider.py). `requests` are the received ones in order; `paused` is set while a response
     waits."""
 
-    def __init__(
-        self,
-        script: Sequence[Scripted],
-        *,
-        offers: tuple[Offer, ...] = (),
-        delta_chars: int = DELTA_CHARS,
-    ) -> None:
+    def __init__(self, script: Sequence[Scripted]) -> None:
         self.requests: list[Request] = []
         self.paused = asyncio.Event()
         self.closed = False
         self._script = tuple(script)
-        self._offers = offers
-        self._delta_chars = delta_chars
 
     @property
     def left(self) -> int:
@@ -88,7 +80,7 @@ class ScriptedProvider:
             raise ScriptEnded(self._ended(request))
         played = self._script[len(self.requests) - 1]
         given = 0
-        for delta in deltas(played.content, self._delta_chars):
+        for delta in deltas(played.content):
             if given == played.after:
                 await self._incident(played)
             yield delta
@@ -99,8 +91,8 @@ class ScriptedProvider:
         yield played.response(request.model)
 
     async def models(self) -> tuple[Offer, ...]:
-        """Return `offers`."""
-        return self._offers
+        """See `Provider.models`."""
+        return ()
 
     async def close(self) -> None:
         """See `Provider.close`."""
