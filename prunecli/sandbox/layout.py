@@ -96,7 +96,7 @@ class Ground:
     """The inputs of a session's layouts: its folders, other paths to hide (`own`), and its secret files.
 
     `allows` returns whether a rule allows reading a secret of the workspace. `denied` returns other paths that rules
-    hide, and `unix_sockets` the system's sockets. `needed` are the folders of the start programs, which are
+    hide, and `unix_sockets(home)` the system's sockets. `needed` are the folders of the start programs, which are
     never hidden. `added` are other folders that belong to the workspace, each with its secret files. `readable` are
     folders of the home folder that the user opened, and `scan(folder, depth)` finds the secrets in them. `doubt`
     returns why the text of a git configuration may name a program, or "".
@@ -110,7 +110,7 @@ class Ground:
     environ: Mapping[str, str]
     allows: Callable[[str], bool] = lambda _: False
     denied: Callable[[], Iterable[str]] = lambda: ()
-    unix_sockets: Callable[[], Iterable[str]] = lambda: unix_sockets()
+    unix_sockets: Callable[[str], Iterable[str]] = lambda home: unix_sockets(home)
     needed: tuple[str, ...] = _NEEDED
     added: Callable[[], tuple[tuple[str, SecretScan], ...]] = tuple
     doubt: Callable[[str], str] = lambda _: "it was not checked"
@@ -166,7 +166,7 @@ def layout_for(ground: Ground, *, git: bool, granted: bool = False, reads: bool 
             (hidden if os.path.isdir(real) else emptied).append(real)
     opened = frozenset(ground.readable) - {*ground.own, *ground.denied()}
     hidden = [path for path in hidden if path not in opened]
-    hidden += [*ground.unix_sockets(), *_named_sockets(ground.environ)]
+    hidden += [*ground.unix_sockets(ground.home), *_named_sockets(ground.environ)]
     hidden_ends = _outermost(hidden, shown, private)
     emptied = [path for path in emptied if path not in opened and not lies_below(path, hidden_ends)]
     return Layout(
@@ -343,4 +343,5 @@ def _outermost(paths: Iterable[str], shown: tuple[str, ...], private: tuple[str,
 
 
 def real(paths: Iterable[str | Path]) -> tuple[str, ...]:
+    """Return the real paths, in order."""
     return tuple(dict.fromkeys(os.path.realpath(path) for path in paths))

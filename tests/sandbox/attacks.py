@@ -49,7 +49,7 @@ class Place:
         root, home = str(self.work.resolve()), str(self.home.resolve())
         scan = SecretScan(root, looks_secret, is_obeyed=lambda path: is_kept_inside(path[len(root) + 1 :]))
         ground = Ground(root, home, (), (), scan, {"PATH": os.environ["PATH"]}, doubt=config_doubt)
-        walls = Walls(replace(ground, unix_sockets=lambda: ()), lambda: self.chosen)
+        walls = Walls(replace(ground, unix_sockets=lambda _: ()), lambda: self.chosen)
         self.walls.append(walls)
         return Session(self, walls, granted=granted)
 

@@ -21,7 +21,7 @@ def ground(tmp_path: Path) -> Ground:
     root = os.path.realpath(tmp_path / "home" / "ws")
     os.makedirs(root)
     home = os.path.dirname(root)
-    return Ground(root, home, (), (), SecretScan(root, looks_secret), {}, unix_sockets=lambda: ())
+    return Ground(root, home, (), (), SecretScan(root, looks_secret), {}, unix_sockets=lambda _: ())
 
 
 def test_secrets_are_found_as_they_come_and_go(ground: Ground) -> None:
@@ -103,7 +103,7 @@ def test_a_workspace_inside_a_hidden_folder_stays_visible(tmp_path: Path) -> Non
     (tmp_path / ".claude" / "history").touch()
     home = os.path.realpath(tmp_path)
     real = os.path.realpath(root)
-    ground = Ground(real, home, (), (), SecretScan(real, looks_secret), {}, unix_sockets=lambda: ())
+    ground = Ground(real, home, (), (), SecretScan(real, looks_secret), {}, unix_sockets=lambda _: ())
     layout = layout_for(ground, git=False)
     assert layout.hides(os.path.join(home, ".claude", "history"))
     assert layout.shows(real)
@@ -141,8 +141,8 @@ def test_sockets_of_the_system_are_listed_by_path(tmp_path: Path) -> None:
     table.write_text(
         f"{head}0000: 02 00 0001 01 1 {tmp_path}/s\n0000: 02 00 00 01 2 @abstract\n0000: 02 00 00 01 3\n"
     )
-    assert list(unix_sockets(str(table))) == [os.path.realpath(tmp_path / "s")]
-    assert list(unix_sockets(str(tmp_path / "none"))) == []
+    assert list(unix_sockets("", str(table))) == [os.path.realpath(tmp_path / "s")]
+    assert list(unix_sockets("", str(tmp_path / "none"))) == []
 
 
 SERVE = """
@@ -150,29 +150,35 @@ import os, socket, sys
 server = socket.socket(socket.AF_UNIX)
 server.bind("agent.sock")
 server.listen()
+if sys.argv[1] == "leaves":
+    os.chdir("/")
 print("ready", flush=True)
 sys.stdin.read()
 """
 
 
-def test_a_socket_with_a_relative_path_is_found_where_its_process_is(tmp_path: Path) -> None:
-    folder = tmp_path / ".agent"
-    folder.mkdir()
-    words = [sys.executable, "-c", SERVE]
+@pytest.mark.parametrize("what", ["stays", "leaves"])
+def test_a_socket_with_a_relative_path_is_found_whether_its_process_stays_there_or_not(
+    tmp_path: Path, what: str
+) -> None:
+    folder = tmp_path / "home" / ".agent"
+    folder.mkdir(parents=True)
+    words = [sys.executable, "-c", SERVE, what]
     with subprocess.Popen(words, cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == b"ready\n"
-        found = list(unix_sockets())
+        found = list(unix_sockets(str(tmp_path / "home")))
         process.communicate()
     assert str(folder / "agent.sock") in found
 
 
-def test_a_path_that_leads_nowhere_is_passed_over(tmp_path: Path) -> None:
+def test_a_relative_path_that_leads_nowhere_or_to_a_file_is_passed_over(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / "file.sock").touch()
     table = tmp_path / "unix"
-    table.write_text(
-        "head\n0: 2 0 1 1 01     3 /etc/passwd/x\n0: 2 0 1 1 01 4 gone/x\n0: 2 0 1 1 01 5\n0: 2 0\n"
-    )
-    assert list(unix_sockets(str(table))) == []
+    table.write_text("head\n0: 2 0 1 1 01     3 file.sock\n0: 2 0 1 1 01 4 gone/x\n0: 2 0 1 1 01 5\n0: 2 0\n")
+    assert list(unix_sockets(str(home), str(table))) == []
 
 
 def test_the_environment_inside_has_no_way_to_the_session() -> None:
