@@ -77,7 +77,6 @@ class EditorAgent:
         self._able = ElicitationCapabilities()
 
     def on_connect(self, conn: Client) -> None:
-        """Store the connection to the editor."""
         self._client = conn
 
     async def initialize(
@@ -134,7 +133,6 @@ class EditorAgent:
     async def new_session(
         self, cwd: str, mcp_servers: Sequence[ClientServer] | None = None, **_: Any
     ) -> NewSessionResponse:
-        """Start a session in a folder."""
         session = await self._opened(cwd, mcp_servers or ())
         self._begin_soon(session)
         return NewSessionResponse(
@@ -169,7 +167,6 @@ class EditorAgent:
     async def fork_session(
         self, session_id: str, cwd: str, mcp_servers: Sequence[ClientServer] | None = None, **_: Any
     ) -> ForkSessionResponse:
-        """Copy a session and open the copy."""
         with _answering():
             path = await asyncio.to_thread(self._path, session_id)
             session = await self._opened(cwd, mcp_servers or (), path, fork=True)
@@ -203,7 +200,6 @@ class EditorAgent:
         return ListSessionsResponse(sessions=found, next_cursor=more)
 
     async def close_session(self, session_id: str, **_: Any) -> CloseSessionResponse:
-        """Stop a session and close its file."""
         session = self._known(session_id)
         del self._sessions[session_id]
         with _answering():
@@ -260,7 +256,6 @@ class EditorAgent:
     # Turns ---------------------------------------------------------------------------------------------------
 
     async def prompt(self, session_id: str, prompt: Sequence[Given], **_: Any) -> PromptResponse:
-        """Run a turn, or steer the current one."""
         session = self._known(session_id)
         with _answering():
             given = read_prompt(prompt, session.runtime.setup.cwd)
@@ -269,7 +264,6 @@ class EditorAgent:
             return PromptResponse(stop_reason=await session.prompt(given))
 
     async def cancel(self, session_id: str, **_: Any) -> None:
-        """Stop the turn of a session."""
         if session_id in self._sessions:
             self._sessions[session_id].cancel()
 
@@ -284,7 +278,6 @@ class EditorAgent:
     async def set_config_option(
         self, session_id: str, config_id: str, value: str | bool, **_: Any
     ) -> SetSessionConfigOptionResponse:
-        """Change the mode, model or effort."""
         session = self._known(session_id)
         with _answering():
             said = choose(session.runtime, config_id, str(value))
@@ -295,7 +288,6 @@ class EditorAgent:
         return SetSessionConfigOptionResponse(config_options=config_options(session.runtime))
 
     async def close(self) -> None:
-        """Stop and close all sessions."""
         ends = await asyncio.gather(
             *(session.close() for session in self._sessions.values()), return_exceptions=True
         )

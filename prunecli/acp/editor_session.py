@@ -113,14 +113,12 @@ class EditorSession:
         await self.feed.sent()
 
     def show_commands(self) -> None:
-        """Send the list of commands."""
         listed = commands(self.runtime)
         self.feed.tell(
             AvailableCommandsUpdate(session_update="available_commands_update", available_commands=listed)
         )
 
     def show_choices(self) -> None:
-        """Send a changed mode, model or effort."""
         runtime = self.runtime
         now = runtime.gatekeeper.mode, runtime.model_name, runtime.choices.effort
         if now == self._shown:
@@ -170,7 +168,6 @@ class EditorSession:
 
     @property
     def busy(self) -> bool:
-        """Whether a turn is in progress."""
         return self._turn is not None
 
     async def prompt(self, given: EditorPrompt) -> StopReason:

@@ -82,7 +82,6 @@ class Feed:
             await self._idle.wait()
 
     async def close(self) -> None:
-        """Stop sending."""
         if self._pump is not None:
             self._pump.cancel()
             await asyncio.wait({self._pump})

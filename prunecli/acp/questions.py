@@ -43,8 +43,6 @@ _KINDS: dict[AnswerKind, PermissionOptionKind] = {
 
 
 class Questions:
-    """The questions about one session to the user of an editor."""
-
     def __init__(self, runtime: Runtime, client: Client, feed: Feed, updates: Updates) -> None:
         self._runtime = runtime
         self._client = client
@@ -79,7 +77,6 @@ class Questions:
         return Answer(next((kind for kind in _KINDS if kind == answer), "deny"))
 
     async def plan(self, plan: str) -> Literal["ask", "edits", "no"]:
-        """Ask whether to carry out a plan, and in which mode."""
         options = [PermissionOption(option_id=id_, name=name, kind=kind) for id_, name, kind in PLAN_ANSWERS]
         answer = await self._question(
             "Carry out this plan?", [text_content(shown(plan))], options, "switch_mode"

@@ -30,7 +30,6 @@ _COMMANDS = (("model", "Model", "model"), ("effort", "Effort", "thought_level"))
 
 
 def modes(runtime: Runtime) -> SessionModeState:
-    """Return the modes and the current one."""
     listed = [SessionMode(id=mode, name=_MODES[mode][0], description=_MODES[mode][1]) for mode in MODES]
     return SessionModeState(current_mode_id=runtime.gatekeeper.mode, available_modes=listed)
 

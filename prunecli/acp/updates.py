@@ -62,8 +62,6 @@ class _Open:
 
 
 class Updates:
-    """The updates of one session."""
-
     def __init__(self, runtime: "Runtime") -> None:
         self._runtime = runtime
         self._calls = Calls(runtime.tools, runtime.setup.cwd)
@@ -75,7 +73,6 @@ class Updates:
 
     @property
     def calls(self) -> Calls:
-        """The converter of calls."""
         return self._calls
 
     def id_of(self, call_id: str) -> str:
@@ -97,7 +94,6 @@ class Updates:
         yield from self._abandoned()
 
     def of(self, event: SessionEvent) -> Iterator[Update]:
-        """Yield the updates for a record or a signal."""
         match event:
             case SummaryStarted(tokens):
                 self._summarizing = True
@@ -252,7 +248,6 @@ class Updates:
             yield from self._ended(id_)
 
     def _abandoned(self) -> Iterator[Update]:
-        """Close all calls without a result."""
         for id_ in list(self._open):
             yield from self._ended(id_)
 

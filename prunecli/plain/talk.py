@@ -115,7 +115,6 @@ class Talk:
     # The conversation ----------------------------------------------------------------------------------------
 
     def begin(self, prompt: str) -> None:
-        """Greet, run the opening commands and send the prompt of the command line."""
         runtime = self.runtime
         self.out(f"prunecli {__version__}, model {runtime.model_name}.")
         self.out("/help for commands, Ctrl+C to interrupt, Ctrl+D to quit.")
@@ -135,7 +134,6 @@ class Talk:
             self.say(prompt)
 
     def go(self) -> None:
-        """Read and run lines until the user quits."""
         interrupted = False
         while not self.leaving:
             self.out("")
@@ -276,7 +274,6 @@ class Talk:
     # Questions -----------------------------------------------------------------------------------------------
 
     async def _ask(self, asked: Asked) -> Answer:
-        """Ask whether a call may run."""
         cwd = self.runtime.setup.cwd
         read, is_missing = partial(outside.read_text, cwd=cwd), partial(outside.is_missing, cwd=cwd)
         sheet = await asyncio.to_thread(sheet_of, asked, read, cwd, is_missing)
@@ -292,7 +289,6 @@ class Talk:
         return Answer("deny", "" if word.lower() in ("n", "no", "a", "p", "2", "3", "") else word)
 
     async def _inquire(self, inquiry: Inquiry) -> Reply:
-        """Ask the user the model's question."""
         for line in inquiry_lines(inquiry):
             self.out(line)
         several = "numbers" if inquiry.multiple else "number"
@@ -311,7 +307,6 @@ class Talk:
 
 
 def talk(make: Callable[[], Runtime], prompt: str) -> int:
-    """See `run_plain`."""
     reconfigure = getattr(sys.stdout, "reconfigure", None)
     if reconfigure is not None:
         reconfigure(errors="replace")

@@ -14,8 +14,6 @@ Key = NewType("Key", int)
 
 
 class Origin(StrEnum):
-    """The origin of a user's text."""
-
     PROMPT = "prompt"
     STEERING = "steering"
     FOLLOW_UP = "follow-up"
@@ -23,8 +21,6 @@ class Origin(StrEnum):
 
 
 class ToolState(StrEnum):
-    """The progress of a tool call."""
-
     WAITING = "waiting"
     RUNNING = "running"
     OK = "ok"
@@ -34,8 +30,6 @@ class ToolState(StrEnum):
 
 
 class Level(StrEnum):
-    """The severity of a notice."""
-
     INFO = "info"
     WARNING = "warning"
     ERROR = "error"

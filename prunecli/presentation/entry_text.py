@@ -88,7 +88,6 @@ def _call_lines(call: ToolCall, *, afterwards: bool) -> list[str]:
 
 
 def diff_lines(diff: Diff, most: int = DIFF_LINES) -> list[str]:
-    """Return the first `most` signed lines of a diff, and the number of further lines."""
     lines = source(diff.text).split("\n") if diff.text else []
     rest = [f"  ... and {len(lines) - most} more lines"] if len(lines) > most else []
     return [f"  {line}" for line in lines[:most]] + rest

@@ -19,7 +19,6 @@ class Marks:
         self._heads: dict[int, int] = {}
 
     def answered(self, head: int, result: int) -> None:
-        """Record a result for a call of this assistant message."""
         self._results.setdefault(head, []).append(result)
         self._heads[result] = head
 

@@ -71,7 +71,6 @@ def argument_of(name: str, given: Mapping[str, Json], summarize: Summarize) -> s
 
 
 def state_of(result: ToolResult) -> ToolState:
-    """Return the state of a finished call."""
     if result.details.get("denied"):
         return ToolState.DENIED
     if result.details.get("interrupted"):

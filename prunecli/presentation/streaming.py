@@ -88,7 +88,6 @@ class Streaming:
         return Finish(part.slot)
 
     def discard(self) -> list[Change]:
-        """Discard the streamed parts."""
         parts, self._parts = self._parts, []
         return [self._board.put(part.slot, NOTHING) for part in parts]
 

@@ -19,11 +19,9 @@ class Summarizing:
 
     @property
     def now(self) -> bool:
-        """Whether a summary is streaming."""
         return self._slot is not None
 
     def begin(self, tokens: int, focus: str) -> list[Change]:
-        """Start a summary of a context with this many tokens."""
         self._last = ""
         about = f"of ~{short(tokens)} tokens" + (f": {focus}" if focus else "")
         added = self._board.add(shown.ToolCall("summary", about, shown.ToolState.RUNNING))
@@ -31,14 +29,12 @@ class Summarizing:
         return [added]
 
     def grow(self, text: str) -> list[Change]:
-        """Append text."""
         if self._slot is None:
             return []
         self._last = (self._last + text)[-TAIL_CHARS:]
         return [Tail(self._slot, tuple(self._last.strip("\n").split("\n")))]
 
     def again(self) -> list[Change]:
-        """Start the text over."""
         self._last = ""
         return [] if self._slot is None else [Tail(self._slot, ())]
 

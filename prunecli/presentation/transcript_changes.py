@@ -8,32 +8,24 @@ from prunecli.presentation.entries import Entry
 
 @frozen
 class Add:
-    """Add a new entry at the bottom."""
-
     slot: int
     entry: Entry
 
 
 @frozen
 class Put:
-    """Replace an entry."""
-
     slot: int
     entry: Entry
 
 
 @frozen
 class Feed:
-    """Append text to a streaming entry."""
-
     slot: int
     text: str
 
 
 @frozen
 class Finish:
-    """Finish a streaming entry."""
-
     slot: int
 
 
@@ -60,11 +52,9 @@ class Board:
         self.entries: list[Entry] = []
 
     def add(self, entry: Entry) -> Add:
-        """Add an entry in the next slot."""
         self.entries.append(entry)
         return Add(len(self.entries) - 1, entry)
 
     def put(self, slot: int, entry: Entry) -> Put:
-        """Replace the entry in a slot."""
         self.entries[slot] = entry
         return Put(slot, entry)

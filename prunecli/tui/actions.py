@@ -243,7 +243,6 @@ class Actions:
                 self._port.hint("No image in the clipboard")
 
     async def _edit(self) -> None:
-        """Open the prompt in the user's editor."""
         frame, cwd = self._frame, self._runtime.setup.cwd
         try:
             async with self._program.lent():

@@ -104,11 +104,9 @@ class PrunecliApp(App[int], inherit_bindings=False):
 
     @property
     def mouse(self) -> bool:
-        """Whether the mouse is captured at startup."""
         return self._look.mouse if self._look else True
 
     def get_default_screen(self) -> Screen[None]:
-        """Return the frame."""
         return self.frame
 
     def _build_driver(
@@ -123,7 +121,6 @@ class PrunecliApp(App[int], inherit_bindings=False):
 
     @property
     def palette(self) -> "Palette":
-        """The transcript's colors."""
         if self._chosen is None:
             raise RuntimeError("no theme yet: the runtime is not ready")
         return self._chosen.palette
@@ -246,7 +243,6 @@ class PrunecliApp(App[int], inherit_bindings=False):
     # The terminal --------------------------------------------------------------------------------------------
 
     def _tell(self, sequence: str) -> None:
-        """Send the terminal a sequence that does not draw."""
         if self._driver is not None and not self.is_headless:
             self._driver.write(sequence)
 
@@ -261,7 +257,6 @@ class PrunecliApp(App[int], inherit_bindings=False):
             self._tell(terminal.notification(f"prunecli {what} · {self._cwd.name}"))
 
     def on_app_focus(self, event: events.AppFocus) -> None:
-        """Note that the terminal has the focus."""
         event.prevent_default()
         self._is_looking = True
 
@@ -324,7 +319,6 @@ class PrunecliApp(App[int], inherit_bindings=False):
             await self.runtime.close()
 
     def signaled(self, number: int) -> None:
-        """Handle a terminating signal: exit with the terminal restored."""
         if number == signal.SIGINT and self._lent:
             return  # Ctrl+C in the editor
         driver = self._driver

@@ -46,7 +46,6 @@ class Asking:
         self._eliciting: Eliciting | None = None
 
     async def ask(self, asked: Asked) -> Answer:
-        """Ask whether a call may run, and return the user's answer."""
         from prunecli.presentation.questions import sheet_of
         from prunecli.tui.widgets.permission import PermissionPanel
 
@@ -66,7 +65,6 @@ class Asking:
             self._port.answered(panel)
 
     async def elicit(self, asked: "Elicitation") -> "ServerReply":
-        """Ask the user an MCP server's question."""
         if self._eliciting is None:
             from prunecli.tui.eliciting import Eliciting
 
@@ -81,13 +79,11 @@ class Asking:
         return await asyncio.to_thread(open_page, address, env, home)
 
     async def inquire(self, inquiry: "Inquiry") -> "Reply":
-        """Ask the user the model's question."""
         from prunecli.tui.inquiring import inquire
 
         return await inquire(inquiry, self._port, self._program)
 
     def answer(self, message: PermissionAnswered) -> None:
-        """Take the answer from the panel."""
         if self._answer is not None and not self._answer.done():
             kind = cast("AnswerKind", message.kind)
             self._answer.set_result(Answer(kind, message.word))
@@ -143,7 +139,6 @@ class Planning:
         self._program.notify_user("has a plan ready")
 
     def withdraw(self) -> None:
-        """Remove the question."""
         panel, self._panel = self._panel, None
         if panel is not None:
             self._port.answered(panel)

@@ -131,7 +131,6 @@ class Conversation:
     # The session ---------------------------------------------------------------------------------------------
 
     def show_session(self, session: Session) -> None:
-        """Show a whole session and follow it."""
         self._bridge.follow(session)
         self._show_all()
         for notice in session_notices(self.runtime, session):
@@ -193,7 +192,6 @@ class Conversation:
         return Presenter(summarize, *figures, open_thinking=is_open)
 
     def wake(self) -> None:
-        """Show all events since the last call."""
         batch = self._bridge.batch()
         if not batch:
             return
@@ -219,7 +217,6 @@ class Conversation:
         self._figures.show()
 
     def show_waiting(self) -> None:
-        """Show the queued messages."""
         self._figures.show_waiting()
 
     def tick(self) -> None:
@@ -252,7 +249,6 @@ class Conversation:
             self.runs.submit(text, follow_up=follow_up)
 
     def _go_on(self) -> None:
-        """Handle Enter on an empty prompt."""
         if self.runs.can_go_on and not self.runs.busy:
             self.runs.go_on()
         elif not self.runs.busy and (line := self.runtime.guide.take(self.runtime.session.context)):
@@ -265,7 +261,6 @@ class Conversation:
         self.prompt.offer(*([f"Enter: {line}"] if line else PLACEHOLDERS))
 
     def hear_all(self, said: Sequence[tuple[str, bool]]) -> None:
-        """Handle queued input."""
         for text, follow_up in said:
             self.hear(PromptSubmitted(text, follow_up), waited=True)
 
@@ -291,7 +286,6 @@ class Conversation:
         self.show_waiting()
 
     def _open_task(self, message: Transcript.Opened) -> None:
-        """Show the transcript of a task."""
         if (call := self.feed.task(message.key)) is not None:
             number, _ = number_of(self.runtime.session.records, call)
             self.command(f"/agents open {number}")
@@ -329,14 +323,12 @@ class Conversation:
             self._planning.offer()
 
     def _take_all_back(self) -> None:
-        """Move all queued messages back to the prompt."""
         while any(self.runs.waiting()):
             self.actions.do("take_back")
 
     # The port ------------------------------------------------------------------------------------------------
 
     def warn(self, text: str) -> None:
-        """Show a banner until it is replaced; "" removes it."""
         self.frame.warn(text)
 
     def say(self, text: str, level: Level = Level.INFO) -> None:
@@ -351,23 +343,18 @@ class Conversation:
             self.frame.show_transcript()
 
     def warn_of(self, text: str) -> None:
-        """Show a warning."""
         self.say(text, Level.WARNING)
 
     def complain(self, error: PrunecliError) -> None:
-        """Show an error and its hint."""
         self.say(f"{error.message}\n{advice(error.hint)}".strip(), Level.ERROR)
 
     def hint(self, text: str, style: str = "$muted", *, seconds: float | None = HINT_SECONDS) -> None:
-        """Show a hint above the prompt for some seconds, or (None) until it is replaced; "" removes it."""
         self.frame.activity.hint(text, style, seconds=seconds)
 
     def ask(self, panel: "Question") -> None:
-        """Show a question above the prompt."""
         self.frame.ask(panel)
 
     def answered(self, panel: "Question") -> None:
-        """Remove a question that was answered or withdrawn."""
         self.frame.answered(panel)
 
     def command(self, line: str) -> None:
@@ -379,11 +366,9 @@ class Conversation:
             self.show_waiting()
 
     def run(self, work: Coroutine[Any, Any, None], group: str, *, exclusive: bool = False) -> Worker[None]:
-        """Run work in the background; `exclusive` cancels other work of the group."""
         return self.frame.run_worker(work, group=group, exclusive=exclusive)
 
     def push_screen(self, screen: Screen[T], then: Callable[[T | None], None] | None = None) -> None:
-        """Open a screen on top; `then` gets its result."""
         self.frame.app.push_screen(screen, then)
 
 

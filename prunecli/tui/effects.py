@@ -72,7 +72,6 @@ class Effects:
         self._port.show_status()
 
     def perform(self, effects: Iterable[Effect]) -> None:
-        """Carry out effects in order."""
         port = self._port
         for effect in effects:
             match effect:
@@ -118,7 +117,6 @@ class Effects:
                 self.run(line)
 
     def _dress(self, effect: SetTheme | SetMouse | Reconfigured) -> None:
-        """Change the theme, the mouse or the keys."""
         program = self._program
         match effect:
             case SetTheme():
@@ -138,7 +136,6 @@ class Effects:
         return effects
 
     def _open(self, effect: Table | ShowContext | ShowTask | Choose | AskSecret | PickSession) -> None:
-        """Open a screen."""
         match effect:
             case Table():
                 self._table(effect)

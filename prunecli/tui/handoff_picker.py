@@ -30,20 +30,17 @@ class HandoffPicker(SessionPicker):
         self.whose = f"{title_of(agent)} sessions"
 
     def sessions(self, cwd: Path | None) -> Iterable[Listed]:
-        """Return the sessions of a directory, or all, newest first; called in a thread."""
         from prunecli.session.importers.finding import listed  # deferred: the importers take 0.2 s
 
         self._problems = []
         return listed(self._agent, self._runtime.setup.environ, cwd, self._problems)
 
     def hits(self, among: Sequence[Listed], query: str) -> Iterable[Hit | int]:
-        """Return the hits in these sessions, as they would be imported."""
         from prunecli.session.importers.finding import search
 
         return search(among, query)
 
     def note(self) -> str:
-        """Return a note on the files that could not be read."""
         problems = self._problems
         more = f" and {len(problems) - 1} more" if len(problems) > 1 else ""
         path, _, why = problems[0].partition(": ") if problems else ("", "", "")

@@ -85,7 +85,6 @@ class InlineDriver(CarefulDriver, LinuxInlineDriver):
         return True
 
     def suspend_application_mode(self) -> None:
-        """Restore the terminal and remove our rows."""
         self.write(f"\r\x1b[{self._app._previous_cursor_position.y + 1}A\n\x1b[J")
         self.stop_application_mode()
         self._lent = True

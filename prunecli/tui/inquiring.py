@@ -52,7 +52,6 @@ class InquiryPanel(LongQuestion):
         return [*rows, Row("·", (DECLINE,))]
 
     def press(self, key: str, at: float) -> bool:
-        """Handle a key as `Question.press` does; the space bar chooses the marked option of several."""
         blank = self._typing is not None and not self._typing.text
         if key == "space" and self._chooses and blank and self.answering.is_ready(at):
             self._finish(with_text=False, pending=False)
@@ -61,7 +60,6 @@ class InquiryPanel(LongQuestion):
 
     @property
     def _chooses(self) -> bool:
-        """Whether Enter switches the marked row on or off instead of answering."""
         return self._inquiry.multiple and self.answering.marked < len(self._inquiry.options)
 
     def _finish(self, *, with_text: bool, pending: bool) -> None:

@@ -30,7 +30,6 @@ class LiveCommand:
         self._output = feed.add(ToolCall("output", self._about, ToolState.RUNNING))
 
     def progress(self, text: str) -> None:
-        """Show the last lines of output."""
         lines = text.rstrip("\n").split("\n")[-TAIL_LINES:]
         self._feed.set_tail(self._output, lines)
 
@@ -53,7 +52,6 @@ class LiveCommand:
         self._feed.put(self._output, NOTHING)
 
     def done(self, text: str) -> None:
-        """Show the final output of a command that is not in the log."""
         self._leave()
         self._feed.put(self._output, replace(command_output(text), argument=self._about))
 

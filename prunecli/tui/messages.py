@@ -20,8 +20,6 @@ class Wake(Told, bubble=False):
 
 @dataclass(eq=False, repr=False)
 class PromptSubmitted(Told):
-    """The user submitted this. `follow_up`: send it only when the agent is done."""
-
     text: str
     follow_up: bool = False
 
@@ -35,8 +33,6 @@ class ActionAsked(Told):
 
 @dataclass(eq=False, repr=False)
 class Picked(Told):
-    """A menu row was clicked."""
-
     index: int
 
 

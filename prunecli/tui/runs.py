@@ -79,7 +79,6 @@ class Runs:
 
     @property
     def busy(self) -> bool:
-        """Whether a run is in progress."""
         return self._worker is not None and not self._worker.is_finished
 
     def submit(self, text: str, *, follow_up: bool = False) -> None:
@@ -100,7 +99,6 @@ class Runs:
         self.submit(await self._completer.completed(text), follow_up=follow_up)
 
     def queue(self, text: str, *, follow_up: bool) -> None:
-        """Queue a message for the agent."""
         try:
             (self._runtime.follow_up if follow_up else self._runtime.steer)(text)
         except PromptTooLarge as error:
@@ -109,7 +107,6 @@ class Runs:
         self._front.show_waiting()
 
     def go_on(self) -> None:
-        """Continue the session."""
         self._start("Waiting for the model", self._runtime.go_on)
 
     def load(self, read: Callable[[], Awaitable[None]]) -> None:
@@ -125,8 +122,6 @@ class Runs:
         self._start("Reading the session", run)
 
     def compact(self, focus: str) -> None:
-        """Summarize the older part of the session."""
-
         async def run() -> Done | None:
             await self._runtime.compact(focus)
             return None
@@ -152,8 +147,6 @@ class Runs:
         self._start("Rewinding", run)
 
     def shell(self, command: str, *, show_model: bool) -> None:
-        """Run a shell command that the user typed."""
-
         line = f"{'!' if show_model else '!!'}{command}"
 
         async def run() -> Done | None:
@@ -298,7 +291,6 @@ class Runs:
     # Queued messages -----------------------------------------------------------------------------------------
 
     def waiting(self) -> tuple[list[str], list[str]]:
-        """Return the queued messages: steering, and follow-ups."""
         mailbox = self._runtime.mailbox
         return [typed(one) for one in mailbox.steering], [typed(one) for one in mailbox.follow_ups]
 

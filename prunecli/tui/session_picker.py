@@ -45,7 +45,6 @@ class SessionPicker:
         self._port = port
 
     def begin(self) -> None:
-        """Open the list."""
         from prunecli.runtime.sessions import Costs
         from prunecli.tui.screens.sessions import SessionsScreen
 
@@ -63,7 +62,6 @@ class SessionPicker:
 
     @property
     def current(self) -> Path | None:
-        """The file of the open session."""
         return self._runtime.session.path
 
     async def list(self, cwd: Path | None, show: Callable[[Sequence[Listed]], None]) -> None:

@@ -66,7 +66,6 @@ class Pace:
         self._until = monotonic() + PACE_SECONDS
 
     async def rest(self) -> None:
-        """Pause after a step without a result, so that waiting does not keep the processor busy."""
         await asyncio.sleep(GIVE_WAY_SECONDS)
         self._until = monotonic() + PACE_SECONDS
 
@@ -95,7 +94,6 @@ class Between:
 
     @property
     def is_busy(self) -> bool:
-        """Whether any work is unfinished."""
         return bool(self._under_way)
 
     def do(self, name: str, steps: Iterator[object], then: Callable[[], object]) -> None:

@@ -113,7 +113,6 @@ class Startup:
                 conversation.say(line)
 
     async def _load_typed(self, conversation: "Conversation") -> None:
-        """Load the prompt history and the draft."""
         entries, draft = await conversation.prompt_store.load()
         prompt = conversation.prompt
         if not draft.text:

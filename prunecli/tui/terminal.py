@@ -67,7 +67,6 @@ class CarefulDriver(Driver):
             self.attrs_before, self._first = self._first.attributes, self._first._replace(attributes=None)
 
     def write(self, data: str) -> None:
-        """Write data, converted to the terminal's character set."""
         super().write(placed(data) if self._letters is None else self._letters(data))  # type: ignore[safe-super]
 
     def run_input_thread(self) -> None:
@@ -120,7 +119,6 @@ class CarefulDriver(Driver):
             return False
 
     def set_mouse(self, on: bool) -> None:
-        """Turn mouse reporting on or off."""
         if on != self._mouse:
             self._mouse = True
             (self._enable_mouse_support if on else self._disable_mouse_support)()
@@ -128,7 +126,6 @@ class CarefulDriver(Driver):
 
     @property
     def is_gone(self) -> bool:
-        """Whether the terminal is gone."""
         try:
             os.ttyname(self.fileno)
         except OSError:

@@ -37,12 +37,10 @@ class TranscriptFeed:
 
     @property
     def is_empty(self) -> bool:
-        """Whether the transcript is empty."""
         return not self._transcript.document.count
 
     @property
     def has_entries(self) -> bool:
-        """Whether any entry of the session is shown, not only notices."""
         return bool(self._keys)
 
     def show_all(self, records: Sequence[Record], *, running: bool = False) -> None:
@@ -143,13 +141,11 @@ class TranscriptFeed:
         self._transcript.append(Notice(text, level))
 
     def add(self, entry: Entry) -> Key:
-        """Show an entry that is not in the log."""
         key = self._transcript.append(entry)
         self._appear()
         return key
 
     def put(self, key: Key, entry: Entry) -> None:
-        """Replace an entry that is not in the log."""
         self._transcript.replace(key, entry)
 
     def set_tail(self, key: Key, lines: Sequence[str]) -> None:

@@ -18,8 +18,6 @@ QUIET_SECONDS = 0.5
 
 
 class Meaning(Enum):
-    """The meaning of a key for a question."""
-
     TYPED = auto()
     """Goes to the prompt."""
     MARKED = auto()
@@ -64,7 +62,6 @@ class Answering:
         self._pending_since: float | None = None
 
     def appeared(self, at: float) -> None:
-        """Restart the quiet period: the question has become visible."""
         self._since, self._armed, self._pending_since = at, False, None
 
     def is_ready(self, at: float) -> bool:
@@ -94,7 +91,6 @@ class Answering:
         self.marked = self._for_text if self._for_text is not None and has_words else self._first
 
     def mark(self, row: int) -> None:
-        """Mark the row that Enter answers with."""
         self.marked, self.was_moved, self._pending_since, self.is_writing = row, True, None, False
 
     def write(self) -> bool:

@@ -15,8 +15,6 @@ NO_PASTES: Mapping[int, str] = MappingProxyType({})
 
 
 class Draft(NamedTuple):
-    """The prompt's text with its paste marks, and the pastes they stand for."""
-
     text: str = ""
     pastes: Mapping[int, str] = NO_PASTES
 

@@ -18,7 +18,6 @@ def as_mentions(text: str, cwd: str) -> str | None:
 
 
 def _readings(text: str) -> list[list[str]]:
-    """Return the possible paths in a paste: the whole text, its lines, or its words as a shell splits them."""
     lines = [_plain(line.strip()) for line in text.splitlines() if line.strip()]
     try:
         words = [_plain(word) for word in shlex.split(text)]

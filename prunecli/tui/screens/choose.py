@@ -58,7 +58,6 @@ class ChooseScreen(Dialog[str | None]):
         self._query = ""
 
     def compose(self) -> ComposeResult:
-        """Lay out title, filter and list."""
         with Vertical(id="box"):
             yield Static(Content(one_line(self._choose.title)), id="title")
             yield Field(placeholder="type to filter", first=self._press)
@@ -66,13 +65,11 @@ class ChooseScreen(Dialog[str | None]):
             yield Static(id="help")
 
     def on_mount(self) -> None:
-        """Mark the current choice."""
         current = next((at for at, choice in enumerate(self._choose.choices) if choice.current), 0)
         self._fill("", current)
         self.query_one(Input).focus()
 
     def on_resize(self) -> None:
-        """Adjust the list to the new height."""
         self._fill(self.query_one(Input).value, self._list.at)
 
     def _fill(self, query: str, at: int = 0) -> None:
@@ -111,7 +108,6 @@ class ChooseScreen(Dialog[str | None]):
         ]
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        """Apply the new filter."""
         if not self.is_closed:
             self._refilter(event.value)
 
@@ -146,7 +142,6 @@ class ChooseScreen(Dialog[str | None]):
         return True
 
     def on_picked(self, message: Picked) -> None:
-        """Select the clicked choice."""
         message.stop()
         if self._list.chosen:
             self.dismiss(self._list.chosen.value)

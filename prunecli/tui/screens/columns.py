@@ -90,7 +90,6 @@ class Layout:
 
     @property
     def heading(self) -> str:
-        """The headings of the columns side by side."""
         return self._side_by_side(self._table.headings)[0]
 
     def line(self, at: int) -> Sequence[Piece]:

@@ -108,7 +108,6 @@ class ContextScreen(Dialog[None]):
             self._folds.turn(Key("turn", turns[-1].seq))
 
     def compose(self) -> ComposeResult:
-        """Lay out the map, the tree and the previews."""
         yield MapView()
         yield self.tree_rows
         yield Static("", id="detail")
@@ -116,7 +115,6 @@ class ContextScreen(Dialog[None]):
         yield Static("", id="hint")
 
     def on_mount(self) -> None:
-        """Start at the newest turn and follow the session."""
         self._unsubscribe = self._runtime.session.subscribe(self._take)
         self.app.theme_changed_signal.subscribe(
             self, lambda _: self.tree_rows.set_palette(self._palette()), immediate=True
@@ -140,11 +138,9 @@ class ContextScreen(Dialog[None]):
             self._show(largest)
 
     def on_unmount(self) -> None:
-        """Stop following the session."""
         self._unsubscribe()
 
     def on_resize(self) -> None:
-        """Redraw for the new size."""
         self._tell()
 
     # Showing -------------------------------------------------------------------------------------------------
@@ -166,7 +162,6 @@ class ContextScreen(Dialog[None]):
             self._tell()
 
     def _measure(self) -> None:
-        """Count tokens that are unknown."""
         if not self.inspecting.is_measured:
             self._between.do("figures", self.inspecting.measuring(), self._tell_all)
 
@@ -262,7 +257,6 @@ class ContextScreen(Dialog[None]):
         self._filter("") if self._folds.words else self.dismiss(None)
 
     def on_tree_rows_marked(self) -> None:
-        """Update the screen for the newly marked node."""
         self._chosen = True
         self._said = ""
         if self._rested is not None:
@@ -271,7 +265,6 @@ class ContextScreen(Dialog[None]):
         self._tell()
 
     def on_tree_rows_folded(self, message: TreeRows.Folded) -> None:
-        """Fold or unfold the clicked node."""
         self._fold(message.key)
 
     def _fold(self, key: Key, *, unfold: bool | None = None) -> None:
@@ -355,7 +348,6 @@ class ContextScreen(Dialog[None]):
         return asked
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        """Filter while typing."""
         event.stop()
         if self._asked is None and event.input.has_class("-shown"):
             self._filter(event.value)

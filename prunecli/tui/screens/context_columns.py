@@ -50,7 +50,6 @@ class Columns:
 
     @property
     def are_wide(self) -> bool:
-        """Whether there is room for long words."""
         return self._width >= WIDE
 
     def widen(self, rows: Iterable[Cells]) -> bool:
@@ -96,7 +95,6 @@ class Columns:
 
 
 def padded(text: str, width: int) -> str:
-    """Return text cut or padded to exactly this many cells."""
     text = clip(text, width)
     return text + " " * (width - width_of(text))
 

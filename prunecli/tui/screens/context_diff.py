@@ -108,13 +108,11 @@ class DiffScreen(Dialog[None]):
         self._due: Timer | None = None
 
     def compose(self) -> ComposeResult:
-        """Lay out summary, list and keys."""
         yield Static("", id="said")
         yield Rows(Table("", _HEADINGS, ()))
         yield Static("", id="help")
 
     def on_mount(self) -> None:
-        """Compare the last two requests."""
         self.query_one(Rows).focus()
         self.query_one("#said", Static).update(Content("Reading the session …"))
         self._between.do("log", self._requests.reading(), self._compare_last)

@@ -13,14 +13,12 @@ from prunecli.tui.screens.context_words import HELP, tools_table
 
 
 def show_text(app: App[Any], outline: Outline, key: Key) -> None:
-    """Show the full text of a node."""
     from prunecli.tui.screens.context_text import TextScreen
 
     app.push_screen(TextScreen(outline, key))
 
 
 def show_difference(app: App[Any], records: Sequence[Record], outline: Outline) -> None:
-    """Show the difference between two requests."""
     from prunecli.tui.screens.context_diff import DiffScreen
 
     app.push_screen(DiffScreen(records, outline))
@@ -35,7 +33,6 @@ def show_tools(app: App[Any], outline: Outline) -> bool:
 
 
 def show_help(app: App[Any]) -> None:
-    """Show the keys and the columns."""
     _show_table(app, Table("Context inspector", ("key", "action"), HELP))
 
 

@@ -16,11 +16,9 @@ class Folds:
         self._turned: set[Key] = set()
 
     def turn(self, key: Key) -> None:
-        """Fold or unfold a node."""
         self._turned.symmetric_difference_update({key})
 
     def turn_all(self, *, unfolded: bool) -> None:
-        """Fold or unfold every node."""
         self._unfolded = unfolded
         self._turned.clear()
 
@@ -32,11 +30,9 @@ class Folds:
             self._turned.update(keys)
 
     def next_order(self) -> None:
-        """Switch to the next sort key, as a flat list; after the last one, back to the tree."""
         self.by = ORDERS[(ORDERS.index(self.by) + 1) % len(ORDERS)]
 
     def rows(self, outline: Outline) -> Rows:
-        """Return the rows to list, not computed yet. Call this again after a change."""
         if self.by != "order":
             return Ranked(outline, self.by, self.words)
         if self.words:

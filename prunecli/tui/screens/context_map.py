@@ -32,8 +32,6 @@ def cell_style(part: Part) -> str:
 
 
 class MapView(Widget):
-    """The title line, the cells and the legend."""
-
     can_focus = False
     DEFAULT_CSS = "MapView { height: auto; padding: 0 1; }"
 
@@ -56,7 +54,6 @@ class MapView(Widget):
         return len(self._lines(max(1, width)))
 
     def render(self) -> Content:
-        """Draw the lines for the current width."""
         return Content("\n").join(self._lines(max(1, self.content_size.width)))
 
     def _lines(self, width: int) -> list[Content]:

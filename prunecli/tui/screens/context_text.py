@@ -144,12 +144,10 @@ class TextScreen(ReadingScreen):
 
     @property
     def heading(self) -> str:
-        """Number and name of the node."""
         label = one_line(self._outline.label(self._key)) or "(empty)"
         return f"{self._key.seq}  {label}" if self._key.seq >= 0 else label
 
     def fill(self, transcript: Transcript) -> None:
-        """Show the text."""
         transcript.append_many(entries_of(self._outline, self._key))
         self.call_after_refresh(transcript.home)
 

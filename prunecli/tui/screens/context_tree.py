@@ -56,7 +56,6 @@ class TreeRows(ScrollView, can_focus=True):
         self._selected = Style(color=palette.foreground, bgcolor=palette.selection)
 
     def set_palette(self, palette: Palette) -> None:
-        """Use these colors."""
         self._wear(palette)
         self.refresh()
 
@@ -87,7 +86,6 @@ class TreeRows(ScrollView, can_focus=True):
         self.marked = self.rows[at] if at < len(self.rows) else None
 
     def measured(self) -> None:
-        """Redraw with newly known figures."""
         self._lay_out(anew=False)
 
     def _lay_out(self, *, anew: bool) -> None:
@@ -101,7 +99,6 @@ class TreeRows(ScrollView, can_focus=True):
         self.refresh()
 
     def _widen(self) -> None:
-        """Widen the columns for the rows in view."""
         top = self.scroll_offset.y
         seen = [self._draw(at) for at in range(top, min(top + self.page, len(self.rows)))]
         if self._columns.widen(one[1] for one in seen if one):
@@ -117,12 +114,10 @@ class TreeRows(ScrollView, can_focus=True):
         return self._drawn[at]
 
     def on_resize(self) -> None:
-        """Recompute the columns for another width."""
         self._lay_out(anew=True)
         self.scroll_into_view()
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
-        """Redraw for the new scroll position."""
         super().watch_scroll_y(old_value, new_value)
         self._widen()
 
@@ -143,7 +138,6 @@ class TreeRows(ScrollView, can_focus=True):
             self.scroll_to(y=wanted, animate=False, force=True, immediate=True)
 
     def render_line(self, y: int) -> Strip:
-        """Draw the heading in the first row and the rows below it."""
         width = self.size.width
         if y == 0:
             style = self._inks.muted
@@ -173,7 +167,6 @@ class TreeRows(ScrollView, can_focus=True):
 
 
 def _ink(node: Node, ink: Inks) -> Style:
-    """Return the style of a row."""
     if is_pruned(node) or (node.key.kind != "turn" and node.key.seq < 0):
         return ink.muted
     if node.state in ("pinned", "restored"):

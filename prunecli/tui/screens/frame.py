@@ -67,7 +67,6 @@ class Frame(Screen[None], inherit_bindings=False):
         self._todos: TodoLine | None = None
 
     def compose(self) -> ComposeResult:
-        """Lay out the widgets from top to bottom."""
         yield self.masthead
         yield self.welcome
         yield self.activity
@@ -76,7 +75,6 @@ class Frame(Screen[None], inherit_bindings=False):
 
     @property
     def program(self) -> "Program":
-        """The application."""
         return cast("Program", self.app)
 
     async def furnish(self, palette: "Palette") -> None:
@@ -113,7 +111,6 @@ class Frame(Screen[None], inherit_bindings=False):
         return f"{self.keys.hint(action)} to take it back"
 
     def show_todos(self, todos: "Todos") -> None:
-        """Show the agent's to-do list above the prompt."""
         if todos and self._todos is None:
             from prunecli.tui.widgets.todo_line import TodoLine
 
@@ -123,12 +120,10 @@ class Frame(Screen[None], inherit_bindings=False):
             self._todos.show(todos)
 
     def toggle_todos(self) -> None:
-        """Fold or unfold the to-do list."""
         if self._todos is None or not self._todos.toggle():
             self.activity.hint("no to-do list")
 
     def show_transcript(self) -> None:
-        """Replace the welcome with the transcript."""
         if self.welcome.display:
             self.welcome.display = False
             self.transcript.display = True
@@ -159,7 +154,6 @@ class Frame(Screen[None], inherit_bindings=False):
             self._early.append(message)
 
     def on_transcript_copied(self) -> None:
-        """Hint that the selection was copied."""
         self.activity.hint("copied")
 
     # Keys ----------------------------------------------------------------------------------------------------
@@ -195,11 +189,9 @@ class Frame(Screen[None], inherit_bindings=False):
         self.prompt._forward_event(again)
 
     def on_mouse_scroll_up(self) -> None:
-        """Scroll the transcript up, wherever the mouse is."""
         self._scroll(-WHEEL_ROWS)
 
     def on_mouse_scroll_down(self) -> None:
-        """Scroll the transcript down, wherever the mouse is."""
         self._scroll(WHEEL_ROWS)
 
     def _scroll(self, rows: int) -> None:
@@ -209,7 +201,6 @@ class Frame(Screen[None], inherit_bindings=False):
     # Panels above the prompt ---------------------------------------------------------------------------------
 
     def open_search(self) -> None:
-        """Open the search line of the transcript."""
         from prunecli.tui.widgets.search_bar import SearchBar
 
         found = self.query(SearchBar)
@@ -219,7 +210,6 @@ class Frame(Screen[None], inherit_bindings=False):
             self.mount(SearchBar(self.transcript, self.prompt), before=self.prompt)
 
     def on_transcript_searched(self, message: "Transcript.Searched") -> None:
-        """Show the result of a search."""
         from prunecli.tui.widgets.search_bar import SearchBar
 
         for bar in self.query(SearchBar):
@@ -241,7 +231,6 @@ class Frame(Screen[None], inherit_bindings=False):
         self.prompt.focus()
 
     def answered(self, panel: "Question") -> None:
-        """Remove a question that was answered or withdrawn."""
         if panel in self._questions:
             self._questions.remove(panel)
             self._take_question()

@@ -33,7 +33,6 @@ class ReadingScreen(Dialog[None]):
 
     @property
     def heading(self) -> str:
-        """The title, in one line."""
         raise NotImplementedError
 
     def fill(self, transcript: Transcript) -> None:
@@ -41,7 +40,6 @@ class ReadingScreen(Dialog[None]):
         raise NotImplementedError
 
     def compose(self) -> ComposeResult:
-        """Lay out title, transcript and keys."""
         yield Static(Content(self.heading), id="title")
         yield Transcript(cast("PrunecliApp", self.app).palette)
         yield Static(id="help")
@@ -57,7 +55,6 @@ class ReadingScreen(Dialog[None]):
         )
 
     def on_resize(self) -> None:
-        """Fit the line of keys to the new width."""
         self.query_one("#help", Static).update(Content(last_keys(self.keys, self.size.width - 2)))
 
     def on_key(self, event: events.Key) -> None:

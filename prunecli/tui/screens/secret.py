@@ -33,23 +33,19 @@ class SecretScreen(Dialog[str | None]):
         self._title = title
 
     def compose(self) -> ComposeResult:
-        """Lay out title and field."""
         with Vertical(id="box"):
             yield Static(Content(one_line(self._title)), id="title")
             yield Field(password=True, submits=True, first=self._press)
             yield Static(Content("Enter to save · Esc to cancel"), id="help")
 
     def on_mount(self) -> None:
-        """Focus the field."""
         self.query_one(Input).focus()
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Return the typed value."""
         event.stop()
         self.dismiss(event.value)
 
     def _press(self, event: events.Key) -> bool:
-        """Cancel on Esc."""
         if event.key not in ("escape", "ctrl+c"):
             return False
         self.dismiss(None)

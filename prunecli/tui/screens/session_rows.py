@@ -119,7 +119,6 @@ class SessionRows(Widget):
 
     @property
     def chosen(self) -> Row | None:
-        """The marked row."""
         return self.rows[self.at] if self.rows else None
 
     def show(self, rows: Sequence[Row], costs: "Costs | None", now_ms: int, *, here: bool) -> None:
@@ -129,12 +128,10 @@ class SessionRows(Widget):
         self.refresh()
 
     def move(self, step: int) -> None:
-        """Move the mark."""
         self.at = max(0, min(self.at + step, len(self.rows) - 1))
         self.refresh()
 
     def on_click(self, event: events.Click) -> None:
-        """Mark the clicked row."""
         index = self._first + event.y
         if 0 <= index < len(self.rows):
             again, self.at = index == self.at, index
@@ -142,7 +139,6 @@ class SessionRows(Widget):
             self.post_message(self.Picked(again))
 
     def render(self) -> Content:
-        """Draw the rows in view."""
         width, height = self.size
         self._first = max(self.at - height + 1, min(self._first, self.at), 0)
         shown = self.rows[self._first : self._first + height]

@@ -97,7 +97,6 @@ class SessionsScreen(Dialog[Chosen | None]):
         self._rows = SessionRows()
 
     def compose(self) -> ComposeResult:
-        """Lay out title, filter, list and details."""
         with Vertical(id="box"):
             yield Static(id="title")
             yield Field(first=self._press)
@@ -106,7 +105,6 @@ class SessionsScreen(Dialog[Chosen | None]):
             yield Static(id="help")
 
     def on_mount(self) -> None:
-        """Start with the sessions in this directory."""
         self.query_one(Field).focus()
         self._read()
 
@@ -188,11 +186,9 @@ class SessionsScreen(Dialog[Chosen | None]):
         )
 
     def on_resize(self) -> None:
-        """Fit the help line to the new width."""
         self.call_after_refresh(self._label)
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        """Apply the new filter or search."""
         event.stop()
         if self._in_words and not self._asking:
             once(self, SEARCH_AFTER_SECONDS, partial(self._search_if, event.value))
@@ -217,7 +213,6 @@ class SessionsScreen(Dialog[Chosen | None]):
             event.prevent_default()
 
     def _press(self, event: events.Key) -> bool:
-        """Handle the keys in the help line."""
         self._refilter()  # the message about the last letter may still be on its way
         page = max(1, self._rows.size.height - 1)
         all_ = len(self._rows.rows)

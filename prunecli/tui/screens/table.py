@@ -46,7 +46,6 @@ class Rows(ScrollView, can_focus=True):
         self.scrolls_note = False
 
     def show(self, table: Table) -> None:
-        """Show this table."""
         self._take(table)
         self.scroll_to(y=0, animate=False, force=True, immediate=True)
         self.on_resize()
@@ -56,7 +55,6 @@ class Rows(ScrollView, can_focus=True):
         return len(Layout(self._table, self._needed, room))
 
     def on_resize(self) -> None:
-        """Lay out the columns for another width."""
         room = self.scrollable_content_region.width
         self._layout = Layout(self._table, self._needed, room)
         self._end = ["", *note_lines(self._table.note, room)] if self.scrolls_note else []
@@ -64,7 +62,6 @@ class Rows(ScrollView, can_focus=True):
         self.refresh()
 
     def render_line(self, y: int) -> Strip:
-        """Draw the headings in the first row and the rows below them."""
         width, style = self.size.width, self.rich_style
         muted = self.get_component_rich_style("rows--heading")
         if y == 0:
@@ -116,7 +113,6 @@ class TableScreen(Dialog[bool]):
         self._unwatch: Callable[[], None] = lambda: None
 
     def compose(self) -> ComposeResult:
-        """Lay out title, rows and note."""
         with Vertical(id="box"):
             yield Static(Content(one_line(self._table.title)), id="title")
             yield self._rows
@@ -133,7 +129,6 @@ class TableScreen(Dialog[bool]):
             self._changed()  # it may have changed before
 
     def on_unmount(self) -> None:
-        """Stop watching a live table."""
         self._unwatch()
 
     def _changed(self) -> None:
@@ -155,11 +150,9 @@ class TableScreen(Dialog[bool]):
         self._rows.scroll_to(y=top, animate=False, force=True, immediate=True)
 
     def on_resize(self) -> None:
-        """Fit the box to the screen."""
         self.fit()
 
     def fit(self) -> None:
-        """Make the box as high as its rows, within the screen."""
         room = max(1, self.size.width - 2)
         note = note_lines(self._table.note, room)
         below = len(note) + 1 if note else 0

@@ -29,7 +29,6 @@ class TaskScreen(ReadingScreen):
 
     @property
     def heading(self) -> str:
-        """Number and session of the task."""
         return one_line(f"task {self._number} · {self._session.id} · read-only")
 
     def fill(self, transcript: Transcript) -> None:
@@ -55,11 +54,9 @@ class TaskScreen(ReadingScreen):
         self._feed.show_all(self._session.records, running=running)
 
     def on_wake(self, message: Wake) -> None:
-        """Show new events."""
         message.stop()
         if not self._feed.take(self._bridge.batch()):
             self._show_all()
 
     def on_unmount(self) -> None:
-        """Stop following."""
         self._bridge.leave()

@@ -76,7 +76,6 @@ class UnfoldingRows(Rows):
             self.scroll_to(y=max(0, line - (room - 1 if step > 0 else 0)), animate=False)
 
     def on_key(self, event: events.Key) -> None:
-        """Move the mark, and unfold or fold its row."""
         self._types = self._types or event.is_printable
         if self._types:
             return  # this closes the screen, so the key belongs to the prompt below
@@ -94,7 +93,6 @@ class UnfoldingRows(Rows):
             deeds[event.key]()
 
     def on_click(self, event: events.Click) -> None:
-        """Unfold or fold the clicked row."""
         row = self._layout.row_at(event.y - 1 + self.scroll_offset.y) if event.y else -1
         source = self._sources[row] if row >= 0 else -1
         if source >= 0 and self._below(source):

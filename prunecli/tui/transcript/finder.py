@@ -19,8 +19,6 @@ SLICE_SECONDS = 0.008
 
 
 class Finder(Pointer):
-    """The part of the transcript widget that searches."""
-
     class Searched(Message, namespace="transcript"):
         """The message that a search ended. `found`: a hit was found and is on the screen."""
 
@@ -78,7 +76,6 @@ class Finder(Pointer):
             self._search_slice()
 
     def _search_slice(self) -> None:
-        """Continue the search for one slice."""
         stop = self._ms() + 1_000 * SLICE_SECONDS
         while self._scan is not None and self._query is not None:
             try:
@@ -111,7 +108,6 @@ class Finder(Pointer):
 
     @property
     def marking(self) -> bool:
-        """Whether there is a selection or a search."""
         return self._query is not None or self.selected is not None
 
     def begin_marks(self) -> None:
@@ -120,7 +116,6 @@ class Finder(Pointer):
         self._block_hits.clear()
 
     def marks_on(self, line: Line) -> tuple[Mark, ...]:
-        """Return the marks of hits and selection."""
         if self._marked is None and self._query is None:
             return ()
         block, _, row = line

@@ -108,7 +108,6 @@ class Item:
 
     @property
     def thinking(self) -> bool:
-        """Whether the entry is an unfinished thought."""
         return isinstance(self.entry, Thinking) and self.stream is not None
 
     @property
@@ -164,14 +163,12 @@ class HeaderPart(Part):
 
     @property
     def source(self) -> str:
-        """The searchable text of a call's line; a thought's line repeats the text below it."""
         entry = self.item.entry
         if isinstance(entry, ToolCall):
             return " ".join((entry.name, entry.argument, entry.outcome, entry.pruned))
         return ""
 
     def rows(self, sheet: Sheet) -> list[Row]:
-        """Lay out the single row."""
         item, inks = self.item, sheet.inks
         if isinstance(item.entry, ToolCall):
             elapsed, frame = (item.pulse.elapsed_ms, item.pulse.frame) if item.pulse else (None, 0)

@@ -30,7 +30,6 @@ class Query(NamedTuple):
         return cls(text, tuple(re.findall(r"\w+", text)) or (text,), exact)
 
     def fold(self, text: str) -> str:
-        """Fold text for comparison."""
         return text if self.exact else text.lower()
 
     def may_match(self, source: str) -> bool:

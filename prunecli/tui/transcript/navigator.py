@@ -14,8 +14,6 @@ from prunecli.tui.transcript.viewport import Line
 
 
 class Navigator(Finder):
-    """The part of the transcript widget that navigates."""
-
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up", "cursor(-1)", "Previous entry", show=False),
         Binding("down", "cursor(1)", "Next entry", show=False),
@@ -39,11 +37,9 @@ class Navigator(Finder):
         self.scroll_rows(-max(1, self.window.height - 2))
 
     def page_down(self) -> None:
-        """Scroll down by a screen, less two rows of overlap."""
         self.scroll_rows(max(1, self.window.height - 2))
 
     def home(self) -> None:
-        """Scroll to the first row."""
         self._settle_stale()
         self.window.home()
         self._moved()
@@ -91,26 +87,21 @@ class Navigator(Finder):
         return item is not None
 
     def scroll_home(self, **_: object) -> None:
-        """Scroll to the first row."""
         self.home()
 
     def scroll_end(self, **_: object) -> None:
-        """Scroll to the last row."""
         self.end()
 
     def action_page_up(self) -> None:
-        """Scroll up by a screen."""
         self.page_up()
 
     def action_page_down(self) -> None:
-        """Scroll down by a screen."""
         self.page_down()
 
     # -- the cursor, while the transcript has the focus
 
     @property
     def marking(self) -> bool:
-        """Whether there are marks, including the cursor."""
         return super().marking or (self.cursor is not None and self.has_focus)
 
     def marks_on(self, line: Line) -> tuple[Mark, ...]:
@@ -148,20 +139,16 @@ class Navigator(Finder):
         self.refresh(self.size.region)
 
     def action_rows(self, rows: int) -> None:
-        """Scroll by a number of rows."""
         self.scroll_rows(rows)
 
     def action_prompt(self, step: int) -> None:
-        """Scroll to the prompt above or below."""
         if step < 0:
             self.previous_prompt()
         else:
             self.next_prompt()
 
     def action_search_next(self) -> None:
-        """Go to the next hit."""
         self.search_next()
 
     def action_search_previous(self) -> None:
-        """Go to the previous hit."""
         self.search_previous()

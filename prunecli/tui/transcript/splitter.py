@@ -57,7 +57,6 @@ class Splitter:
         self._part = 0
 
     def feed(self, text: str) -> list[Chunk]:
-        """Feed more text; return the chunks it finished."""
         *lines, self._raw = (self._raw + text).split("\n")
         for line in lines:
             self._line(self._cut_long(line))
@@ -68,7 +67,6 @@ class Splitter:
         return out
 
     def close(self) -> list[Chunk]:
-        """End the text; return the remaining chunks."""
         if self._raw:
             self._line(self._raw)
             self._raw = ""

@@ -124,7 +124,6 @@ class Transcript(Navigator, can_focus=True):
         self._start_flush()
 
     def finish(self, key: Key) -> None:
-        """Complete a streaming entry."""
         self.document.finish(key)
         self._start_flush()
         self._touch()
@@ -174,14 +173,12 @@ class Transcript(Navigator, can_focus=True):
                 self._settle()
 
     def on_mount(self) -> None:
-        """Start the timers once mounted."""
         self._start_flush()
         self._start_pulse()
 
     # -- folding
 
     def toggle(self, key: Key) -> None:
-        """Fold or unfold an entry, if it folds."""
         item = self.document.item(key)
         if item:
             self._fold([item], not item.folded)
@@ -224,7 +221,6 @@ class Transcript(Navigator, can_focus=True):
     # -- messages
 
     def _noticed(self) -> None:
-        """Count the entries added below the screen."""
         window, document = self.window, self.document
         if window.follow:
             self._seen_key, self._grown = document.next_key, False

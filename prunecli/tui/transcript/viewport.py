@@ -170,7 +170,6 @@ class Viewport:
             self._go(self._down(self._top.block, self._top.number, rows))
 
     def _go(self, top: Anchor) -> None:
-        """Scroll to a row, or to the bottom position if that comes first."""
         bottom = self._bottom()
         self.follow = bottom is not None and self._order(top) >= self._order(bottom)
         self._top = bottom if self.follow else top
@@ -180,13 +179,11 @@ class Viewport:
         return anchor.block.point, anchor.number
 
     def home(self) -> None:
-        """Scroll to the first row."""
         first = self._layout.heights.first
         if first is not None:
             self._go(self._anchor(first, 0))
 
     def end(self) -> None:
-        """Scroll to the last row and follow."""
         self.follow = True
         self.settle()
 

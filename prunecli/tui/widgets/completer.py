@@ -54,7 +54,6 @@ class Completer:
 
     @property
     def is_open(self) -> bool:
-        """Whether the menu has something to choose."""
         return self._menu.is_open and bool(self._menu.offers)
 
     def asked(self, topic: str, query: str) -> None:
@@ -136,7 +135,6 @@ class Completer:
         self._menu.show(offers, note)
 
     def close(self) -> None:
-        """Close the menu."""
         self._menu.close()
 
     def knows(self, name: str) -> bool:
@@ -161,7 +159,6 @@ class Completer:
         return True
 
     def _enter(self) -> bool:
-        """Handle Enter: take the marked row if it fits the current text, or let a complete command be sent."""
         if self._shown_for != (self._topic, self._query):
             return False
         if self._topic == "command" and not self._was_moved and self.knows(self._query):

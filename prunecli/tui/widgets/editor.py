@@ -57,12 +57,10 @@ class Editor(TextArea):
 
     @property
     def typed(self) -> str:
-        """The text with every paste in its place."""
         return self.pastes.expanded(self.text)
 
     @property
     def is_empty(self) -> bool:
-        """Whether the field is empty."""
         return self.document.line_count == 1 and not self.document[0]
 
     def set_text(self, text: str) -> None:
@@ -123,7 +121,6 @@ class Editor(TextArea):
             self.put(self.pastes.marked(text))
 
     def action_delete_left(self) -> None:
-        """Delete a whole paste mark."""
         row, column = self.cursor_location
         length = 0 if self.selected_text else self.pastes.mark_before(self.document[row], column)
         if length:
@@ -131,12 +128,10 @@ class Editor(TextArea):
         super().action_delete_left()
 
     def get_cursor_left_location(self) -> tuple[int, int]:
-        """Pass an emoji as a whole."""
         row, column = super().get_cursor_left_location()
         return row, around(self.document[row], column)[0]
 
     def get_cursor_right_location(self) -> tuple[int, int]:
-        """Pass an emoji as a whole."""
         row, column = super().get_cursor_right_location()
         return row, around(self.document[row], column)[1]
 
@@ -173,19 +168,16 @@ class Editor(TextArea):
 
     @property
     def on_first_row(self) -> bool:
-        """Whether the cursor is on the first row."""
         return self.navigator.is_first_wrapped_line(self.cursor_location)
 
     @property
     def on_last_row(self) -> bool:
-        """Whether the cursor is on the last row."""
         return self.navigator.is_last_wrapped_line(self.cursor_location)
 
     # Drawing -------------------------------------------------------------------------------------------------
 
     @property
     def gutter_width(self) -> int:
-        """The width reserved for the glyph."""
         return GUTTER
 
     def get_line(self, line_index: int) -> Text:
@@ -193,7 +185,6 @@ class Editor(TextArea):
         return Text(visible_with_tabs(self.document.get_line(line_index)), end="", no_wrap=True)
 
     def render_line(self, y: int) -> Strip:
-        """Draw a row with the glyph or its padding."""
         if self.content_size.width <= 0:  # in a terminal of one column the placeholder cannot wrap
             return Strip.blank(self.size.width, self.rich_style)
         strip = super().render_line(y)
@@ -246,11 +237,9 @@ class Field(Input):
         self._left = {"ctrl+c"} if submits else {"ctrl+c", "enter"}
 
     def action_cursor_left(self, select: bool = False) -> None:
-        """Pass an emoji as a whole."""
         self._pass_emoji(super().action_cursor_left, 0, select)
 
     def action_cursor_right(self, select: bool = False) -> None:
-        """Pass an emoji as a whole."""
         self._pass_emoji(super().action_cursor_right, 1, select)
 
     def _pass_emoji(self, move: Callable[[bool], None], side: int, select: bool) -> None:
@@ -259,7 +248,6 @@ class Field(Input):
             move(select)
 
     def action_delete_left(self) -> None:
-        """Delete an emoji as a whole."""
         at = self.cursor_position
         if self.selection.is_empty and at:
             self.delete(around(self.value, at - 1)[0], at)
@@ -267,7 +255,6 @@ class Field(Input):
             super().action_delete_left()
 
     def action_delete_right(self) -> None:
-        """Delete an emoji as a whole."""
         at = self.cursor_position
         if self.selection.is_empty:
             self.delete(at, around(self.value, at + 1)[1])

@@ -31,7 +31,6 @@ class LongQuestion(Question):
     _fitted: tuple[tuple[object, ...], int] = ((), 0)
 
     def compose_matter(self) -> Sequence[Widget]:
-        """Yield the text."""
         what = VerticalScroll(Static(self.text, id="text"), id="what", can_focus=False)
         what.display = bool(self.text.plain)
         return [what]
@@ -80,7 +79,6 @@ class LongQuestion(Question):
         return super().press(key, at)
 
     def what(self) -> Widget:
-        """Return the part that scrolls."""
         return self.query_one("#what")
 
     def hints(self) -> Sequence[str]:

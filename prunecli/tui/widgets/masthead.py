@@ -9,8 +9,6 @@ from prunecli.tui.widgets.fitting import Piece, fitted
 
 
 class Masthead(Widget):
-    """The top line as a widget."""
-
     can_focus = False
 
     def __init__(self, directory: str) -> None:
@@ -20,7 +18,6 @@ class Masthead(Widget):
         self._session = ""
 
     def show_branch(self, branch: str) -> None:
-        """Show the repository's branch; "" for none."""
         if branch != self._branch:
             self._branch = branch
             self.refresh()
@@ -32,7 +29,6 @@ class Masthead(Widget):
             self.refresh()
 
     def render(self) -> Content:
-        """Draw the line at the current width."""
         line = title_line(self._directory, self._branch, self._session, self.size.width - 2)
         return Content.assemble(" ", line, " ")
 

@@ -28,8 +28,6 @@ _ALWAYS_SHORT = Row("2a", ("Yes, until you quit",))
 
 
 class PermissionPanel(LongQuestion):
-    """The panel that asks about one call."""
-
     DEFAULT_CSS = """
     PermissionPanel {
         .about { height: auto; max-height: 2; color: $muted; }
@@ -62,7 +60,6 @@ class PermissionPanel(LongQuestion):
         self.post_message(PermissionAnswered(self._kinds[row], text))
 
     def compose_matter(self) -> Sequence[Widget]:
-        """Yield the call and the reason for asking."""
         about = [Static(classes="about") for _ in self._about]
         if self._sheet.diff is None:
             return [*super().compose_matter(), *about]
@@ -158,7 +155,6 @@ class PermissionPanel(LongQuestion):
         return super().press(key, at)
 
     def what(self) -> Widget:
-        """Return the part that scrolls."""
         return self.query_one("#change" if self._sheet.diff else "#what")
 
 

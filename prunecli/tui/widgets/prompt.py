@@ -61,11 +61,9 @@ class Prompt(Editor):
 
     @property
     def draft(self) -> Draft:
-        """The unsent text."""
         return self._before_search or Draft(self.text, dict(self.pastes.texts))
 
     def restore(self, draft: Draft) -> None:
-        """Restore a draft."""
         self.pastes.texts = dict(draft.pastes)
         self.put_text(draft.text)
 
@@ -86,7 +84,6 @@ class Prompt(Editor):
         self.placeholder = next(fitting, clip(forms[-1], room))
 
     def on_resize(self) -> None:
-        """Choose again which text to show."""
         self._offer()
 
     def take(self) -> str:
@@ -180,7 +177,6 @@ class Prompt(Editor):
         return False
 
     def _act(self, key: str) -> bool:
-        """Run the action of a key."""
         action = self.keys.action(key)
         if key == "question_mark" and self.is_empty and self.question is None:
             action = "show_keys"
@@ -256,7 +252,6 @@ class Prompt(Editor):
     # Completion ----------------------------------------------------------------------------------------------
 
     def on_text_area_changed(self, event: TextArea.Changed) -> None:
-        """Update completion and the kind of prompt for the new text."""
         event.stop()
         self._dress()
         self._look()
@@ -265,12 +260,10 @@ class Prompt(Editor):
         self.post_message(Typed())
 
     def on_text_area_selection_changed(self, event: TextArea.SelectionChanged) -> None:
-        """Update completion for the new cursor position."""
         event.stop()
         self._look()
 
     def _dress(self) -> None:
-        """Show the kind of prompt."""
         shell = self.shell
         memory = "#" if not shell and completion.is_memory(self.text) else ""
         kind = "search" if self.searching else shell or memory
@@ -318,7 +311,6 @@ class Prompt(Editor):
 
     @property
     def searching(self) -> bool:
-        """Whether the prompt is searching the history."""
         return self._before_search is not None
 
     def _begin_search(self) -> None:

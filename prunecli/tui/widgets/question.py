@@ -134,7 +134,6 @@ class Question(Vertical, can_focus=False):
         )
 
     def compose(self) -> ComposeResult:
-        """Lay out title, subject, answers and key hints."""
         yield Static(Content(self._title), id="question")
         yield from self.compose_matter()
         for number in range(len(self._rows)):
@@ -188,7 +187,6 @@ class Question(Vertical, can_focus=False):
         self._wait()
 
     def holds(self, text: str) -> None:
-        """Update for the prompt's new text."""
         self.answering.holds(text)
         self._show()
 
@@ -235,7 +233,6 @@ class Question(Vertical, can_focus=False):
         self._answered(row, text)
 
     def on_click(self, event: events.Click) -> None:
-        """Mark the clicked row; Enter answers."""
         name = event.widget.id if event.widget is not None else None
         if name and name.startswith("row-"):
             event.stop()
@@ -243,7 +240,6 @@ class Question(Vertical, can_focus=False):
             self._show()
 
     def on_resize(self) -> None:
-        """Wrap the rows for the new width."""
         self._show()
 
     # Display -------------------------------------------------------------------------------------------------

@@ -130,13 +130,11 @@ class StatusLines(Widget):
             self.refresh()
 
     def show_cache(self, cache: str) -> None:
-        """Update the age of the cache."""
         if cache != self._cache:
             self._cache = cache
             self.refresh()
 
     def render(self) -> Content:
-        """Draw the lines at the current width."""
         width = self.size.width - 2
         lines = (
             pruning_line(self.status, width, self._cache),

@@ -39,12 +39,10 @@ class TodoLine(Widget):
         return bool(self._todos)
 
     def on_click(self, event: events.Click) -> None:
-        """Fold or unfold the list."""
         event.stop()
         self.post_message(ActionAsked("todos"))
 
     def on_resize(self) -> None:
-        """Fit the rows to the screen."""
         self._lay_out()
 
     def _lay_out(self) -> None:
@@ -62,7 +60,6 @@ class TodoLine(Widget):
         return [*shown, f"… {count - len(shown)} more: /todo lists all"]
 
     def render(self) -> Content:
-        """Draw the list in one line, and its items if it is unfolded."""
         width = self.size.width
         key = self._hint()
         tail = f"  {key} to {'fold' if self._open else 'unfold'}" if key and width >= 60 else ""

@@ -32,7 +32,6 @@ class Waiting(Widget):
             self.refresh()
 
     def render(self) -> Content:
-        """Draw the last few messages."""
         width = self.size.width - 2
         hidden = max(0, len(self._rows) - MOST_ROWS)
         rows: list[Content] = []

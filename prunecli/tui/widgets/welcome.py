@@ -35,7 +35,6 @@ class Welcome(Widget):
         self.refresh()
 
     def clear(self) -> None:
-        """Remove the notices."""
         self._notices.clear()
         self.refresh()
 
@@ -74,7 +73,6 @@ class Welcome(Widget):
         ]
 
     def render(self) -> Content:
-        """Add blank lines if there is room."""
         lines = [*self._lines(roomy=True), *self._notices]
         if self._height(lines) >= self.size.height:
             lines = [*self._lines(roomy=False), *self._notices]
