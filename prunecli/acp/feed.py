@@ -64,7 +64,6 @@ class Feed:
             self._more.set()
 
     def begin(self) -> None:
-        """Start sending, including queued updates."""
         if self._pump is None:
             self._pump = asyncio.create_task(self._run())
             self._pump.add_done_callback(self._ended)

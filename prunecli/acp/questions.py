@@ -151,7 +151,6 @@ class Questions:
         return answer.outcome.option_id if isinstance(answer.outcome, AllowedOutcome) else None
 
     def _close(self, call: ToolCallUpdate, *, done: bool) -> None:
-        """Close a question that does not belong to a call of this session."""
         self._feed.tell(self._updates.closed(call.tool_call_id, done=done))
 
     def _content(self, asked: Asked, sheet: Sheet) -> Content:

@@ -72,7 +72,6 @@ def _current(runtime: Runtime, command: str) -> str:
 
 
 def _values(runtime: Runtime, command: str) -> list[tuple[str, str, str]]:
-    """Return the value, name and description of each argument that `/command` offers."""
     effects = [known(runtime)] if command == "model" else run_line(runtime, f"/{command}")
     offers = [effect for effect in effects if isinstance(effect, Choose)]
     listed = offers[0].choices if offers else ()

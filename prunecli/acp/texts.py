@@ -26,7 +26,6 @@ def thought(text: str) -> AgentThoughtChunk:
 
 
 def prompted(text: str) -> UserMessageChunk:
-    """Return text that the user sent earlier."""
     return UserMessageChunk(session_update="user_message_chunk", content=block(shown(text)))
 
 

@@ -80,12 +80,10 @@ class Updates:
         return self._open[call_id].shown_id if call_id in self._open else call_id
 
     def closed(self, shown_id: str, *, done: bool) -> ToolCallProgress:
-        """Return the update that closes a question shown as a call."""
         status: ToolCallStatus = "completed" if done else "failed"
         return ToolCallProgress(session_update="tool_call_update", tool_call_id=shown_id, status=status)
 
     def replay(self) -> Iterator[Update]:
-        """Yield the whole session from its first message."""
         for event in present_of(self._runtime.session.records):
             if isinstance(event, Record) and isinstance(event.event, UserMessage):
                 yield from self._user(event.event)

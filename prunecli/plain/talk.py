@@ -12,7 +12,6 @@ from prunecli.agent.execute import Answer, Asked
 from prunecli.commands.command import command_names
 from prunecli.commands.plan import plan_of
 from prunecli.errors import ProviderError, PrunecliError, StorageFailed, ToolError
-from prunecli.inspector.labels import withheld_by
 from prunecli.model.notes import APPROVED
 from prunecli.plain.effects import Effects
 from prunecli.plain.lines import Lines, TerminalLines, interruptible
@@ -21,12 +20,10 @@ from prunecli.presentation import prompt_history as history
 from prunecli.presentation.completion import as_command
 from prunecli.presentation.entry_text import entry_lines, joined, sheet_lines, status_line
 from prunecli.presentation.outcomes import has_failure
-from prunecli.presentation.presenter import Presenter, present_all
+from prunecli.presentation.presenter import present_all, presenter_of
 from prunecli.presentation.questions import inquiry_lines, inquiry_reply, sheet_of
 from prunecli.runtime import Runtime, outside
-from prunecli.runtime.counting import saver, teller
 from prunecli.runtime.notices import notice_of, session_notices
-from prunecli.runtime.toolbox import summaries
 from prunecli.runtime.user_shell import shell
 from prunecli.sanitize import one_line, source
 from prunecli.session.session import Session
@@ -42,8 +39,6 @@ AGAIN = "Enter on an empty line to try again."
 
 
 class Talk:
-    """The plain interface of one runtime."""
-
     def __init__(
         self, runtime: Runtime, lines: Lines, out: Callable[[str], None], runner: asyncio.Runner
     ) -> None:
@@ -68,7 +63,7 @@ class Talk:
     def follow(self, session: Session) -> None:
         """Print the end of this session, then its events as they arrive."""
         self._leave_session()
-        presenter = self._presenter(session)
+        presenter = presenter_of(self.runtime, session.context)
         entries = present_all(presenter, session.records)
         hidden = max(0, len(entries) - SHOWN_ENTRIES)
         if hidden:
@@ -99,18 +94,8 @@ class Talk:
             self.out("Stopped reading. You are back in the previous session.")
 
     def lines_of(self, session: Session) -> list[str]:
-        """Return the transcript of a session, such as a task's."""
-        entries = present_all(self._presenter(session), session.records)
+        entries = present_all(presenter_of(self.runtime, session.context), session.records)
         return list(joined(entry_lines(entry, afterwards=True) for entry in entries))
-
-    def _presenter(self, session: Session) -> Presenter:
-        tools = self.runtime.tools
-        return Presenter(
-            summaries(tools, self.runtime.setup.cwd),
-            teller(session.context),
-            saver(session.context),
-            partial(withheld_by, session.context),
-        )
 
     # The conversation ----------------------------------------------------------------------------------------
 
@@ -265,7 +250,6 @@ class Talk:
         self._reader.notice("\n".join(filter(None, [f"error: {error.message}", error.hint])))
 
     def terminate(self, number: int) -> None:
-        """Handle SIGTERM or SIGHUP: stop the work cleanly, then exit."""
         self.leaving = True
         if self._task is None:
             raise SystemExit(128 + number)

@@ -37,8 +37,6 @@ class Level(StrEnum):
 
 @frozen
 class Prompt:
-    """Text from the user, shown as typed."""
-
     text: str
     origin: Origin = Origin.PROMPT
     pruned: str = ""
@@ -115,8 +113,6 @@ class ToolCall:
 
 @frozen
 class Notice:
-    """One or more lines from the program itself."""
-
     text: str
     level: Level = Level.INFO
 

@@ -120,7 +120,6 @@ def _cell(text: str) -> str:
 
 
 def choice_lines(choose: Choose) -> list[str]:
-    """Return the choices, numbered from 1."""
     return [
         f"{ours(one_line(choose.title))}",
         *(f"  {ours(one_line(line))}" for line in choose.about.split("\n") if line),
@@ -181,7 +180,6 @@ def status_line(status: Status) -> str:
 
 
 def joined(groups: Iterable[Sequence[str]]) -> list[str]:
-    """Return groups of lines with an empty line between them."""
     lines: list[str] = []
     for group in groups:
         if group:

@@ -174,7 +174,6 @@ def edited(before: str, old: str, new: str, *, everywhere: bool) -> str:
 
 
 def _between(before: Sequence[str], after: Sequence[str], path: str) -> Diff:
-    """Return the full diff of these lines."""
     from difflib import unified_diff
 
     return Diff("\n".join(list(unified_diff(before, after, n=3, lineterm=""))[2:]), path)
@@ -205,7 +204,6 @@ def inquiry_title(inquiry: Inquiry) -> tuple[str, str]:
 
 
 def inquiry_lines(inquiry: Inquiry) -> list[str]:
-    """Return a question as lines, its options numbered from 1."""
     title, more = inquiry_title(inquiry)
     lines = [title, *(f"  {line}" for line in more.split("\n") if line)]
     for number, option in enumerate(inquiry.options, 1):

@@ -31,8 +31,6 @@ class Finish:
 
 @frozen
 class Tail:
-    """Set the last lines of a running call."""
-
     slot: int
     lines: tuple[str, ...]
 
@@ -46,8 +44,6 @@ Change: TypeAlias = Add | Put | Feed | Finish | Tail | Anew
 
 
 class Board:
-    """The current entries by slot, without the text of streaming ones."""
-
     def __init__(self) -> None:
         self.entries: list[Entry] = []
 

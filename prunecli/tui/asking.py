@@ -2,17 +2,17 @@
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
-from prunecli.agent.execute import Answer, AnswerKind, Asked
+from prunecli.agent.execute import Answer, Asked
 from prunecli.agent.permissions.verdict import Mode
 from prunecli.model.notes import APPROVED
 from prunecli.runtime import Runtime, outside
 from prunecli.sanitize import one_line
-from prunecli.tui.messages import PermissionAnswered
-from prunecli.tui.port import Port
+from prunecli.tui.port import Port, answer_of
 from prunecli.tui.program import Program
 
 if TYPE_CHECKING:
@@ -41,7 +41,6 @@ class Asking:
         runtime.inquiries.asker = self.inquire
         self._port = port
         self._program = program
-        self._answer: asyncio.Future[Answer] | None = None
         self._choices: deque[Choose] = deque()
         self._eliciting: Eliciting | None = None
 
@@ -52,17 +51,17 @@ class Asking:
         program, cwd = self._program, self._cwd
         read, is_missing = partial(outside.read_text, cwd=cwd), partial(outside.is_missing, cwd=cwd)
         sheet = await asyncio.to_thread(sheet_of, asked, read, cwd, is_missing)
-        panel = PermissionPanel(sheet, program.palette)
-        self._answer = asyncio.get_running_loop().create_future()
-        self._port.ask(panel)
-        program.notify_user("needs your answer")
-        program.show_state("waiting for you")
+        with self._waiting("needs your answer"):
+            return await answer_of(self._port, partial(PermissionPanel, sheet, program.palette))
+
+    @contextmanager
+    def _waiting(self, why: str) -> Iterator[None]:
+        self._program.notify_user(why)
+        self._program.show_state("waiting for you")
         try:
-            return await self._answer
+            yield
         finally:
-            self._answer = None
-            program.show_state("working")
-            self._port.answered(panel)
+            self._program.show_state("working")
 
     async def elicit(self, asked: "Elicitation") -> "ServerReply":
         if self._eliciting is None:
@@ -72,21 +71,16 @@ class Asking:
         return await self._eliciting.ask(asked)
 
     async def _open(self, address: str) -> bool:
-        """Open a page in the user's browser, if there is one."""
         from prunecli.runtime.mcp_login import open_page
 
         env, home = self._setup.child_env, self._setup.places.home
         return await asyncio.to_thread(open_page, address, env, home)
 
     async def inquire(self, inquiry: "Inquiry") -> "Reply":
-        from prunecli.tui.inquiring import inquire
+        from prunecli.tui.inquiring import InquiryPanel
 
-        return await inquire(inquiry, self._port, self._program)
-
-    def answer(self, message: PermissionAnswered) -> None:
-        if self._answer is not None and not self._answer.done():
-            kind = cast("AnswerKind", message.kind)
-            self._answer.set_result(Answer(kind, message.word))
+        with self._waiting("has a question"):
+            return await answer_of(self._port, partial(InquiryPanel, inquiry))
 
     def choose(self, choose: "Choose") -> None:
         """Ask for a choice that grants a permission, after earlier questions. Esc chooses the last option."""

@@ -10,27 +10,23 @@ from textual.worker import Worker
 
 from prunecli.context.state import Context
 from prunecli.errors import PrunecliError, SessionNotFound
-from prunecli.inspector.labels import withheld_by
 from prunecli.model.events import Pinned, PrunApplied, PrunReverted, Record, UserMessage
 from prunecli.model.signals import FileMoved, Notice
 from prunecli.presentation.activity import CurrentActivity
 from prunecli.presentation.completion import as_command
 from prunecli.presentation.entries import Level
 from prunecli.presentation.outcomes import advice
-from prunecli.presentation.presenter import Presenter
+from prunecli.presentation.presenter import Presenter, presenter_of
 from prunecli.runtime import Runtime
-from prunecli.runtime.counting import saver, teller
 from prunecli.runtime.entry_numbers import bring_back
 from prunecli.runtime.notices import notice_of, session_notices
 from prunecli.runtime.task_records import number_of
-from prunecli.runtime.toolbox import summaries
 from prunecli.session.session import Session
 from prunecli.tui.actions import Actions
 from prunecli.tui.asking import Asking, Planning
 from prunecli.tui.bridge import Bridge
 from prunecli.tui.messages import (
     ActionAsked,
-    PermissionAnswered,
     Picked,
     PromptSubmitted,
     Typed,
@@ -99,7 +95,6 @@ class Conversation:
 
     @cached_property
     def effects(self) -> "Effects":
-        """The effects of commands, imported with the first command."""
         from prunecli.tui.effects import Effects
 
         parts = self.runs, self._asking, self.go_on_resuming
@@ -121,7 +116,6 @@ class Conversation:
                 ActionAsked: lambda asked: self.actions.do(asked.name),
                 Picked: lambda _: self.completer.choose(),
                 Typed: self._typed,
-                PermissionAnswered: self._asking.answer,
                 Transcript.RestoreRequested: self._restore,
                 Transcript.Opened: self._open_task,
             }
@@ -183,13 +177,7 @@ class Conversation:
             self.frame.show_transcript()
 
     def _presenter(self, context: Context | None) -> Presenter:
-        """Return a presenter of the session with this context, or one without token counts."""
-        summarize = summaries(self.runtime.tools, self.runtime.setup.cwd)
-        is_open = self.runtime.config.ui.show_thinking
-        if context is None:
-            return Presenter(summarize, lambda _: None, open_thinking=is_open)
-        figures = teller(context), saver(context), partial(withheld_by, context)
-        return Presenter(summarize, *figures, open_thinking=is_open)
+        return presenter_of(self.runtime, context, open_thinking=self.runtime.config.ui.show_thinking)
 
     def wake(self) -> None:
         batch = self._bridge.batch()
@@ -293,14 +281,14 @@ class Conversation:
     # Called by runs ------------------------------------------------------------------------------------------
 
     def began(self, words: str) -> None:
-        """Show that a run began."""
         self._doing = CurrentActivity()
         self.frame.activity.begin(words)
         self.prompt.offer(*PLACEHOLDERS)
         self._program.show_state("working")
 
     def ended(self, seconds: float, *, interrupted: bool, well: bool) -> None:
-        """Show that a run ended. After an interruption, queued messages return to the prompt."""
+        """Show that a run ended. After an interruption, queued messages return to the prompt; they may follow if it
+        ended `well`."""
         self._program.show_state("")
         self.wake()
         self.frame.activity.end()
@@ -329,6 +317,7 @@ class Conversation:
     # The port ------------------------------------------------------------------------------------------------
 
     def warn(self, text: str) -> None:
+        """Show a banner until it is replaced; "" removes it."""
         self.frame.warn(text)
 
     def say(self, text: str, level: Level = Level.INFO) -> None:
@@ -349,6 +338,7 @@ class Conversation:
         self.say(f"{error.message}\n{advice(error.hint)}".strip(), Level.ERROR)
 
     def hint(self, text: str, style: str = "$muted", *, seconds: float | None = HINT_SECONDS) -> None:
+        """Show a hint above the prompt for some seconds, or (None) until it is replaced; "" removes it."""
         self.frame.activity.hint(text, style, seconds=seconds)
 
     def ask(self, panel: "Question") -> None:
@@ -366,6 +356,7 @@ class Conversation:
             self.show_waiting()
 
     def run(self, work: Coroutine[Any, Any, None], group: str, *, exclusive: bool = False) -> Worker[None]:
+        """Run work in the background; `exclusive` cancels other work of the group."""
         return self.frame.run_worker(work, group=group, exclusive=exclusive)
 
     def push_screen(self, screen: Screen[T], then: Callable[[T | None], None] | None = None) -> None:

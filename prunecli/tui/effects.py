@@ -163,7 +163,7 @@ class Effects:
             self._port.hint(where.hint)
 
     def _ask_secret(self, asked: AskSecret) -> None:
-        from prunecli.tui.screens.secret import SecretScreen
+        from prunecli.tui.screens.choose import SecretScreen
 
         def given(secret: str | None) -> None:
             if secret is not None:
@@ -172,7 +172,6 @@ class Effects:
         self._port.push_screen(SecretScreen(asked.title), given)
 
     def _guarded(self, answer: Callable[[], Sequence[Effect]]) -> None:
-        """Carry out the effects of an answer, or show its error."""
         try:
             effects = answer()
         except PrunecliError as error:
@@ -199,8 +198,7 @@ class Effects:
         port.show_status()
 
     def _table(self, table: Table) -> None:
-        from prunecli.tui.screens.table import TableScreen
-        from prunecli.tui.screens.unfolding import UnfoldingScreen
+        from prunecli.tui.screens.table import TableScreen, UnfoldingScreen
 
         screen = UnfoldingScreen if any(table.below) else TableScreen
 

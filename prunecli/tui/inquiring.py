@@ -1,6 +1,5 @@
 """A question from the model in a panel above the prompt: its options, and a row for the user's own words."""
 
-import asyncio
 from collections.abc import Callable
 
 from textual.content import Content
@@ -8,8 +7,6 @@ from textual.content import Content
 from prunecli.presentation.questions import inquiry_title
 from prunecli.sanitize import one_line
 from prunecli.tools.ask import Inquiry, Reply
-from prunecli.tui.port import Port
-from prunecli.tui.program import Program
 from prunecli.tui.widgets.long_question import LongQuestion
 from prunecli.tui.widgets.question import Row
 
@@ -83,22 +80,3 @@ class InquiryPanel(LongQuestion):
             self._replied(Reply(chosen, text.strip()))
         else:
             self._replied(Reply(chosen if self._inquiry.multiple and row == self._own - 1 else ()))
-
-
-async def inquire(inquiry: Inquiry, port: Port, program: Program) -> Reply:
-    """Ask until the user answers. Canceling removes the panel."""
-    answer: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
-
-    def answered(reply: Reply) -> None:
-        if not answer.done():
-            answer.set_result(reply)
-
-    panel = InquiryPanel(inquiry, answered)
-    port.ask(panel)
-    program.notify_user("has a question")
-    program.show_state("waiting for you")
-    try:
-        return await answer
-    finally:
-        program.show_state("working")
-        port.answered(panel)

@@ -33,15 +33,7 @@ class ActionAsked(Told):
 
 @dataclass(eq=False, repr=False)
 class Picked(Told):
-    index: int
-
-
-@dataclass(eq=False, repr=False)
-class PermissionAnswered(Told):
-    """The user's answer to a permission question; `word` is for the model."""
-
-    kind: str
-    word: str = ""
+    """A row of a list was clicked."""
 
 
 @dataclass(eq=False, repr=False)

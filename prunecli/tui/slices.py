@@ -51,7 +51,6 @@ def once(pump: MessagePump, seconds: float, work: Callable[[], object]) -> Timer
 
 
 async def painted(widget: Widget) -> None:
-    """Wait until the widget's changes are on the screen."""
     done = asyncio.Event()
     widget.call_after_refresh(done.set)
     await done.wait()
@@ -80,7 +79,6 @@ class Pace:
         return True
 
     async def take(self, steps: Iterator[object]) -> None:
-        """Run all steps at this pace."""
         for _ in steps:
             await self.breathe()
 

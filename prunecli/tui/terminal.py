@@ -93,7 +93,6 @@ class CarefulDriver(Driver):
                     self.process_message(event)
 
     def _measure(self, answer: events.CursorPosition) -> None:
-        """Collect the answers to the probes."""
         self._probed.append(answer.x)
         if len(self._probed) == len(PROBES):
             self._ours.call_later(self._ours.frame.measured, tuple(self._probed))
@@ -134,8 +133,6 @@ class CarefulDriver(Driver):
 
 
 class TerminalDriver(CarefulDriver, LinuxDriver):
-    """The full-screen driver."""
-
     def write(self, data: str) -> None:
         """Write, unless the terminal is gone or handed to an editor."""
         if self._writer_thread is not None and self._writer_thread.is_alive():
@@ -170,7 +167,6 @@ def _after_signal(act: Callable[[], None]) -> None:
 
 
 def title(text: str) -> str:
-    """Return the sequence that sets the window title."""
     return f"\x1b]0;{one_line(text)}\x07"
 
 

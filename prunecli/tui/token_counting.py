@@ -53,7 +53,6 @@ class Figures:
         self.show()
 
     def _follow_scale(self, context: Context) -> None:
-        """Show the tokens of all entries again if the endpoint's scale has changed."""
         scale = (context, context.counts.scale.ratio)
         if self._scale != scale:
             self._scale = scale

@@ -105,7 +105,6 @@ class TranscriptFeed:
         return True
 
     def recount(self) -> Iterator[None]:
-        """Update the tokens of all entries, one entry for each step."""
         presenter = self._presenter
         for change in presenter.recounted():
             if presenter is not self._presenter:
@@ -137,7 +136,6 @@ class TranscriptFeed:
                 assert_never(change)
 
     def say(self, text: str, level: Level = Level.INFO) -> None:
-        """Show a notice that is not in the log."""
         self._transcript.append(Notice(text, level))
 
     def add(self, entry: Entry) -> Key:
@@ -158,6 +156,5 @@ class TranscriptFeed:
         return None if slot is None else self._presenter.target(slot)
 
     def task(self, key: Key) -> str | None:
-        """Return the id of the call of this entry if it is a task."""
         slot = self._slots.get(key)
         return None if slot is None else self._presenter.task(slot)

@@ -13,8 +13,7 @@ from prunecli.providers.scripted import ScriptedProvider, says
 from prunecli.runtime.guide import Guide
 from prunecli.tui.effects import Effects
 from prunecli.tui.messages import PromptSubmitted
-from prunecli.tui.screens.choose import ChooseScreen
-from prunecli.tui.screens.secret import SecretScreen
+from prunecli.tui.screens.choose import ChooseScreen, SecretScreen
 from prunecli.tui.screens.table import TableScreen
 from prunecli.tui.widgets.long_question import LongQuestion
 from prunecli.tui.widgets.question import ARROWS_ANSWER, SOON, Question

@@ -65,17 +65,14 @@ class Answering:
         self._since, self._armed, self._pending_since = at, False, None
 
     def is_ready(self, at: float) -> bool:
-        """Return whether keys answer yet."""
         self._armed = self._armed or at - self._since >= QUIET_SECONDS
         return self._armed
 
     @property
     def is_pending(self) -> bool:
-        """Whether a typed letter will answer if no key follows."""
         return self._pending_since is not None
 
     def due(self, at: float) -> bool:
-        """Return whether the typed letter answers by now."""
         since = self._pending_since
         return since is not None and at - since >= QUIET_SECONDS
 

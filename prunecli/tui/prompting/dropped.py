@@ -35,7 +35,6 @@ def _plain(path: str) -> str:
 
 
 def _is_one(path: str) -> bool:
-    """Return whether this is the full path of an image or a PDF that can be mentioned."""
     if not os.path.isabs(path) or '"' in path or "\n" in path or not is_media_name(path):
         return False
     return os.path.isfile(path)

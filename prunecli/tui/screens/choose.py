@@ -1,7 +1,6 @@
-"""A filterable list to choose from, as for /model and /theme. The marked choice can be previewed."""
+"""What commands ask: a filterable list to choose from, as for /model and /theme, and a masked line for an API key."""
 
 from collections.abc import Callable, Iterable
-from typing import ClassVar
 
 from textual import events
 from textual.app import ComposeResult
@@ -42,8 +41,6 @@ class ChooseScreen(Dialog[str | None]):
         &.-low { #box { max-height: 100%; } OfferList, #help { margin: 0; } }
     }
     """
-    inherit_bindings = False
-    BINDINGS: ClassVar = []
 
     def __init__(
         self,
@@ -160,3 +157,40 @@ def _labeled(choices: Iterable[Choice]) -> dict[str, Choice]:
 
 def _label(choice: Choice) -> str:
     return ("● " if choice.current else "  ") + one_line(choice.label)
+
+
+class SecretScreen(Dialog[str | None]):
+    """A masked input that returns the line, or None. The line is never stored in history or draft."""
+
+    DEFAULT_CSS = """
+    SecretScreen {
+        align: center bottom; background: $background 0%;
+        #box { width: 100%; height: auto; background: $panel; border-top: solid $accent; padding: 0 1; }
+        #title { height: 1; text-style: bold; color: $foreground; }
+        Input, Input:focus { height: 1; border: none; padding: 0; background: $panel; }
+        #help { height: 1; color: $muted; margin: 1 0 0 0; }
+    }
+    """
+
+    def __init__(self, title: str) -> None:
+        super().__init__()
+        self._title = title
+
+    def compose(self) -> ComposeResult:
+        with Vertical(id="box"):
+            yield Static(Content(one_line(self._title)), id="title")
+            yield Field(password=True, submits=True, first=self._press)
+            yield Static(Content("Enter to save · Esc to cancel"), id="help")
+
+    def on_mount(self) -> None:
+        self.query_one(Input).focus()
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        event.stop()
+        self.dismiss(event.value)
+
+    def _press(self, event: events.Key) -> bool:
+        if event.key not in ("escape", "ctrl+c"):
+            return False
+        self.dismiss(None)
+        return True

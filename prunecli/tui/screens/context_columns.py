@@ -20,8 +20,6 @@ _ORDERED: dict[Order, str] = {"tokens": "tokens", "size": "size", "age": "age", 
 
 
 class Cells(NamedTuple):
-    """A node as text, column by column."""
-
     entry: str
     what: str
     tokens: str
@@ -77,11 +75,9 @@ class Columns:
         self._widths = {**needed, "what": what, "why": why}
 
     def line(self, row: Cells) -> tuple[str, str]:
-        """Return a row, and separately its reason."""
         return self._line({name: getattr(row, name) for name in self._headings})
 
     def heading(self) -> str:
-        """Return the column names, with a sign on the sorted one."""
         return "".join(self._line(self._headings))
 
     def _line(self, texts: dict[str, str]) -> tuple[str, str]:
@@ -131,5 +127,4 @@ def state_word(node: Node) -> str:
 
 
 def is_pruned(node: Node) -> bool:
-    """Return whether part of the node is hidden from the model."""
     return node.state in PRUNED

@@ -27,7 +27,6 @@ _COLORS: dict[Part, str] = {
 
 
 def cell_style(part: Part) -> str:
-    """Return the style of a part's cells, readable with and without colors."""
     return _COLORS[part] if part in ("free", "reserve") else f"{_COLORS[part]} reverse"
 
 

@@ -127,14 +127,11 @@ def _json(given: Json) -> str:
 
 
 def _readable(pieces: str) -> str:
-    """Format system blocks as text and tool schemas as indented JSON."""
     values = [json.loads(line) for line in pieces.split("\n")]
     return "\n\n".join(str(value["text"]) if "text" in value else _json(value) for value in values)
 
 
 class TextScreen(ReadingScreen):
-    """The screen that shows a node's text from its beginning until Esc."""
-
     keys = "Up Down PgUp PgDn Home End to scroll · Esc to close"
 
     def __init__(self, outline: Outline, key: Key) -> None:

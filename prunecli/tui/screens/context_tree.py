@@ -30,8 +30,6 @@ class TreeRows(ScrollView, can_focus=True):
         """The message that another row was marked."""
 
     class Folded(Message):
-        """The message that a node should be folded or unfolded."""
-
         def __init__(self, key: Key) -> None:
             super().__init__()
             self.key = key
@@ -61,7 +59,6 @@ class TreeRows(ScrollView, can_focus=True):
 
     @property
     def page(self) -> int:
-        """The number of rows in view below the heading."""
         return max(1, self.size.height - 1)
 
     def show(self, rows: Rows, by: Order = "order", mark: Key | None = None) -> None:
@@ -122,7 +119,6 @@ class TreeRows(ScrollView, can_focus=True):
         self._widen()
 
     def move(self, to: int) -> None:
-        """Mark the row at an index, or the nearest one."""
         to = max(0, min(to, len(self.rows) - 1))
         if to != self.at:
             self._mark(to)
@@ -131,7 +127,6 @@ class TreeRows(ScrollView, can_focus=True):
             self.post_message(self.Marked())
 
     def scroll_into_view(self) -> None:
-        """Scroll just far enough to show the marked row."""
         top = self.scroll_offset.y
         wanted = min(max(top, self.at - self.page + 1), self.at)
         if wanted != top:

@@ -40,8 +40,6 @@ Receivers: TypeAlias = Mapping[type[Told], Callable[[Any], object]]
 
 
 class Frame(Screen[None], inherit_bindings=False):
-    """The widgets of the screen, and the messages between them and the listener."""
-
     AUTO_FOCUS = "#prompt"
     VERTICAL_BREAKPOINTS = [(0, "-low"), (14, "-high")]  # noqa: RUF012  # declared so by Textual
     """On a low screen, a question takes the rows of the lines around it."""

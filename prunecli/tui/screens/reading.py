@@ -1,6 +1,6 @@
 """A read-only screen with a title, a transcript and a line of keys, shown until Esc."""
 
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import TYPE_CHECKING, cast
 
 from textual import events
 from textual.app import ComposeResult
@@ -26,8 +26,6 @@ class ReadingScreen(Dialog[None]):
         Transcript { height: 1fr; margin: 0 0 0 1; }
     }
     """
-    inherit_bindings = False
-    BINDINGS: ClassVar = []
     keys = ""
     """The line of keys."""
 
@@ -36,7 +34,6 @@ class ReadingScreen(Dialog[None]):
         raise NotImplementedError
 
     def fill(self, transcript: Transcript) -> None:
-        """Fill the transcript when the screen opens."""
         raise NotImplementedError
 
     def compose(self) -> ComposeResult:
@@ -45,7 +42,6 @@ class ReadingScreen(Dialog[None]):
         yield Static(id="help")
 
     def on_mount(self) -> None:
-        """Fill the transcript, and follow changes of the theme's colors."""
         transcript, app = self.query_one(Transcript), cast("PrunecliApp", self.app)
         transcript.copy_on_select = True
         self.fill(transcript)

@@ -26,8 +26,6 @@ MOST_FUZZY = 50
 
 @frozen
 class Row:
-    """A session, and the search hit that this row shows, if any."""
-
     listed: Listed
     hit: Hit | None = None
 
@@ -102,8 +100,6 @@ class SessionRows(Widget):
     can_focus = False
 
     class Picked(Message):
-        """The message that a row was clicked. `again`: the row was already marked."""
-
         def __init__(self, again: bool) -> None:
             super().__init__()
             self.again = again

@@ -4,7 +4,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from functools import partial
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from textual import events
 from textual.app import ComposeResult
@@ -72,8 +72,6 @@ class SessionsScreen(Dialog[Chosen | None]):
         &.-low { #box { height: 100%; } SessionRows { margin: 0; } #details { height: 3; } }
     }
     """
-    inherit_bindings = False
-    BINDINGS: ClassVar = []
     VERTICAL_BREAKPOINTS = [(0, "-low"), (16, "-high")]  # noqa: RUF012  # declared so by Textual
 
     def __init__(
@@ -242,7 +240,6 @@ class SessionsScreen(Dialog[Chosen | None]):
         return True
 
     def on_session_rows_picked(self, event: SessionRows.Picked) -> None:
-        """Mark the clicked row; a second click opens it."""
         event.stop()
         if event.again and not self._asking:
             self._open(fork=False)
@@ -287,7 +284,6 @@ class SessionsScreen(Dialog[Chosen | None]):
             self._label()
 
     def _was_quiet(self, event: events.Key) -> bool:
-        """Return whether the question was on the screen long enough to be read."""
         return event.time - self._asked_at >= QUIET_SECONDS
 
     def _answer(self, event: events.Key) -> bool:

@@ -74,7 +74,6 @@ class Canvas(ScrollView):
         self._wear()
 
     def set_palette(self, palette: Palette) -> None:
-        """Redraw everything in these colors."""
         self.palette = palette
         self.document.layout.repaint(inks(palette))
         self._wear()
@@ -220,7 +219,6 @@ class Canvas(ScrollView):
         """Prepare for drawing rows. For subclasses."""
 
     def marks_on(self, line: Line) -> tuple[Mark, ...]:  # noqa: ARG002
-        """Return the marks over a row. For subclasses."""
         return ()
 
     def _strip(self, y: int) -> Strip:

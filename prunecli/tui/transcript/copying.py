@@ -87,7 +87,6 @@ def _with_tabs(text: str, written: Written) -> str:
 
 
 def _between(raw: str, low: int, high: int) -> Iterator[str]:
-    """Yield the characters of a line that begin in these columns."""
     column = 0
     for char in raw:
         if low <= column < high:

@@ -177,7 +177,6 @@ class Document:
 
     @property
     def waiting(self) -> bool:
-        """Whether some fed text is not laid out yet."""
         return bool(self._fed)
 
     def _flush(self, item: Item, stream: Stream) -> None:

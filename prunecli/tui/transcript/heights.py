@@ -32,7 +32,6 @@ class Page(Generic[T]):
         self.below: list[int] | None = None
 
     def sums(self) -> list[int]:
-        """Return the row below each block, counted from the top of the page."""
         if self.below is None:
             self.below = list(accumulate([block.height for block in self.blocks]))
         return self.below
@@ -134,7 +133,6 @@ class Heights(Generic[T]):
         return block, y - (page.sums()[place] - block.height)
 
     def top_of(self, block: T) -> int:
-        """Return the row where a block begins."""
         y = 0
         for page in self._pages:
             if page is block.page:

@@ -30,7 +30,6 @@ class Layout:
         self._lexed: OrderedDict[CodeText, None] = OrderedDict()
 
     def add(self, block: Block, above: Block | None = None) -> None:
-        """Add a block below another, or at the bottom."""
         self._guess(block)
         if above is None:
             self.heights.append(block)
@@ -38,7 +37,6 @@ class Layout:
             self.heights.insert_after(above, block)
 
     def add_above(self, blocks: Sequence[Block]) -> None:
-        """Add blocks at the top, in their order."""
         for block in blocks:
             self._guess(block)
         self.heights.prepend(blocks)

@@ -39,7 +39,6 @@ class Part(ABC):
         return ""
 
     def guess(self, width: int) -> int:  # noqa: ARG002
-        """Guess the number of rows."""
         return 1
 
     @abstractmethod
@@ -47,7 +46,6 @@ class Part(ABC):
         """Lay out the rows, without the gap."""
 
     def gap_row(self, sheet: Sheet) -> Row:  # noqa: ARG002
-        """Return the empty row above the part."""
         return blank()
 
 
@@ -125,8 +123,6 @@ class ChunkPart(Part):
 
 @dataclass(slots=True, eq=False, repr=False)
 class PromptPart(Part):
-    """A piece of the user's text, on a panel."""
-
     text: str
     origin: Origin
     first: bool = True
@@ -224,8 +220,6 @@ class ExcerptPart(Part):
 
 @dataclass(slots=True, eq=False, repr=False)
 class DiffPart(Part):
-    """A diff, or a piece of one that is already parsed."""
-
     diff: Diff
     lines: tuple[DiffLine, ...] | None = None
     digits: int = 0
@@ -244,8 +238,6 @@ class DiffPart(Part):
 
 @dataclass(slots=True, eq=False, repr=False)
 class LinePart(Part):
-    """Text on its own row: a rule, or the mark of a pruned entry without a header line."""
-
     text: str
     draw: Callable[[str, Sheet], Row]
 
@@ -259,8 +251,6 @@ class LinePart(Part):
 
 @dataclass(slots=True, eq=False, repr=False)
 class NoticePart(Part):
-    """A notice from the program."""
-
     notice: Notice
 
     @property

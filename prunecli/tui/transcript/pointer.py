@@ -57,7 +57,6 @@ class Pointer(Canvas):
         self.screen.selections = others
 
     def text_select_all(self) -> None:
-        """Select the whole transcript."""
         self.select(EVERYTHING)
 
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:
@@ -72,7 +71,6 @@ class Pointer(Canvas):
         self.refresh(self.size.region)
 
     def _point(self, x: int, y: int) -> int | None:
-        """Return the point at a cell, or of the nearest row."""
         lines = self.window.lines
         if not lines:
             return None

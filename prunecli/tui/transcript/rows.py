@@ -144,7 +144,6 @@ class Row:
         return True
 
     def exactly(self, width: int, plain: Style) -> list[Segment]:
-        """Return the segments of exactly `width` cells."""
         if self.cells > width:
             return list(Strip(self.segments, self.cells).crop(0, width))
         if self.cells < width:

@@ -93,7 +93,6 @@ class Viewport:
         return self._anchor(block, number - count), 0
 
     def _down(self, block: Block, number: int, count: int) -> Anchor:
-        """Return the row this many rows below, or the last one."""
         while number + count >= len(rows := self._layout.rows(block)):
             below = self._layout.heights.beside(block, 1)
             if below is None:
@@ -103,7 +102,6 @@ class Viewport:
         return self._anchor(block, number + count)
 
     def _bottom(self) -> Anchor | None:
-        """Return the anchor that puts the last row at the bottom."""
         last = self._layout.heights.last
         if last is None:
             return None
@@ -127,12 +125,10 @@ class Viewport:
 
     @property
     def total(self) -> int:
-        """The total number of rows, guessed where not laid out."""
         return self._layout.heights.total
 
     @property
     def offset(self) -> int:
-        """The number of rows above the screen, guessed where not laid out."""
         top = self._top
         if top is None or top.block.page is None:
             return 0

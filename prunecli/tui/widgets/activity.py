@@ -112,7 +112,6 @@ class Activity(Widget):
 
 
 def _beginnings(hint: str) -> tuple[str, ...]:
-    """Return a hint with fewer and fewer of its parts."""
     parts = hint.split(GAP)
     return tuple(GAP.join(parts[:count]) for count in range(len(parts), 0, -1))
 

@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable, Sequence
 
 from prunecli.presentation import completion
-from prunecli.presentation import file_list as files
 from prunecli.tui.slices import ended
 from prunecli.tui.widgets.menu import Menu
 from prunecli.tui.widgets.prompt import Prompt
@@ -127,7 +126,7 @@ class Completer:
 
     async def _list(self) -> None:
         """List the files. Not canceled with its caller, since each typed letter calls it again."""
-        self._paths, self._whole = await asyncio.to_thread(files.listed, self.root)
+        self._paths, self._whole = await asyncio.to_thread(completion.listed, self.root)
         self._good_until = time.monotonic() + FRESH_SECONDS
 
     def _open(self, offers: Sequence[completion.Offer], note: str = "") -> None:
@@ -138,7 +137,6 @@ class Completer:
         self._menu.close()
 
     def knows(self, name: str) -> bool:
-        """Return whether this is the name or an alias of a command."""
         return any(name in (known, *aliases) for known, _, aliases in self._commands())
 
     def key(self, action: str) -> bool:

@@ -4,6 +4,7 @@ Relies on undocumented parts of Textual's TextArea: `gutter_width`, `_on_key`, `
 tests/tui/test_prompt.py checks them.
 """
 
+import re
 from collections.abc import Callable
 from typing import ClassVar
 
@@ -17,7 +18,6 @@ from textual.widget import Widget
 from textual.widgets import Input, TextArea
 
 from prunecli.sanitize import visible_with_tabs
-from prunecli.tui.emoji import around
 from prunecli.tui.prompting.pastes import MARK, Pastes, fits, unified
 from prunecli.tui.terminal_input import Burst
 
@@ -29,6 +29,14 @@ LAST_CHARS = 200
 
 _TYPED = "\u200c\u200d\u3000\u00a0"
 """Characters that people type although Python calls them unprintable: joiners and special spaces."""
+
+_PICTOGRAPH = "\u00a9\u00ae\u203c\u2049\u2122\u2139\u2190-\u2bff\u3030\u303d\u3297\u3299\U0001f000-\U0001faff"
+_ONE = f"[{_PICTOGRAPH}][\ufe0e\ufe0f]?[\U0001f3fb-\U0001f3ff]?[\U000e0020-\U000e007f]*"
+_EMOJI = re.compile(
+    f"[\U0001f1e6-\U0001f1ff]{{2}}|[0-9#*]\ufe0f?\u20e3|{_ONE}(?:\u200d{_ONE})*\u200d?|\\S[\ufe0e\ufe0f]"
+)
+"""Emoji of several code points, which the cursor passes and Backspace removes as one: families, flags, skin tones,
+keycaps. Combining marks stay apart, so that a wrong one can be deleted in Thai, Hindi or Korean."""
 
 
 class Editor(TextArea):
@@ -108,7 +116,6 @@ class Editor(TextArea):
             await run_own_binding(self, event)
 
     async def _on_paste(self, event: events.Paste) -> None:
-        """Insert a paste as text, or as a mark."""
         event.stop()
         event.prevent_default()
         if not (isinstance(event, Burst) and event.is_typed):
@@ -116,7 +123,6 @@ class Editor(TextArea):
         self.received(unified(event.text))
 
     def received(self, text: str) -> None:
-        """Insert a pasted text, or a mark that stands for it."""
         if text:
             self.put(self.pastes.marked(text))
 
@@ -213,6 +219,14 @@ async def run_own_binding(field: Widget, event: events.Key) -> bool:
             event.prevent_default()
             return True
     return False
+
+
+def around(text: str, column: int) -> tuple[int, int]:
+    """Return the start and end of the sequence that a column cuts apart, or the column twice."""
+    if text.isascii():
+        return column, column
+    found = (one.span() for one in _EMOJI.finditer(text) if one.start() < column < one.end())
+    return next(found, (column, column))
 
 
 class Field(Input):

@@ -34,7 +34,6 @@ class Masthead(Widget):
 
 
 def title_line(directory: str, branch: str, session: str, width: int) -> Content:
-    """Return the top line. A long session name gets at most half of it."""
     left = [
         Piece(("prunecli",), "bold $accent", 9),
         Piece((directory, *_shorter(directory)), "$foreground", 2),
@@ -53,8 +52,6 @@ def _shorter(path: str) -> tuple[str, ...]:
 
 
 class Banner(Static):
-    """A few words across the screen, above the prompt."""
-
     DEFAULT_CSS = """
     Banner { height: auto; background: $error; color: $background; text-style: bold; padding: 0 1; }
     """

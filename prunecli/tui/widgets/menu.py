@@ -92,7 +92,7 @@ class OfferList(Widget):
         index = self._first + event.y
         if 0 <= event.y < self.most_rows and index < len(self.offers):
             self.at = index
-            self.post_message(Picked(index))
+            self.post_message(Picked())
 
     def _footer(self) -> str:
         if self._note:
@@ -112,7 +112,6 @@ class OfferList(Widget):
         return Content("\n").join(rows)
 
     def _whole(self, width: int, room: int) -> list[Content]:
-        """Return the lines with the rest of the marked item's text."""
         text = self._cut(self.chosen, room) if self.chosen else ""
         parts = [text[start:end] for start, end in breaks(text, width - 2)]
         if len(parts) > WHOLE_ROWS:

@@ -1,15 +1,15 @@
 """The permission question: the exact call, the reason for asking, and the answers."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from textual.content import Content
 from textual.geometry import Size
 from textual.widget import Widget
 from textual.widgets import Static
 
+from prunecli.agent.execute import Answer, AnswerKind
 from prunecli.presentation.entries import Notice, ToolCall, ToolState
 from prunecli.presentation.questions import Sheet
-from prunecli.tui.messages import PermissionAnswered
 from prunecli.tui.transcript.palette import Palette
 from prunecli.tui.transcript.transcript_view import Transcript
 from prunecli.tui.widgets.long_question import MOST_ROWS, LongQuestion
@@ -36,18 +36,23 @@ class PermissionPanel(LongQuestion):
 
     keys = KEYS_TEXT
 
-    def __init__(self, sheet: Sheet, palette: Palette) -> None:
+    def __init__(self, sheet: Sheet, palette: Palette, answered: Callable[[Answer], object]) -> None:
         # 3 is No in other agents, so the lasting answer has no digit.
         rows = [Row("1y", ("Yes",)), Row("3n", ("No, and tell the model why",))]
-        kinds = ["once", "deny"]
+        kinds: list[AnswerKind] = ["once", "deny"]
         if sheet.rule:
             rows[1:1] = [_always(sheet.rule), Row("p", ("Yes, always in this project",))]
             kinds[1:1] = ["always", "project"]
         else:
             rows[-1] = Row("2n", rows[-1].parts)
         last = len(rows) - 1
-        super().__init__(sheet.title, rows, self._say, for_text=last, leave=last)
-        self._kinds = kinds
+        super().__init__(
+            sheet.title,
+            rows,
+            lambda row, text: answered(Answer(kinds[row], text)),
+            for_text=last,
+            leave=last,
+        )
         self._sheet = sheet
         self._palette = palette
         self._covers = f"The rule covers {sheet.covers}" if sheet.covers else ""
@@ -55,9 +60,6 @@ class PermissionPanel(LongQuestion):
         self._rest: list[str] = []
         self._is_scrolled = False
         self.text = self._text()
-
-    def _say(self, row: int, text: str) -> None:
-        self.post_message(PermissionAnswered(self._kinds[row], text))
 
     def compose_matter(self) -> Sequence[Widget]:
         about = [Static(classes="about") for _ in self._about]
@@ -159,7 +161,6 @@ class PermissionPanel(LongQuestion):
 
 
 def _always(rule: str) -> Row:
-    """Return the answer that allows a rule for this session."""
     shown = (_cut(rule, MOST_CHARS) or rule, "$code")
     return Row("2a", ("Yes, and don't ask again for ", shown, " until you quit"))
 

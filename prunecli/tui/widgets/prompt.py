@@ -94,11 +94,9 @@ class Prompt(Editor):
         return text
 
     def give_back(self, text: str) -> None:
-        """Insert an unsent or withdrawn text before the typed text."""
         self.set_text(text if self.is_empty else f"{text}\n\n{self.typed}")
 
     def fill(self, text: str) -> None:
-        """Append text for the user to edit and send."""
         self.set_text(text if self.is_empty else f"{self.typed}\n\n{text}")
         self.focus()
 
@@ -167,7 +165,6 @@ class Prompt(Editor):
         )
 
     def _menu_key(self, key: str) -> bool:
-        """Return whether the open menu handled the key."""
         action = self.keys.action(key)
         if self._completer is not None and self._completer.is_open and action in _TO_MENU:
             return self._completer.key(action)
@@ -300,7 +297,6 @@ class Prompt(Editor):
         self._tell_completer()
 
     def complete(self, value: str) -> None:
-        """Replace the typed part with the chosen text."""
         wanted, self._wanted = self._wanted, None
         if self.searching:
             self._before_search = None
@@ -321,7 +317,6 @@ class Prompt(Editor):
         self._look()
 
     def end_search(self) -> None:
-        """End the search and restore the text from before it."""
         before, self._before_search = self._before_search, None
         self._wanted = None
         if before:

@@ -67,18 +67,10 @@ class Typing(Protocol):
     """The part of the prompt's interface that a question uses."""
 
     @property
-    def text(self) -> str:
-        """The current text."""
-
-    def take(self) -> str:
-        """Return the text and clear the prompt."""
-
-    def set_text(self, text: str) -> None:
-        """Replace the text."""
-
-    def await_text(self, *forms: str) -> None:
-        """Show the first of these texts that fits while the prompt is empty; none for the usual text."""
-
+    def text(self) -> str: ...
+    def take(self) -> str: ...
+    def set_text(self, text: str) -> None: ...
+    def await_text(self, *forms: str) -> None: ...
     def call_later(self, callback: Callable[[], object]) -> object:
         """Call back after all waiting keys."""
 
@@ -145,7 +137,6 @@ class Question(Vertical, can_focus=False):
         return ()
 
     def on_mount(self) -> None:
-        """Start the quiet period once the question is on the screen."""
         self._show()
         self.call_after_refresh(self.appear)
 
@@ -155,7 +146,6 @@ class Question(Vertical, can_focus=False):
         self.answering.holds(typing.text)
 
     def appear(self) -> None:
-        """Start the quiet period: the question has become visible."""
         self.answering.appeared(self._clock())
         self._wait()
 
@@ -182,7 +172,6 @@ class Question(Vertical, can_focus=False):
         return meaning in (Meaning.MARKED, Meaning.SOON)
 
     def pasted(self, at: float) -> None:
-        """Handle a paste, which does not answer."""
         self.answering.pasted(at)
         self._wait()
 

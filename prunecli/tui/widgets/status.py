@@ -25,7 +25,6 @@ def bar(part: float) -> str:
 
 
 def level(part: float) -> str:
-    """Return the style for a used share of the context window."""
     return "bold $error" if part >= 0.9 else "$warning" if part >= 0.75 else "$muted"
 
 
@@ -114,8 +113,6 @@ def cache_words(status: "Status | None", ttl_ms: int, now: int) -> str:
 
 
 class StatusLines(Widget):
-    """The widget with the two lines. It shows zeros until it gets figures."""
-
     can_focus = False
 
     def __init__(self) -> None:
@@ -124,7 +121,6 @@ class StatusLines(Widget):
         self._cache = ""
 
     def show(self, status: "Status", cache: str) -> None:
-        """Show these figures."""
         if (status, cache) != (self.status, self._cache):
             self.status, self._cache = status, cache
             self.refresh()

@@ -23,7 +23,6 @@ class Waiting(Widget):
         self.display = False
 
     def show(self, steering: Sequence[str], follow_ups: Sequence[str]) -> None:
-        """Show these queued messages."""
         rows = [("↳ ", text) for text in steering] + [("+ ", text) for text in follow_ups]
         if rows != self._rows:
             self._rows = rows

@@ -20,8 +20,6 @@ _MARGIN = 4
 
 
 class Welcome(Widget):
-    """The program's description and main keys, with notices below."""
-
     can_focus = False
 
     def __init__(self) -> None:

@@ -9,8 +9,7 @@ from textual.widgets import Input
 
 from prunecli.commands.command import Table
 from prunecli.providers.scripted import says
-from prunecli.tui.screens.choose import ChooseScreen
-from prunecli.tui.screens.secret import SecretScreen
+from prunecli.tui.screens.choose import ChooseScreen, SecretScreen
 from prunecli.tui.screens.table import TableScreen
 from prunecli.tui.widgets.question import Question
 from tests.tui.showing_app import Shown
