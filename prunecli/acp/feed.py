@@ -6,34 +6,20 @@ from collections import deque
 from collections.abc import Awaitable, Callable
 from typing import TypeAlias
 
-from acp import RequestError
-from acp.schema import (
-    AgentMessageChunk,
-    AgentPlanUpdate,
-    AgentThoughtChunk,
-    AvailableCommandsUpdate,
-    ConfigOptionUpdate,
-    CurrentModeUpdate,
-    SessionInfoUpdate,
-    TextContentBlock,
-    ToolCallProgress,
-    ToolCallStart,
-    UsageUpdate,
-    UserMessageChunk,
-)
+from acp import RequestError, schema
 
 Update: TypeAlias = (
-    AgentMessageChunk
-    | AgentPlanUpdate
-    | AgentThoughtChunk
-    | AvailableCommandsUpdate
-    | ConfigOptionUpdate
-    | CurrentModeUpdate
-    | SessionInfoUpdate
-    | ToolCallProgress
-    | ToolCallStart
-    | UsageUpdate
-    | UserMessageChunk
+    schema.AgentMessageChunk
+    | schema.AgentPlanUpdate
+    | schema.AgentThoughtChunk
+    | schema.AvailableCommandsUpdate
+    | schema.ConfigOptionUpdate
+    | schema.CurrentModeUpdate
+    | schema.SessionInfoUpdate
+    | schema.ToolCallProgress
+    | schema.ToolCallStart
+    | schema.UsageUpdate
+    | schema.UserMessageChunk
 )
 """An update for the editor."""
 
@@ -108,11 +94,13 @@ class Feed:
                 break
             parts.append(more)
             self._waiting.popleft()
-        return update.model_copy(update={"content": TextContentBlock(type="text", text="".join(parts))})
+        return update.model_copy(
+            update={"content": schema.TextContentBlock(type="text", text="".join(parts))}
+        )
 
 
 def _text(update: Update) -> str | None:
     """Return the text of an update that can be merged; None for other updates."""
-    if isinstance(update, AgentMessageChunk | AgentThoughtChunk) and update.field_meta is None:
-        return update.content.text if isinstance(update.content, TextContentBlock) else None
+    if isinstance(update, schema.AgentMessageChunk | schema.AgentThoughtChunk) and update.field_meta is None:
+        return update.content.text if isinstance(update.content, schema.TextContentBlock) else None
     return None

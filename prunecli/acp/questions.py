@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Sequence
-from functools import partial
 from itertools import count
 from typing import Literal, TypeAlias
 
@@ -18,7 +17,7 @@ from prunecli.acp.updates import Updates
 from prunecli.agent.execute import Answer, AnswerKind, Asked
 from prunecli.commands.command import Choose
 from prunecli.errors import ToolError
-from prunecli.presentation.questions import Sheet, edited, sheet_of
+from prunecli.presentation.questions import Sheet, edited, sheet_at
 from prunecli.runtime import Runtime, outside
 from prunecli.sanitize import one_line
 from prunecli.tools.ask import Inquiry, Reply
@@ -52,9 +51,7 @@ class Questions:
 
     async def permit(self, asked: Asked) -> Answer:
         """Ask whether a call may run. If the editor withdraws the question, the run stops."""
-        cwd = self._runtime.setup.cwd
-        read, is_missing = partial(outside.read_text, cwd=cwd), partial(outside.is_missing, cwd=cwd)
-        sheet = await asyncio.to_thread(sheet_of, asked, read, cwd, is_missing)
+        sheet = await asyncio.to_thread(sheet_at, asked, self._runtime.setup.cwd)
         content = await asyncio.to_thread(self._content, asked, sheet)
         view = self._updates.calls.view(asked.call.name, asked.call.input, asked.touches)
         call = ToolCallUpdate(

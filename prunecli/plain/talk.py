@@ -21,8 +21,8 @@ from prunecli.presentation.completion import as_command
 from prunecli.presentation.entry_text import entry_lines, joined, sheet_lines, status_line
 from prunecli.presentation.outcomes import has_failure
 from prunecli.presentation.presenter import present_all, presenter_of
-from prunecli.presentation.questions import inquiry_lines, inquiry_reply, sheet_of
-from prunecli.runtime import Runtime, outside
+from prunecli.presentation.questions import inquiry_lines, inquiry_reply, sheet_at
+from prunecli.runtime import Runtime
 from prunecli.runtime.notices import notice_of, session_notices
 from prunecli.runtime.user_shell import shell
 from prunecli.sanitize import one_line, source
@@ -258,9 +258,7 @@ class Talk:
     # Questions -----------------------------------------------------------------------------------------------
 
     async def _ask(self, asked: Asked) -> Answer:
-        cwd = self.runtime.setup.cwd
-        read, is_missing = partial(outside.read_text, cwd=cwd), partial(outside.is_missing, cwd=cwd)
-        sheet = await asyncio.to_thread(sheet_of, asked, read, cwd, is_missing)
+        sheet = await asyncio.to_thread(sheet_at, asked, self.runtime.setup.cwd)
         for line in sheet_lines(sheet):
             self.out(line)
         word = self._answer("y, a, p or n: " if sheet.rule else "y or n: ").strip()

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from prunecli.agent.execute import Answer, Asked
 from prunecli.agent.permissions.verdict import Mode
 from prunecli.model.notes import APPROVED
-from prunecli.runtime import Runtime, outside
+from prunecli.runtime import Runtime
 from prunecli.sanitize import one_line
 from prunecli.tui.port import Port, answer_of
 from prunecli.tui.program import Program
@@ -37,7 +37,6 @@ class Asking:
 
     def __init__(self, runtime: Runtime, port: Port, program: Program) -> None:
         self._setup = runtime.setup
-        self._cwd = runtime.setup.cwd
         runtime.inquiries.asker = self.inquire
         self._port = port
         self._program = program
@@ -45,12 +44,11 @@ class Asking:
         self._eliciting: Eliciting | None = None
 
     async def ask(self, asked: Asked) -> Answer:
-        from prunecli.presentation.questions import sheet_of
+        from prunecli.presentation.questions import sheet_at
         from prunecli.tui.widgets.permission import PermissionPanel
 
-        program, cwd = self._program, self._cwd
-        read, is_missing = partial(outside.read_text, cwd=cwd), partial(outside.is_missing, cwd=cwd)
-        sheet = await asyncio.to_thread(sheet_of, asked, read, cwd, is_missing)
+        program = self._program
+        sheet = await asyncio.to_thread(sheet_at, asked, self._setup.cwd)
         with self._waiting("needs your answer"):
             return await answer_of(self._port, partial(PermissionPanel, sheet, program.palette))
 
