@@ -26,8 +26,7 @@ if TYPE_CHECKING:
     from prunecli.tui.transcript.transcript_view import Transcript
     from prunecli.tui.widgets.menu import Menu
     from prunecli.tui.widgets.question import Question
-    from prunecli.tui.widgets.todo_line import TodoLine
-    from prunecli.tui.widgets.waiting import Waiting
+    from prunecli.tui.widgets.todo_line import TodoLine, Waiting
 
 _TRANSCRIPT_KEYS = frozenset(
     {"r", "k", "j", "n", "N", "space", "left_square_bracket", "right_square_bracket"}
@@ -79,7 +78,7 @@ class Frame(Screen[None], inherit_bindings=False):
         """Add the widgets that an empty session does not need."""
         from prunecli.tui.transcript.transcript_view import Transcript
         from prunecli.tui.widgets.menu import Menu
-        from prunecli.tui.widgets.waiting import Waiting
+        from prunecli.tui.widgets.todo_line import Waiting
 
         self.transcript = Transcript(palette, id="transcript")
         self.menu = Menu()

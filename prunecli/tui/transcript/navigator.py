@@ -1,15 +1,13 @@
 """Navigation in the transcript: pages, prompts, and a cursor on entries while it has the focus."""
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 
 from prunecli.presentation.entries import Key
 from prunecli.tui.transcript.finder import Finder
 from prunecli.tui.transcript.paint import Mark
-from prunecli.tui.transcript.palette import Palette
 from prunecli.tui.transcript.viewport import Line
 
 
@@ -28,9 +26,7 @@ class Navigator(Finder):
         Binding("right_square_bracket", "prompt(1)", "Next prompt", show=False),
     ]
 
-    def __init__(self, palette: Palette, clock: Callable[[], float], **names: Any) -> None:
-        super().__init__(palette, clock, **names)
-        self.cursor: Key | None = None
+    cursor: Key | None = None
 
     def page_up(self) -> None:
         """Scroll up by a screen, less two rows of overlap."""
