@@ -148,7 +148,7 @@ async def test_keys_behind_the_one_that_closes_a_screen_never_reach_it(
 async def test_letters_right_behind_the_esc_that_closes_a_field_are_the_next_prompt(tmp_path: Path) -> None:
     async with shown(tmp_path) as s:
         look = s.app.theme
-        for command in ("/theme", "/model", "/login", "/resume"):
+        for command in ("/theme", "/model", "/login"):
             await s.type(command, "enter")
             await s.until(lambda: s.app.screen.query(Field))
             await s.pilot.pause()

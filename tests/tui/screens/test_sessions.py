@@ -73,6 +73,24 @@ async def test_in_a_tiny_terminal_it_shows_sessions_and_keys(tmp_path: Path) -> 
         await s.until_shown("deploy it")
 
 
+async def test_letters_right_behind_esc_are_the_next_prompt(tmp_path: Path) -> None:
+    three(tmp_path)
+    async with shown(tmp_path) as s:
+        await opened(s)
+        s.press_at_once(["d", "escape", *"please"])
+        await s.until(lambda: s.app.screen is s.frame and s.frame.prompt.text == "please")
+        assert s.app.defect is None
+
+
+async def test_letters_right_behind_enter_are_the_next_prompt(tmp_path: Path) -> None:
+    paths = three(tmp_path)
+    async with shown(tmp_path) as s:
+        await opened(s)
+        s.press_at_once([*"parser", "enter", *"please"])
+        await s.until(lambda: s.app.screen is s.frame and s.frame.prompt.text == "please")
+        await s.until(lambda: s.runtime.session.path == paths["parser"])
+
+
 async def test_alt_enter_opens_a_copy(tmp_path: Path) -> None:
     paths = three(tmp_path)
     async with shown(tmp_path) as s:
