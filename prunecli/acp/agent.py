@@ -10,34 +10,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from acp import PROTOCOL_VERSION, RequestError
+from acp import PROTOCOL_VERSION, RequestError, schema
 from acp.interfaces import Client
-from acp.schema import (
-    AgentCapabilities,
-    AuthenticateResponse,
-    AuthMethodAgent,
-    ClientCapabilities,
-    CloseSessionResponse,
-    ElicitationCapabilities,
-    ForkSessionResponse,
-    Implementation,
-    InitializeResponse,
-    ListSessionsResponse,
-    LoadSessionResponse,
-    McpCapabilities,
-    NewSessionResponse,
-    PromptCapabilities,
-    PromptResponse,
-    ResumeSessionResponse,
-    SessionCapabilities,
-    SessionCloseCapabilities,
-    SessionForkCapabilities,
-    SessionInfo,
-    SessionListCapabilities,
-    SessionResumeCapabilities,
-    SetSessionConfigOptionResponse,
-    SetSessionModeResponse,
-)
 
 from prunecli import __version__
 from prunecli.acp.client_servers import ClientServer, use_servers
@@ -74,47 +48,46 @@ class EditorAgent:
         self._places = Places.of(environ)
         self._sessions: dict[str, EditorSession] = {}
         self._client: Client | None = None
-        self._able = ElicitationCapabilities()
+        self._able = schema.ElicitationCapabilities()
 
     def on_connect(self, conn: Client) -> None:
-        """Store the connection to the editor."""
         self._client = conn
 
     async def initialize(
         self,
         protocol_version: int,  # noqa: ARG002
-        client_capabilities: ClientCapabilities | None = None,
+        client_capabilities: schema.ClientCapabilities | None = None,
         **_: Any,
-    ) -> InitializeResponse:
+    ) -> schema.InitializeResponse:
         """Announce prunecli's capabilities. The protocol has one version."""
         if client_capabilities is not None and client_capabilities.elicitation is not None:
             self._able = client_capabilities.elicitation
         mcp = find_spec("mcp") is not None
-        return InitializeResponse(
+        return schema.InitializeResponse(
             protocol_version=PROTOCOL_VERSION,
-            agent_capabilities=AgentCapabilities(
+            agent_capabilities=schema.AgentCapabilities(
                 load_session=True,
-                prompt_capabilities=PromptCapabilities(image=True, audio=False, embedded_context=True),
-                mcp_capabilities=McpCapabilities(http=mcp, sse=mcp),
-                session_capabilities=SessionCapabilities(
-                    list=SessionListCapabilities(),
-                    resume=SessionResumeCapabilities(),
-                    close=SessionCloseCapabilities(),
-                    fork=SessionForkCapabilities(),
+                prompt_capabilities=schema.PromptCapabilities(image=True, audio=False, embedded_context=True),
+                mcp_capabilities=schema.McpCapabilities(http=mcp, sse=mcp),
+                session_capabilities=schema.SessionCapabilities(
+                    list=schema.SessionListCapabilities(),
+                    resume=schema.SessionResumeCapabilities(),
+                    close=schema.SessionCloseCapabilities(),
+                    fork=schema.SessionForkCapabilities(),
                 ),
             ),
-            auth_methods=[AuthMethodAgent(id=AUTH_METHOD, name="API key", description=AUTH_HOW)],
-            agent_info=Implementation(name="prunecli", title="prunecli", version=__version__),
+            auth_methods=[schema.AuthMethodAgent(id=AUTH_METHOD, name="API key", description=AUTH_HOW)],
+            agent_info=schema.Implementation(name="prunecli", title="prunecli", version=__version__),
         )
 
-    async def authenticate(self, method_id: str, **_: Any) -> AuthenticateResponse:
+    async def authenticate(self, method_id: str, **_: Any) -> schema.AuthenticateResponse:
         """Check for an API key. prunecli never asks for one here."""
         if method_id != AUTH_METHOD:
             raise RequestError(INVALID_PARAMS, f"Unknown authentication method: {one_line(method_id)}")
         with _answering():
             if not await asyncio.to_thread(self._has_key):
                 raise RequestError(AUTH_REQUIRED, NO_KEY_WORDS)
-        return AuthenticateResponse()
+        return schema.AuthenticateResponse()
 
     def _has_key(self) -> bool:
         asked, places = self._asked, self._places
@@ -133,11 +106,10 @@ class EditorAgent:
 
     async def new_session(
         self, cwd: str, mcp_servers: Sequence[ClientServer] | None = None, **_: Any
-    ) -> NewSessionResponse:
-        """Start a session in a folder."""
+    ) -> schema.NewSessionResponse:
         session = await self._opened(cwd, mcp_servers or ())
         self._begin_soon(session)
-        return NewSessionResponse(
+        return schema.NewSessionResponse(
             session_id=session.id,
             modes=modes(session.runtime),
             config_options=config_options(session.runtime),
@@ -145,36 +117,35 @@ class EditorAgent:
 
     async def load_session(
         self, cwd: str, session_id: str, mcp_servers: Sequence[ClientServer] | None = None, **_: Any
-    ) -> LoadSessionResponse:
+    ) -> schema.LoadSessionResponse:
         """Open an earlier session and replay it to the editor."""
         session = await self._found(cwd, session_id, mcp_servers or ())
         await session.replay()
         self._begin_soon(session)
-        return LoadSessionResponse(
+        return schema.LoadSessionResponse(
             modes=modes(session.runtime),
             config_options=config_options(session.runtime),
         )
 
     async def resume_session(
         self, session_id: str, cwd: str, mcp_servers: Sequence[ClientServer] | None = None, **_: Any
-    ) -> ResumeSessionResponse:
+    ) -> schema.ResumeSessionResponse:
         """Open an earlier session without replaying it."""
         session = await self._found(cwd, session_id, mcp_servers or ())
         self._begin_soon(session)
-        return ResumeSessionResponse(
+        return schema.ResumeSessionResponse(
             modes=modes(session.runtime),
             config_options=config_options(session.runtime),
         )
 
     async def fork_session(
         self, session_id: str, cwd: str, mcp_servers: Sequence[ClientServer] | None = None, **_: Any
-    ) -> ForkSessionResponse:
-        """Copy a session and open the copy."""
+    ) -> schema.ForkSessionResponse:
         with _answering():
             path = await asyncio.to_thread(self._path, session_id)
             session = await self._opened(cwd, mcp_servers or (), path, fork=True)
         self._begin_soon(session)
-        return ForkSessionResponse(
+        return schema.ForkSessionResponse(
             session_id=session.id,
             modes=modes(session.runtime),
             config_options=config_options(session.runtime),
@@ -182,7 +153,7 @@ class EditorAgent:
 
     async def list_sessions(
         self, cwd: str | None = None, cursor: str | None = None, **_: Any
-    ) -> ListSessionsResponse:
+    ) -> schema.ListSessionsResponse:
         """Return the sessions of a folder, or all, newest first."""
         if cursor is not None and not (cursor.isascii() and cursor.isdecimal() and len(cursor) < 10):
             raise RequestError(INVALID_PARAMS, f"Invalid session cursor: {one_line(cursor)}")
@@ -191,7 +162,7 @@ class EditorAgent:
         listed = await asyncio.to_thread(Store(self._places.sessions).list, folder)
         listed = [one for one in listed if not one.is_task and one.cwd.startswith("/")]
         found = [
-            SessionInfo(
+            schema.SessionInfo(
                 session_id=one.id,
                 cwd=one.cwd,
                 title=one_line(one.name or one.title) or None,
@@ -200,15 +171,14 @@ class EditorAgent:
             for one in listed[start : start + PAGE]
         ]
         more = str(start + PAGE) if len(listed) > start + PAGE else None
-        return ListSessionsResponse(sessions=found, next_cursor=more)
+        return schema.ListSessionsResponse(sessions=found, next_cursor=more)
 
-    async def close_session(self, session_id: str, **_: Any) -> CloseSessionResponse:
-        """Stop a session and close its file."""
+    async def close_session(self, session_id: str, **_: Any) -> schema.CloseSessionResponse:
         session = self._known(session_id)
         del self._sessions[session_id]
         with _answering():
             await session.close()
-        return CloseSessionResponse()
+        return schema.CloseSessionResponse()
 
     async def _opened(
         self, cwd: str, servers: Iterable[ClientServer], path: Path | None = None, *, fork: bool = False
@@ -259,32 +229,31 @@ class EditorAgent:
 
     # Turns ---------------------------------------------------------------------------------------------------
 
-    async def prompt(self, session_id: str, prompt: Sequence[Given], **_: Any) -> PromptResponse:
-        """Run a turn, or steer the current one."""
+    async def prompt(self, session_id: str, prompt: Sequence[Given], **_: Any) -> schema.PromptResponse:
         session = self._known(session_id)
         with _answering():
             given = read_prompt(prompt, session.runtime.setup.cwd)
             if not given.text.strip() and not given.images:
                 raise RequestError(INVALID_PARAMS, "The prompt is empty")
-            return PromptResponse(stop_reason=await session.prompt(given))
+            return schema.PromptResponse(stop_reason=await session.prompt(given))
 
     async def cancel(self, session_id: str, **_: Any) -> None:
-        """Stop the turn of a session."""
         if session_id in self._sessions:
             self._sessions[session_id].cancel()
 
-    async def set_session_mode(self, session_id: str, mode_id: str, **_: Any) -> SetSessionModeResponse:
+    async def set_session_mode(
+        self, session_id: str, mode_id: str, **_: Any
+    ) -> schema.SetSessionModeResponse:
         """Change the mode, starting with the next tool call."""
         session = self._known(session_id)
         with _answering():
             set_mode(session.runtime, mode_id)
         session.show_choices()
-        return SetSessionModeResponse()
+        return schema.SetSessionModeResponse()
 
     async def set_config_option(
         self, session_id: str, config_id: str, value: str | bool, **_: Any
-    ) -> SetSessionConfigOptionResponse:
-        """Change the mode, model or effort."""
+    ) -> schema.SetSessionConfigOptionResponse:
         session = self._known(session_id)
         with _answering():
             said = choose(session.runtime, config_id, str(value))
@@ -292,10 +261,9 @@ class EditorAgent:
         for one in said:
             session.feed.tell(noticed(one.text))
         session.show_choices()
-        return SetSessionConfigOptionResponse(config_options=config_options(session.runtime))
+        return schema.SetSessionConfigOptionResponse(config_options=config_options(session.runtime))
 
     async def close(self) -> None:
-        """Stop and close all sessions."""
         ends = await asyncio.gather(
             *(session.close() for session in self._sessions.values()), return_exceptions=True
         )

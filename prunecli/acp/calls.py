@@ -41,8 +41,6 @@ _CUT = "… "
 
 @frozen
 class CallView:
-    """The parts of a call that follow from its input."""
-
     title: str
     kind: ToolKind
     locations: tuple[ToolCallLocation, ...]
@@ -50,14 +48,11 @@ class CallView:
 
 
 class Calls:
-    """A converter of tool calls in one directory to the editor's form."""
-
     def __init__(self, tools: Mapping[str, Tool], cwd: Path) -> None:
         self._tools = tools
         self._cwd = cwd
 
     def view(self, name: str, given: Mapping[str, Json], touches: Touches | None = None) -> CallView:
-        """Return the call for an editor, before its result."""
         touches = touches or self._touches(name, given)
         argument = argument_of(name, given, summaries(self._tools, self._cwd))
         only = bool(touches and touches.runs and argument)
@@ -79,7 +74,6 @@ class Calls:
         return [ToolCallLocation(path=self.absolute(path)) for path in paths if "*" not in path]
 
     def absolute(self, path: str) -> str:
-        """Return the absolute path for a path in a call."""
         return shown(os.path.normpath(self._cwd / os.path.expanduser(path)))
 
     def edits(self, given: Mapping[str, Json], touches: Touches | None) -> Content:
@@ -172,7 +166,6 @@ def plan_of_todos(given: Mapping[str, Json]) -> list[PlanEntry] | None:
 
 
 def text_content(text: str) -> ContentToolCallContent:
-    """Return markdown as the content of a call."""
     return _content(block(text))
 
 

@@ -104,7 +104,6 @@ class EditorSession:
         self.feed.begin()
 
     async def replay(self) -> None:
-        """Replay the whole session and wait until it is sent."""
         self.feed.begin()
         for number, update in enumerate(self.updates.replay(), 1):
             self.feed.tell(update)
@@ -113,14 +112,12 @@ class EditorSession:
         await self.feed.sent()
 
     def show_commands(self) -> None:
-        """Send the list of commands."""
         listed = commands(self.runtime)
         self.feed.tell(
             AvailableCommandsUpdate(session_update="available_commands_update", available_commands=listed)
         )
 
     def show_choices(self) -> None:
-        """Send a changed mode, model or effort."""
         runtime = self.runtime
         now = runtime.gatekeeper.mode, runtime.model_name, runtime.choices.effort
         if now == self._shown:
@@ -170,7 +167,6 @@ class EditorSession:
 
     @property
     def busy(self) -> bool:
-        """Whether a turn is in progress."""
         return self._turn is not None
 
     async def prompt(self, given: EditorPrompt) -> StopReason:
@@ -203,7 +199,6 @@ class EditorSession:
         return "cancelled" if turn.cancelled() else turn.result()
 
     def cancel(self) -> None:
-        """Stop the turn and the prompts that wait for its end."""
         self._stops += 1
         if self._turn is not None and not self._canceled:
             self._canceled = True
@@ -223,7 +218,6 @@ class EditorSession:
         return message
 
     def _take_back(self, given: EditorPrompt, steering: UserMessage | None) -> None:
-        """Remove a prompt that nothing has recorded from the mailbox."""
         mailbox = self.runtime.mailbox
         mailbox.steering[:] = [one for one in mailbox.steering if one is not steering]  # others may be equal
         mailbox.taken(given.embedded)

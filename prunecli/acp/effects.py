@@ -73,8 +73,6 @@ def commands(runtime: Runtime) -> list[AvailableCommand]:
 
 
 class Effects:
-    """The runner of commands and their effects in one session."""
-
     def __init__(self, session: "EditorSession") -> None:
         self._session = session
         self._runtime = session.runtime
@@ -94,7 +92,6 @@ class Effects:
         return done
 
     async def perform(self, effects: Iterable[Effect]) -> Done | None:
-        """Carry out effects in order."""
         done: Done | None = None
         for effect in effects:
             match effect:

@@ -45,7 +45,6 @@ class Eliciting:
         self._able = able
 
     async def ask(self, asked: Elicitation) -> Reply:
-        """Ask a server's question, and return the answer."""
         if self._able.url if asked.url else self._able.form:
             return await self._shown(asked)
         if all(field.kind in ("choice", "boolean") for field in asked.fields):
@@ -54,7 +53,6 @@ class Eliciting:
         return Reply("decline")
 
     async def _shown(self, asked: Elicitation) -> Reply:
-        """Have the editor show the form or the page."""
         mode: ElicitationFormSessionMode | ElicitationUrlSessionMode
         if asked.url:
             mode = ElicitationUrlSessionMode(

@@ -6,34 +6,20 @@ from collections import deque
 from collections.abc import Awaitable, Callable
 from typing import TypeAlias
 
-from acp import RequestError
-from acp.schema import (
-    AgentMessageChunk,
-    AgentPlanUpdate,
-    AgentThoughtChunk,
-    AvailableCommandsUpdate,
-    ConfigOptionUpdate,
-    CurrentModeUpdate,
-    SessionInfoUpdate,
-    TextContentBlock,
-    ToolCallProgress,
-    ToolCallStart,
-    UsageUpdate,
-    UserMessageChunk,
-)
+from acp import RequestError, schema
 
 Update: TypeAlias = (
-    AgentMessageChunk
-    | AgentPlanUpdate
-    | AgentThoughtChunk
-    | AvailableCommandsUpdate
-    | ConfigOptionUpdate
-    | CurrentModeUpdate
-    | SessionInfoUpdate
-    | ToolCallProgress
-    | ToolCallStart
-    | UsageUpdate
-    | UserMessageChunk
+    schema.AgentMessageChunk
+    | schema.AgentPlanUpdate
+    | schema.AgentThoughtChunk
+    | schema.AvailableCommandsUpdate
+    | schema.ConfigOptionUpdate
+    | schema.CurrentModeUpdate
+    | schema.SessionInfoUpdate
+    | schema.ToolCallProgress
+    | schema.ToolCallStart
+    | schema.UsageUpdate
+    | schema.UserMessageChunk
 )
 """An update for the editor."""
 
@@ -64,7 +50,6 @@ class Feed:
             self._more.set()
 
     def begin(self) -> None:
-        """Start sending, including queued updates."""
         if self._pump is None:
             self._pump = asyncio.create_task(self._run())
             self._pump.add_done_callback(self._ended)
@@ -82,7 +67,6 @@ class Feed:
             await self._idle.wait()
 
     async def close(self) -> None:
-        """Stop sending."""
         if self._pump is not None:
             self._pump.cancel()
             await asyncio.wait({self._pump})
@@ -110,11 +94,13 @@ class Feed:
                 break
             parts.append(more)
             self._waiting.popleft()
-        return update.model_copy(update={"content": TextContentBlock(type="text", text="".join(parts))})
+        return update.model_copy(
+            update={"content": schema.TextContentBlock(type="text", text="".join(parts))}
+        )
 
 
 def _text(update: Update) -> str | None:
     """Return the text of an update that can be merged; None for other updates."""
-    if isinstance(update, AgentMessageChunk | AgentThoughtChunk) and update.field_meta is None:
-        return update.content.text if isinstance(update.content, TextContentBlock) else None
+    if isinstance(update, schema.AgentMessageChunk | schema.AgentThoughtChunk) and update.field_meta is None:
+        return update.content.text if isinstance(update.content, schema.TextContentBlock) else None
     return None

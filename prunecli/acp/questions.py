@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Sequence
-from functools import partial
 from itertools import count
 from typing import Literal, TypeAlias
 
@@ -18,7 +17,7 @@ from prunecli.acp.updates import Updates
 from prunecli.agent.execute import Answer, AnswerKind, Asked
 from prunecli.commands.command import Choose
 from prunecli.errors import ToolError
-from prunecli.presentation.questions import Sheet, edited, sheet_of
+from prunecli.presentation.questions import Sheet, edited, sheet_at
 from prunecli.runtime import Runtime, outside
 from prunecli.sanitize import one_line
 from prunecli.tools.ask import Inquiry, Reply
@@ -43,8 +42,6 @@ _KINDS: dict[AnswerKind, PermissionOptionKind] = {
 
 
 class Questions:
-    """The questions about one session to the user of an editor."""
-
     def __init__(self, runtime: Runtime, client: Client, feed: Feed, updates: Updates) -> None:
         self._runtime = runtime
         self._client = client
@@ -54,9 +51,7 @@ class Questions:
 
     async def permit(self, asked: Asked) -> Answer:
         """Ask whether a call may run. If the editor withdraws the question, the run stops."""
-        cwd = self._runtime.setup.cwd
-        read, is_missing = partial(outside.read_text, cwd=cwd), partial(outside.is_missing, cwd=cwd)
-        sheet = await asyncio.to_thread(sheet_of, asked, read, cwd, is_missing)
+        sheet = await asyncio.to_thread(sheet_at, asked, self._runtime.setup.cwd)
         content = await asyncio.to_thread(self._content, asked, sheet)
         view = self._updates.calls.view(asked.call.name, asked.call.input, asked.touches)
         call = ToolCallUpdate(
@@ -79,7 +74,6 @@ class Questions:
         return Answer(next((kind for kind in _KINDS if kind == answer), "deny"))
 
     async def plan(self, plan: str) -> Literal["ask", "edits", "no"]:
-        """Ask whether to carry out a plan, and in which mode."""
         options = [PermissionOption(option_id=id_, name=name, kind=kind) for id_, name, kind in PLAN_ANSWERS]
         answer = await self._question(
             "Carry out this plan?", [text_content(shown(plan))], options, "switch_mode"
@@ -154,7 +148,6 @@ class Questions:
         return answer.outcome.option_id if isinstance(answer.outcome, AllowedOutcome) else None
 
     def _close(self, call: ToolCallUpdate, *, done: bool) -> None:
-        """Close a question that does not belong to a call of this session."""
         self._feed.tell(self._updates.closed(call.tool_call_id, done=done))
 
     def _content(self, asked: Asked, sheet: Sheet) -> Content:

@@ -29,10 +29,7 @@ def serve(asked: Launch, environ: Mapping[str, str]) -> int:
 
 
 class _OneLine(logging.Formatter):
-    """A formatter of the protocol library's log records in one line, without tracebacks."""
-
     def format(self, record: logging.LogRecord) -> str:
-        """Return the message with the error's text instead of a traceback."""
         error = record.exc_info[1] if record.exc_info else None
         why = f": {type(error).__name__}: {error}" if error else ""
         return f"prunecli: {record.getMessage()}{why}".replace("\n", " ")

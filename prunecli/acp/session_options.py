@@ -30,7 +30,6 @@ _COMMANDS = (("model", "Model", "model"), ("effort", "Effort", "thought_level"))
 
 
 def modes(runtime: Runtime) -> SessionModeState:
-    """Return the modes and the current one."""
     listed = [SessionMode(id=mode, name=_MODES[mode][0], description=_MODES[mode][1]) for mode in MODES]
     return SessionModeState(current_mode_id=runtime.gatekeeper.mode, available_modes=listed)
 
@@ -73,7 +72,6 @@ def _current(runtime: Runtime, command: str) -> str:
 
 
 def _values(runtime: Runtime, command: str) -> list[tuple[str, str, str]]:
-    """Return the value, name and description of each argument that `/command` offers."""
     effects = [known(runtime)] if command == "model" else run_line(runtime, f"/{command}")
     offers = [effect for effect in effects if isinstance(effect, Choose)]
     listed = offers[0].choices if offers else ()

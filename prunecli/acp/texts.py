@@ -14,22 +14,18 @@ _SPECIAL = re.compile(r"([\\*_{}\[\]<>#|~])")
 
 
 def block(text: str) -> TextContentBlock:
-    """Return a text block, unchanged."""
     return TextContentBlock(type="text", text=text)
 
 
 def said(text: str) -> AgentMessageChunk:
-    """Return more text of the model's answer."""
     return AgentMessageChunk(session_update="agent_message_chunk", content=block(shown(text)))
 
 
 def thought(text: str) -> AgentThoughtChunk:
-    """Return more text of the model's thinking."""
     return AgentThoughtChunk(session_update="agent_thought_chunk", content=block(shown(text)))
 
 
 def prompted(text: str) -> UserMessageChunk:
-    """Return text that the user sent earlier."""
     return UserMessageChunk(session_update="user_message_chunk", content=block(shown(text)))
 
 
@@ -63,7 +59,6 @@ def fenced(text: str, language: str = "") -> str:
 
 
 def table(given: Table) -> str:
-    """Return a command's table, with its title above and its note below."""
     width = len(given.headings)
     marks = ["--:" if at in given.right else "---" for at in range(width)]
     rows = [(*map(_cell, row), *[""] * (width - len(row))) for row in (given.headings, *given.rows)]

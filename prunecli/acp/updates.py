@@ -62,8 +62,6 @@ class _Open:
 
 
 class Updates:
-    """The updates of one session."""
-
     def __init__(self, runtime: "Runtime") -> None:
         self._runtime = runtime
         self._calls = Calls(runtime.tools, runtime.setup.cwd)
@@ -75,7 +73,6 @@ class Updates:
 
     @property
     def calls(self) -> Calls:
-        """The converter of calls."""
         return self._calls
 
     def id_of(self, call_id: str) -> str:
@@ -83,12 +80,10 @@ class Updates:
         return self._open[call_id].shown_id if call_id in self._open else call_id
 
     def closed(self, shown_id: str, *, done: bool) -> ToolCallProgress:
-        """Return the update that closes a question shown as a call."""
         status: ToolCallStatus = "completed" if done else "failed"
         return ToolCallProgress(session_update="tool_call_update", tool_call_id=shown_id, status=status)
 
     def replay(self) -> Iterator[Update]:
-        """Yield the whole session from its first message."""
         for event in present_of(self._runtime.session.records):
             if isinstance(event, Record) and isinstance(event.event, UserMessage):
                 yield from self._user(event.event)
@@ -97,7 +92,6 @@ class Updates:
         yield from self._abandoned()
 
     def of(self, event: SessionEvent) -> Iterator[Update]:
-        """Yield the updates for a record or a signal."""
         match event:
             case SummaryStarted(tokens):
                 self._summarizing = True
@@ -252,7 +246,6 @@ class Updates:
             yield from self._ended(id_)
 
     def _abandoned(self) -> Iterator[Update]:
-        """Close all calls without a result."""
         for id_ in list(self._open):
             yield from self._ended(id_)
 

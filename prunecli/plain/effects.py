@@ -41,13 +41,10 @@ if TYPE_CHECKING:
 
 
 class Effects:
-    """The runner of commands and their effects."""
-
     def __init__(self, talk: "Talk") -> None:
         self._talk = talk
 
     def command(self, line: str) -> None:
-        """Run a typed line such as `/model sonnet` and carry out its effects."""
         self.perform(run_line(self._talk.runtime, line))
         self._talk.keep()
 

@@ -28,8 +28,6 @@ def columns() -> int:
 
 
 class Lines(Protocol):
-    """A source of input lines."""
-
     def read(self, prompt: str) -> str | None:
         """Read the next prompt, which may have several lines. Returns None at the end of input.
 
@@ -94,7 +92,6 @@ class TerminalLines:
             sys.stdout.write("Ignored: typed before the question appeared. Please answer again.\n")
 
     def secret(self, prompt: str) -> str | None:
-        """See `Lines.secret`."""
         try:
             return getpass.getpass(prompt)
         except EOFError:

@@ -52,7 +52,6 @@ class PlainReader:
         self._spoke_at = clock()
 
     def read(self, event: SessionEvent) -> None:
-        """Handle a record or a signal."""
         match event:
             case SummaryStarted(tokens):
                 self._summary = 0
@@ -135,7 +134,6 @@ class PlainReader:
                 self._say(line)
 
     def _finish(self, text: str) -> None:
-        """Print the rest of a complete response."""
         if not text.strip():
             return
         if text.startswith(self._streamed):
@@ -148,6 +146,5 @@ class PlainReader:
         self._line = self._streamed = ""
 
     def notice(self, text: str) -> None:
-        """Print a notice of the program."""
         for line in text.split("\n"):
             self._say(ours(line))

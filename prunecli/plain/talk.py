@@ -12,7 +12,6 @@ from prunecli.agent.execute import Answer, Asked
 from prunecli.commands.command import command_names
 from prunecli.commands.plan import plan_of
 from prunecli.errors import ProviderError, PrunecliError, StorageFailed, ToolError
-from prunecli.inspector.labels import withheld_by
 from prunecli.model.notes import APPROVED
 from prunecli.plain.effects import Effects
 from prunecli.plain.lines import Lines, TerminalLines, interruptible
@@ -21,12 +20,10 @@ from prunecli.presentation import prompt_history as history
 from prunecli.presentation.completion import as_command
 from prunecli.presentation.entry_text import entry_lines, joined, sheet_lines, status_line
 from prunecli.presentation.outcomes import has_failure
-from prunecli.presentation.presenter import Presenter, present_all
-from prunecli.presentation.questions import inquiry_lines, inquiry_reply, sheet_of
-from prunecli.runtime import Runtime, outside
-from prunecli.runtime.counting import saver, teller
+from prunecli.presentation.presenter import present_all, presenter_of
+from prunecli.presentation.questions import inquiry_lines, inquiry_reply, sheet_at
+from prunecli.runtime import Runtime
 from prunecli.runtime.notices import notice_of, session_notices
-from prunecli.runtime.toolbox import summaries
 from prunecli.runtime.user_shell import shell
 from prunecli.sanitize import one_line, source
 from prunecli.session.session import Session
@@ -42,8 +39,6 @@ AGAIN = "Enter on an empty line to try again."
 
 
 class Talk:
-    """The plain interface of one runtime."""
-
     def __init__(
         self, runtime: Runtime, lines: Lines, out: Callable[[str], None], runner: asyncio.Runner
     ) -> None:
@@ -68,7 +63,7 @@ class Talk:
     def follow(self, session: Session) -> None:
         """Print the end of this session, then its events as they arrive."""
         self._leave_session()
-        presenter = self._presenter(session)
+        presenter = presenter_of(self.runtime, session.context)
         entries = present_all(presenter, session.records)
         hidden = max(0, len(entries) - SHOWN_ENTRIES)
         if hidden:
@@ -99,23 +94,12 @@ class Talk:
             self.out("Stopped reading. You are back in the previous session.")
 
     def lines_of(self, session: Session) -> list[str]:
-        """Return the transcript of a session, such as a task's."""
-        entries = present_all(self._presenter(session), session.records)
+        entries = present_all(presenter_of(self.runtime, session.context), session.records)
         return list(joined(entry_lines(entry, afterwards=True) for entry in entries))
-
-    def _presenter(self, session: Session) -> Presenter:
-        tools = self.runtime.tools
-        return Presenter(
-            summaries(tools, self.runtime.setup.cwd),
-            teller(session.context),
-            saver(session.context),
-            partial(withheld_by, session.context),
-        )
 
     # The conversation ----------------------------------------------------------------------------------------
 
     def begin(self, prompt: str) -> None:
-        """Greet, run the opening commands and send the prompt of the command line."""
         runtime = self.runtime
         self.out(f"prunecli {__version__}, model {runtime.model_name}.")
         self.out("/help for commands, Ctrl+C to interrupt, Ctrl+D to quit.")
@@ -135,7 +119,6 @@ class Talk:
             self.say(prompt)
 
     def go(self) -> None:
-        """Read and run lines until the user quits."""
         interrupted = False
         while not self.leaving:
             self.out("")
@@ -267,7 +250,6 @@ class Talk:
         self._reader.notice("\n".join(filter(None, [f"error: {error.message}", error.hint])))
 
     def terminate(self, number: int) -> None:
-        """Handle SIGTERM or SIGHUP: stop the work cleanly, then exit."""
         self.leaving = True
         if self._task is None:
             raise SystemExit(128 + number)
@@ -276,10 +258,7 @@ class Talk:
     # Questions -----------------------------------------------------------------------------------------------
 
     async def _ask(self, asked: Asked) -> Answer:
-        """Ask whether a call may run."""
-        cwd = self.runtime.setup.cwd
-        read, is_missing = partial(outside.read_text, cwd=cwd), partial(outside.is_missing, cwd=cwd)
-        sheet = await asyncio.to_thread(sheet_of, asked, read, cwd, is_missing)
+        sheet = await asyncio.to_thread(sheet_at, asked, self.runtime.setup.cwd)
         for line in sheet_lines(sheet):
             self.out(line)
         word = self._answer("y, a, p or n: " if sheet.rule else "y or n: ").strip()
@@ -292,7 +271,6 @@ class Talk:
         return Answer("deny", "" if word.lower() in ("n", "no", "a", "p", "2", "3", "") else word)
 
     async def _inquire(self, inquiry: Inquiry) -> Reply:
-        """Ask the user the model's question."""
         for line in inquiry_lines(inquiry):
             self.out(line)
         several = "numbers" if inquiry.multiple else "number"
@@ -311,7 +289,6 @@ class Talk:
 
 
 def talk(make: Callable[[], Runtime], prompt: str) -> int:
-    """See `run_plain`."""
     reconfigure = getattr(sys.stdout, "reconfigure", None)
     if reconfigure is not None:
         reconfigure(errors="replace")

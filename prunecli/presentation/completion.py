@@ -1,16 +1,25 @@
 """Completion at the cursor, and the menu's suggestions."""
 
 import re
-from collections.abc import Iterable, Sequence
+import time
+from collections.abc import Callable, Iterable, Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
 from prunecli.presentation import fuzzy
+from prunecli.sanitize import one_line
 
 Topic: TypeAlias = Literal["command", "argument", "file", "history"]
 
 _MOST_OFFERS = 50
 SEARCHED_CHARS = 2_000
 """Maximum characters of a history prompt that are searched and shown."""
+
+MOST_FILES = 250_000
+MOST_SECONDS = 3.0
+MADE_BY_TOOLS = frozenset(
+    "__pycache__ node_modules .venv .tox .nox .hypothesis .mypy_cache .pytest_cache .ruff_cache .hg .svn".split()  # noqa: SIM905
+)
+"""Names left out even if no .gitignore lists them."""
 
 _COMMAND = re.compile(r"/([A-Za-z0-9_-]*|[\w.@+~-]+:[^\s/]*)")
 _ARGUMENT = re.compile(r"/([A-Za-z][A-Za-z0-9_-]* (?:\S+ )*)(\S*)")
@@ -89,7 +98,6 @@ def command_offers(query: str, commands: Iterable[tuple[str, str, Sequence[str]]
 
 
 def argument_offers(query: str, words: Iterable[tuple[str, str]]) -> list[Offer]:
-    """Return the matching words for the end of a command line, each with its detail."""
     last = query.rpartition(" ")[2]
     details = dict(words)
     found = fuzzy.best(last, list(details)) if last else list(details)
@@ -125,7 +133,6 @@ def _path_value(path: str) -> str:
 
 
 def history_offers(query: str, entries: Sequence[str]) -> list[Offer]:
-    """Return the matching prompts of the history, newest first."""
     query = query.lower()
     whole, rest = list[Offer](), list[Offer]()
     for entry in reversed(entries):
@@ -134,3 +141,22 @@ def history_offers(query: str, entries: Sequence[str]) -> list[Offer]:
         if marks is not None:
             (whole if query in label.lower() else rest).append(Offer(entry, label, marks=marks))
     return [*whole, *rest][:_MOST_OFFERS]
+
+
+def listed(root: str, stop: Callable[[], bool] = lambda: False) -> tuple[list[str], bool]:
+    """List what `@` offers: paths relative to an absolute folder that git would not ignore, and whether that is all.
+
+    Folders end with a slash. Names with control characters are left out. Reads the disk: call it in a thread.
+    """
+    from prunecli.tools.searching.walk import FOLDER, walk  # only needed once the user types @
+
+    found: list[str] = []
+    until = time.monotonic() + MOST_SECONDS
+    for number, (path, kind) in enumerate(walk(root, MADE_BY_TOOLS)):
+        if number % 200 == 199 and (time.monotonic() > until or stop()):
+            return found, False
+        if len(found) >= MOST_FILES:
+            return found, False
+        if one_line(path) == path:
+            found.append(path + "/" if kind == FOLDER else path)
+    return found, True

@@ -14,8 +14,6 @@ Key = NewType("Key", int)
 
 
 class Origin(StrEnum):
-    """The origin of a user's text."""
-
     PROMPT = "prompt"
     STEERING = "steering"
     FOLLOW_UP = "follow-up"
@@ -23,8 +21,6 @@ class Origin(StrEnum):
 
 
 class ToolState(StrEnum):
-    """The progress of a tool call."""
-
     WAITING = "waiting"
     RUNNING = "running"
     OK = "ok"
@@ -34,8 +30,6 @@ class ToolState(StrEnum):
 
 
 class Level(StrEnum):
-    """The severity of a notice."""
-
     INFO = "info"
     WARNING = "warning"
     ERROR = "error"
@@ -43,8 +37,6 @@ class Level(StrEnum):
 
 @frozen
 class Prompt:
-    """Text from the user, shown as typed."""
-
     text: str
     origin: Origin = Origin.PROMPT
     pruned: str = ""
@@ -121,8 +113,6 @@ class ToolCall:
 
 @frozen
 class Notice:
-    """One or more lines from the program itself."""
-
     text: str
     level: Level = Level.INFO
 

@@ -88,7 +88,6 @@ def _call_lines(call: ToolCall, *, afterwards: bool) -> list[str]:
 
 
 def diff_lines(diff: Diff, most: int = DIFF_LINES) -> list[str]:
-    """Return the first `most` signed lines of a diff, and the number of further lines."""
     lines = source(diff.text).split("\n") if diff.text else []
     rest = [f"  ... and {len(lines) - most} more lines"] if len(lines) > most else []
     return [f"  {line}" for line in lines[:most]] + rest
@@ -121,7 +120,6 @@ def _cell(text: str) -> str:
 
 
 def choice_lines(choose: Choose) -> list[str]:
-    """Return the choices, numbered from 1."""
     return [
         f"{ours(one_line(choose.title))}",
         *(f"  {ours(one_line(line))}" for line in choose.about.split("\n") if line),
@@ -182,7 +180,6 @@ def status_line(status: Status) -> str:
 
 
 def joined(groups: Iterable[Sequence[str]]) -> list[str]:
-    """Return groups of lines with an empty line between them."""
     lines: list[str] = []
     for group in groups:
         if group:

@@ -4,6 +4,7 @@ Mirrors the session fold for the same events, but for display rather than for th
 """
 
 from collections.abc import Callable, Iterable
+from operator import attrgetter
 
 from prunecli.figures import short
 from prunecli.model.edits import Edit
@@ -19,7 +20,6 @@ class Marks:
         self._heads: dict[int, int] = {}
 
     def answered(self, head: int, result: int) -> None:
-        """Record a result for a call of this assistant message."""
         self._results.setdefault(head, []).append(result)
         self._heads[result] = head
 
@@ -48,7 +48,6 @@ class Marks:
         return touched
 
     def is_undone(self, prun: int) -> bool:
-        """Return whether no edit of a prune is in effect any more."""
         targets = self._targets[prun]
         stacks = (self._stacks.get(target, ()) for target in targets)
         return bool(targets) and not any(prun == seq for stack in stacks for seq, _ in stack)
@@ -70,12 +69,9 @@ class Marks:
         return stack[-1][1] if stack else None
 
 
-def estimated(edit: Edit) -> int:
-    """Return the raw tokens that an edit saves, by its own counts."""
-    return edit.tokens_saved
-
-
-def label(edit: Edit | None, tokens: int | None, saved: Callable[[Edit], int] = estimated) -> str:
+def label(
+    edit: Edit | None, tokens: int | None, saved: Callable[[Edit], int] = attrgetter("tokens_saved")
+) -> str:
     """Return the text of a mark.
 
     `tokens` is the entry's own size, since a dropped exchange has several entries. `saved` returns

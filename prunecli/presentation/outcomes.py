@@ -71,7 +71,6 @@ def argument_of(name: str, given: Mapping[str, Json], summarize: Summarize) -> s
 
 
 def state_of(result: ToolResult) -> ToolState:
-    """Return the state of a finished call."""
     if result.details.get("denied"):
         return ToolState.DENIED
     if result.details.get("interrupted"):
@@ -192,7 +191,6 @@ def _outcome(result: ToolResult) -> str:
 
 
 def attached_entry(message: UserMessage, tokens: int | None, summarize: Summarize) -> ToolCall:
-    """Return the entry of an attachment, which looks like the call that would have returned it."""
     read = message.attached
     if read is None:
         label = plain_text(message.content[:1]).removeprefix(ATTACHED).removesuffix("]")
@@ -232,7 +230,6 @@ def of_command(text: str) -> tuple[ToolState, str]:
 
 
 def is_no_output(text: str) -> bool:
-    """Return whether the text of a result stands for no output."""
     return text.strip() in ("", NO_OUTPUT)
 
 
@@ -300,7 +297,6 @@ def typed_entry(words: str) -> Prompt | Notice:
 
 
 def notice_entry(title: str, text: str, tokens: int | None) -> ToolCall:
-    """Return a notice to the model, folded."""
     body = Output(text) if text.strip() else None
     return ToolCall("notice", title, ToolState.OK, tokens=tokens, body=body, folded=True)
 
@@ -321,7 +317,6 @@ def search_result(block: Block) -> tuple[str, Mapping[str, Json]] | None:
 
 
 def answered_search(call: Entry | None, value: Mapping[str, Json]) -> ToolCall:
-    """Return the entry of a call with its result."""
     name, argument = (call.name, call.argument) if isinstance(call, ToolCall) else ("search", "")
     error = error_of(value)
     outcome = error or counted(len(found_by(value)), "result")

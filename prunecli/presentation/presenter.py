@@ -3,12 +3,15 @@
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
+from operator import attrgetter
 from typing import assert_never
 
 from prunecli.context.lineage import branch
 from prunecli.context.render import LOST, is_lost
+from prunecli.context.state import Context
 from prunecli.figures import short
-from prunecli.inspector.labels import prune_in_words
+from prunecli.inspector.labels import prune_in_words, withheld_by
 from prunecli.model.edits import Edit
 from prunecli.model.events import (
     AssistantMessage,
@@ -50,11 +53,13 @@ from prunecli.model.signals import (
 )
 from prunecli.presentation import entries as shown
 from prunecli.presentation import outcomes
-from prunecli.presentation.marks import Marks, estimated, label
+from prunecli.presentation.marks import Marks, label
 from prunecli.presentation.outcomes import Summarize, answered_search, search_call, search_result, text_of
-from prunecli.presentation.streaming import NOTHING, Growing, Streaming
-from prunecli.presentation.summaries import Summarizing
+from prunecli.presentation.streaming import NOTHING, Growing, Streaming, Summarizing
 from prunecli.presentation.transcript_changes import Add, Anew, Board, Change, Tail
+from prunecli.runtime import Runtime
+from prunecli.runtime.counting import saver, teller
+from prunecli.runtime.toolbox import summaries
 from prunecli.sanitize import uncolored
 from prunecli.session.log import LOST_WORDS
 
@@ -86,7 +91,7 @@ class Presenter:
         self,
         summarize: Summarize,
         tokens: Callable[[int], int | None],
-        saved: Callable[[Edit], int] = estimated,
+        saved: Callable[[Edit], int] = attrgetter("tokens_saved"),
         withheld: Callable[[int], int | None] = lambda _: None,
         *,
         open_thinking: bool = False,
@@ -114,7 +119,6 @@ class Presenter:
         return edit.seq if edit else None
 
     def task(self, slot: int) -> str | None:
-        """Return the id of the call of this entry if it is a task."""
         return self._tasks.get(slot)
 
     def take(self, event: SessionEvent) -> list[Change]:
@@ -356,7 +360,6 @@ class Presenter:
         return [self._add(shown.Divider(f"compacted · {sizes}")), self._add(summary)]
 
     def abandon(self) -> None:
-        """Mark calls without a result as interrupted."""
         for slot, _ in self._calls.values():
             entry = self.board.entries[slot]
             if isinstance(entry, shown.ToolCall):
@@ -375,6 +378,15 @@ def command_output(output: str, tokens: int | None = None) -> shown.ToolCall:
         body=None if outcomes.is_no_output(text) else shown.Output(text),
         folded=text.count("\n") >= OPEN_LINES,
     )
+
+
+def presenter_of(runtime: Runtime, context: Context | None, *, open_thinking: bool = False) -> Presenter:
+    """Return a presenter of a session with this context, or one without token counts."""
+    summarize = summaries(runtime.tools, runtime.setup.cwd)
+    if context is None:
+        return Presenter(summarize, lambda _: None, open_thinking=open_thinking)
+    figures = teller(context), saver(context), partial(withheld_by, context)
+    return Presenter(summarize, *figures, open_thinking=open_thinking)
 
 
 def present_of(records: Sequence[Record]) -> list[Record | Notice]:

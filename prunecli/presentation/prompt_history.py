@@ -66,19 +66,16 @@ class History:
         self._typed = ""
 
     def add(self, text: str) -> None:
-        """Add a sent or cleared prompt as the newest entry, and end the walk."""
         if text.strip():
             self.entries = [entry for entry in self.entries if entry != text]
             self.entries.append(text)
         self.leave()
 
     def preload(self, entries: Iterable[str]) -> None:
-        """Insert the entries from the file before those added meanwhile."""
         newer = self.entries
         self.entries = [entry for entry in entries if entry not in newer] + newer
 
     def leave(self) -> None:
-        """End the walk, because the prompt was edited."""
         self._at = None
 
     def older(self, typed: str) -> str | None:

@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 from prunecli.agent.execute import Asked
@@ -14,6 +15,7 @@ from prunecli.model.messages import Json
 from prunecli.model.touches import Touches
 from prunecli.presentation.entries import Diff
 from prunecli.presentation.outcomes import sentence
+from prunecli.runtime.outside import is_missing, read_text
 from prunecli.sanitize import one_line, visible
 from prunecli.tools.ask import Inquiry, Reply
 from prunecli.tools.files.replacement import replaced
@@ -84,6 +86,11 @@ def sheet_of(
         beside,
         one_line(covers(asked.rule, cwd)) if asked.rule else "",
     )
+
+
+def sheet_at(asked: Asked, cwd: Path) -> Sheet:
+    """Build the sheet of a call with the files of this directory. Reads the disk: call it in a thread."""
+    return sheet_of(asked, partial(read_text, cwd=cwd), cwd, partial(is_missing, cwd=cwd))
 
 
 def _folded(text: str) -> str:
@@ -174,7 +181,6 @@ def edited(before: str, old: str, new: str, *, everywhere: bool) -> str:
 
 
 def _between(before: Sequence[str], after: Sequence[str], path: str) -> Diff:
-    """Return the full diff of these lines."""
     from difflib import unified_diff
 
     return Diff("\n".join(list(unified_diff(before, after, n=3, lineterm=""))[2:]), path)
@@ -205,7 +211,6 @@ def inquiry_title(inquiry: Inquiry) -> tuple[str, str]:
 
 
 def inquiry_lines(inquiry: Inquiry) -> list[str]:
-    """Return a question as lines, its options numbered from 1."""
     title, more = inquiry_title(inquiry)
     lines = [title, *(f"  {line}" for line in more.split("\n") if line)]
     for number, option in enumerate(inquiry.options, 1):

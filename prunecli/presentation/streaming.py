@@ -10,10 +10,13 @@ from typing import Literal, TypeAlias
 from prunecli.figures import short
 from prunecli.model.messages import Block, Opaque, Text, Thinking, ToolUse
 from prunecli.presentation import entries as shown
-from prunecli.presentation.transcript_changes import Board, Change, Feed, Finish
+from prunecli.presentation.transcript_changes import Board, Change, Feed, Finish, Tail
 
 ANNOUNCE_CHARS = 1_000
 """Characters of a tool call between two progress updates."""
+
+TAIL_CHARS = 300
+"""Trailing characters of a summary that are shown."""
 
 Kind: TypeAlias = Literal["text", "thinking", "call"]
 NOTHING = shown.Assistant("")
@@ -33,8 +36,6 @@ class Growing:
 
 
 class Streaming:
-    """The parts of the streaming response, in order."""
-
     def __init__(self, board: Board, *, fold_thinking: bool) -> None:
         self._board = board
         self._fold_thinking = fold_thinking
@@ -88,7 +89,6 @@ class Streaming:
         return Finish(part.slot)
 
     def discard(self) -> list[Change]:
-        """Discard the streamed parts."""
         parts, self._parts = self._parts, []
         return [self._board.put(part.slot, NOTHING) for part in parts]
 
@@ -121,3 +121,37 @@ def _same(part: Growing, block: Block) -> bool:
             return part.kind == "thinking"
         case _:
             return False
+
+
+class Summarizing:
+    """A summary being written: a line with its latest words, like a running tool, until its record arrives."""
+
+    def __init__(self, board: Board) -> None:
+        self._board = board
+        self._slot: int | None = None
+        self._last = ""
+
+    @property
+    def now(self) -> bool:
+        return self._slot is not None
+
+    def begin(self, tokens: int, focus: str) -> list[Change]:
+        self._last = ""
+        about = f"of ~{short(tokens)} tokens" + (f": {focus}" if focus else "")
+        added = self._board.add(shown.ToolCall("summary", about, shown.ToolState.RUNNING))
+        self._slot = added.slot
+        return [added]
+
+    def grow(self, text: str) -> list[Change]:
+        if self._slot is None:
+            return []
+        self._last = (self._last + text)[-TAIL_CHARS:]
+        return [Tail(self._slot, tuple(self._last.strip("\n").split("\n")))]
+
+    def again(self) -> list[Change]:
+        self._last = ""
+        return [] if self._slot is None else [Tail(self._slot, ())]
+
+    def end(self) -> list[Change]:
+        slot, self._slot = self._slot, None
+        return [] if slot is None else [self._board.put(slot, NOTHING)]

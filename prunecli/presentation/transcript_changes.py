@@ -8,39 +8,29 @@ from prunecli.presentation.entries import Entry
 
 @frozen
 class Add:
-    """Add a new entry at the bottom."""
-
     slot: int
     entry: Entry
 
 
 @frozen
 class Put:
-    """Replace an entry."""
-
     slot: int
     entry: Entry
 
 
 @frozen
 class Feed:
-    """Append text to a streaming entry."""
-
     slot: int
     text: str
 
 
 @frozen
 class Finish:
-    """Finish a streaming entry."""
-
     slot: int
 
 
 @frozen
 class Tail:
-    """Set the last lines of a running call."""
-
     slot: int
     lines: tuple[str, ...]
 
@@ -54,17 +44,13 @@ Change: TypeAlias = Add | Put | Feed | Finish | Tail | Anew
 
 
 class Board:
-    """The current entries by slot, without the text of streaming ones."""
-
     def __init__(self) -> None:
         self.entries: list[Entry] = []
 
     def add(self, entry: Entry) -> Add:
-        """Add an entry in the next slot."""
         self.entries.append(entry)
         return Add(len(self.entries) - 1, entry)
 
     def put(self, slot: int, entry: Entry) -> Put:
-        """Replace the entry in a slot."""
         self.entries[slot] = entry
         return Put(slot, entry)

@@ -7,7 +7,7 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from prunecli.agent.permissions.verdict import MODES, Mode
-from prunecli.bindings import ACTIONS
+from prunecli.bindings import ACTIONS, Keys, shown
 from prunecli.errors import PrunecliError
 from prunecli.figures import counted
 from prunecli.presentation.entries import Level
@@ -18,8 +18,12 @@ from prunecli.tui.runs import Runs
 from prunecli.tui.screens.frame import Frame
 
 if TYPE_CHECKING:
+    from prunecli.commands.command import Table
+    from prunecli.tui.screens.choose import ChooseScreen
     from prunecli.tui.widgets.question import Question
 
+_TYPING = frozenset({"submit", "newline", "follow_up", "older", "newer", "complete", "commands"})
+"""Actions that only make sense while typing; the palette leaves them out."""
 TWICE_SECONDS = 2.0
 """Seconds within which a second press of a key counts as a repetition."""
 
@@ -87,7 +91,6 @@ class Actions:
             self.forget()
 
     def _again(self, name: str) -> bool:
-        """Return whether this key was also pressed a moment ago."""
         now = monotonic()
         again = now - self._pressed.get(name, float("-inf")) < TWICE_SECONDS
         self._pressed = {} if again else {name: now}
@@ -185,8 +188,6 @@ class Actions:
             self._port.prompt.give_back(text)
 
     def _open_palette(self) -> None:
-        from prunecli.tui.screens.keys import palette
-
         frame = self._frame
 
         def chosen(value: str | None) -> None:
@@ -198,7 +199,7 @@ class Actions:
                 frame.prompt.focus()
                 frame.prompt.press(frame.keys.of(value)[0])
 
-        self._port.push_screen(palette(frame.keys), chosen)
+        self._port.push_screen(_palette(frame.keys), chosen)
 
     def _browse(self) -> None:
         self._frame.transcript.focus()
@@ -216,9 +217,9 @@ class Actions:
             self._port.complain(error)
 
     def _show_keys(self) -> None:
-        from prunecli.tui.screens.keys import keys_screen
+        from prunecli.tui.screens.table import TableScreen
 
-        self._port.push_screen(keys_screen(self._frame.keys, ACTIONS))
+        self._port.push_screen(TableScreen(_keys_table(self._frame.keys)))
 
     async def _paste_image(self) -> None:
         """Attach the image in the clipboard. Without one, paste the text last cut or copied in the prompt."""
@@ -243,7 +244,6 @@ class Actions:
                 self._port.hint("No image in the clipboard")
 
     async def _edit(self) -> None:
-        """Open the prompt in the user's editor."""
         frame, cwd = self._frame, self._runtime.setup.cwd
         try:
             async with self._program.lent():
@@ -263,3 +263,30 @@ _MODE_HELP = {
     "plan": "plan: reads only",
     "auto": "auto: runs everything except what deny rules block",
 }
+
+
+def _keys_table(keys: Keys) -> "Table":
+    from prunecli.commands.command import Table
+
+    rows: list[tuple[str, ...]] = []
+    group = ""
+    for action in ACTIONS:
+        named = action.group if action.group != group else ""
+        rows.append((named, " ".join(map(shown, keys.of(action.name))), action.help))
+        group = action.group
+    note = 'Change keys under [ui.keys] in config.toml, such as submit = "ctrl+s"'
+    return Table("Keys", ("", "key", "action"), tuple(rows), note=note)
+
+
+def _palette(keys: Keys) -> "ChooseScreen":
+    """Return the palette; its result is `/command` or the name of an action."""
+    from prunecli.commands.command import Choice, Choose, all_commands
+    from prunecli.tui.screens.choose import ChooseScreen
+
+    commands = [Choice(f"/{one.name}", f"/{one.name}", one.help) for one in all_commands()]
+    actions = [
+        Choice(one.name, one.name.replace("_", " "), f"{shown(keys.of(one.name)[0])} · {one.help}")
+        for one in ACTIONS
+        if one.name not in _TYPING and keys.of(one.name)
+    ]
+    return ChooseScreen(Choose("Everything", "", (*commands, *actions)))

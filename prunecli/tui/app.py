@@ -104,11 +104,9 @@ class PrunecliApp(App[int], inherit_bindings=False):
 
     @property
     def mouse(self) -> bool:
-        """Whether the mouse is captured at startup."""
         return self._look.mouse if self._look else True
 
     def get_default_screen(self) -> Screen[None]:
-        """Return the frame."""
         return self.frame
 
     def _build_driver(
@@ -123,7 +121,6 @@ class PrunecliApp(App[int], inherit_bindings=False):
 
     @property
     def palette(self) -> "Palette":
-        """The transcript's colors."""
         if self._chosen is None:
             raise RuntimeError("no theme yet: the runtime is not ready")
         return self._chosen.palette
@@ -136,7 +133,6 @@ class PrunecliApp(App[int], inherit_bindings=False):
         self.app_resume_signal.subscribe(self, lambda _: self.refresh(layout=True))
 
     def _opened(self) -> None:
-        """Continue once the first frame is on the screen and the keyboard works."""
         gc.freeze()
         gc.set_threshold(20_000, 20, 50)
         gc.enable()
@@ -153,7 +149,6 @@ class PrunecliApp(App[int], inherit_bindings=False):
             self.exit()
 
     def meet(self, runtime: "Runtime", theme: "Theme") -> None:
-        """Apply the runtime's configured theme."""
         self.runtime = runtime
         self._begun_at = runtime.session, len(runtime.session.records)
         self._take_theme(theme)
@@ -175,7 +170,6 @@ class PrunecliApp(App[int], inherit_bindings=False):
                 self.conversation.complain(error)
 
     def use_configured(self) -> None:
-        """Apply the configured theme, mouse and keys."""
         if self.runtime is not None:
             ui = self.runtime.config.ui
             self.use_theme(ui.theme, configured=True)
@@ -230,7 +224,6 @@ class PrunecliApp(App[int], inherit_bindings=False):
 
     @property
     def keys_wait(self) -> bool:
-        """Whether keys were pressed that have not been read yet."""
         return isinstance(self._driver, terminal.CarefulDriver) and self._driver.has_unread
 
     def _end_batch(self) -> None:
@@ -246,7 +239,6 @@ class PrunecliApp(App[int], inherit_bindings=False):
     # The terminal --------------------------------------------------------------------------------------------
 
     def _tell(self, sequence: str) -> None:
-        """Send the terminal a sequence that does not draw."""
         if self._driver is not None and not self.is_headless:
             self._driver.write(sequence)
 
@@ -261,7 +253,6 @@ class PrunecliApp(App[int], inherit_bindings=False):
             self._tell(terminal.notification(f"prunecli {what} · {self._cwd.name}"))
 
     def on_app_focus(self, event: events.AppFocus) -> None:
-        """Note that the terminal has the focus."""
         event.prevent_default()
         self._is_looking = True
 
@@ -289,7 +280,6 @@ class PrunecliApp(App[int], inherit_bindings=False):
             suspended.__exit__(None, None, None)  # with an error, it would not take the terminal back
 
     def use_mouse(self, on: bool) -> None:
-        """Capture the mouse, or leave it to the terminal."""
         if isinstance(self._driver, terminal.CarefulDriver):
             self._driver.set_mouse(on)
 
@@ -318,13 +308,11 @@ class PrunecliApp(App[int], inherit_bindings=False):
             await self.conversation.prompt_store.close()
 
     async def close(self) -> None:
-        """Stop the work and close the session file, however the program ends."""
         await self._settle(STOP_SECONDS)
         if self.runtime is not None:
             await self.runtime.close()
 
     def signaled(self, number: int) -> None:
-        """Handle a terminating signal: exit with the terminal restored."""
         if number == signal.SIGINT and self._lent:
             return  # Ctrl+C in the editor
         driver = self._driver
@@ -346,7 +334,6 @@ class PrunecliApp(App[int], inherit_bindings=False):
         os._exit(128 + signal.SIGHUP)  # a normal exit would wait for a terminal that does not answer
 
     def leave_behind(self) -> None:
-        """Print how to continue the session; in inline mode, print the conversation first."""
         if self.runtime is not None and not self._gone:
             from prunecli.tui.inline import leave_behind
 

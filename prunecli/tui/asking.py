@@ -2,17 +2,17 @@
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
-from prunecli.agent.execute import Answer, AnswerKind, Asked
+from prunecli.agent.execute import Answer, Asked
 from prunecli.agent.permissions.verdict import Mode
 from prunecli.model.notes import APPROVED
-from prunecli.runtime import Runtime, outside
+from prunecli.runtime import Runtime
 from prunecli.sanitize import one_line
-from prunecli.tui.messages import PermissionAnswered
-from prunecli.tui.port import Port
+from prunecli.tui.port import Port, answer_of
 from prunecli.tui.program import Program
 
 if TYPE_CHECKING:
@@ -37,36 +37,31 @@ class Asking:
 
     def __init__(self, runtime: Runtime, port: Port, program: Program) -> None:
         self._setup = runtime.setup
-        self._cwd = runtime.setup.cwd
         runtime.inquiries.asker = self.inquire
         self._port = port
         self._program = program
-        self._answer: asyncio.Future[Answer] | None = None
         self._choices: deque[Choose] = deque()
         self._eliciting: Eliciting | None = None
 
     async def ask(self, asked: Asked) -> Answer:
-        """Ask whether a call may run, and return the user's answer."""
-        from prunecli.presentation.questions import sheet_of
+        from prunecli.presentation.questions import sheet_at
         from prunecli.tui.widgets.permission import PermissionPanel
 
-        program, cwd = self._program, self._cwd
-        read, is_missing = partial(outside.read_text, cwd=cwd), partial(outside.is_missing, cwd=cwd)
-        sheet = await asyncio.to_thread(sheet_of, asked, read, cwd, is_missing)
-        panel = PermissionPanel(sheet, program.palette)
-        self._answer = asyncio.get_running_loop().create_future()
-        self._port.ask(panel)
-        program.notify_user("needs your answer")
-        program.show_state("waiting for you")
+        program = self._program
+        sheet = await asyncio.to_thread(sheet_at, asked, self._setup.cwd)
+        with self._waiting("needs your answer"):
+            return await answer_of(self._port, partial(PermissionPanel, sheet, program.palette))
+
+    @contextmanager
+    def _waiting(self, why: str) -> Iterator[None]:
+        self._program.notify_user(why)
+        self._program.show_state("waiting for you")
         try:
-            return await self._answer
+            yield
         finally:
-            self._answer = None
-            program.show_state("working")
-            self._port.answered(panel)
+            self._program.show_state("working")
 
     async def elicit(self, asked: "Elicitation") -> "ServerReply":
-        """Ask the user an MCP server's question."""
         if self._eliciting is None:
             from prunecli.tui.eliciting import Eliciting
 
@@ -74,23 +69,16 @@ class Asking:
         return await self._eliciting.ask(asked)
 
     async def _open(self, address: str) -> bool:
-        """Open a page in the user's browser, if there is one."""
         from prunecli.runtime.mcp_login import open_page
 
         env, home = self._setup.child_env, self._setup.places.home
         return await asyncio.to_thread(open_page, address, env, home)
 
     async def inquire(self, inquiry: "Inquiry") -> "Reply":
-        """Ask the user the model's question."""
-        from prunecli.tui.inquiring import inquire
+        from prunecli.tui.inquiring import InquiryPanel
 
-        return await inquire(inquiry, self._port, self._program)
-
-    def answer(self, message: PermissionAnswered) -> None:
-        """Take the answer from the panel."""
-        if self._answer is not None and not self._answer.done():
-            kind = cast("AnswerKind", message.kind)
-            self._answer.set_result(Answer(kind, message.word))
+        with self._waiting("has a question"):
+            return await answer_of(self._port, partial(InquiryPanel, inquiry))
 
     def choose(self, choose: "Choose") -> None:
         """Ask for a choice that grants a permission, after earlier questions. Esc chooses the last option."""
@@ -143,7 +131,6 @@ class Planning:
         self._program.notify_user("has a plan ready")
 
     def withdraw(self) -> None:
-        """Remove the question."""
         panel, self._panel = self._panel, None
         if panel is not None:
             self._port.answered(panel)

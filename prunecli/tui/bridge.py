@@ -36,7 +36,6 @@ class Bridge:
         self._leave = session.subscribe(self._take)
 
     def leave(self) -> None:
-        """Stop listening."""
         if self._leave is not None:
             self._leave()
             self._leave = None

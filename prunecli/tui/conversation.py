@@ -10,27 +10,23 @@ from textual.worker import Worker
 
 from prunecli.context.state import Context
 from prunecli.errors import PrunecliError, SessionNotFound
-from prunecli.inspector.labels import withheld_by
 from prunecli.model.events import Pinned, PrunApplied, PrunReverted, Record, UserMessage
 from prunecli.model.signals import FileMoved, Notice
 from prunecli.presentation.activity import CurrentActivity
 from prunecli.presentation.completion import as_command
 from prunecli.presentation.entries import Level
 from prunecli.presentation.outcomes import advice
-from prunecli.presentation.presenter import Presenter
+from prunecli.presentation.presenter import Presenter, presenter_of
 from prunecli.runtime import Runtime
-from prunecli.runtime.counting import saver, teller
 from prunecli.runtime.entry_numbers import bring_back
 from prunecli.runtime.notices import notice_of, session_notices
 from prunecli.runtime.task_records import number_of
-from prunecli.runtime.toolbox import summaries
 from prunecli.session.session import Session
 from prunecli.tui.actions import Actions
 from prunecli.tui.asking import Asking, Planning
 from prunecli.tui.bridge import Bridge
 from prunecli.tui.messages import (
     ActionAsked,
-    PermissionAnswered,
     Picked,
     PromptSubmitted,
     Typed,
@@ -99,7 +95,6 @@ class Conversation:
 
     @cached_property
     def effects(self) -> "Effects":
-        """The effects of commands, imported with the first command."""
         from prunecli.tui.effects import Effects
 
         parts = self.runs, self._asking, self.go_on_resuming
@@ -121,7 +116,6 @@ class Conversation:
                 ActionAsked: lambda asked: self.actions.do(asked.name),
                 Picked: lambda _: self.completer.choose(),
                 Typed: self._typed,
-                PermissionAnswered: self._asking.answer,
                 Transcript.RestoreRequested: self._restore,
                 Transcript.Opened: self._open_task,
             }
@@ -131,7 +125,6 @@ class Conversation:
     # The session ---------------------------------------------------------------------------------------------
 
     def show_session(self, session: Session) -> None:
-        """Show a whole session and follow it."""
         self._bridge.follow(session)
         self._show_all()
         for notice in session_notices(self.runtime, session):
@@ -184,16 +177,9 @@ class Conversation:
             self.frame.show_transcript()
 
     def _presenter(self, context: Context | None) -> Presenter:
-        """Return a presenter of the session with this context, or one without token counts."""
-        summarize = summaries(self.runtime.tools, self.runtime.setup.cwd)
-        is_open = self.runtime.config.ui.show_thinking
-        if context is None:
-            return Presenter(summarize, lambda _: None, open_thinking=is_open)
-        figures = teller(context), saver(context), partial(withheld_by, context)
-        return Presenter(summarize, *figures, open_thinking=is_open)
+        return presenter_of(self.runtime, context, open_thinking=self.runtime.config.ui.show_thinking)
 
     def wake(self) -> None:
-        """Show all events since the last call."""
         batch = self._bridge.batch()
         if not batch:
             return
@@ -219,7 +205,6 @@ class Conversation:
         self._figures.show()
 
     def show_waiting(self) -> None:
-        """Show the queued messages."""
         self._figures.show_waiting()
 
     def tick(self) -> None:
@@ -252,7 +237,6 @@ class Conversation:
             self.runs.submit(text, follow_up=follow_up)
 
     def _go_on(self) -> None:
-        """Handle Enter on an empty prompt."""
         if self.runs.can_go_on and not self.runs.busy:
             self.runs.go_on()
         elif not self.runs.busy and (line := self.runtime.guide.take(self.runtime.session.context)):
@@ -265,7 +249,6 @@ class Conversation:
         self.prompt.offer(*([f"Enter: {line}"] if line else PLACEHOLDERS))
 
     def hear_all(self, said: Sequence[tuple[str, bool]]) -> None:
-        """Handle queued input."""
         for text, follow_up in said:
             self.hear(PromptSubmitted(text, follow_up), waited=True)
 
@@ -291,7 +274,6 @@ class Conversation:
         self.show_waiting()
 
     def _open_task(self, message: Transcript.Opened) -> None:
-        """Show the transcript of a task."""
         if (call := self.feed.task(message.key)) is not None:
             number, _ = number_of(self.runtime.session.records, call)
             self.command(f"/agents open {number}")
@@ -299,14 +281,14 @@ class Conversation:
     # Called by runs ------------------------------------------------------------------------------------------
 
     def began(self, words: str) -> None:
-        """Show that a run began."""
         self._doing = CurrentActivity()
         self.frame.activity.begin(words)
         self.prompt.offer(*PLACEHOLDERS)
         self._program.show_state("working")
 
     def ended(self, seconds: float, *, interrupted: bool, well: bool) -> None:
-        """Show that a run ended. After an interruption, queued messages return to the prompt."""
+        """Show that a run ended. After an interruption, queued messages return to the prompt; they may follow if it
+        ended `well`."""
         self._program.show_state("")
         self.wake()
         self.frame.activity.end()
@@ -329,7 +311,6 @@ class Conversation:
             self._planning.offer()
 
     def _take_all_back(self) -> None:
-        """Move all queued messages back to the prompt."""
         while any(self.runs.waiting()):
             self.actions.do("take_back")
 
@@ -351,11 +332,9 @@ class Conversation:
             self.frame.show_transcript()
 
     def warn_of(self, text: str) -> None:
-        """Show a warning."""
         self.say(text, Level.WARNING)
 
     def complain(self, error: PrunecliError) -> None:
-        """Show an error and its hint."""
         self.say(f"{error.message}\n{advice(error.hint)}".strip(), Level.ERROR)
 
     def hint(self, text: str, style: str = "$muted", *, seconds: float | None = HINT_SECONDS) -> None:
@@ -363,11 +342,9 @@ class Conversation:
         self.frame.activity.hint(text, style, seconds=seconds)
 
     def ask(self, panel: "Question") -> None:
-        """Show a question above the prompt."""
         self.frame.ask(panel)
 
     def answered(self, panel: "Question") -> None:
-        """Remove a question that was answered or withdrawn."""
         self.frame.answered(panel)
 
     def command(self, line: str) -> None:
@@ -383,7 +360,6 @@ class Conversation:
         return self.frame.run_worker(work, group=group, exclusive=exclusive)
 
     def push_screen(self, screen: Screen[T], then: Callable[[T | None], None] | None = None) -> None:
-        """Open a screen on top; `then` gets its result."""
         self.frame.app.push_screen(screen, then)
 
 

@@ -72,7 +72,6 @@ class Effects:
         self._port.show_status()
 
     def perform(self, effects: Iterable[Effect]) -> None:
-        """Carry out effects in order."""
         port = self._port
         for effect in effects:
             match effect:
@@ -118,7 +117,6 @@ class Effects:
                 self.run(line)
 
     def _dress(self, effect: SetTheme | SetMouse | Reconfigured) -> None:
-        """Change the theme, the mouse or the keys."""
         program = self._program
         match effect:
             case SetTheme():
@@ -138,7 +136,6 @@ class Effects:
         return effects
 
     def _open(self, effect: Table | ShowContext | ShowTask | Choose | AskSecret | PickSession) -> None:
-        """Open a screen."""
         match effect:
             case Table():
                 self._table(effect)
@@ -166,7 +163,7 @@ class Effects:
             self._port.hint(where.hint)
 
     def _ask_secret(self, asked: AskSecret) -> None:
-        from prunecli.tui.screens.secret import SecretScreen
+        from prunecli.tui.screens.choose import SecretScreen
 
         def given(secret: str | None) -> None:
             if secret is not None:
@@ -175,7 +172,6 @@ class Effects:
         self._port.push_screen(SecretScreen(asked.title), given)
 
     def _guarded(self, answer: Callable[[], Sequence[Effect]]) -> None:
-        """Carry out the effects of an answer, or show its error."""
         try:
             effects = answer()
         except PrunecliError as error:
@@ -202,8 +198,7 @@ class Effects:
         port.show_status()
 
     def _table(self, table: Table) -> None:
-        from prunecli.tui.screens.table import TableScreen
-        from prunecli.tui.screens.unfolding import UnfoldingScreen
+        from prunecli.tui.screens.table import TableScreen, UnfoldingScreen
 
         screen = UnfoldingScreen if any(table.below) else TableScreen
 

@@ -7,7 +7,7 @@ from textual.content import Content
 
 from prunecli.mcp.elicitation import Elicitation, Field, Reply
 from prunecli.sanitize import one_line, source
-from prunecli.tui.port import Port
+from prunecli.tui.port import Port, answer_of
 from prunecli.tui.program import Program
 
 NO = "No, decline"
@@ -52,7 +52,6 @@ class Eliciting:
             return Reply("accept", values)
 
     async def _opened(self, asked: Elicitation) -> bool:
-        """Return whether the user opened the page and completed the task there."""
         rows, problem = [("1o", "Open it in the browser"), ("2y", "Done, go on"), ("3n", NO)], ""
         while True:
             about = "\n".join(filter(None, [problem, asked.message, asked.url]))
@@ -99,27 +98,26 @@ class Eliciting:
         from prunecli.tui.widgets.long_question import LongQuestion
         from prunecli.tui.widgets.question import Row
 
-        answer: asyncio.Future[tuple[int, str]] = asyncio.get_running_loop().create_future()
-
-        def answered(row: int, text: str) -> None:
-            if not answer.done():
-                answer.set_result((row, text))
-
         typed = for_text is not None  # in that case, a digit or a letter begins text
         shown = [
             Row(_BULLET if typed else _letters(at, key), (one_line(label),))
             for at, (key, label) in enumerate(rows, 1)
         ]
-        panel = LongQuestion(
-            one_line(title), shown, answered, for_text=for_text, leave=len(rows) - 1, needs_text=True
-        )
-        panel.keys = _KEYS_TEXT if typed else _KEYS
-        panel.text = Content.styled(source(about), "$foreground")
-        self._port.ask(panel)
-        try:
-            return await answer
-        finally:
-            self._port.answered(panel)
+
+        def made(give: Callable[[tuple[int, str]], None]) -> LongQuestion:
+            panel = LongQuestion(
+                one_line(title),
+                shown,
+                lambda row, text: give((row, text)),
+                for_text=for_text,
+                leave=len(rows) - 1,
+                needs_text=True,
+            )
+            panel.keys = _KEYS_TEXT if typed else _KEYS
+            panel.text = Content.styled(source(about), "$foreground")
+            return panel
+
+        return await answer_of(self._port, made)
 
 
 def _as_choice(default: object) -> str:
@@ -127,7 +125,6 @@ def _as_choice(default: object) -> str:
 
 
 def _letters(number: int, key: str) -> str:
-    """Return the keys of a row: its digit, and its own letter."""
     digit = str(number) if number < 10 else _BULLET
     return digit + (key if key.isalpha() else key[1:])
 

@@ -49,7 +49,6 @@ def _switch(file: int) -> None:
 
 
 def _waiting(file: int) -> bytes:
-    """Return the available bytes without waiting."""
     found = b""
     while select.select([file], [], [], 0)[0] and (more := os.read(file, 65_536)):
         found += more

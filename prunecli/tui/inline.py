@@ -10,9 +10,8 @@ from textual.drivers.linux_inline_driver import LinuxInlineDriver
 from textual.geometry import Offset
 
 from prunecli.presentation.entry_text import entry_lines
-from prunecli.presentation.presenter import Presenter, present_all
+from prunecli.presentation.presenter import present_all, presenter_of
 from prunecli.runtime import Runtime
-from prunecli.runtime.toolbox import summaries
 from prunecli.tui.terminal import CarefulDriver
 
 MOST_ENTRIES = 2_000
@@ -81,11 +80,9 @@ class InlineDriver(CarefulDriver, LinuxInlineDriver):
 
     @property
     def can_suspend(self) -> bool:
-        """True: the terminal can be handed over."""
         return True
 
     def suspend_application_mode(self) -> None:
-        """Restore the terminal and remove our rows."""
         self.write(f"\r\x1b[{self._app._previous_cursor_position.y + 1}A\n\x1b[J")
         self.stop_application_mode()
         self._lent = True
@@ -117,10 +114,7 @@ def leave_behind(runtime: Runtime, since: int, *, conversation: bool) -> None:
 
 
 def conversation_lines(runtime: Runtime, since: int) -> Iterator[str]:
-    """Yield the conversation as lines, with an empty line before each prompt and answer."""
-    tools = runtime.tools
-    presenter = Presenter(summaries(tools, runtime.setup.cwd), lambda _: None)
-    entries = present_all(presenter, runtime.session.records[since:])
+    entries = present_all(presenter_of(runtime, None), runtime.session.records[since:])
     if len(entries) > MOST_ENTRIES:
         yield f"({len(entries) - MOST_ENTRIES} earlier entries not shown)"
     for entry in entries[-MOST_ENTRIES:]:

@@ -1,6 +1,5 @@
 """A question from the model in a panel above the prompt: its options, and a row for the user's own words."""
 
-import asyncio
 from collections.abc import Callable
 
 from textual.content import Content
@@ -8,8 +7,6 @@ from textual.content import Content
 from prunecli.presentation.questions import inquiry_title
 from prunecli.sanitize import one_line
 from prunecli.tools.ask import Inquiry, Reply
-from prunecli.tui.port import Port
-from prunecli.tui.program import Program
 from prunecli.tui.widgets.long_question import LongQuestion
 from prunecli.tui.widgets.question import Row
 
@@ -52,7 +49,6 @@ class InquiryPanel(LongQuestion):
         return [*rows, Row("·", (DECLINE,))]
 
     def press(self, key: str, at: float) -> bool:
-        """Handle a key as `Question.press` does; the space bar chooses the marked option of several."""
         blank = self._typing is not None and not self._typing.text
         if key == "space" and self._chooses and blank and self.answering.is_ready(at):
             self._finish(with_text=False, pending=False)
@@ -61,7 +57,6 @@ class InquiryPanel(LongQuestion):
 
     @property
     def _chooses(self) -> bool:
-        """Whether Enter switches the marked row on or off instead of answering."""
         return self._inquiry.multiple and self.answering.marked < len(self._inquiry.options)
 
     def _finish(self, *, with_text: bool, pending: bool) -> None:
@@ -85,22 +80,3 @@ class InquiryPanel(LongQuestion):
             self._replied(Reply(chosen, text.strip()))
         else:
             self._replied(Reply(chosen if self._inquiry.multiple and row == self._own - 1 else ()))
-
-
-async def inquire(inquiry: Inquiry, port: Port, program: Program) -> Reply:
-    """Ask until the user answers. Canceling removes the panel."""
-    answer: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
-
-    def answered(reply: Reply) -> None:
-        if not answer.done():
-            answer.set_result(reply)
-
-    panel = InquiryPanel(inquiry, answered)
-    port.ask(panel)
-    program.notify_user("has a question")
-    program.show_state("waiting for you")
-    try:
-        return await answer
-    finally:
-        program.show_state("working")
-        port.answered(panel)

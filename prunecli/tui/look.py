@@ -28,8 +28,6 @@ _COLORS = (
 
 
 class Look(NamedTuple):
-    """Colors, and whether the mouse is captured."""
-
     theme: Theme
     mouse: bool
 

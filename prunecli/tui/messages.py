@@ -20,8 +20,6 @@ class Wake(Told, bubble=False):
 
 @dataclass(eq=False, repr=False)
 class PromptSubmitted(Told):
-    """The user submitted this. `follow_up`: send it only when the agent is done."""
-
     text: str
     follow_up: bool = False
 
@@ -35,17 +33,7 @@ class ActionAsked(Told):
 
 @dataclass(eq=False, repr=False)
 class Picked(Told):
-    """A menu row was clicked."""
-
-    index: int
-
-
-@dataclass(eq=False, repr=False)
-class PermissionAnswered(Told):
-    """The user's answer to a permission question; `word` is for the model."""
-
-    kind: str
-    word: str = ""
+    """A row of a list was clicked."""
 
 
 @dataclass(eq=False, repr=False)

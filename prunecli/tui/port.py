@@ -1,5 +1,6 @@
 """The port through which parts of the conversation use the screen."""
 
+import asyncio
 from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
@@ -21,35 +22,36 @@ class Port(Protocol):
     """The interface that all parts share, implemented by `conversation.Conversation`."""
 
     @property
-    def prompt(self) -> Prompt:
-        """The prompt."""
+    def prompt(self) -> Prompt: ...
+    def say(self, text: str, level: Level = Level.INFO) -> None: ...
+    def complain(self, error: PrunecliError) -> None: ...
+    def warn(self, text: str) -> None: ...
+    def hint(self, text: str, style: str = "$muted", *, seconds: float | None = HINT_SECONDS) -> None: ...
+    def show_status(self) -> None: ...
+    def show_waiting(self) -> None: ...
+    def wake(self) -> None: ...
+    def began(self, words: str) -> None: ...
+    def ended(self, seconds: float, *, interrupted: bool, well: bool) -> None: ...
+    def ask(self, panel: "Question") -> None: ...
+    def answered(self, panel: "Question") -> None: ...
+    def command(self, line: str) -> None: ...
+    def run(
+        self, work: Coroutine[Any, Any, None], group: str, *, exclusive: bool = False
+    ) -> Worker[None]: ...
+    def push_screen(self, screen: Screen[T], then: Callable[[T | None], None] | None = None) -> None: ...
 
-    def say(self, text: str, level: Level = Level.INFO) -> None:
-        """Show a notice in the transcript."""
 
-    def complain(self, error: PrunecliError) -> None:
-        """Show an error and its hint."""
+async def answer_of(port: Port, make: Callable[[Callable[[T], None]], "Question"]) -> T:
+    """Show the panel that `make` builds around a callback, until it is answered. Canceling removes it."""
+    answer: asyncio.Future[T] = asyncio.get_running_loop().create_future()
 
-    def warn(self, text: str) -> None:
-        """Show a banner until it is replaced; "" removes it."""
+    def give(value: T) -> None:
+        if not answer.done():
+            answer.set_result(value)
 
-    def hint(self, text: str, style: str = "$muted", *, seconds: float | None = HINT_SECONDS) -> None:
-        """Show a hint above the prompt for some seconds, or (None) until it is replaced; "" removes it."""
-
-    def show_status(self) -> None:
-        """Update the figures."""
-
-    def ask(self, panel: "Question") -> None:
-        """Show a question above the prompt."""
-
-    def answered(self, panel: "Question") -> None:
-        """Remove a question that was answered or withdrawn."""
-
-    def command(self, line: str) -> None:
-        """Run a slash command."""
-
-    def run(self, work: Coroutine[Any, Any, None], group: str, *, exclusive: bool = False) -> Worker[None]:
-        """Run work in the background; `exclusive` cancels other work of the group."""
-
-    def push_screen(self, screen: Screen[T], then: Callable[[T | None], None] | None = None) -> None:
-        """Open a screen on top; `then` gets its result."""
+    panel = make(give)
+    port.ask(panel)
+    try:
+        return await answer
+    finally:
+        port.answered(panel)

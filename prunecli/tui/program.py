@@ -9,43 +9,23 @@ if TYPE_CHECKING:
 
 
 class Program(Protocol):
-    """`app.PrunecliApp` as its parts see it: the terminal, the colors, and the way to exit."""
+    """`app.PrunecliApp` as its parts see it: the terminal, the colors, and the way to exit. `environ` is for the
+    user's editor."""
 
     theme: str
     """The name of the current theme."""
 
     @property
-    def environ(self) -> Mapping[str, str]:
-        """The environment for the user's editor."""
-
+    def environ(self) -> Mapping[str, str]: ...
     @property
-    def palette(self) -> "Palette":
-        """The transcript's colors."""
-
+    def palette(self) -> "Palette": ...
     @property
-    def keys_wait(self) -> bool:
-        """Whether keys were pressed that have not been read yet."""
-
-    def leave(self) -> None:
-        """Exit, after the work has shut down cleanly."""
-
-    def lent(self) -> AbstractAsyncContextManager[None]:
-        """Hand the terminal to another program. Raises PrunecliError if that is impossible."""
-
-    def show_state(self, what: str) -> None:
-        """Show the agent's state in the window title; "" for none."""
-
-    def notify_user(self, what: str) -> None:
-        """Send a desktop notification, unless the terminal has the focus."""
-
-    def copy_to_clipboard(self, text: str, *, told: bool = True) -> None:
-        """Copy by OSC 52, which works over ssh too; with `told`, also by programs, and show where the text is."""
-
-    def use_theme(self, name: str) -> None:
-        """Switch to a theme."""
-
-    def use_mouse(self, on: bool) -> None:
-        """Capture the mouse, or leave it to the terminal."""
-
-    def use_configured(self) -> None:
-        """Apply the configured theme, mouse and keys."""
+    def keys_wait(self) -> bool: ...
+    def leave(self) -> None: ...
+    def lent(self) -> AbstractAsyncContextManager[None]: ...
+    def show_state(self, what: str) -> None: ...
+    def notify_user(self, what: str) -> None: ...
+    def copy_to_clipboard(self, text: str, *, told: bool = True) -> None: ...
+    def use_theme(self, name: str) -> None: ...
+    def use_mouse(self, on: bool) -> None: ...
+    def use_configured(self) -> None: ...

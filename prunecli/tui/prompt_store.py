@@ -51,13 +51,11 @@ class PromptStore:
             return drafts.Draft()  # the first write will report the problem
 
     def typed(self) -> None:
-        """Schedule a write of the draft after typing."""
         if not self._due:
             self._due = True
             self._later(DRAFT_SECONDS, self.flush)
 
     def flush(self) -> None:
-        """Write the draft if it changed."""
         self._due = False
         draft = self._draft()
         if draft == self._saved:
@@ -92,7 +90,6 @@ class PromptStore:
                 self._complain(f"Cannot write the prompt history: {where}: {error.strerror}")
 
     async def close(self) -> None:
-        """Wait until everything is written."""
         self.flush()
         while tasks := tuple(self._tasks):
             await asyncio.gather(*tasks)

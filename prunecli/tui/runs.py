@@ -3,8 +3,9 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from time import monotonic
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from textual.worker import Worker
 
@@ -19,16 +20,20 @@ from prunecli.errors import (
     StorageFailed,
     ToolError,
 )
-from prunecli.model.events import AssistantMessage, UserMessage
+from prunecli.model.events import AssistantMessage, Record, UserMessage
+from prunecli.model.messages import Text
 from prunecli.model.notes import typed
+from prunecli.model.signals import SessionEvent
 from prunecli.presentation.activity import SUMMARIZING
-from prunecli.presentation.entries import Level
+from prunecli.presentation.entries import Level, Origin, Prompt, ToolCall, ToolState
 from prunecli.presentation.outcomes import has_failure
-from prunecli.presentation.presenter import STOPPED
+from prunecli.presentation.presenter import STOPPED, TAIL_LINES, command_output
+from prunecli.presentation.streaming import NOTHING
 from prunecli.runtime import Runtime
 from prunecli.runtime.user_shell import shell
+from prunecli.session.running_call import USER_COMMAND
+from prunecli.session.session import Session
 from prunecli.tui.asking import Planning
-from prunecli.tui.live_command import LiveCommand
 from prunecli.tui.port import Port
 from prunecli.tui.transcript_feed import TranscriptFeed
 from prunecli.tui.widgets.completer import Completer
@@ -39,29 +44,15 @@ if TYPE_CHECKING:
 TRY_AGAIN = "Press Enter on an empty prompt to try again"
 GOES_ON = "Resumes automatically; Enter on an empty prompt to retry now, Esc to stop waiting"
 SAY_AGAIN = "Enter to send again"
-
-
-class Front(Port, Protocol):
-    """The part of the conversation that runs use: the port and four more methods."""
-
-    def wake(self) -> None:
-        """Show all events since the last call."""
-
-    def began(self, words: str) -> None:
-        """Show that a run began."""
-
-    def ended(self, seconds: float, *, interrupted: bool, well: bool) -> None:
-        """Show that a run ended; `well`: nothing stopped it, so queued messages may follow."""
-
-    def show_waiting(self) -> None:
-        """Show the queued messages."""
+UNSEEN = "not shown to the model"
+UNSAVED = "not saved yet"
 
 
 class Runs:
     """The runs of one runtime. Output that is not in the log goes to `feed`."""
 
     def __init__(
-        self, runtime: Runtime, front: Front, feed: TranscriptFeed, planning: Planning, completer: Completer
+        self, runtime: Runtime, front: Port, feed: TranscriptFeed, planning: Planning, completer: Completer
     ) -> None:
         self._runtime = runtime
         self._front = front
@@ -79,7 +70,6 @@ class Runs:
 
     @property
     def busy(self) -> bool:
-        """Whether a run is in progress."""
         return self._worker is not None and not self._worker.is_finished
 
     def submit(self, text: str, *, follow_up: bool = False) -> None:
@@ -100,7 +90,6 @@ class Runs:
         self.submit(await self._completer.completed(text), follow_up=follow_up)
 
     def queue(self, text: str, *, follow_up: bool) -> None:
-        """Queue a message for the agent."""
         try:
             (self._runtime.follow_up if follow_up else self._runtime.steer)(text)
         except PromptTooLarge as error:
@@ -109,7 +98,6 @@ class Runs:
         self._front.show_waiting()
 
     def go_on(self) -> None:
-        """Continue the session."""
         self._start("Waiting for the model", self._runtime.go_on)
 
     def load(self, read: Callable[[], Awaitable[None]]) -> None:
@@ -125,8 +113,6 @@ class Runs:
         self._start("Reading the session", run)
 
     def compact(self, focus: str) -> None:
-        """Summarize the older part of the session."""
-
         async def run() -> Done | None:
             await self._runtime.compact(focus)
             return None
@@ -152,8 +138,6 @@ class Runs:
         self._start("Rewinding", run)
 
     def shell(self, command: str, *, show_model: bool) -> None:
-        """Run a shell command that the user typed."""
-
         line = f"{'!' if show_model else '!!'}{command}"
 
         async def run() -> Done | None:
@@ -248,7 +232,6 @@ class Runs:
             raise
 
     def _is_end_shown(self) -> bool:
-        """Return whether the last recorded answer already shows how the run ended."""
         items = self._runtime.session.context.items
         last = items[-1].event if items else None
         return isinstance(last, AssistantMessage) and last.stop_reason in STOPPED
@@ -275,7 +258,6 @@ class Runs:
         return True
 
     def tick(self) -> None:
-        """Retry writing the session after a failure."""
         if self._stalled and not self.busy and (self._looking is None or self._looking.is_finished):
             self._looking = self._front.run(self._look(), "mend")
 
@@ -298,7 +280,6 @@ class Runs:
     # Queued messages -----------------------------------------------------------------------------------------
 
     def waiting(self) -> tuple[list[str], list[str]]:
-        """Return the queued messages: steering, and follow-ups."""
         mailbox = self._runtime.mailbox
         return [typed(one) for one in mailbox.steering], [typed(one) for one in mailbox.follow_ups]
 
@@ -318,3 +299,61 @@ class Runs:
                 self._front.show_waiting()
                 return text
         return None
+
+
+class LiveCommand:
+    """A running `!cmd`: its line in the transcript with its latest output, until the log record replaces it."""
+
+    def __init__(self, feed: TranscriptFeed, session: Session, typed: str, *, show_model: bool) -> None:
+        self._feed = feed
+        self._about = "" if show_model else UNSEEN
+        self._printed: str | None = None
+        self._removed = False
+        self._key = f"{USER_COMMAND}{typed}"
+        self._leave = session.subscribe(self._hear)
+        self._typed = feed.add(Prompt(typed, Origin.SHELL))
+        self._output = feed.add(ToolCall("output", self._about, ToolState.RUNNING))
+
+    def progress(self, text: str) -> None:
+        lines = text.rstrip("\n").split("\n")[-TAIL_LINES:]
+        self._feed.set_tail(self._output, lines)
+
+    def so_far(self, text: str) -> None:
+        self._printed = text
+
+    def _hear(self, event: SessionEvent) -> None:
+        match event:
+            case Record(event=UserMessage((Text(self._key), *_), "command")) if not self._about:
+                self.remove()
+            case _:
+                pass
+
+    def remove(self) -> None:
+        """Remove the live rows, because the log now shows the command or it did not run."""
+        self._leave()
+        self._removed = True
+        self._feed.put(self._typed, NOTHING)
+        self._feed.put(self._output, NOTHING)
+
+    def done(self, text: str) -> None:
+        self._leave()
+        self._feed.put(self._output, replace(command_output(text), argument=self._about))
+
+    def unsaved(self) -> bool:
+        """Show the output of a command that could not be recorded, until it is. Return False if it did not run."""
+        if self._printed is None:
+            self.remove()
+        elif not self._removed:
+            self._feed.put(self._output, replace(command_output(self._printed), argument=UNSAVED))
+        return self._printed is not None
+
+    def failed(self, *, interrupted: bool) -> None:
+        """Show that the command was stopped or could not run. A stopped command that the model can see is in the
+        log."""
+        if interrupted and not self._about:
+            self.remove()
+            return
+        self._leave()
+        stopped = replace(command_output(self._printed or ""), state=ToolState.INTERRUPTED, outcome="")
+        failed = stopped if interrupted else ToolCall("output", state=ToolState.ERROR)
+        self._feed.put(self._output, replace(failed, argument=self._about))

@@ -70,7 +70,6 @@ class SessionLoading:
             self._rewound = self._rewound or any(isinstance(change, Anew) for change in changes)
 
     async def _present_again(self) -> None:
-        """Present the session again after a rewind, without the abandoned branch."""
         if self._rewound:
             self._presenter = self._presenter_of(self._resuming.context)
             await Pace(self._typed_at).take(self._presented(self._presenter))

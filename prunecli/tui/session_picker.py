@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 from prunecli.errors import PrunecliError
 from prunecli.model.events import SettingChanged
 from prunecli.runtime import Runtime
+from prunecli.sanitize import one_line
 from prunecli.session import session_files as changing
+from prunecli.session.importers.known_agents import title_of
 from prunecli.session.session_search import Hit, search
 from prunecli.session.store import Listed
 from prunecli.tui.port import Port
@@ -17,17 +19,15 @@ from prunecli.tui.slices import ended
 if TYPE_CHECKING:
     from prunecli.tui.screens.sessions import Chosen
 
+READ_ONLY = "sessions of another agent are read-only"
 TRASH = "trash"
 SHOW_SECONDS = 0.1
 """Seconds between updates of the list while a search runs."""
 
 
 def picker_of(agent: str, runtime: Runtime, port: Port) -> "SessionPicker":
-    """Return the picker for sessions of prunecli, or of another agent such as @claude."""
     if not agent:
         return SessionPicker(runtime, port)
-    from prunecli.tui.handoff_picker import HandoffPicker
-
     return HandoffPicker(agent, runtime, port)
 
 
@@ -45,7 +45,6 @@ class SessionPicker:
         self._port = port
 
     def begin(self) -> None:
-        """Open the list."""
         from prunecli.runtime.sessions import Costs
         from prunecli.tui.screens.sessions import SessionsScreen
 
@@ -63,7 +62,6 @@ class SessionPicker:
 
     @property
     def current(self) -> Path | None:
-        """The file of the open session."""
         return self._runtime.session.path
 
     async def list(self, cwd: Path | None, show: Callable[[Sequence[Listed]], None]) -> None:
@@ -158,6 +156,44 @@ class SessionPicker:
 
     @property
     def trash(self) -> str:
-        """The trash folder, with ~ for the home directory."""
         places = self._runtime.setup.places
         return places.shown(places.data / TRASH)
+
+
+class HandoffPicker(SessionPicker):
+    """The picker for another agent's sessions, such as those of @claude. Never changes them."""
+
+    ours = False
+
+    def __init__(self, agent: str, runtime: Runtime, port: Port) -> None:
+        super().__init__(runtime, port)
+        self._agent = agent
+        self._problems: list[str] = []
+        self.whose = f"{title_of(agent)} sessions"
+
+    def sessions(self, cwd: Path | None) -> Iterable[Listed]:
+        from prunecli.session.importers.finding import listed  # deferred: the importers take 0.2 s
+
+        self._problems = []
+        return listed(self._agent, self._runtime.setup.environ, cwd, self._problems)
+
+    def hits(self, among: Sequence[Listed], query: str) -> Iterable[Hit | int]:
+        from prunecli.session.importers.finding import search
+
+        return search(among, query)
+
+    def note(self) -> str:
+        problems = self._problems
+        more = f" and {len(problems) - 1} more" if len(problems) > 1 else ""
+        path, _, why = problems[0].partition(": ") if problems else ("", "", "")
+        return one_line(f"cannot read {Path(path).name}{more}: {why}") if problems else ""
+
+    def _chosen(self, chosen: "Chosen | None") -> None:
+        if chosen is not None:
+            self._port.command(f"/resume {self._agent}:{chosen.id}")
+
+    def rename(self, path: Path, name: str) -> str:  # noqa: ARG002  # the base class's signature
+        return READ_ONLY
+
+    def remove(self, path: Path) -> str:  # noqa: ARG002  # the base class's signature
+        return READ_ONLY

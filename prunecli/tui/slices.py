@@ -51,7 +51,6 @@ def once(pump: MessagePump, seconds: float, work: Callable[[], object]) -> Timer
 
 
 async def painted(widget: Widget) -> None:
-    """Wait until the widget's changes are on the screen."""
     done = asyncio.Event()
     widget.call_after_refresh(done.set)
     await done.wait()
@@ -66,7 +65,6 @@ class Pace:
         self._until = monotonic() + PACE_SECONDS
 
     async def rest(self) -> None:
-        """Pause after a step without a result, so that waiting does not keep the processor busy."""
         await asyncio.sleep(GIVE_WAY_SECONDS)
         self._until = monotonic() + PACE_SECONDS
 
@@ -81,7 +79,6 @@ class Pace:
         return True
 
     async def take(self, steps: Iterator[object]) -> None:
-        """Run all steps at this pace."""
         for _ in steps:
             await self.breathe()
 
@@ -95,7 +92,6 @@ class Between:
 
     @property
     def is_busy(self) -> bool:
-        """Whether any work is unfinished."""
         return bool(self._under_way)
 
     def do(self, name: str, steps: Iterator[object], then: Callable[[], object]) -> None:

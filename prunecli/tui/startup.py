@@ -73,7 +73,6 @@ class Startup:
         from prunecli.commands.command import all_commands
         from prunecli.runtime import outside
         from prunecli.tui.slices import painted
-        from prunecli.tui.startup import warm
 
         await painted(self._app.frame)  # importing in a thread would delay the first paint of the session
         await self._load_typed(conversation)
@@ -113,7 +112,6 @@ class Startup:
                 conversation.say(line)
 
     async def _load_typed(self, conversation: "Conversation") -> None:
-        """Load the prompt history and the draft."""
         entries, draft = await conversation.prompt_store.load()
         prompt = conversation.prompt
         if not draft.text:

@@ -67,7 +67,6 @@ class CarefulDriver(Driver):
             self.attrs_before, self._first = self._first.attributes, self._first._replace(attributes=None)
 
     def write(self, data: str) -> None:
-        """Write data, converted to the terminal's character set."""
         super().write(placed(data) if self._letters is None else self._letters(data))  # type: ignore[safe-super]
 
     def run_input_thread(self) -> None:
@@ -94,7 +93,6 @@ class CarefulDriver(Driver):
                     self.process_message(event)
 
     def _measure(self, answer: events.CursorPosition) -> None:
-        """Collect the answers to the probes."""
         self._probed.append(answer.x)
         if len(self._probed) == len(PROBES):
             self._ours.call_later(self._ours.frame.measured, tuple(self._probed))
@@ -120,7 +118,6 @@ class CarefulDriver(Driver):
             return False
 
     def set_mouse(self, on: bool) -> None:
-        """Turn mouse reporting on or off."""
         if on != self._mouse:
             self._mouse = True
             (self._enable_mouse_support if on else self._disable_mouse_support)()
@@ -128,7 +125,6 @@ class CarefulDriver(Driver):
 
     @property
     def is_gone(self) -> bool:
-        """Whether the terminal is gone."""
         try:
             os.ttyname(self.fileno)
         except OSError:
@@ -137,8 +133,6 @@ class CarefulDriver(Driver):
 
 
 class TerminalDriver(CarefulDriver, LinuxDriver):
-    """The full-screen driver."""
-
     def write(self, data: str) -> None:
         """Write, unless the terminal is gone or handed to an editor."""
         if self._writer_thread is not None and self._writer_thread.is_alive():
@@ -173,7 +167,6 @@ def _after_signal(act: Callable[[], None]) -> None:
 
 
 def title(text: str) -> str:
-    """Return the sequence that sets the window title."""
     return f"\x1b]0;{one_line(text)}\x07"
 
 

@@ -16,36 +16,8 @@ _NUMBERS = ("COLUMNS", "LINES", "TEXTUAL_FPS")
 _MOST = 10_000
 """The largest of these numbers. Much larger ones overflow, or keep Textual drawing forever."""
 _BEYOND = re.compile(r"[^\x00-\x7f]")
-_OURS = {
-    "❯": ">",
-    "✓": "v",
-    "✗": "x",
-    "✂": "%",
-    "±": "~",
-    "·": "-",
-    "•": "*",
-    "●": "*",
-    "◌": ".",
-    "⊘": "/",
-    "∴": ":",
-    "▸": ">",
-    "▾": "v",
-    "↳": ">",
-    "→": ">",
-    "↓": "v",
-    "↑": "^",
-    "…": "~",
-    "⋯": "~",
-    "−": "-",
-    "–": "-",
-    "—": "-",
-    "×": "x",
-    "■": "#",
-    "“": '"',
-    "”": '"',
-    "‘": "'",
-    "’": "'",
-    "🔪": "%%",
+_OURS = dict(zip("❯✓✗✂±·•●◌⊘∴▸▾↳→↓↑…⋯−–—×■“”‘’", ">vx%~-**./:>v>>v^~~---x#\"\"''", strict=True)) | {
+    "🔪": "%%"
 }
 _HORIZONTAL, _VERTICAL = "─━┄┅┈┉╌╍═╴╶╸╺", "│┃┆┇┊┋╎╏║╵╷╹╻"
 
@@ -91,7 +63,6 @@ def letters_for(environ: Mapping[str, str]) -> Callable[[str], str] | None:
 
 
 def ascii_letters(text: str) -> str:
-    """Convert text to ASCII of the same width."""
     return text if text.isascii() else _BEYOND.sub(lambda found: _letter(found[0]), text)
 
 

@@ -171,7 +171,6 @@ class TerminalInput(XTermParser):
             yield from self._key(char)
 
     def _key(self, sequence: str) -> list[events.Key]:
-        """Return the keys that Textual knows for a sequence or a character."""
         try:
             found = list(super()._sequence_to_key_events(sequence))
         except (ValueError, OverflowError):

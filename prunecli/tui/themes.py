@@ -91,7 +91,6 @@ class Theme:
 
     @property
     def palette(self) -> Palette:
-        """The transcript's colors."""
         return Palette(**{name: self.colors[name] for name in _OF_TRANSCRIPT})
 
     def to_textual(self) -> TextualTheme:

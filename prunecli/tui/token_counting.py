@@ -53,7 +53,6 @@ class Figures:
         self.show()
 
     def _follow_scale(self, context: Context) -> None:
-        """Show the tokens of all entries again if the endpoint's scale has changed."""
         scale = (context, context.counts.scale.ratio)
         if self._scale != scale:
             self._scale = scale
@@ -61,7 +60,6 @@ class Figures:
             self._frame.run_worker(recount, group="rescale", exclusive=True)
 
     def show_cache(self) -> None:
-        """Update the age of the cache."""
         if status := self._frame.status.status:
             self._frame.status.show_cache(self._cache(status))
 
@@ -69,7 +67,6 @@ class Figures:
         return cache_words(status, self._runtime.choices.ttl_ms, self._runtime.setup.clock())
 
     def show_waiting(self) -> None:
-        """Show the queued messages."""
         steering, follow_ups = self._runs.waiting()
         self._frame.waiting.show(steering, follow_ups)
         self._frame.prompt.set_class(bool(steering or follow_ups), "-waiting")

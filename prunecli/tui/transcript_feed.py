@@ -37,12 +37,10 @@ class TranscriptFeed:
 
     @property
     def is_empty(self) -> bool:
-        """Whether the transcript is empty."""
         return not self._transcript.document.count
 
     @property
     def has_entries(self) -> bool:
-        """Whether any entry of the session is shown, not only notices."""
         return bool(self._keys)
 
     def show_all(self, records: Sequence[Record], *, running: bool = False) -> None:
@@ -107,7 +105,6 @@ class TranscriptFeed:
         return True
 
     def recount(self) -> Iterator[None]:
-        """Update the tokens of all entries, one entry for each step."""
         presenter = self._presenter
         for change in presenter.recounted():
             if presenter is not self._presenter:
@@ -139,17 +136,14 @@ class TranscriptFeed:
                 assert_never(change)
 
     def say(self, text: str, level: Level = Level.INFO) -> None:
-        """Show a notice that is not in the log."""
         self._transcript.append(Notice(text, level))
 
     def add(self, entry: Entry) -> Key:
-        """Show an entry that is not in the log."""
         key = self._transcript.append(entry)
         self._appear()
         return key
 
     def put(self, key: Key, entry: Entry) -> None:
-        """Replace an entry that is not in the log."""
         self._transcript.replace(key, entry)
 
     def set_tail(self, key: Key, lines: Sequence[str]) -> None:
@@ -162,6 +156,5 @@ class TranscriptFeed:
         return None if slot is None else self._presenter.target(slot)
 
     def task(self, key: Key) -> str | None:
-        """Return the id of the call of this entry if it is a task."""
         slot = self._slots.get(key)
         return None if slot is None else self._presenter.task(slot)

@@ -26,6 +26,7 @@ from prunecli.flags import read
 from prunecli.session.log import read_log
 from prunecli.session.verify import verify_session
 from tests.e2e.bound import OPUS, project
+from tests.endpoint import Endpoint
 
 QUIET = ("pruning.enabled=false", "model.thinking=2000")
 KEY = "sk-ant-test-0000000000"
@@ -209,6 +210,18 @@ async def _here(editor: Editor, command: list[str], env: dict[str, str], work: P
         receiving.close()
         for descriptor in (source, target):
             os.close(descriptor)
+
+
+@asynccontextmanager
+async def at_work(
+    tmp_path: Path, script: Any, *sets: str, **more: Any
+) -> AsyncIterator[tuple[Endpoint, Editor, Any, Path, Any]]:
+    """An endpoint with this script, and an editor with a session: endpoint, editor, connection, folder, session."""
+    async with (
+        Endpoint(script) as endpoint,
+        editing(tmp_path, endpoint.base_url, *sets, **more) as (editor, agent, work),
+    ):
+        yield endpoint, editor, agent, work, await agent.new_session(cwd=str(work))
 
 
 def say(text: str) -> list[Any]:

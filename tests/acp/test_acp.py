@@ -20,12 +20,13 @@ from PIL import Image as Pillow
 from prunecli.config.credentials import save_key
 from prunecli.paths import Places
 from prunecli.providers.available.anthropic import KEYS
-from tests.acp.editor import KEY, Editor, editing, environment, say
+from tests.acp.editor import KEY, Editor, at_work, editing, environment, say
 from tests.e2e.bound import step, turn
 from tests.endpoint import Call, Endpoint, ErrorEvent, HttpError, Reply, Stall, Thinking
 from tests.tools.files.pdfs import pdf
 
 EDIT = Call("edit", {"path": "0.txt", "old_string": "line of file 0\n" * 40, "new_string": "new\n"})
+AUTO = ("--permission-mode", "auto")
 DONE = Reply([Thinking("That is all."), "Done."])
 PIXEL = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
@@ -57,11 +58,7 @@ def sent(endpoint: Endpoint, number: int = -1) -> str:
 
 async def test_a_turn_streams_thinking_text_and_calls(tmp_path: Path) -> None:
     script = [step(0), DONE]
-    async with (
-        Endpoint(script) as endpoint,
-        editing(tmp_path, endpoint.base_url, alone=True) as (editor, agent, work),
-    ):
-        session = await agent.new_session(cwd=str(work))
+    async with at_work(tmp_path, script, alone=True) as (endpoint, editor, agent, work, session):
         assert [mode.id for mode in session.modes.available_modes] == ["ask", "edits", "plan", "auto"]
         done = await agent.prompt(session_id=session.session_id, prompt=say("look"))
         assert done.stop_reason == "end_turn"
@@ -82,11 +79,7 @@ async def test_a_turn_streams_thinking_text_and_calls(tmp_path: Path) -> None:
 
 
 async def test_an_edit_is_asked_with_its_diff_and_made_when_allowed(tmp_path: Path) -> None:
-    async with (
-        Endpoint(edits(EDIT)) as endpoint,
-        editing(tmp_path, endpoint.base_url) as (editor, agent, work),
-    ):
-        session = await agent.new_session(cwd=str(work))
+    async with at_work(tmp_path, edits(EDIT)) as (endpoint, editor, agent, work, session):
         await agent.prompt(session_id=session.session_id, prompt=say("change it"))
         ((_, asked, options),) = editor.asked
         kinds = [one.kind for one in options]
@@ -106,11 +99,7 @@ async def test_an_edit_is_asked_with_its_diff_and_made_when_allowed(tmp_path: Pa
 
 async def test_an_edit_that_will_fail_is_shown_at_no_place_and_says_so(tmp_path: Path) -> None:
     edit = Call("edit", {"path": "0.txt", "old_string": "line", "new_string": "word"})
-    async with (
-        Endpoint(edits(edit)) as endpoint,
-        editing(tmp_path, endpoint.base_url) as (editor, agent, work),
-    ):
-        session = await agent.new_session(cwd=str(work))
+    async with at_work(tmp_path, edits(edit)) as (_, editor, agent, _, session):
         await agent.prompt(session_id=session.session_id, prompt=say("change it"))
         diff, about = editor.asked[0][1].content
         assert (diff.old_text, diff.new_text) == ("line", "word")
@@ -122,12 +111,8 @@ async def test_an_edit_that_will_fail_is_shown_at_no_place_and_says_so(tmp_path:
     [EDIT, Call("write", {"path": "new.txt", "content": "x"}), Call("bash", {"command": "touch y"})],
 )
 async def test_a_rejected_call_changes_nothing_and_the_turn_goes_on(tmp_path: Path, command: Call) -> None:
-    async with (
-        Endpoint(edits(command)) as endpoint,
-        editing(tmp_path, endpoint.base_url) as (editor, agent, work),
-    ):
+    async with at_work(tmp_path, edits(command)) as (endpoint, editor, agent, work, session):
         editor.answer = picks("reject_once")
-        session = await agent.new_session(cwd=str(work))
         before = sorted(work.iterdir())
         done = await agent.prompt(session_id=session.session_id, prompt=say("change it"))
         assert done.stop_reason == "end_turn"
@@ -138,12 +123,8 @@ async def test_a_rejected_call_changes_nothing_and_the_turn_goes_on(tmp_path: Pa
 
 async def test_always_asks_once_and_shows_the_command_and_why(tmp_path: Path) -> None:
     again = [Call("bash", {"command": "mkdir -p made"}), Call("bash", {"command": "mkdir -p made"})]
-    async with (
-        Endpoint(edits(*again)) as endpoint,
-        editing(tmp_path, endpoint.base_url, "sandbox.mode=off") as (editor, agent, work),
-    ):
+    async with at_work(tmp_path, edits(*again), "sandbox.mode=off") as (_, editor, agent, work, session):
         editor.answer = picks("allow_always")
-        session = await agent.new_session(cwd=str(work))
         await agent.prompt(session_id=session.session_id, prompt=say("go"))
         ((_, asked, _),) = editor.asked
         assert (asked.title, asked.kind) == ("mkdir -p made", "execute")
@@ -153,12 +134,8 @@ async def test_always_asks_once_and_shows_the_command_and_why(tmp_path: Path) ->
 
 
 async def test_a_question_that_the_editor_takes_back_cancels_the_turn(tmp_path: Path) -> None:
-    async with (
-        Endpoint(edits(EDIT)) as endpoint,
-        editing(tmp_path, endpoint.base_url) as (editor, agent, work),
-    ):
+    async with at_work(tmp_path, edits(EDIT)) as (endpoint, editor, agent, _, session):
         editor.answer = lambda _call, _options: None
-        session = await agent.new_session(cwd=str(work))
         done = await agent.prompt(session_id=session.session_id, prompt=say("change it"))
         assert done.stop_reason == "cancelled"
         assert len(endpoint.requests) == 2
@@ -166,11 +143,7 @@ async def test_a_question_that_the_editor_takes_back_cancels_the_turn(tmp_path: 
 
 async def test_modes_are_set_and_a_plan_is_approved_by_a_question(tmp_path: Path) -> None:
     script = [Reply([Thinking("plan"), "## Plan\n1. Write a.txt"]), *edits(EDIT)]
-    async with (
-        Endpoint(script) as endpoint,
-        editing(tmp_path, endpoint.base_url) as (editor, agent, work),
-    ):
-        session = await agent.new_session(cwd=str(work))
+    async with at_work(tmp_path, script) as (endpoint, editor, agent, work, session):
         await agent.set_session_mode(session_id=session.session_id, mode_id="plan")
         editor.answer = lambda _call, options: "edits"
         await agent.prompt(session_id=session.session_id, prompt=say("change it"))
@@ -187,11 +160,7 @@ async def test_modes_are_set_and_a_plan_is_approved_by_a_question(tmp_path: Path
 
 
 async def test_model_and_effort_are_options(tmp_path: Path) -> None:
-    async with (
-        Endpoint([DONE, DONE]) as endpoint,
-        editing(tmp_path, endpoint.base_url) as (_, agent, work),
-    ):
-        session = await agent.new_session(cwd=str(work))
+    async with at_work(tmp_path, [DONE, DONE]) as (endpoint, _, agent, _, session):
         found = {one.id: one for one in session.config_options}
         assert found["mode"].current_value == "ask"
         assert found["model"].current_value == "claude-opus-5-5"
@@ -208,11 +177,7 @@ async def test_model_and_effort_are_options(tmp_path: Path) -> None:
 
 async def test_cancel_stops_the_answer_and_the_session_goes_on(tmp_path: Path) -> None:
     script = [Reply([Thinking("x"), "A long answer. " * 20], faults=Stall(12)), DONE]
-    async with (
-        Endpoint(script) as endpoint,
-        editing(tmp_path, endpoint.base_url, alone=True) as (editor, agent, work),
-    ):
-        session = await agent.new_session(cwd=str(work))
+    async with at_work(tmp_path, script, alone=True) as (endpoint, editor, agent, _, session):
         running = asyncio.ensure_future(agent.prompt(session_id=session.session_id, prompt=say("talk")))
         await editor.until(editor.text)
         await agent.cancel(session_id=session.session_id)
@@ -223,11 +188,7 @@ async def test_cancel_stops_the_answer_and_the_session_goes_on(tmp_path: Path) -
 
 
 async def test_cancel_while_a_question_is_open_ends_the_turn(tmp_path: Path) -> None:
-    async with (
-        Endpoint(edits(EDIT)) as endpoint,
-        editing(tmp_path, endpoint.base_url) as (editor, agent, work),
-    ):
-        session = await agent.new_session(cwd=str(work))
+    async with at_work(tmp_path, edits(EDIT)) as (_, editor, agent, work, session):
         answered: asyncio.Future[str | None] = asyncio.get_running_loop().create_future()
         editor.answer = lambda _call, _options: answered
         running = asyncio.ensure_future(agent.prompt(session_id=session.session_id, prompt=say("change it")))
@@ -243,11 +204,7 @@ async def test_a_prompt_during_a_turn_steers_it_and_both_end_with_it(tmp_path: P
         Reply([Thinking("x"), Call("read", {"path": "0.txt"}), Call("write", {"path": "a", "content": "b"})]),
         DONE,
     ]
-    async with (
-        Endpoint(script) as endpoint,
-        editing(tmp_path, endpoint.base_url) as (editor, agent, work),
-    ):
-        session = await agent.new_session(cwd=str(work))
+    async with at_work(tmp_path, script) as (endpoint, editor, agent, _, session):
         answered: asyncio.Future[str | None] = asyncio.get_running_loop().create_future()
         editor.answer = lambda _call, _options: answered
         cut = ImageContentBlock(type="image", data="bm90IGFuIGltYWdl", mime_type="image/png")
@@ -266,11 +223,14 @@ async def test_a_prompt_during_a_turn_steers_it_and_both_end_with_it(tmp_path: P
 
 async def test_a_prompt_right_after_stop_is_a_turn_of_its_own(tmp_path: Path) -> None:
     script = [Reply([Call("bash", {"command": "echo begun; sleep 30"})]), DONE]
-    async with (
-        Endpoint(script) as endpoint,
-        editing(tmp_path, endpoint.base_url, flags=("--permission-mode", "auto")) as (editor, agent, work),
+    async with at_work(tmp_path, script, flags=("--permission-mode", "auto")) as (
+        endpoint,
+        editor,
+        agent,
+        _,
+        session,
     ):
-        id_ = (await agent.new_session(cwd=str(work))).session_id
+        id_ = session.session_id
         first = asyncio.ensure_future(agent.prompt(session_id=id_, prompt=say("first")))
         await editor.until(lambda: "begun" in str(editor.calls()))
         await agent.cancel(session_id=id_)
@@ -286,11 +246,14 @@ async def test_a_second_stop_stops_the_prompt_that_waits_for_the_end_of_the_firs
     tmp_path: Path,
 ) -> None:
     script = [Reply([Call("bash", {"command": "echo begun; sleep 30"})]), DONE]
-    async with (
-        Endpoint(script) as endpoint,
-        editing(tmp_path, endpoint.base_url, flags=("--permission-mode", "auto")) as (editor, agent, work),
+    async with at_work(tmp_path, script, flags=("--permission-mode", "auto")) as (
+        endpoint,
+        editor,
+        agent,
+        _,
+        session,
     ):
-        id_ = (await agent.new_session(cwd=str(work))).session_id
+        id_ = session.session_id
         first = asyncio.ensure_future(agent.prompt(session_id=id_, prompt=say("first")))
         await editor.until(lambda: "begun" in str(editor.calls()))
         await agent.cancel(session_id=id_)
@@ -304,11 +267,8 @@ async def test_a_second_stop_stops_the_prompt_that_waits_for_the_end_of_the_firs
 
 async def test_a_prompt_that_steers_a_turn_which_then_fails_is_a_turn_of_its_own(tmp_path: Path) -> None:
     fails = Reply(["A long answer. " * 20], faults=[Stall(6), ErrorEvent(7, "invalid_request_error", "no")])
-    async with (
-        Endpoint([fails, DONE]) as endpoint,
-        editing(tmp_path, endpoint.base_url) as (editor, agent, work),
-    ):
-        id_ = (await agent.new_session(cwd=str(work))).session_id
+    async with at_work(tmp_path, [fails, DONE]) as (endpoint, editor, agent, _, session):
+        id_ = session.session_id
         first = asyncio.ensure_future(agent.prompt(session_id=id_, prompt=say("first")))
         await editor.until(editor.text)
         second = asyncio.ensure_future(agent.prompt(session_id=id_, prompt=say("second")))
@@ -379,11 +339,7 @@ async def test_two_sessions_run_side_by_side(tmp_path: Path) -> None:
 
 async def test_links_embedded_texts_and_images_reach_the_model(tmp_path: Path) -> None:
     image = ImageContentBlock(type="image", data=base64.b64encode(PIXEL).decode(), mime_type="image/png")
-    async with (
-        Endpoint([DONE, DONE]) as endpoint,
-        editing(tmp_path, endpoint.base_url) as (_editor, agent, work),
-    ):
-        session = await agent.new_session(cwd=str(work))
+    async with at_work(tmp_path, [DONE, DONE]) as (endpoint, _, agent, work, session):
         embedded = TextResourceContents(uri=f"file://{work}/1.txt", text="what the editor has unsaved")
         picture = BlobResourceContents(uri="file:///x.png", mime_type="image/png", blob=image.data)
         paper = base64.b64encode(pdf("one page")).decode()
@@ -427,11 +383,7 @@ async def test_links_embedded_texts_and_images_reach_the_model(tmp_path: Path) -
     ],
 )
 async def test_what_cannot_be_sent_is_refused_in_words(tmp_path: Path, block: Any, why: str) -> None:
-    async with (
-        Endpoint([]) as endpoint,
-        editing(tmp_path, endpoint.base_url) as (_, agent, work),
-    ):
-        session = await agent.new_session(cwd=str(work))
+    async with at_work(tmp_path, []) as (endpoint, _, agent, _, session):
         with pytest.raises(RequestError, match=why):
             await agent.prompt(session_id=session.session_id, prompt=[block])
         assert endpoint.requests == []
@@ -458,11 +410,7 @@ async def test_an_endpoint_that_wants_a_key_wants_it_from_an_editor_too(tmp_path
 
 
 async def test_a_key_that_the_endpoint_rejects_is_an_error_of_the_turn(tmp_path: Path) -> None:
-    async with (
-        Endpoint([HttpError(401), DONE]) as endpoint,
-        editing(tmp_path, endpoint.base_url) as (_, agent, work),
-    ):
-        session = await agent.new_session(cwd=str(work))
+    async with at_work(tmp_path, [HttpError(401), DONE]) as (_, _, agent, _, session):
         with pytest.raises(RequestError, match="401") as refused:
             await agent.prompt(session_id=session.session_id, prompt=say("hi"))
         assert refused.value.code == -32000
@@ -472,11 +420,7 @@ async def test_a_key_that_the_endpoint_rejects_is_an_error_of_the_turn(tmp_path:
 
 @pytest.mark.parametrize(("reason", "expected"), [("max_tokens", "max_tokens"), ("refusal", "refusal")])
 async def test_the_model_s_stop_reasons_are_passed_on(tmp_path: Path, reason: str, expected: str) -> None:
-    async with (
-        Endpoint([Reply("No.", stop_reason=reason)]) as endpoint,
-        editing(tmp_path, endpoint.base_url) as (_, agent, work),
-    ):
-        session = await agent.new_session(cwd=str(work))
+    async with at_work(tmp_path, [Reply("No.", stop_reason=reason)]) as (_, _, agent, _, session):
         done = await agent.prompt(session_id=session.session_id, prompt=say("hi"))
         assert done.stop_reason == expected
 
@@ -601,12 +545,14 @@ async def test_a_question_of_the_model_is_answered_in_the_editor(
     tmp_path: Path, picked: str | None, told: str
 ) -> None:
     ask = Call("ask", {"question": "Tabs or spaces?", "options": [{"label": "Spaces"}, {"label": "Tabs"}]})
-    async with (
-        Endpoint([Reply([Thinking("ask"), ask]), DONE]) as endpoint,
-        editing(tmp_path, endpoint.base_url) as (editor, agent, work),
+    async with at_work(tmp_path, [Reply([Thinking("ask"), ask]), DONE]) as (
+        endpoint,
+        editor,
+        agent,
+        _,
+        session,
     ):
         editor.answer = lambda _call, _options: picked
-        session = await agent.new_session(cwd=str(work))
         done = await agent.prompt(session_id=session.session_id, prompt=say("indent it"))
         ((_, asked, options),) = editor.asked
         assert done.stop_reason == "end_turn"

@@ -13,7 +13,7 @@ from prunecli.acp.feed import Feed, Update
 from prunecli.acp.prompts import read_prompt
 from prunecli.acp.texts import escaped, fenced, noticed, said, thought
 from prunecli.tools.files.diff import change
-from tests.acp.editor import editing, say
+from tests.acp.editor import at_work, editing, say
 from tests.e2e.bound import step
 from tests.e2e.tasking import cast, last, task
 from tests.endpoint import Call, Close, Endpoint, HttpError, Reply, Stall, Text, Thinking
@@ -23,11 +23,7 @@ DONE = Reply([Thinking("That is all."), "Done."])
 
 async def test_an_answer_that_breaks_off_is_said_and_its_calls_end(tmp_path: Path) -> None:
     cut = Reply([Thinking("x"), "Half an answer. " * 4, Call("read", {"path": "0.txt"})], faults=Close(10))
-    async with (
-        Endpoint([cut, step(0), DONE]) as endpoint,
-        editing(tmp_path, endpoint.base_url) as (editor, agent, work),
-    ):
-        session = await agent.new_session(cwd=str(work))
+    async with at_work(tmp_path, [cut, step(0), DONE]) as (_, editor, agent, _, session):
         await agent.prompt(session_id=session.session_id, prompt=say("look"))
         assert "The answer was cut off; starting it again" in editor.notices()
         assert "retrying" in editor.notices()
@@ -53,11 +49,7 @@ async def test_an_id_that_a_server_uses_again_is_another_one_here(tmp_path: Path
 async def test_a_list_of_todos_is_a_plan(tmp_path: Path) -> None:
     todos = [{"content": "look", "status": "completed"}, {"content": "change", "status": "in_progress"}]
     script = [Reply([Thinking("x"), Call("todo", {"todos": todos})]), DONE]
-    async with (
-        Endpoint(script) as endpoint,
-        editing(tmp_path, endpoint.base_url) as (editor, agent, work),
-    ):
-        session = await agent.new_session(cwd=str(work))
+    async with at_work(tmp_path, script) as (_, editor, agent, _, session):
         await agent.prompt(session_id=session.session_id, prompt=say("go"))
         (plan,) = editor.of("plan")
         assert [(one.content, one.status) for one in plan.entries] == [
@@ -79,11 +71,7 @@ def test_malformed_todos_are_left_out() -> None:
 async def test_a_task_s_question_names_it_and_its_work_is_shown(tmp_path: Path) -> None:
     tasks = {"touch it": [Reply([Thinking("x"), Call("bash", {"command": "touch made"})]), last("Made.")]}
     script = cast([Reply([Thinking("t"), task("touch it", None)]), DONE], tasks)
-    async with (
-        Endpoint(script) as endpoint,
-        editing(tmp_path, endpoint.base_url, "sandbox.mode=off") as (editor, agent, work),
-    ):
-        session = await agent.new_session(cwd=str(work))
+    async with at_work(tmp_path, script, "sandbox.mode=off") as (_, editor, agent, work, session):
         await agent.prompt(session_id=session.session_id, prompt=say("go"))
         asked = [call for _, call, _ in editor.asked if "touch made" in call.title]
         assert asked
@@ -109,11 +97,14 @@ async def test_an_interrupted_session_says_so_and_goes_on(tmp_path: Path) -> Non
 
 
 async def test_the_cost_limit_is_a_stop_reason(tmp_path: Path) -> None:
-    async with (
-        Endpoint([step(0), step(1), DONE]) as endpoint,
-        editing(tmp_path, endpoint.base_url, flags=("--max-turns", "1")) as (editor, agent, work),
+    script, flags = [step(0), step(1), DONE], ("--max-turns", "1")
+    async with at_work(tmp_path, script, flags=flags) as (
+        _,
+        editor,
+        agent,
+        _,
+        session,
     ):
-        session = await agent.new_session(cwd=str(work))
         done = await agent.prompt(session_id=session.session_id, prompt=say("look"))
         assert done.stop_reason == "max_turn_requests"
         assert "--max-turns" in editor.notices()
@@ -135,11 +126,7 @@ async def test_a_command_of_the_project_is_offered_and_runs(tmp_path: Path) -> N
 
 async def test_a_prompt_of_a_canceled_turn_that_was_not_taken_is_dropped(tmp_path: Path) -> None:
     script = [Reply([Thinking("x"), "A long answer. " * 20], faults=Stall(12)), DONE]
-    async with (
-        Endpoint(script) as endpoint,
-        editing(tmp_path, endpoint.base_url) as (editor, agent, work),
-    ):
-        session = await agent.new_session(cwd=str(work))
+    async with at_work(tmp_path, script) as (endpoint, editor, agent, _, session):
         first = asyncio.ensure_future(agent.prompt(session_id=session.session_id, prompt=say("talk")))
         await editor.until(editor.text)
         second = asyncio.ensure_future(agent.prompt(session_id=session.session_id, prompt=say("tarry")))

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from prunecli.presentation import file_list as files
+from prunecli.presentation import completion as files
 from tests.files import put
 
 

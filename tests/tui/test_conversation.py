@@ -4,21 +4,18 @@ import asyncio
 import re
 from pathlib import Path
 
-import pytest
-
 from prunecli.agent.execute import Answer
 from prunecli.context.state import Context
-from prunecli.errors import ConnectionLost, Overloaded, StorageFailed, Unauthorized
+from prunecli.errors import ConnectionLost, Overloaded, Unauthorized
 from prunecli.model.edits import Edit
-from prunecli.model.events import Event, PrunApplied, Record, Rewound, RunEnded
+from prunecli.model.events import PrunApplied, RunEnded
 from prunecli.model.messages import Text, Thinking, ToolUse, Usage
 from prunecli.presentation import entries as shown_entries
-from prunecli.presentation.entries import ToolState
 from prunecli.providers.optional_fields import CACHE_TTL
 from prunecli.runtime import Runtime
 from prunecli.runtime.guide import Guide
 from prunecli.runtime.make import DEMO_NOTICE
-from tests.scripted import Scripted, ScriptedProvider, calls, fails, says
+from tests.scripted import Scripted, calls, fails, says
 from tests.starting import start
 from tests.tui.showing_app import Shown, shown
 
@@ -50,32 +47,6 @@ async def test_a_prompt_its_calls_and_the_answer_appear_in_order(tmp_path: Path)
         assert kinds(s) == ["Prompt", "Thinking", "Assistant", "ToolCall", "Assistant"]
         await s.until_shown("❯ what is here?", "✓ ls", "It is empty.")
         assert not s.frame.welcome.display
-
-
-@pytest.mark.parametrize("size", [(80, 24), (160, 48), (40, 12)])
-async def test_it_fits_every_size(tmp_path: Path, size: tuple[int, int]) -> None:
-    async with shown(tmp_path, [calls(LIST), says("done " * 60)], size=size) as s:
-        await s.type("go", "enter")
-        await s.idle()
-        rows = s.screen_text().split("\n")
-        assert len(rows) == size[1]
-        assert rows[-2].strip().startswith("🔪")
-        assert rows[0].startswith(" prunecli")
-
-
-async def test_it_survives_every_size_that_a_terminal_can_have(tmp_path: Path) -> None:
-    response, event = hanging("word " * 200, after=20)
-    async with shown(tmp_path, [response]) as s:
-        await s.type("go", "enter")
-        await s.until(lambda: len(s.entries) > 1)
-        for width, height in [(1, 1), (500, 200), (3, 2), (80, 1), (1, 50), (20, 5), (80, 24)]:
-            await s.pilot.resize_terminal(width, height)
-        event.set()
-        await s.idle()
-        await s.until_shown("word word")
-        rows = s.screen_text().split("\n")
-        assert len(rows) == 24
-        assert rows[0].startswith(" prunecli")
 
 
 async def test_while_the_agent_works_enter_steers_and_alt_enter_waits_for_its_end(tmp_path: Path) -> None:
@@ -174,29 +145,6 @@ async def test_a_retry_gives_up_the_address_before_the_reason(tmp_path: Path) ->
             await s.idle()
 
 
-async def test_a_disk_that_is_full_is_a_banner_until_it_is_not(tmp_path: Path) -> None:
-    """Nothing runs, nothing is lost, Enter goes on."""
-    runtime = start(tmp_path, [says("saved")])
-    emit, full = runtime.session.emit, [True]
-
-    def failing(event: Event) -> Record:
-        if full[0] and type(event).__name__ == "RequestSent":
-            raise StorageFailed("the disk is full")
-        return emit(event)
-
-    runtime.session.emit = failing  # type: ignore[method-assign]  # the seam is the session's own
-    async with shown(tmp_path, runtime=runtime) as s:
-        await s.type("go", "enter")
-        await s.idle()
-        await s.until_shown("the disk is full", "Paused:")
-        full[0] = False
-        await s.pilot.press("enter")
-        await s.idle()
-        await s.until_shown("saved")
-        await s.until(lambda: "the disk is full" not in s.screen_text())
-        assert [item.texts for item in s.runtime.session.context.items] == [["go"], ["saved"]]
-
-
 async def test_a_shell_command_shows_its_output_and_the_model_sees_it_only_with_one_mark(
     tmp_path: Path,
 ) -> None:
@@ -209,16 +157,6 @@ async def test_a_shell_command_shows_its_output_and_the_model_sees_it_only_with_
         await s.idle()
         await s.until_shown("! echo kept back", "✓ output  not shown to the model", "│ kept back")
         assert len(s.runtime.session.context.items) == 1
-
-
-async def test_esc_stops_a_shell_command_too(tmp_path: Path) -> None:
-    async with shown(tmp_path) as s:
-        await s.type("!sleep 60", "enter")
-        await s.until_shown("Running sleep 60")
-        await s.pilot.press("escape")
-        await s.idle()
-        await s.until_shown("! sleep 60", "Interrupted.")
-        assert "Running sleep 60" not in s.screen_text()
 
 
 async def test_the_cache_is_warm_for_no_longer_than_the_endpoint_accepts(tmp_path: Path) -> None:
@@ -279,13 +217,6 @@ async def test_a_resumed_session_is_shown_whole_and_can_be_gone_on_with(tmp_path
         await s.until_shown("and on it goes")
 
 
-async def test_what_could_not_be_recorded_comes_back_in_front_of_what_was_typed_since(tmp_path: Path) -> None:
-    async with shown(tmp_path) as s:
-        await s.type("typed since")
-        s.frame.prompt.give_back("could not be said")
-        assert s.frame.prompt.typed == "could not be said\n\ntyped since"
-
-
 async def test_another_session_takes_the_place_of_the_one_on_the_screen(tmp_path: Path) -> None:
     async with shown(tmp_path, [says("old answer"), says("new answer")]) as s:
         await s.type("old", "enter")
@@ -297,17 +228,6 @@ async def test_another_session_takes_the_place_of_the_one_on_the_screen(tmp_path
         await s.idle()
         await s.until_shown("new answer")
         assert "old answer" not in s.screen_text()
-
-
-async def test_a_rewind_shows_the_session_as_it_goes_on(tmp_path: Path) -> None:
-    async with shown(tmp_path, [says("first answer"), says("second answer")]) as s:
-        for text in ("one", "two"):
-            await s.type(text, "enter")
-            await s.idle()
-        second = s.runtime.session.context.items[2].seq
-        s.runtime.emit(Rewound(second - 1))
-        await s.until_shown("first answer", "Rewound.")
-        assert "second answer" not in s.screen_text()
 
 
 async def test_esc_twice_on_an_empty_prompt_asks_for_a_rewind(tmp_path: Path) -> None:
@@ -403,27 +323,6 @@ async def test_nothing_hostile_reaches_the_screen_as_anything_but_text(tmp_path:
 
 async def denying(_: object) -> Answer:
     return Answer("deny")
-
-
-async def test_a_waiting_state_shows_what_runs(tmp_path: Path) -> None:
-    response, event = hanging("text")
-    async with shown(tmp_path, [response]) as s:
-        await s.type("go", "enter")
-        await s.until_shown("Writing", "Esc stops")
-        event.set()
-        await s.idle()
-        await s.until(lambda: "Esc stops" not in s.screen_text())
-        provider = s.runtime.provider
-        assert isinstance(provider, ScriptedProvider)
-
-
-async def test_the_states_of_a_call_are_seen(tmp_path: Path) -> None:
-    script = [calls(ToolUse("t1", "bash", {"command": "exit 3"})), says("failed")]
-    async with shown(tmp_path, script, sets=["permissions.mode=auto"]) as s:
-        await s.type("go", "enter")
-        await s.idle()
-        (call,) = [entry for entry in s.entries if isinstance(entry, shown_entries.ToolCall)]
-        assert (call.state, call.outcome) == (ToolState.ERROR, "exit 3")
 
 
 async def test_that_there_is_no_key_is_said_in_one_line(tmp_path: Path) -> None:

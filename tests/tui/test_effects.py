@@ -12,9 +12,7 @@ from prunecli.presentation.entries import Notice
 from prunecli.runtime.guide import Guide
 from prunecli.tui.effects import Effects
 from prunecli.tui.messages import PromptSubmitted
-from prunecli.tui.screens.choose import ChooseScreen
-from prunecli.tui.screens.secret import SecretScreen
-from prunecli.tui.screens.table import TableScreen
+from prunecli.tui.screens.choose import ChooseScreen, SecretScreen
 from prunecli.tui.widgets.long_question import LongQuestion
 from prunecli.tui.widgets.question import ARROWS_ANSWER, SOON, Question
 from tests.scripted import ScriptedProvider, says
@@ -179,16 +177,6 @@ async def test_esc_leaves_a_directory_untrusted(tmp_path: Path) -> None:
         assert not s.runtime.gatekeeper.trusted
 
 
-async def test_doctor_shows_a_line_for_each_thing(tmp_path: Path) -> None:
-    async with shown(tmp_path, sets=["model.name=demo"], size=(100, 40)) as s:
-        await s.type("/doctor", "escape", "enter")
-        await s.until_shown("Doctor")
-        await s.until(lambda: isinstance(s.app.screen, TableScreen))
-        first = [line.split()[:2] for line in s.screen_text().split("\n")]
-        said = {words[1] for words in first if len(words) == 2 and words[0] in ("ok", "note", "wrong")}
-        assert {"terminal", "credentials", "endpoint", "sandbox", "rg", "sessions"} <= said
-
-
 async def test_the_palette_runs_commands_and_actions(tmp_path: Path) -> None:
     async with shown(tmp_path) as s:
         await s.pilot.press("ctrl+p")
@@ -308,23 +296,6 @@ async def test_a_prompt_waits_until_the_folder_is_trusted_or_not(
         await s.idle()
         assert s.runtime.session.context.items[0].texts == ["hello there"]
         assert (b"Use tabs." in b"".join(runtime.session.context.preamble.system)) is instructed
-
-
-async def test_what_is_typed_over_a_table_is_the_next_prompt(tmp_path: Path) -> None:
-    async with shown(tmp_path, [says("one")]) as s:
-        await s.type("go", "enter")
-        await s.idle()
-        s.conversation.command("/cost")
-        await s.until_shown("Esc to close")
-        s.press_at_once([*"/context and q"])
-        await s.until(lambda: s.frame.prompt.text == "/context and q")
-        assert "Esc to close" not in s.screen_text()
-        s.frame.prompt.set_text("")
-        s.conversation.command("/cost")
-        await s.until_shown("Esc to close")
-        await s.pilot.press("q")
-        await s.until(lambda: "Esc to close" not in s.screen_text())
-        assert s.frame.prompt.is_empty
 
 
 async def test_a_guide_says_its_lines_with_enter_alone(tmp_path: Path) -> None:

@@ -79,20 +79,6 @@ async def test_the_row_for_own_words_waits_for_them(tmp_path: Path) -> None:
         assert results(s) == ["The user answered: neither"]
 
 
-async def test_keys_typed_before_it_appeared_answer_nothing_and_are_kept(tmp_path: Path) -> None:
-    async with shown(tmp_path, script()) as s:
-        panel = await asked(s)
-        panel.appear()
-        s.press_at_once([*"yes1", "backspace"], before=-0.2)
-        await s.until(lambda: s.frame.prompt.text == "yes")
-        assert results(s) == []
-        await s.until(lambda: panel.answering.is_ready(monotonic()))
-        await s.pilot.press("escape")
-        await s.idle()
-        assert results(s) == ["The user declined to answer."]
-        assert s.frame.prompt.text == "yes", "the draft stays"
-
-
 async def test_several_are_chosen_and_sent(tmp_path: Path) -> None:
     async with shown(tmp_path, script(multiple=True, default="spaces")) as s:
         panel = await asked(s)

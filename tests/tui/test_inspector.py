@@ -142,15 +142,6 @@ async def test_esc_and_q_lead_back(tmp_path: Path) -> None:
             assert len(s.app.screen_stack) == opened - 1
 
 
-async def test_keys_that_wait_while_it_closes_close_nothing_else(tmp_path: Path) -> None:
-    async with inspected(tmp_path) as s:
-        opened = len(s.app.screen_stack)
-        s.press_at_once(["escape", "q", "escape", "q"])
-        await s.until(lambda: s.app.screen is s.frame)
-        await s.pilot.pause()
-        assert len(s.app.screen_stack) == opened - 1
-
-
 async def test_arrows_letters_and_ends_move_and_space_folds(tmp_path: Path) -> None:
     async with inspected(tmp_path) as s:
         await s.pilot.press("home")
@@ -243,18 +234,6 @@ async def test_r_shows_a_pruned_result_again_at_the_end_and_the_state_says_where
         await s.pilot.press("R")
         await s.until_shown(f"lready shown again in entry {at}: prune that one first")
         assert last(s) is event
-
-
-async def test_p_on_a_turn_clears_all_its_results_and_leaves_the_words(tmp_path: Path) -> None:
-    async with inspected(tmp_path, work()) as s:
-        await mark(s, "turn", 1)
-        await s.pilot.press("p")
-        event = last(s)
-        assert isinstance(event, PrunApplied)
-        assert [edit.kind for edit in event.edits] == ["clear"] * 3
-        await mark(s, "turn", keys(s)[-2].seq)
-        await s.pilot.press("p")
-        await s.until_shown("your messages always stay")
 
 
 async def test_p_and_u_on_a_turn_leave_it_as_it_was_and_p_prunes_it_again(tmp_path: Path) -> None:

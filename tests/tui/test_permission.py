@@ -1,8 +1,11 @@
 """Asking before a call runs."""
 
 import re
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from time import monotonic
+from typing import Any
 
 import pytest
 from textual import events
@@ -15,13 +18,23 @@ from prunecli.tui.widgets.permission import PermissionPanel
 from prunecli.tui.widgets.prompt import PLACEHOLDER, PLACEHOLDERS
 from prunecli.tui.widgets.question import AWAITED_REASON, NOT_YET, SOON, WRITE_REASON, WRITTEN
 from tests.scripted import Scripted, calls, says
-from tests.tui.showing_app import Shown, shown
+from tests.tui.showing_app import Shown, joined, shown
 
 COMMAND = ToolUse("t1", "bash", {"command": "make install"})
 
 
 def script(use: ToolUse = COMMAND) -> list[Scripted]:
     return [calls(use), says("all right")]
+
+
+@asynccontextmanager
+async def asking(folder: Path, use: ToolUse = COMMAND, **more: Any) -> AsyncIterator[Shown]:
+    """The interface while it asks about this call. What has not been answered at the end is interrupted."""
+    async with shown(folder, script(use), **more) as s:
+        await asked(s)
+        yield s
+        s.runtime.interrupt()
+        await s.idle()
 
 
 async def asked(running: Shown, *, armed: bool = True) -> PermissionPanel:
@@ -79,16 +92,6 @@ async def test_a_rule_can_be_kept_for_the_project(tmp_path: Path, keys: list[str
         assert s.runtime.project_rules.of(s.runtime.setup.cwd) == (panel._sheet.rule,)
 
 
-async def test_what_a_general_rule_covers_is_shown(tmp_path: Path) -> None:
-    async with shown(tmp_path, script(ToolUse("t1", "bash", {"command": "npm run build"}))) as s:
-        await asked(s)
-        await s.until_shown(
-            "again for bash(npm run *) until", "The rule covers npm run with any arguments, except options"
-        )
-        s.runtime.interrupt()
-        await s.idle()
-
-
 @pytest.mark.parametrize("text", ["why do you need that?", "yes but use ninja", "1. say what it does"])
 async def test_any_text_is_the_reason_for_no(tmp_path: Path, text: str) -> None:
     async with shown(tmp_path, script()) as s:
@@ -129,18 +132,6 @@ async def test_no_and_why_waits_for_the_reason(tmp_path: Path, key: str) -> None
         await s.until_shown(f"❯ {PLACEHOLDER}")
 
 
-async def test_a_letter_that_would_answer_can_be_typed_on(tmp_path: Path) -> None:
-    async with shown(tmp_path, script()) as s:
-        await asked(s)
-        s.press_at_once("ye")
-        await s.until_shown("❯ 3 No", "❯ ye")
-        assert s.frame.prompt.text == "ye"
-        await s.pilot.press("escape")
-        await s.idle()
-        assert state(s) is ToolState.DENIED
-        assert s.frame.prompt.text == "ye"
-
-
 async def test_keys_typed_before_it_stood_there_are_no_answer_and_are_not_lost(tmp_path: Path) -> None:
     """They go on into the prompt, Enter too, and each of them makes it wait again."""
     async with shown(tmp_path, script()) as s:
@@ -157,31 +148,14 @@ async def test_keys_typed_before_it_stood_there_are_no_answer_and_are_not_lost(t
 
 
 async def test_it_says_when_keys_do_not_answer_yet_and_stops_saying_so_when_they_do(tmp_path: Path) -> None:
-    async with shown(tmp_path, script()) as s:
-        panel = await asked(s)
+    async with asking(tmp_path) as s:
+        panel = s.frame.query_one(PermissionPanel)
         await s.until(lambda: NOT_YET not in s.screen_text())
         assert not panel.has_class("-early")
         panel.appear()
         assert panel.has_class("-early")
         assert str(panel.query_one("#note", Static).content) == NOT_YET
         await s.until(lambda: NOT_YET not in s.screen_text())
-        s.runtime.interrupt()
-        await s.idle()
-
-
-async def test_a_key_made_before_the_panel_was_ready_is_no_answer_even_if_it_comes_late(
-    tmp_path: Path,
-) -> None:
-    """What counts is when a key was pressed, not when it was handled."""
-    async with shown(tmp_path, script()) as s:
-        early = events.Key("enter", "\r")
-        panel = await asked(s)
-        s.app.post_message(early)
-        await s.pilot.pause()
-        assert state(s) is ToolState.WAITING
-        assert panel.answering.is_ready(monotonic())
-        s.runtime.interrupt()
-        await s.idle()
 
 
 async def test_a_paste_is_no_answer_and_is_kept(tmp_path: Path) -> None:
@@ -202,27 +176,22 @@ async def test_a_paste_is_no_answer_and_is_kept(tmp_path: Path) -> None:
 async def test_no_other_key_allows_anything(tmp_path: Path, key: str) -> None:
     """`a` too does nothing where no rule was offered."""
     use = ToolUse("t1", "bash", {"command": "a=1; b"})
-    async with shown(tmp_path, script(use)) as s:
-        panel = await asked(s)
+    async with asking(tmp_path, use) as s:
+        panel = s.frame.query_one(PermissionPanel)
         assert panel._sheet.rule == ""
         await s.pilot.press(key)
         await s.pilot.pause()
         assert state(s) is ToolState.WAITING
         assert not panel.answering.is_pending
-        s.runtime.interrupt()
-        await s.idle()
 
 
 async def test_a_command_runs_while_it_asks(tmp_path: Path) -> None:
-    async with shown(tmp_path, script()) as s:
-        await asked(s)
+    async with asking(tmp_path) as s:
         await s.type("/help", "enter")
         await s.until(lambda: s.app.screen is not s.frame)
         await s.pilot.press("escape")
         await s.until(lambda: s.app.screen is s.frame)
         assert state(s) is ToolState.WAITING
-        s.runtime.interrupt()
-        await s.idle()
 
 
 async def test_in_a_small_terminal_all_of_it_can_be_used(tmp_path: Path) -> None:
@@ -243,8 +212,7 @@ async def test_in_a_small_terminal_a_change_leaves_the_prompt_and_the_status_lin
     use = ToolUse("t1", "edit", {"path": "shop/a.py", "old_string": "two", "new_string": "2"})
     (tmp_path / "work" / "shop").mkdir(parents=True)
     (tmp_path / "work" / "shop" / "a.py").write_text("one\ntwo\nthree\n")
-    async with shown(tmp_path, script(use), size=(80, 24)) as s:
-        await asked(s)
+    async with asking(tmp_path, use, size=(80, 24)) as s:
         await s.until_shown("Edits need approval", "The rule covers every file below shop")
         await s.pilot.resize_terminal(50, 15)
         await s.until_shown("Change this file?", "± change", "❯ 1 Yes", "3 No", "more lines · PgDn", "ctx")
@@ -256,8 +224,6 @@ async def test_in_a_small_terminal_a_change_leaves_the_prompt_and_the_status_lin
         await s.pilot.resize_terminal(80, 24)
         await s.until_shown("2 + 2", "Edits need approval", "The rule covers every file below shop")
         assert s.screen_text().count("The rule covers every file") == 1
-        s.runtime.interrupt()
-        await s.idle()
 
 
 async def test_in_a_tiny_terminal_every_answer_and_the_prompt_are_shown(tmp_path: Path) -> None:
@@ -278,47 +244,22 @@ async def test_in_a_tiny_terminal_every_answer_and_the_prompt_are_shown(tmp_path
         await s.until_shown("ctx")
 
 
-async def test_a_change_is_read_from_its_beginning_on_a_small_screen(tmp_path: Path) -> None:
-    use = ToolUse("t1", "edit", {"path": "a.py", "old_string": "two", "new_string": "2"})
-    (tmp_path / "work").mkdir()
-    (tmp_path / "work" / "a.py").write_text("one\ntwo\nthree\n")
-    async with shown(tmp_path, script(use), size=(50, 15)) as s:
-        await asked(s)
-        await s.until_shown("± change", "more lines · PgDn")
-        await s.pilot.press("pagedown")
-        await s.until(lambda: "± change" not in s.screen_text())
-        s.runtime.interrupt()
-        await s.idle()
-
-
-async def test_a_reason_that_fits_is_shown_once_and_whole(tmp_path: Path) -> None:
-    use = ToolUse("t1", "bash", {"command": "python3 -m pytest -q tests"})
-    async with shown(tmp_path, script(use)) as s:
-        await asked(s)
-        await s.until_shown("The rule covers python3 -m pytest")
-        assert s.screen_text().count("The rule covers python3") == 1
-        assert "paths outside" in s.screen_text()
-        s.runtime.interrupt()
-        await s.idle()
-
-
-async def test_what_a_long_rule_covers_is_shown_once(tmp_path: Path) -> None:
-    use = ToolUse(
-        "t1", "bash", {"command": "python3 -c 'from shop.price import *; print(round_price(0.29))'"}
-    )
-    async with shown(tmp_path, script(use)) as s:
-        await asked(s)
-        await s.until_shown(
-            "The rule covers python3 -c", "paths outside the workspace", "may do more than read"
-        )
-        assert s.screen_text().count("The rule covers python3") == 1
-        s.runtime.interrupt()
-        await s.idle()
+@pytest.mark.parametrize(
+    ("command", "told"),
+    [
+        ("npm run build", "The rule covers npm run with any arguments, except options"),
+        ("python3 -m pytest -q tests", "The rule covers python3 -m pytest"),
+        ("python3 -c 'from shop.price import *; print(round_price(0.29))'", "The rule covers python3 -c"),
+    ],
+)
+async def test_what_a_rule_covers_is_shown_once_and_whole(tmp_path: Path, command: str, told: str) -> None:
+    async with asking(tmp_path, ToolUse("t1", "bash", {"command": command})) as s:
+        await s.until_shown(told, "paths outside")
+        assert joined(s.screen_text()).count("The rule covers") == 1
 
 
 async def test_the_hint_is_true_while_something_is_typed(tmp_path: Path) -> None:
-    async with shown(tmp_path, script()) as s:
-        await asked(s)
+    async with asking(tmp_path) as s:
         await s.type("because")
         await s.until_shown("Enter to answer with your text")
         await s.pilot.press("up")
@@ -328,15 +269,13 @@ async def test_the_hint_is_true_while_something_is_typed(tmp_path: Path) -> None
         await s.pilot.press(*["backspace"] * 8)
         await s.type("  ")
         await s.until_shown("❯ 1 Yes", "Enter or a digit to answer")
-        s.runtime.interrupt()
-        await s.idle()
 
 
 async def test_arrows_leave_a_text_of_several_rows_at_its_edge_and_stay_with_the_answers(
     tmp_path: Path,
 ) -> None:
-    async with shown(tmp_path, script()) as s:
-        panel = await asked(s)
+    async with asking(tmp_path) as s:
+        panel = s.frame.query_one(PermissionPanel)
         await s.type("first", "ctrl+j", "b", "up")
         own = panel.answering.marked
         assert s.frame.prompt.on_first_row
@@ -344,8 +283,6 @@ async def test_arrows_leave_a_text_of_several_rows_at_its_edge_and_stay_with_the
         assert panel.answering.marked == own - 1
         await s.pilot.press("down")
         assert (panel.answering.marked, s.frame.prompt.on_first_row) == (own, True)
-        s.runtime.interrupt()
-        await s.idle()
 
 
 async def test_a_change_is_shown_as_a_diff_of_the_file(tmp_path: Path) -> None:
@@ -360,32 +297,9 @@ async def test_a_change_is_shown_as_a_diff_of_the_file(tmp_path: Path) -> None:
         assert (tmp_path / "work" / "a.py").read_text() == "one\n2\nthree\n"
 
 
-@pytest.mark.parametrize(("lines", "says_so"), [(60, True), (2, False)])
-async def test_a_long_change_says_how_it_is_read_and_a_short_one_does_not(
-    tmp_path: Path, lines: int, says_so: bool
-) -> None:
-    use = ToolUse("t1", "write", {"path": "a.txt", "content": "line\n" * lines})
-    async with shown(tmp_path, script(use)) as s:
-        await asked(s)
-        await s.until(lambda: NOT_YET not in s.screen_text())
-        await s.until(lambda: ("PgDn to read on" in s.screen_text()) is says_so)
-        s.runtime.interrupt()
-        await s.idle()
-
-
-async def test_the_timeout_of_a_command_is_no_line_of_it(tmp_path: Path) -> None:
-    async with shown(tmp_path, script(ToolUse("t1", "bash", {"command": "touch x", "timeout": 90}))) as s:
-        await asked(s)
-        await s.until_shown("touch x", "timeout: 90")
-        assert "2 timeout" not in s.screen_text()
-        s.runtime.interrupt()
-        await s.idle()
-
-
 async def test_the_lines_of_a_long_answer_stand_below_its_first(tmp_path: Path) -> None:
     command = "make run_everything VERBOSE=1 UNTIL=the-line-is-broken REPEAT=twice OPTION=" + "x" * 30
-    async with shown(tmp_path, script(ToolUse("t1", "bash", {"command": command}))) as s:
-        await asked(s)
+    async with asking(tmp_path, ToolUse("t1", "bash", {"command": command})) as s:
         await s.until_shown("2 Yes, and don't ask again")
         rows = [line for line in s.screen_text().split("\n") if line.startswith("█")]
         first = next(number for number, line in enumerate(rows) if "2 Yes" in line)
@@ -393,14 +307,11 @@ async def test_the_lines_of_a_long_answer_stand_below_its_first(tmp_path: Path) 
         assert last - first > 1
         at = rows[first].index("Yes")
         assert all(line[1:at].isspace() and not line[at].isspace() for line in rows[first + 1 : last])
-        s.runtime.interrupt()
-        await s.idle()
 
 
 async def test_how_much_of_a_change_is_left_to_read_is_told_after_each_page(tmp_path: Path) -> None:
     use = ToolUse("t1", "write", {"path": "a.txt", "content": "line\n" * 60})
-    async with shown(tmp_path, script(use)) as s:
-        await asked(s)
+    async with asking(tmp_path, use) as s:
 
         def left() -> int:
             found = re.search(r"↓ (\d+) more lines", s.screen_text())
@@ -413,21 +324,16 @@ async def test_how_much_of_a_change_is_left_to_read_is_told_after_each_page(tmp_
         for _ in range(9):
             await s.pilot.press("pagedown")
         await s.until_shown("PgUp to read it again")
-        s.runtime.interrupt()
-        await s.idle()
 
 
 async def test_a_long_command_can_be_read_to_its_end(tmp_path: Path) -> None:
     use = ToolUse("t1", "bash", {"command": "\n".join(f"echo {n}" for n in range(60)) + "\nrm -rf x"})
-    async with shown(tmp_path, script(use)) as s:
-        await asked(s)
+    async with asking(tmp_path, use) as s:
         await s.until_shown(" 1 echo 0", "more lines · PgDn")
         assert "rm -rf x" not in s.screen_text()
         for _ in range(8):
             await s.pilot.press("pagedown")
         await s.until_shown("61 rm -rf x")
-        s.runtime.interrupt()
-        await s.idle()
 
 
 LONG = "/".join(f"folder-{number:02}-of-a-deep-tree" for number in range(12)) + "/the-last-name.py"
@@ -437,8 +343,7 @@ LONG = "/".join(f"folder-{number:02}-of-a-deep-tree" for number in range(12)) + 
 @pytest.mark.parametrize("tool", ["write", "read"])
 async def test_a_long_path_can_be_read_to_its_end(tmp_path: Path, size: tuple[int, int], tool: str) -> None:
     given = {"path": f"/etc/{LONG}", **({"content": "x"} if tool == "write" else {})}
-    async with shown(tmp_path, script(ToolUse("t1", tool, given)), size=size) as s:
-        await asked(s)
+    async with asking(tmp_path, ToolUse("t1", tool, given), size=size) as s:
         panel = s.frame.query_one(PermissionPanel)
         text = (await s.read_through(panel)).replace(" ", "")
         assert f"/etc/{LONG}" in text
@@ -446,8 +351,6 @@ async def test_a_long_path_can_be_read_to_its_end(tmp_path: Path, size: tuple[in
         rows = s.screen_text().split("\n")
         assert any("Yes" in row for row in rows)
         assert any("tell the model why" in row for row in rows)
-        s.runtime.interrupt()
-        await s.idle()
 
 
 async def test_interrupting_takes_the_question_away(tmp_path: Path) -> None:
@@ -472,14 +375,6 @@ async def test_esc_before_the_question_takes_answers_stops_the_run_and_says_that
         assert (call.state, call.outcome) == (ToolState.INTERRUPTED, "not run")
         assert results(s) == [NOT_RUN]
         await s.until_shown("not run")
-
-
-async def test_a_long_change_leaves_the_status_lines_on_the_screen(tmp_path: Path) -> None:
-    text = "".join(f"line {number}\n" for number in range(60))
-    async with shown(tmp_path, [calls(ToolUse("t1", "write", {"path": "long.py", "content": text}))]) as s:
-        await s.type("go", "enter")
-        await s.until_shown("Create this file?", "more lines")
-        await s.until(lambda: s.screen_text().split("\n")[-1].lstrip().startswith("ask"))
 
 
 async def test_the_first_frame_with_a_question_shows_the_change(tmp_path: Path) -> None:

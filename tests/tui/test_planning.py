@@ -9,7 +9,7 @@ from prunecli.commands.plan import plan_of
 from prunecli.model.messages import Text, ToolUse
 from prunecli.model.notes import APPROVED, PLAN_NOTE, plan_in
 from prunecli.presentation.entries import Prompt, ToolCall, ToolState
-from prunecli.tui.widgets.question import NOT_YET, WRITE_REASON, Question
+from prunecli.tui.widgets.question import WRITE_REASON, Question
 from tests.scripted import Scripted, calls, says
 from tests.tui.showing_app import Shown, shown
 
@@ -39,15 +39,6 @@ async def test_in_plan_mode_nothing_is_changed_and_the_model_is_told(tmp_path: P
         first = s.runtime.session.context.items[0].event
         assert getattr(first, "content", None) == (Text("fix it"), PLAN_NOTE)
         assert [e.text for e in s.entries if isinstance(e, Prompt)] == ["fix it"]
-
-
-async def test_it_says_when_keys_do_not_answer_yet(tmp_path: Path) -> None:
-    async with shown(tmp_path, script()) as s:
-        panel = await planned(s)
-        await s.until(lambda: NOT_YET not in s.screen_text())
-        panel.appear()
-        assert panel.has_class("-early")
-        await s.until(lambda: NOT_YET not in s.screen_text())
 
 
 @pytest.mark.parametrize(("key", "mode"), [("enter", "ask"), ("e", "edits"), ("1", "ask")])
@@ -90,26 +81,10 @@ async def test_esc_leaves_the_plan_as_it_is(tmp_path: Path) -> None:
         assert not s.conversation.runs.busy
 
 
-async def test_what_was_typed_before_the_question_stood_there_is_no_answer(tmp_path: Path) -> None:
-    async with shown(tmp_path, script()) as s:
-        panel = await planned(s)
-        panel.appear()
-        s.press_at_once("ye")
-        await s.until(lambda: s.frame.prompt.text == "ye")
-        assert s.runtime.gatekeeper.mode == "plan"
-        assert s.frame.query(Question)
-
-
-async def test_a_question_in_plan_mode_that_is_no_task_asks_nothing(tmp_path: Path) -> None:
-    async with shown(tmp_path, [says("It parses.")], sets=["permissions.mode=plan"]) as s:
+@pytest.mark.parametrize(("answer", "mode"), [("It parses.", "plan"), (PLAN, "ask")])
+async def test_only_a_plan_in_plan_mode_is_asked_about(tmp_path: Path, answer: str, mode: str) -> None:
+    async with shown(tmp_path, [says(answer)], sets=[f"permissions.mode={mode}"]) as s:
         await s.type("what is it?", "enter")
-        await s.idle()
-        assert not s.frame.query(Question)
-
-
-async def test_outside_of_plan_mode_a_plan_is_only_words(tmp_path: Path) -> None:
-    async with shown(tmp_path, [says(PLAN)]) as s:
-        await s.type("go", "enter")
         await s.idle()
         assert plan_of(s.runtime) == ""
         assert not s.frame.query(Question)

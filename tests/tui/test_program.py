@@ -150,12 +150,15 @@ def test_a_signal_gives_the_terminal_back_as_it_was(
     assert terminal.is_cooked()
 
 
-def test_ctrl_d_leaves_with_success(program: Callable[..., Terminal]) -> None:
+def test_ctrl_d_leaves_with_success_and_says_nothing_of_an_empty_session(
+    program: Callable[..., Terminal],
+) -> None:
     terminal = program().ready()
     terminal.send("\x04")
     terminal.until(terminal.has_ended)
     assert terminal.process.returncode == 0
     assert LEFT in terminal.seen
+    assert b"Continue" not in terminal.seen.rpartition(LEFT)[2]
 
 
 def test_leaving_says_how_to_continue_a_session_that_has_prompts(program: Callable[..., Terminal]) -> None:
@@ -169,13 +172,6 @@ def test_leaving_says_how_to_continue_a_session_that_has_prompts(program: Callab
     sessions = list((terminal.home / ".local/share/prunecli/sessions").rglob("*.jsonl"))
     assert found
     assert any(found[1] in path.name for path in sessions)
-
-
-def test_leaving_an_empty_session_says_nothing(program: Callable[..., Terminal]) -> None:
-    terminal = program().ready()
-    terminal.send("\x04")
-    terminal.until(terminal.has_ended)
-    assert b"Continue" not in terminal.seen.rpartition(LEFT)[2]
 
 
 def test_a_terminal_that_vanishes_takes_the_program_and_its_command_with_it(
@@ -523,24 +519,3 @@ def test_title_and_notification_say_that_somebody_is_waited_for(program: Callabl
     terminal.send("\x04")
     terminal.until(terminal.has_ended)
     assert b"\x1b[23;0t" in terminal.seen
-
-
-def test_reports_and_replies_change_nothing_and_a_burst_of_lines_is_one_draft(
-    program: Callable[..., Terminal],
-) -> None:
-    terminal = program().ready()
-    terminal.send("draft")
-    terminal.shows("draft")
-    for sequence in ("\x1b[97:65;2u", "\x1b[1114112u", "\x1b]11;rgb:213d/2743/33e7\x1b\\", "\x1bP>|x\x1b\\"):
-        terminal.send(sequence)
-    terminal.send("first line\rsecond line\r\rlast line")
-    drafts = terminal.home / ".local" / "share" / "prunecli" / "drafts"
-    wanted = "draftfirst line\nsecond line\n\nlast line"
-    terminal.until(
-        lambda: [json.loads(path.read_text())["text"] for path in drafts.rglob("*.json")] == [wanted]
-    )
-    terminal.send("\x1b[1089::99;5u")  # Ctrl+C on a Cyrillic keyboard
-    terminal.until(lambda: not list(drafts.rglob("*.json")))
-    terminal.send("\x04")
-    terminal.until(terminal.has_ended)
-    assert terminal.process.returncode == 0

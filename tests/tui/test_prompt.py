@@ -8,7 +8,6 @@ from textual import events
 
 from prunecli.commands.command import offered
 from prunecli.model.messages import Text
-from prunecli.presentation import prompt_history as history
 from prunecli.presentation.completion import command_offers
 from prunecli.presentation.entries import Notice
 from prunecli.tui.terminal_input import Burst
@@ -289,18 +288,6 @@ async def test_ctrl_c_clears_and_the_history_keeps_what_was_cleared(tmp_path: Pa
         assert s.frame.prompt.typed == "a thought"
 
 
-async def test_a_draft_outlives_the_program_and_a_sent_prompt_is_in_the_next_history(tmp_path: Path) -> None:
-    async with shown(tmp_path, [says("ok")]) as s:
-        await s.type("sent", "enter")
-        await s.idle()
-        await s.type("not sent yet")
-    assert history.load(s.runtime.setup.places.history_file) == ["sent"]
-    async with shown(tmp_path) as s:
-        await s.until_shown("not sent yet")
-        await s.pilot.press("ctrl+c", "up", "up")
-        assert s.frame.prompt.typed == "sent"
-
-
 async def test_characters_that_python_does_not_print_can_be_typed(tmp_path: Path) -> None:
     async with shown(tmp_path) as s:
         for char in "全\u3000角\u200d":
@@ -413,16 +400,6 @@ async def test_esc_a_command_and_esc_are_not_esc_twice(tmp_path: Path) -> None:
         s.conversation.actions.forget()
         s.press_at_once(["escape", "escape"])
         await s.until(lambda: s.app.screen is not s.frame)
-
-
-async def test_a_draft_of_another_program_is_put_into_no_prompt_that_is_typed_in(tmp_path: Path) -> None:
-    async with shown(tmp_path) as s:
-        await s.type("left")
-    async with shown(tmp_path) as s:
-        await s.until(lambda: s.frame.prompt.text == "left")
-        async with shown(tmp_path) as second:
-            await second.type("mine")
-            assert second.frame.prompt.text == "mine"
 
 
 async def test_a_prompt_that_no_request_can_hold_is_refused_and_comes_back(tmp_path: Path) -> None:

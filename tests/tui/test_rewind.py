@@ -124,19 +124,6 @@ async def test_leaving_the_picker_changes_nothing(tmp_path: Path) -> None:
         assert len(s.runtime.session.records) == count
 
 
-async def test_prompts_with_the_same_words_are_all_there(tmp_path: Path) -> None:
-    async with shown(tmp_path, [says("a"), says("b"), says("c")]) as s:
-        for _ in range(3):
-            await s.type("go on", "enter")
-            await s.idle()
-        await s.type("/rewind", "enter")
-        await picker(s)
-        await s.until(lambda: s.screen_text().count("go on") >= 3)
-        await s.pilot.press("down", "down", "enter")
-        await s.until(lambda: s.frame.prompt.typed == "go on")
-        assert s.runtime.session.context.items == [], "the first of the three was chosen"
-
-
 async def test_a_working_agent_is_not_rewound_and_a_refused_line_stays_in_the_prompt(tmp_path: Path) -> None:
     event = asyncio.Event()
     async with shown(tmp_path, [Scripted((Text("I begin"),), after=1, until=event)]) as s:

@@ -93,17 +93,6 @@ async def test_the_end_is_there_while_the_rest_is_read_and_then_all_of_it(tmp_pa
         assert len(whole) > ENTRIES
 
 
-async def test_typing_goes_on_while_it_is_read(tmp_path: Path) -> None:
-    runtime, path = long_one(tmp_path)
-    gate = resume_slowly(runtime, path)
-    async with shown(tmp_path, runtime=runtime) as s:
-        await s.type("typed")
-        await s.until_shown("typed", "Reading the session")
-        gate.is_open = True
-        await all_there(s)
-        assert s.frame.prompt.typed == "typed"
-
-
 async def test_a_prompt_said_meanwhile_waits_visibly_and_is_said_once(tmp_path: Path) -> None:
     runtime, path = long_one(tmp_path)
     gate = resume_slowly(runtime, path)

@@ -16,7 +16,7 @@ from prunecli.runtime import Runtime
 from prunecli.runtime.make import _open
 from prunecli.session.session import Session
 from prunecli.session.writer import LogWriter
-from prunecli.tui.live_command import UNSAVED
+from prunecli.tui.runs import UNSAVED
 from prunecli.tui.screens.choose import ChooseScreen
 from prunecli.tui.widgets.prompt import PLACEHOLDER
 from tests.faults.disks import Disk

@@ -318,10 +318,6 @@ def fuzz(count: int, seed: int) -> None:
         assert told(keys.read("x", at + 1)) == ["x"], repr(sequence)
 
 
-def test_no_sequence_raises_or_takes_the_keyboard_away() -> None:
-    fuzz(2_000, seed=39)
-
-
-@pytest.mark.long
-def test_a_hundred_thousand_sequences() -> None:
-    fuzz(FULL, seed=1)
+@pytest.mark.parametrize(("count", "seed"), [(2_000, 39), pytest.param(FULL, 1, marks=pytest.mark.long)])
+def test_no_sequence_raises_or_takes_the_keyboard_away(count: int, seed: int) -> None:
+    fuzz(count, seed)

@@ -18,8 +18,6 @@ QUIET_SECONDS = 0.5
 
 
 class Meaning(Enum):
-    """The meaning of a key for a question."""
-
     TYPED = auto()
     """Goes to the prompt."""
     MARKED = auto()
@@ -64,21 +62,17 @@ class Answering:
         self._pending_since: float | None = None
 
     def appeared(self, at: float) -> None:
-        """Restart the quiet period: the question has become visible."""
         self._since, self._armed, self._pending_since = at, False, None
 
     def is_ready(self, at: float) -> bool:
-        """Return whether keys answer yet."""
         self._armed = self._armed or at - self._since >= QUIET_SECONDS
         return self._armed
 
     @property
     def is_pending(self) -> bool:
-        """Whether a typed letter will answer if no key follows."""
         return self._pending_since is not None
 
     def due(self, at: float) -> bool:
-        """Return whether the typed letter answers by now."""
         since = self._pending_since
         return since is not None and at - since >= QUIET_SECONDS
 
@@ -94,7 +88,6 @@ class Answering:
         self.marked = self._for_text if self._for_text is not None and has_words else self._first
 
     def mark(self, row: int) -> None:
-        """Mark the row that Enter answers with."""
         self.marked, self.was_moved, self._pending_since, self.is_writing = row, True, None, False
 
     def write(self) -> bool:

@@ -15,20 +15,16 @@ NO_PASTES: Mapping[int, str] = MappingProxyType({})
 
 
 class Draft(NamedTuple):
-    """The prompt's text with its paste marks, and the pastes they stand for."""
-
     text: str = ""
     pastes: Mapping[int, str] = NO_PASTES
 
     def expanded(self) -> str:
-        """Return the text with every paste in its place."""
         from prunecli.tui.prompting.pastes import expanded
 
         return expanded(self.text, self.pastes)
 
 
 def folder_of(history: Path, cwd: Path) -> Path:
-    """Return the folder of a directory's drafts, beside its history."""
     from prunecli.paths import slug
 
     return history.with_name("drafts") / slug(cwd)
@@ -77,7 +73,6 @@ class DraftFile:
         return Draft()
 
     def close(self) -> None:
-        """Release the draft for the next program."""
         lock, self._lock = self._lock, None
         if lock is not None:
             if not os.path.exists(self.path):

@@ -18,7 +18,6 @@ def as_mentions(text: str, cwd: str) -> str | None:
 
 
 def _readings(text: str) -> list[list[str]]:
-    """Return the possible paths in a paste: the whole text, its lines, or its words as a shell splits them."""
     lines = [_plain(line.strip()) for line in text.splitlines() if line.strip()]
     try:
         words = [_plain(word) for word in shlex.split(text)]
@@ -36,7 +35,6 @@ def _plain(path: str) -> str:
 
 
 def _is_one(path: str) -> bool:
-    """Return whether this is the full path of an image or a PDF that can be mentioned."""
     if not os.path.isabs(path) or '"' in path or "\n" in path or not is_media_name(path):
         return False
     return os.path.isfile(path)

@@ -36,8 +36,6 @@ def expanded(typed: str, texts: Mapping[int, str]) -> str:
 
 
 class Pastes:
-    """The texts behind the marks, by number."""
-
     def __init__(self) -> None:
         self.texts: dict[int, str] = {}
 
@@ -52,11 +50,9 @@ class Pastes:
         return f"[Pasted #{number}, {size}]"
 
     def marked(self, text: str) -> str:
-        """Return the text itself if it fits, else a mark for it."""
         return text if fits(text) else self.mark(text)
 
     def expanded(self, typed: str) -> str:
-        """Replace the marks in a prompt with their texts."""
         return expanded(typed, self.texts)
 
     def mark_before(self, line: str, column: int) -> int:

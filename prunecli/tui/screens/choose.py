@@ -1,7 +1,6 @@
-"""A filterable list to choose from, as for /model and /theme. The marked choice can be previewed."""
+"""What commands ask: a filterable list to choose from, as for /model and /theme, and a masked line for an API key."""
 
 from collections.abc import Callable, Iterable
-from typing import ClassVar
 
 from textual import events
 from textual.app import ComposeResult
@@ -42,8 +41,6 @@ class ChooseScreen(Dialog[str | None]):
         &.-low { #box { max-height: 100%; } OfferList, #help { margin: 0; } }
     }
     """
-    inherit_bindings = False
-    BINDINGS: ClassVar = []
 
     def __init__(
         self,
@@ -58,7 +55,6 @@ class ChooseScreen(Dialog[str | None]):
         self._query = ""
 
     def compose(self) -> ComposeResult:
-        """Lay out title, filter and list."""
         with Vertical(id="box"):
             yield Static(Content(one_line(self._choose.title)), id="title")
             yield Field(placeholder="type to filter", first=self._press)
@@ -66,13 +62,11 @@ class ChooseScreen(Dialog[str | None]):
             yield Static(id="help")
 
     def on_mount(self) -> None:
-        """Mark the current choice."""
         current = next((at for at, choice in enumerate(self._choose.choices) if choice.current), 0)
         self._fill("", current)
         self.query_one(Input).focus()
 
     def on_resize(self) -> None:
-        """Adjust the list to the new height."""
         self._fill(self.query_one(Input).value, self._list.at)
 
     def _fill(self, query: str, at: int = 0) -> None:
@@ -111,7 +105,6 @@ class ChooseScreen(Dialog[str | None]):
         ]
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        """Apply the new filter."""
         if not self.is_closed:
             self._refilter(event.value)
 
@@ -146,7 +139,6 @@ class ChooseScreen(Dialog[str | None]):
         return True
 
     def on_picked(self, message: Picked) -> None:
-        """Select the clicked choice."""
         message.stop()
         if self._list.chosen:
             self.dismiss(self._list.chosen.value)
@@ -165,3 +157,40 @@ def _labeled(choices: Iterable[Choice]) -> dict[str, Choice]:
 
 def _label(choice: Choice) -> str:
     return ("● " if choice.current else "  ") + one_line(choice.label)
+
+
+class SecretScreen(Dialog[str | None]):
+    """A masked input that returns the line, or None. The line is never stored in history or draft."""
+
+    DEFAULT_CSS = """
+    SecretScreen {
+        align: center bottom; background: $background 0%;
+        #box { width: 100%; height: auto; background: $panel; border-top: solid $accent; padding: 0 1; }
+        #title { height: 1; text-style: bold; color: $foreground; }
+        Input, Input:focus { height: 1; border: none; padding: 0; background: $panel; }
+        #help { height: 1; color: $muted; margin: 1 0 0 0; }
+    }
+    """
+
+    def __init__(self, title: str) -> None:
+        super().__init__()
+        self._title = title
+
+    def compose(self) -> ComposeResult:
+        with Vertical(id="box"):
+            yield Static(Content(one_line(self._title)), id="title")
+            yield Field(password=True, submits=True, first=self._press)
+            yield Static(Content("Enter to save · Esc to cancel"), id="help")
+
+    def on_mount(self) -> None:
+        self.query_one(Input).focus()
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        event.stop()
+        self.dismiss(event.value)
+
+    def _press(self, event: events.Key) -> bool:
+        if event.key not in ("escape", "ctrl+c"):
+            return False
+        self.dismiss(None)
+        return True

@@ -19,8 +19,6 @@ _INDENT = 4
 
 
 class Piece(NamedTuple):
-    """A piece of a line; labels are muted."""
-
     text: str
     muted: bool = False
 
@@ -67,7 +65,6 @@ def shape(table: Table, needed: Sequence[int], room: int) -> Shape:
 
 
 def note_lines(note: str, room: int) -> list[str]:
-    """Return the lines of the note below a table."""
     return [part for line in visible(note).split("\n") for part in _wrapped(line, room)] if note else []
 
 
@@ -90,7 +87,6 @@ class Layout:
 
     @property
     def heading(self) -> str:
-        """The headings of the columns side by side."""
         return self._side_by_side(self._table.headings)[0]
 
     def line(self, at: int) -> Sequence[Piece]:
@@ -109,7 +105,6 @@ class Layout:
         return line if self._starts is None else bisect_right(self._starts, line) - 1
 
     def line_of(self, row: int) -> int:
-        """Return the first line of a row."""
         return row if self._starts is None else self._starts[row]
 
     def _lines_of(self, row: Sequence[str]) -> list[Sequence[Piece]]:

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import ClassVar
 
 from textual import events
 from textual.app import ComposeResult
@@ -10,28 +9,38 @@ from textual.content import Content
 from textual.timer import Timer
 from textual.widgets import Input, Static
 
+from prunecli.commands.command import Table
 from prunecli.errors import PrunecliError
 from prunecli.inspector.labels import Key
-from prunecli.inspector.listing import Rows
+from prunecli.inspector.listing import Found, Listing, Rows
 from prunecli.inspector.manual_edits import Act
+from prunecli.inspector.nodes import Row
+from prunecli.inspector.outline import Outline
+from prunecli.inspector.ranking import ORDERS, Order, Ranked
 from prunecli.model.events import Record
 from prunecli.model.signals import SessionEvent
 from prunecli.presentation.outcomes import advice
 from prunecli.runtime import Runtime
 from prunecli.runtime.inspecting import Inspecting
 from prunecli.sanitize import one_line
-from prunecli.tui.screens.context_doors import show_difference, show_help, show_text, show_tools
-from prunecli.tui.screens.context_folds import Folds
-from prunecli.tui.screens.context_map import MapView
-from prunecli.tui.screens.context_previews import Previews
+from prunecli.tui.screens.context_diff import DiffScreen
+from prunecli.tui.screens.context_map import SMALL, TALL, MapView
+from prunecli.tui.screens.context_text import TextScreen
 from prunecli.tui.screens.context_tree import TreeRows
 from prunecli.tui.screens.context_words import (
+    HELP,
+    KEYS,
+    detail,
     done,
+    hint,
+    preview,
     selected_name,
     title,
     tools_line,
+    tools_table,
 )
 from prunecli.tui.screens.dialog import Dialog
+from prunecli.tui.screens.table import TableScreen
 from prunecli.tui.slices import Between, once
 from prunecli.tui.transcript.palette import Palette
 from prunecli.tui.transcript.rows import clip, width_of
@@ -42,7 +51,6 @@ from prunecli.tui.widgets.prompt import Prompt
 REFRESH_SECONDS = 0.1
 REST_SECONDS = 0.15
 """Seconds the mark must rest on a long turn before its previews are computed."""
-_ACTS: dict[str, Act] = {"p": "prune", "r": "restore", "R": "in_place", "P": "pin", "u": "undo"}
 _FOLDS = {"space": None, "left": False, "h": False, "right": True, "l": True}
 _MEMO_HINTS = ("Enter to replace · Esc to cancel",)
 _FILTER_HINTS = (
@@ -50,11 +58,11 @@ _FILTER_HINTS = (
     "Enter to keep · Esc to clear",
 )
 _BUSY = "Reading the session …"
+MANY_RESULTS = 300
+"""Number of results in a turn above which previews wait until the mark rests."""
 
 
 class ContextScreen(Dialog[None]):
-    """The inspector: shows the session and edits its context until Esc."""
-
     DEFAULT_CSS = """
     ContextScreen {
         background: $background; color: $foreground;
@@ -64,8 +72,6 @@ class ContextScreen(Dialog[None]):
         #hint { height: 1; padding: 0 1; color: $muted; }
     }
     """
-    inherit_bindings = False
-    BINDINGS: ClassVar = []
 
     def __init__(
         self, runtime: Runtime, palette: Callable[[], Palette], prompt: Prompt | None = None
@@ -89,16 +95,16 @@ class ContextScreen(Dialog[None]):
             "ctrl+c": lambda: self.dismiss(None),
             "E": self._fold_all,
             "slash": lambda: self._open_field("filter by words", self._folds.words),
-            "question_mark": lambda: show_help(self.app),
-            "f1": lambda: show_help(self.app),
-            "d": lambda: show_difference(self.app, runtime.session.records, self.inspecting.outline),
+            "question_mark": self._help,
+            "f1": self._help,
+            "d": lambda: self.app.push_screen(DiffScreen(runtime.session.records, self.inspecting.outline)),
             "s": self._sort,
             "t": self._tools,
         }
         self._of_node: dict[str, Callable[[Key], object]] = {
-            **{key: partial(self._act, act) for key, act in _ACTS.items()},
+            **{key: partial(self._act, act) for act, key in KEYS.items() if act != "memo"},
             **{key: partial(self._fold, unfold=unfold) for key, unfold in _FOLDS.items()},
-            "enter": lambda key: show_text(self.app, self.inspecting.outline, key),
+            "enter": lambda key: self.app.push_screen(TextScreen(self.inspecting.outline, key)),
             "m": self._ask_memo,
             "c": lambda key: self._say(self.inspecting.raise_cap(key)),
         }
@@ -108,7 +114,6 @@ class ContextScreen(Dialog[None]):
             self._folds.turn(Key("turn", turns[-1].seq))
 
     def compose(self) -> ComposeResult:
-        """Lay out the map, the tree and the previews."""
         yield MapView()
         yield self.tree_rows
         yield Static("", id="detail")
@@ -116,7 +121,6 @@ class ContextScreen(Dialog[None]):
         yield Static("", id="hint")
 
     def on_mount(self) -> None:
-        """Start at the newest turn and follow the session."""
         self._unsubscribe = self._runtime.session.subscribe(self._take)
         self.app.theme_changed_signal.subscribe(
             self, lambda _: self.tree_rows.set_palette(self._palette()), immediate=True
@@ -140,11 +144,9 @@ class ContextScreen(Dialog[None]):
             self._show(largest)
 
     def on_unmount(self) -> None:
-        """Stop following the session."""
         self._unsubscribe()
 
     def on_resize(self) -> None:
-        """Redraw for the new size."""
         self._tell()
 
     # Showing -------------------------------------------------------------------------------------------------
@@ -166,7 +168,6 @@ class ContextScreen(Dialog[None]):
             self._tell()
 
     def _measure(self) -> None:
-        """Count tokens that are unknown."""
         if not self.inspecting.is_measured:
             self._between.do("figures", self.inspecting.measuring(), self._tell_all)
 
@@ -262,7 +263,6 @@ class ContextScreen(Dialog[None]):
         self._filter("") if self._folds.words else self.dismiss(None)
 
     def on_tree_rows_marked(self) -> None:
-        """Update the screen for the newly marked node."""
         self._chosen = True
         self._said = ""
         if self._rested is not None:
@@ -271,7 +271,6 @@ class ContextScreen(Dialog[None]):
         self._tell()
 
     def on_tree_rows_folded(self, message: TreeRows.Folded) -> None:
-        """Fold or unfold the clicked node."""
         self._fold(message.key)
 
     def _fold(self, key: Key, *, unfold: bool | None = None) -> None:
@@ -301,10 +300,16 @@ class ContextScreen(Dialog[None]):
         self._show(path[-1] if path else None)
 
     def _tools(self) -> None:
-        if not self.inspecting.outline.is_measured:
+        outline = self.inspecting.outline
+        if not outline.is_measured:
             self._say(_BUSY)
-        elif not show_tools(self.app, self.inspecting.outline):
+        elif outline.tools:
+            self.app.push_screen(TableScreen(tools_table(outline.tools, outline.rides.requests)))
+        else:
             self._say("No tool results yet")
+
+    def _help(self) -> None:
+        self.app.push_screen(TableScreen(Table("Context inspector", ("key", "action"), HELP)))
 
     # Acts ----------------------------------------------------------------------------------------------------
 
@@ -355,13 +360,11 @@ class ContextScreen(Dialog[None]):
         return asked
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        """Filter while typing."""
         event.stop()
         if self._asked is None and event.input.has_class("-shown"):
             self._filter(event.value)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Write the memo, or keep the filter."""
         event.stop()
         memo = event.value.strip()
         if asked := self._close_field():
@@ -378,8 +381,89 @@ def _in_view(rows: Rows, path: Sequence[Key]) -> Key | None:
 
 
 def _last_line(said: str, hints: Sequence[Piece], width: int) -> Content:
-    """Return the result of the last key, or the key hints."""
     width, said = max(10, width), one_line(said)
     while width_of(said) > width and " · " in said:
         said = said.rpartition(" · ")[0]
     return Content(clip(said, width)) if said else fitted(hints, (), width)
+
+
+class Folds:
+    """What the tree lists: the filter, the order, and the nodes whose fold differs from the default."""
+
+    def __init__(self) -> None:
+        self.words = ""
+        self.by: Order = "order"
+        self._unfolded = False
+        self._turned: set[Key] = set()
+
+    def turn(self, key: Key) -> None:
+        self._turned.symmetric_difference_update({key})
+
+    def turn_all(self, *, unfolded: bool) -> None:
+        self._unfolded = unfolded
+        self._turned.clear()
+
+    def unfold(self, *keys: Key) -> None:
+        if self._unfolded:
+            self._turned.difference_update(keys)
+        else:
+            self._turned.update(keys)
+
+    def next_order(self) -> None:
+        self.by = ORDERS[(ORDERS.index(self.by) + 1) % len(ORDERS)]
+
+    def rows(self, outline: Outline) -> Rows:
+        if self.by != "order":
+            return Ranked(outline, self.by, self.words)
+        if self.words:
+            return Found(outline, self.words)
+        return Listing(outline, self._turned, unfolded=self._unfolded)
+
+
+class Previews:
+    """The lines below the tree: the marked node, and the effect of each key. `is_waiting`: the mark must rest before
+    they are computed."""
+
+    def __init__(self, runtime: Runtime, inspecting: Inspecting) -> None:
+        self._runtime = runtime
+        self._inspecting = inspecting
+        self.is_waiting = False
+        self._idle: set[str] = set()
+        self._words: dict[str, str] = {}
+
+    def hints(self, by: Order) -> list[Piece]:
+        """Return the keys, dimmed if they would do nothing to the last node, and the current order."""
+        return hint(self._idle, {**self._words, "s": "sort" if by == "order" else f"sort: {by}"})
+
+    def look(self, row: Row | None, none: str, size: tuple[int, int], *, has_rested: bool) -> Content:
+        """Return the node and its previews, always in the same number of lines, so that nothing jumps.
+
+        The number of lines depends on the size of the screen. `none` is shown if no node is marked.
+        """
+        width, most = max(10, size[0] - 2), 1 if size[1] < SMALL else 3 if size[1] < TALL else len(KEYS)
+        lines = [*self._lines(row, none, width, most, has_rested=has_rested), *[Content("")] * most]
+        return Content("\n").join([line.truncate(width, ellipsis=True) for line in lines[: most + 1]])
+
+    def _lines(
+        self, row: Row | None, none: str, width: int, most: int, *, has_rested: bool
+    ) -> Sequence[Content]:
+        inspecting = self._inspecting
+        node = inspecting.node(row.key) if row else None
+        self._idle = {"p", "m", "r", "R", "P", "Enter"} if node is None else set()
+        self._idle |= {"d"} if inspecting.outline.rides.requests < 2 else set()
+        self._words, self.is_waiting = {}, False
+        if row is None or node is None:
+            return [Content("No longer in the context" if row else none)]
+        prices = self._runtime.policy.market.prices_for(inspecting.map.used)
+        read = prices and prices.read
+        about = fitted(detail(node, inspecting.why(row.key), read), (), width)
+        self.is_waiting = node.results > MANY_RESULTS and not has_rested
+        if self.is_waiting or not inspecting.is_measured:
+            return [about, *[Content("…")] * most]
+        planned = {act: inspecting.plan(act, row.key) for act in KEYS}
+        self._idle |= {KEYS[act] for act, one in planned.items() if not one.allowed}
+        self._words = {"P": "unpin"} if planned["pin"].what.startswith("unpin ") else {}
+        able = [(act, one) for act, one in planned.items() if one.allowed][:most]
+        window = inspecting.map.window
+        lines = [preview(act, one, inspecting.impact(one), window) for act, one in able]
+        return [about, *(fitted(*line, width) for line in lines)]

@@ -20,8 +20,6 @@ _ORDERED: dict[Order, str] = {"tokens": "tokens", "size": "size", "age": "age", 
 
 
 class Cells(NamedTuple):
-    """A node as text, column by column."""
-
     entry: str
     what: str
     tokens: str
@@ -50,7 +48,6 @@ class Columns:
 
     @property
     def are_wide(self) -> bool:
-        """Whether there is room for long words."""
         return self._width >= WIDE
 
     def widen(self, rows: Iterable[Cells]) -> bool:
@@ -78,11 +75,9 @@ class Columns:
         self._widths = {**needed, "what": what, "why": why}
 
     def line(self, row: Cells) -> tuple[str, str]:
-        """Return a row, and separately its reason."""
         return self._line({name: getattr(row, name) for name in self._headings})
 
     def heading(self) -> str:
-        """Return the column names, with a sign on the sorted one."""
         return "".join(self._line(self._headings))
 
     def _line(self, texts: dict[str, str]) -> tuple[str, str]:
@@ -96,7 +91,6 @@ class Columns:
 
 
 def padded(text: str, width: int) -> str:
-    """Return text cut or padded to exactly this many cells."""
     text = clip(text, width)
     return text + " " * (width - width_of(text))
 
@@ -133,5 +127,4 @@ def state_word(node: Node) -> str:
 
 
 def is_pruned(node: Node) -> bool:
-    """Return whether part of the node is hidden from the model."""
     return node.state in PRUNED

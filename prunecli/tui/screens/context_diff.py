@@ -1,7 +1,6 @@
 """The difference between two sent requests: messages, tokens, and where the prompt cache broke."""
 
 from collections.abc import Iterator, Sequence
-from typing import ClassVar
 
 from textual import events
 from textual.app import ComposeResult
@@ -83,8 +82,6 @@ def _label(outline: Outline, seq: int) -> str:
 
 
 class DiffScreen(Dialog[None]):
-    """The screen that shows one difference at a time until Esc."""
-
     DEFAULT_CSS = """
     DiffScreen {
         background: $background;
@@ -95,8 +92,6 @@ class DiffScreen(Dialog[None]):
         #help { height: 1; color: $muted; padding: 0 1; }
     }
     """
-    inherit_bindings = False
-    BINDINGS: ClassVar = []
 
     def __init__(self, records: Sequence[Record], outline: Outline) -> None:
         super().__init__()
@@ -108,13 +103,11 @@ class DiffScreen(Dialog[None]):
         self._due: Timer | None = None
 
     def compose(self) -> ComposeResult:
-        """Lay out summary, list and keys."""
         yield Static("", id="said")
         yield Rows(Table("", _HEADINGS, ()))
         yield Static("", id="help")
 
     def on_mount(self) -> None:
-        """Compare the last two requests."""
         self.query_one(Rows).focus()
         self.query_one("#said", Static).update(Content("Reading the session …"))
         self._between.do("log", self._requests.reading(), self._compare_last)

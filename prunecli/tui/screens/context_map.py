@@ -27,13 +27,10 @@ _COLORS: dict[Part, str] = {
 
 
 def cell_style(part: Part) -> str:
-    """Return the style of a part's cells, readable with and without colors."""
     return _COLORS[part] if part in ("free", "reserve") else f"{_COLORS[part]} reverse"
 
 
 class MapView(Widget):
-    """The title line, the cells and the legend."""
-
     can_focus = False
     DEFAULT_CSS = "MapView { height: auto; padding: 0 1; }"
 
@@ -56,7 +53,6 @@ class MapView(Widget):
         return len(self._lines(max(1, width)))
 
     def render(self) -> Content:
-        """Draw the lines for the current width."""
         return Content("\n").join(self._lines(max(1, self.content_size.width)))
 
     def _lines(self, width: int) -> list[Content]:

@@ -127,14 +127,11 @@ def _json(given: Json) -> str:
 
 
 def _readable(pieces: str) -> str:
-    """Format system blocks as text and tool schemas as indented JSON."""
     values = [json.loads(line) for line in pieces.split("\n")]
     return "\n\n".join(str(value["text"]) if "text" in value else _json(value) for value in values)
 
 
 class TextScreen(ReadingScreen):
-    """The screen that shows a node's text from its beginning until Esc."""
-
     keys = "Up Down PgUp PgDn Home End to scroll · Esc to close"
 
     def __init__(self, outline: Outline, key: Key) -> None:
@@ -144,12 +141,10 @@ class TextScreen(ReadingScreen):
 
     @property
     def heading(self) -> str:
-        """Number and name of the node."""
         label = one_line(self._outline.label(self._key)) or "(empty)"
         return f"{self._key.seq}  {label}" if self._key.seq >= 0 else label
 
     def fill(self, transcript: Transcript) -> None:
-        """Show the text."""
         transcript.append_many(entries_of(self._outline, self._key))
         self.call_after_refresh(transcript.home)
 

@@ -30,8 +30,6 @@ class TreeRows(ScrollView, can_focus=True):
         """The message that another row was marked."""
 
     class Folded(Message):
-        """The message that a node should be folded or unfolded."""
-
         def __init__(self, key: Key) -> None:
             super().__init__()
             self.key = key
@@ -56,13 +54,11 @@ class TreeRows(ScrollView, can_focus=True):
         self._selected = Style(color=palette.foreground, bgcolor=palette.selection)
 
     def set_palette(self, palette: Palette) -> None:
-        """Use these colors."""
         self._wear(palette)
         self.refresh()
 
     @property
     def page(self) -> int:
-        """The number of rows in view below the heading."""
         return max(1, self.size.height - 1)
 
     def show(self, rows: Rows, by: Order = "order", mark: Key | None = None) -> None:
@@ -87,7 +83,6 @@ class TreeRows(ScrollView, can_focus=True):
         self.marked = self.rows[at] if at < len(self.rows) else None
 
     def measured(self) -> None:
-        """Redraw with newly known figures."""
         self._lay_out(anew=False)
 
     def _lay_out(self, *, anew: bool) -> None:
@@ -101,7 +96,6 @@ class TreeRows(ScrollView, can_focus=True):
         self.refresh()
 
     def _widen(self) -> None:
-        """Widen the columns for the rows in view."""
         top = self.scroll_offset.y
         seen = [self._draw(at) for at in range(top, min(top + self.page, len(self.rows)))]
         if self._columns.widen(one[1] for one in seen if one):
@@ -117,17 +111,14 @@ class TreeRows(ScrollView, can_focus=True):
         return self._drawn[at]
 
     def on_resize(self) -> None:
-        """Recompute the columns for another width."""
         self._lay_out(anew=True)
         self.scroll_into_view()
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
-        """Redraw for the new scroll position."""
         super().watch_scroll_y(old_value, new_value)
         self._widen()
 
     def move(self, to: int) -> None:
-        """Mark the row at an index, or the nearest one."""
         to = max(0, min(to, len(self.rows) - 1))
         if to != self.at:
             self._mark(to)
@@ -136,14 +127,12 @@ class TreeRows(ScrollView, can_focus=True):
             self.post_message(self.Marked())
 
     def scroll_into_view(self) -> None:
-        """Scroll just far enough to show the marked row."""
         top = self.scroll_offset.y
         wanted = min(max(top, self.at - self.page + 1), self.at)
         if wanted != top:
             self.scroll_to(y=wanted, animate=False, force=True, immediate=True)
 
     def render_line(self, y: int) -> Strip:
-        """Draw the heading in the first row and the rows below it."""
         width = self.size.width
         if y == 0:
             style = self._inks.muted
@@ -173,7 +162,6 @@ class TreeRows(ScrollView, can_focus=True):
 
 
 def _ink(node: Node, ink: Inks) -> Style:
-    """Return the style of a row."""
     if is_pruned(node) or (node.key.kind != "turn" and node.key.seq < 0):
         return ink.muted
     if node.state in ("pinned", "restored"):

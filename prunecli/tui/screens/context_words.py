@@ -15,41 +15,20 @@ from prunecli.tui.screens.context_columns import state_word
 from prunecli.tui.transcript.rows import width_of
 from prunecli.tui.widgets.fitting import Piece
 
-LETTERS: dict[Part, str] = {
-    "system": "S",
-    "instructions": "I",
-    "tools": "T",
-    "user": "U",
-    "answers": "A",
-    "results": "R",
-    "notes": "N",
-    "free": "·",
-    "reserve": "/",
-}
+LETTERS: dict[Part, str] = dict(zip(PARTS, "SITUARN·/", strict=True))
 """The letter of each part in a map cell, so that the map is readable without colors."""
-
-NAMES: dict[Part, str] = {
-    "system": "system",
-    "instructions": "instructions",
-    "tools": "tools",
-    "user": "you",
-    "answers": "answers",
-    "results": "results",
-    "notes": "notes",
-    "free": "free",
-    "reserve": "for the answer",
-}
+_NAMES: dict[Part, str] = {"user": "you", "reserve": "for the answer"}
+"""The names of parts that are not called as in the code."""
 
 KEYS: dict[Act, str] = {
     "prune": "p",
-    "memo": "m",
     "restore": "r",
     "in_place": "R",
+    "memo": "m",
     "pin": "P",
     "undo": "u",
 }
-ORDER: tuple[Act, ...] = ("prune", "restore", "in_place", "memo", "pin", "undo")
-"""The order in which the available actions are listed."""
+"""The key of each action, in the order in which the available ones are listed."""
 
 _HINT = (
     *(("p", "prune"), ("m", "memo"), ("r", "restore"), ("R", "in place"), ("P", "pin"), ("u", "undo")),
@@ -69,7 +48,10 @@ _HINT = (
 def legend(found: WindowMap) -> list[tuple[Part | None, str]]:
     """Return the parts present with their tokens, and the tokens withheld or never sent (part None)."""
     items: list[tuple[Part | None, str]] = [
-        (part, f"{NAMES[part]} {'~' if part not in ('free', 'reserve') else ''}{short(found.of(part))}")
+        (
+            part,
+            f"{_NAMES.get(part, part)} {'~' if part not in ('free', 'reserve') else ''}{short(found.of(part))}",
+        )
         for part in PARTS
         if found.of(part)
     ]
@@ -173,7 +155,6 @@ def preview(act: Act, planned: Plan, effect: Impact, window: int) -> tuple[list[
 
 
 def done(planned: Plan, effect: Impact) -> str:
-    """Return a short confirmation of what was done."""
     what = f"Done: {planned.what}"
     if effect.change is None:
         return what
@@ -203,7 +184,6 @@ def wraps(items: Sequence[tuple[Part | None, str]], width: int) -> list[list[tup
 
 
 def tools_line(totals: Sequence[tuple[str, ToolSum]]) -> list[Piece]:
-    """Return a line of the tools with the largest results."""
     pieces = [Piece(("By tool",), "$muted", len(totals) + 1)] if totals else []
     for at, (name, sums) in enumerate(totals):
         text = f"{one_line(name)} ~{short(sums.left)}"
@@ -260,6 +240,5 @@ HELP: tuple[tuple[str, str], ...] = (
 
 
 def selected_name(key: Key) -> str:
-    """Name the target of a memo in a few words."""
     names = {"turn": "all exchanges in this turn", "exchange": f"exchange {key.seq}"}
     return names.get(key.kind, f"the exchange with entry {key.seq}")

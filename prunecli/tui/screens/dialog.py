@@ -23,7 +23,6 @@ class Dialog(ModalScreen[Result]):
     """Text was typed for the prompt below since, so that Enter sends it."""
 
     def dismiss(self, result: Result | None = None) -> AwaitComplete:
-        """Close the screen with a result, once."""
         if self.is_closed:
             return AwaitComplete()
         self.is_closed = True

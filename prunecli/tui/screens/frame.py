@@ -26,8 +26,7 @@ if TYPE_CHECKING:
     from prunecli.tui.transcript.transcript_view import Transcript
     from prunecli.tui.widgets.menu import Menu
     from prunecli.tui.widgets.question import Question
-    from prunecli.tui.widgets.todo_line import TodoLine
-    from prunecli.tui.widgets.waiting import Waiting
+    from prunecli.tui.widgets.todo_line import TodoLine, Waiting
 
 _TRANSCRIPT_KEYS = frozenset(
     {"r", "k", "j", "n", "N", "space", "left_square_bracket", "right_square_bracket"}
@@ -40,8 +39,6 @@ Receivers: TypeAlias = Mapping[type[Told], Callable[[Any], object]]
 
 
 class Frame(Screen[None], inherit_bindings=False):
-    """The widgets of the screen, and the messages between them and the listener."""
-
     AUTO_FOCUS = "#prompt"
     VERTICAL_BREAKPOINTS = [(0, "-low"), (14, "-high")]  # noqa: RUF012  # declared so by Textual
     """On a low screen, a question takes the rows of the lines around it."""
@@ -67,7 +64,6 @@ class Frame(Screen[None], inherit_bindings=False):
         self._todos: TodoLine | None = None
 
     def compose(self) -> ComposeResult:
-        """Lay out the widgets from top to bottom."""
         yield self.masthead
         yield self.welcome
         yield self.activity
@@ -76,14 +72,13 @@ class Frame(Screen[None], inherit_bindings=False):
 
     @property
     def program(self) -> "Program":
-        """The application."""
         return cast("Program", self.app)
 
     async def furnish(self, palette: "Palette") -> None:
         """Add the widgets that an empty session does not need."""
         from prunecli.tui.transcript.transcript_view import Transcript
         from prunecli.tui.widgets.menu import Menu
-        from prunecli.tui.widgets.waiting import Waiting
+        from prunecli.tui.widgets.todo_line import Waiting
 
         self.transcript = Transcript(palette, id="transcript")
         self.menu = Menu()
@@ -113,7 +108,6 @@ class Frame(Screen[None], inherit_bindings=False):
         return f"{self.keys.hint(action)} to take it back"
 
     def show_todos(self, todos: "Todos") -> None:
-        """Show the agent's to-do list above the prompt."""
         if todos and self._todos is None:
             from prunecli.tui.widgets.todo_line import TodoLine
 
@@ -123,12 +117,10 @@ class Frame(Screen[None], inherit_bindings=False):
             self._todos.show(todos)
 
     def toggle_todos(self) -> None:
-        """Fold or unfold the to-do list."""
         if self._todos is None or not self._todos.toggle():
             self.activity.hint("no to-do list")
 
     def show_transcript(self) -> None:
-        """Replace the welcome with the transcript."""
         if self.welcome.display:
             self.welcome.display = False
             self.transcript.display = True
@@ -159,7 +151,6 @@ class Frame(Screen[None], inherit_bindings=False):
             self._early.append(message)
 
     def on_transcript_copied(self) -> None:
-        """Hint that the selection was copied."""
         self.activity.hint("copied")
 
     # Keys ----------------------------------------------------------------------------------------------------
@@ -195,11 +186,9 @@ class Frame(Screen[None], inherit_bindings=False):
         self.prompt._forward_event(again)
 
     def on_mouse_scroll_up(self) -> None:
-        """Scroll the transcript up, wherever the mouse is."""
         self._scroll(-WHEEL_ROWS)
 
     def on_mouse_scroll_down(self) -> None:
-        """Scroll the transcript down, wherever the mouse is."""
         self._scroll(WHEEL_ROWS)
 
     def _scroll(self, rows: int) -> None:
@@ -209,7 +198,6 @@ class Frame(Screen[None], inherit_bindings=False):
     # Panels above the prompt ---------------------------------------------------------------------------------
 
     def open_search(self) -> None:
-        """Open the search line of the transcript."""
         from prunecli.tui.widgets.search_bar import SearchBar
 
         found = self.query(SearchBar)
@@ -219,7 +207,6 @@ class Frame(Screen[None], inherit_bindings=False):
             self.mount(SearchBar(self.transcript, self.prompt), before=self.prompt)
 
     def on_transcript_searched(self, message: "Transcript.Searched") -> None:
-        """Show the result of a search."""
         from prunecli.tui.widgets.search_bar import SearchBar
 
         for bar in self.query(SearchBar):
@@ -241,7 +228,6 @@ class Frame(Screen[None], inherit_bindings=False):
         self.prompt.focus()
 
     def answered(self, panel: "Question") -> None:
-        """Remove a question that was answered or withdrawn."""
         if panel in self._questions:
             self._questions.remove(panel)
             self._take_question()

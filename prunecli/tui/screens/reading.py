@@ -1,6 +1,6 @@
 """A read-only screen with a title, a transcript and a line of keys, shown until Esc."""
 
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import TYPE_CHECKING, cast
 
 from textual import events
 from textual.app import ComposeResult
@@ -26,28 +26,22 @@ class ReadingScreen(Dialog[None]):
         Transcript { height: 1fr; margin: 0 0 0 1; }
     }
     """
-    inherit_bindings = False
-    BINDINGS: ClassVar = []
     keys = ""
     """The line of keys."""
 
     @property
     def heading(self) -> str:
-        """The title, in one line."""
         raise NotImplementedError
 
     def fill(self, transcript: Transcript) -> None:
-        """Fill the transcript when the screen opens."""
         raise NotImplementedError
 
     def compose(self) -> ComposeResult:
-        """Lay out title, transcript and keys."""
         yield Static(Content(self.heading), id="title")
         yield Transcript(cast("PrunecliApp", self.app).palette)
         yield Static(id="help")
 
     def on_mount(self) -> None:
-        """Fill the transcript, and follow changes of the theme's colors."""
         transcript, app = self.query_one(Transcript), cast("PrunecliApp", self.app)
         transcript.copy_on_select = True
         self.fill(transcript)
@@ -57,7 +51,6 @@ class ReadingScreen(Dialog[None]):
         )
 
     def on_resize(self) -> None:
-        """Fit the line of keys to the new width."""
         self.query_one("#help", Static).update(Content(last_keys(self.keys, self.size.width - 2)))
 
     def on_key(self, event: events.Key) -> None:

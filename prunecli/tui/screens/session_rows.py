@@ -26,8 +26,6 @@ MOST_FUZZY = 50
 
 @frozen
 class Row:
-    """A session, and the search hit that this row shows, if any."""
-
     listed: Listed
     hit: Hit | None = None
 
@@ -102,8 +100,6 @@ class SessionRows(Widget):
     can_focus = False
 
     class Picked(Message):
-        """The message that a row was clicked. `again`: the row was already marked."""
-
         def __init__(self, again: bool) -> None:
             super().__init__()
             self.again = again
@@ -119,7 +115,6 @@ class SessionRows(Widget):
 
     @property
     def chosen(self) -> Row | None:
-        """The marked row."""
         return self.rows[self.at] if self.rows else None
 
     def show(self, rows: Sequence[Row], costs: "Costs | None", now_ms: int, *, here: bool) -> None:
@@ -129,12 +124,10 @@ class SessionRows(Widget):
         self.refresh()
 
     def move(self, step: int) -> None:
-        """Move the mark."""
         self.at = max(0, min(self.at + step, len(self.rows) - 1))
         self.refresh()
 
     def on_click(self, event: events.Click) -> None:
-        """Mark the clicked row."""
         index = self._first + event.y
         if 0 <= index < len(self.rows):
             again, self.at = index == self.at, index
@@ -142,7 +135,6 @@ class SessionRows(Widget):
             self.post_message(self.Picked(again))
 
     def render(self) -> Content:
-        """Draw the rows in view."""
         width, height = self.size
         self._first = max(self.at - height + 1, min(self._first, self.at), 0)
         shown = self.rows[self._first : self._first + height]

@@ -4,7 +4,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from functools import partial
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from textual import events
 from textual.app import ComposeResult
@@ -72,8 +72,6 @@ class SessionsScreen(Dialog[Chosen | None]):
         &.-low { #box { height: 100%; } SessionRows { margin: 0; } #details { height: 3; } }
     }
     """
-    inherit_bindings = False
-    BINDINGS: ClassVar = []
     VERTICAL_BREAKPOINTS = [(0, "-low"), (16, "-high")]  # noqa: RUF012  # declared so by Textual
 
     def __init__(
@@ -97,7 +95,6 @@ class SessionsScreen(Dialog[Chosen | None]):
         self._rows = SessionRows()
 
     def compose(self) -> ComposeResult:
-        """Lay out title, filter, list and details."""
         with Vertical(id="box"):
             yield Static(id="title")
             yield Field(first=self._press)
@@ -106,7 +103,6 @@ class SessionsScreen(Dialog[Chosen | None]):
             yield Static(id="help")
 
     def on_mount(self) -> None:
-        """Start with the sessions in this directory."""
         self.query_one(Field).focus()
         self._read()
 
@@ -188,11 +184,9 @@ class SessionsScreen(Dialog[Chosen | None]):
         )
 
     def on_resize(self) -> None:
-        """Fit the help line to the new width."""
         self.call_after_refresh(self._label)
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        """Apply the new filter or search."""
         event.stop()
         if self._in_words and not self._asking:
             once(self, SEARCH_AFTER_SECONDS, partial(self._search_if, event.value))
@@ -217,7 +211,6 @@ class SessionsScreen(Dialog[Chosen | None]):
             event.prevent_default()
 
     def _press(self, event: events.Key) -> bool:
-        """Handle the keys in the help line."""
         self._refilter()  # the message about the last letter may still be on its way
         page = max(1, self._rows.size.height - 1)
         all_ = len(self._rows.rows)
@@ -247,7 +240,6 @@ class SessionsScreen(Dialog[Chosen | None]):
         return True
 
     def on_session_rows_picked(self, event: SessionRows.Picked) -> None:
-        """Mark the clicked row; a second click opens it."""
         event.stop()
         if event.again and not self._asking:
             self._open(fork=False)
@@ -292,7 +284,6 @@ class SessionsScreen(Dialog[Chosen | None]):
             self._label()
 
     def _was_quiet(self, event: events.Key) -> bool:
-        """Return whether the question was on the screen long enough to be read."""
         return event.time - self._asked_at >= QUIET_SECONDS
 
     def _answer(self, event: events.Key) -> bool:

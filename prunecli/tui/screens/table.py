@@ -1,6 +1,7 @@
-"""A scrollable table, as for /context, /prune-stats and the keys. Only the rows in view are drawn."""
+"""A scrollable table, as for the keys, whose rows may unfold, as for /cost. Only the rows in view are drawn."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import ClassVar
 
@@ -29,9 +30,11 @@ MOST_NOTE_ROWS = 4
 the table if both do not fit."""
 
 
-class Rows(ScrollView, can_focus=True):
-    """The rows of a table under its headings."""
+FOLDED, OPEN, PLAIN = "▸ ", "▾ ", "  "
+"""The signs before the first cell of a row: one that can be unfolded, one that is unfolded, and any other."""
 
+
+class Rows(ScrollView, can_focus=True):
     COMPONENT_CLASSES: ClassVar[set[str]] = {"rows--heading", "rows--marked"}
 
     def __init__(self, table: Table) -> None:
@@ -46,17 +49,14 @@ class Rows(ScrollView, can_focus=True):
         self.scrolls_note = False
 
     def show(self, table: Table) -> None:
-        """Show this table."""
         self._take(table)
         self.scroll_to(y=0, animate=False, force=True, immediate=True)
         self.on_resize()
 
     def lines_in(self, room: int) -> int:
-        """Return the number of lines at a width, without headings and note."""
         return len(Layout(self._table, self._needed, room))
 
     def on_resize(self) -> None:
-        """Lay out the columns for another width."""
         room = self.scrollable_content_region.width
         self._layout = Layout(self._table, self._needed, room)
         self._end = ["", *note_lines(self._table.note, room)] if self.scrolls_note else []
@@ -64,7 +64,6 @@ class Rows(ScrollView, can_focus=True):
         self.refresh()
 
     def render_line(self, y: int) -> Strip:
-        """Draw the headings in the first row and the rows below them."""
         width, style = self.size.width, self.rich_style
         muted = self.get_component_rich_style("rows--heading")
         if y == 0:
@@ -100,7 +99,6 @@ class TableScreen(Dialog[bool]):
         #help { height: 1; color: $muted; }
     }
     """
-    BINDINGS: ClassVar = []
 
     keys = "Up/Down to scroll · Esc to close"
     """The line of keys, the first of which is shown only if the table scrolls."""
@@ -116,7 +114,6 @@ class TableScreen(Dialog[bool]):
         self._unwatch: Callable[[], None] = lambda: None
 
     def compose(self) -> ComposeResult:
-        """Lay out title, rows and note."""
         with Vertical(id="box"):
             yield Static(Content(one_line(self._table.title)), id="title")
             yield self._rows
@@ -124,7 +121,6 @@ class TableScreen(Dialog[bool]):
             yield Static(id="help")
 
     def on_mount(self) -> None:
-        """Focus the rows, so that they get the keys."""
         self._rows.focus()
         if self._table.from_end:
             self.call_after_refresh(self._rows.scroll_end, animate=False)
@@ -133,7 +129,6 @@ class TableScreen(Dialog[bool]):
             self._changed()  # it may have changed before
 
     def on_unmount(self) -> None:
-        """Stop watching a live table."""
         self._unwatch()
 
     def _changed(self) -> None:
@@ -155,11 +150,9 @@ class TableScreen(Dialog[bool]):
         self._rows.scroll_to(y=top, animate=False, force=True, immediate=True)
 
     def on_resize(self) -> None:
-        """Fit the box to the screen."""
         self.fit()
 
     def fit(self) -> None:
-        """Make the box as high as its rows, within the screen."""
         room = max(1, self.size.width - 2)
         note = note_lines(self._table.note, room)
         below = len(note) + 1 if note else 0
@@ -187,3 +180,103 @@ class TableScreen(Dialog[bool]):
             return
         event.stop()
         self.dismiss(not types)
+
+
+class UnfoldingRows(Rows):
+    """The rows of a table. Enter or a click unfolds and folds the marked row; keys that type text never do."""
+
+    def __init__(self, table: Table) -> None:
+        self._whole = table
+        self._open = set[int]()
+        self._types = False
+        self._sources: list[int] = []
+        self._at = next((at for at, below in enumerate(table.below) if below), -1)
+        super().__init__(self._shown())
+        self._mark()
+
+    def _shown(self) -> Table:
+        """Return the table with the rows that are unfolded. `_sources` maps each row to its row in the whole table,
+        or to -1 for an unfolded detail."""
+        rows: list[tuple[str, ...]] = []
+        self._sources = []
+        for at, row in enumerate(self._whole.rows):
+            below = self._below(at)
+            rows.append(_prefixed(row, (OPEN if at in self._open else FOLDED) if below else PLAIN))
+            self._sources.append(at)
+            if at in self._open:
+                rows += [_prefixed(one, PLAIN * 2) for one in below]
+                self._sources += [-1] * len(below)
+        return replace(self._whole, rows=tuple(rows), below=())
+
+    def _below(self, at: int) -> Sequence[tuple[str, ...]]:
+        return self._whole.below[at] if at < len(self._whole.below) else ()
+
+    def _mark(self) -> None:
+        self.marked = self._sources.index(self._at) if self._at >= 0 else -1
+        self.refresh()
+
+    def _toggle(self) -> None:
+        self._open ^= {self._at}
+        top = self.scroll_offset.y
+        self.show(self._shown())
+        self._mark()
+        if isinstance(self.screen, TableScreen):
+            self.screen.fit()
+        self.scroll_to(y=top, animate=False, force=True, immediate=True)
+        self.call_after_refresh(self._reveal)
+
+    def _reveal(self) -> None:
+        """Scroll to the rows below the marked one, as far as they fit with it."""
+        more = len(self._below(self._at)) if self._at in self._open else 0
+        first, last = self._layout.line_of(self.marked), self._layout.line_of(self.marked + more)
+        room, top = max(1, self.size.height - 1), self.scroll_offset.y
+        self.scroll_to(y=min(first, max(top, last - room + 1)), animate=False, force=True, immediate=True)
+
+    def _move(self, step: int) -> None:
+        able = [at for at, below in enumerate(self._whole.below) if below]
+        place = able.index(self._at) + step
+        if not 0 <= place < len(able):
+            self.scroll_relative(y=step, animate=False)
+            return
+        self._at = able[place]
+        self._mark()
+        line, top = self._layout.line_of(self.marked), self.scroll_offset.y
+        room = max(1, self.size.height - 1)
+        if not top <= line < top + room:
+            self.scroll_to(y=max(0, line - (room - 1 if step > 0 else 0)), animate=False)
+
+    def on_key(self, event: events.Key) -> None:
+        self._types = self._types or event.is_printable
+        if self._types:
+            return  # this closes the screen, so the key belongs to the prompt below
+        is_open = self._at in self._open
+        deeds: dict[str, Callable[[], None]] = {
+            "up": lambda: self._move(-1),
+            "down": lambda: self._move(1),
+            "enter": self._toggle,
+            "right": lambda: None if is_open else self._toggle(),
+            "left": lambda: self._toggle() if is_open else None,
+        }
+        if event.key in deeds:
+            event.stop()
+            event.prevent_default()
+            deeds[event.key]()
+
+    def on_click(self, event: events.Click) -> None:
+        row = self._layout.row_at(event.y - 1 + self.scroll_offset.y) if event.y else -1
+        source = self._sources[row] if row >= 0 else -1
+        if source >= 0 and self._below(source):
+            event.stop()
+            self._at = source
+            self._toggle()
+
+
+class UnfoldingScreen(TableScreen):
+    keys = "Up/Down to choose · Enter to unfold · Esc to close"
+
+    def __init__(self, table: Table, typing: Callable[[str], object] | None = None) -> None:
+        super().__init__(table, typing, UnfoldingRows(table))
+
+
+def _prefixed(row: tuple[str, ...], prefix: str) -> tuple[str, ...]:
+    return (f"{prefix}{row[0]}", *row[1:]) if any(row) else row

@@ -2,11 +2,8 @@
 
 from functools import partial
 
-from prunecli.inspector.labels import withheld_by
-from prunecli.presentation.presenter import Presenter
+from prunecli.presentation.presenter import Presenter, presenter_of
 from prunecli.runtime import Runtime
-from prunecli.runtime.counting import saver, teller
-from prunecli.runtime.toolbox import summaries
 from prunecli.sanitize import one_line
 from prunecli.session.session import Session
 from prunecli.tui.bridge import Bridge
@@ -18,8 +15,6 @@ from prunecli.tui.transcript_feed import TranscriptFeed
 
 
 class TaskScreen(ReadingScreen):
-    """The screen that shows a task from its end until Esc."""
-
     keys = "Up Down to choose · Enter to unfold · PgUp PgDn to scroll · Esc to close"
 
     def __init__(self, runtime: Runtime, number: int, session: Session) -> None:
@@ -29,24 +24,16 @@ class TaskScreen(ReadingScreen):
 
     @property
     def heading(self) -> str:
-        """Number and session of the task."""
         return one_line(f"task {self._number} · {self._session.id} · read-only")
 
     def fill(self, transcript: Transcript) -> None:
-        """Show the task and follow it."""
         self._feed = TranscriptFeed(transcript, self._presenter, lambda: None)
         self._bridge.follow(self._session)
         self._show_all()
 
     def _presenter(self) -> Presenter:
-        runtime, fold = self._runtime, self._session.context
-        return Presenter(
-            summaries(runtime.tools, runtime.setup.cwd),
-            teller(fold),
-            saver(fold),
-            partial(withheld_by, fold),
-            open_thinking=runtime.config.ui.show_thinking,
-        )
+        is_open = self._runtime.config.ui.show_thinking
+        return presenter_of(self._runtime, self._session.context, open_thinking=is_open)
 
     def _show_all(self) -> None:
         running = any(
@@ -55,11 +42,9 @@ class TaskScreen(ReadingScreen):
         self._feed.show_all(self._session.records, running=running)
 
     def on_wake(self, message: Wake) -> None:
-        """Show new events."""
         message.stop()
         if not self._feed.take(self._bridge.batch()):
             self._show_all()
 
     def on_unmount(self) -> None:
-        """Stop following."""
         self._bridge.leave()

@@ -29,7 +29,6 @@ REFINE_SECONDS, REFINE_CHARS = 1 / 40, 3_000
 
 
 def textual_color(color: str) -> Color:
-    """Return a palette color in Textual's notation."""
     return Color.parse(color if color.startswith("#") else f"ansi_{color}")
 
 
@@ -72,11 +71,9 @@ class Canvas(ScrollView):
         """Called when the rows on the screen change. Watchers of `scroll_y` do not run."""
 
     def on_mount(self) -> None:
-        """Set the palette's colors."""
         self._wear()
 
     def set_palette(self, palette: Palette) -> None:
-        """Redraw everything in these colors."""
         self.palette = palette
         self.document.layout.repaint(inks(palette))
         self._wear()
@@ -113,7 +110,6 @@ class Canvas(ScrollView):
             self._settle()
 
     def _settle(self) -> None:
-        """Update the rows on the screen."""
         self._stale = False
         if not self.window.height:
             return
@@ -121,7 +117,6 @@ class Canvas(ScrollView):
         self._moved()
 
     def _moved(self) -> None:
-        """React when the rows on the screen have changed."""
         self._noticed()
         self._publish()
         self._refresh_changed()
@@ -182,7 +177,6 @@ class Canvas(ScrollView):
             bar.refresh()
 
     def on_resize(self) -> None:
-        """Lay out for the new size and keep the row at the top."""
         self.lay_out(self.scrollable_content_region.size)  # `size` counts the scroll bar
         self.refresh(self.size.region)
 
@@ -215,7 +209,6 @@ class Canvas(ScrollView):
         return before != self.window.lines[:1]
 
     def scroll_rows(self, rows: int) -> None:
-        """Scroll down by a number of rows, or up if negative."""
         self._settle_stale()
         self.window.move(rows)
         self._moved()
@@ -226,7 +219,6 @@ class Canvas(ScrollView):
         """Prepare for drawing rows. For subclasses."""
 
     def marks_on(self, line: Line) -> tuple[Mark, ...]:  # noqa: ARG002
-        """Return the marks over a row. For subclasses."""
         return ()
 
     def _strip(self, y: int) -> Strip:
@@ -253,7 +245,6 @@ class Canvas(ScrollView):
         return strip
 
     def _prepare(self) -> None:
-        """Update the marks and the application's filters before rows are drawn."""
         filters = tuple(self.get_line_filters())
         if filters != self._dress.filters or self._dress.plain is not self.document.layout.sheet.inks.text:
             ground = textual_color(self.palette.background)

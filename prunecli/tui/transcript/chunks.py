@@ -8,8 +8,6 @@ from prunecli.tui.transcript.highlight import CodeText
 
 
 class Kind(StrEnum):
-    """The kind of a chunk, which determines its layout."""
-
     PROSE = "prose"
     HEADING = "heading"
     CODE = "code"

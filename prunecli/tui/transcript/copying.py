@@ -27,7 +27,6 @@ class _Piece:
     whole: int = 0  # fully selected rows
 
     def take(self, row: Row, text: str, *, from_start: bool, to_end: bool) -> None:
-        """Add the selected part of the next row."""
         if row.join is None or not self.lines:
             self.lines.append(text)
             self.leads.append(row.lead if from_start and row.join is None else "")
@@ -88,7 +87,6 @@ def _with_tabs(text: str, written: Written) -> str:
 
 
 def _between(raw: str, low: int, high: int) -> Iterator[str]:
-    """Yield the characters of a line that begin in these columns."""
     column = 0
     for char in raw:
         if low <= column < high:

@@ -63,7 +63,6 @@ def parse(text: str) -> list[DiffLine]:
 
 
 def digits_of(lines: Sequence[DiffLine]) -> int:
-    """Return the width of the line number column."""
     return max([3, *[len(str(line.number)) for line in lines]])
 
 

@@ -45,7 +45,6 @@ class Document:
     # -- entries
 
     def append(self, entry: Entry) -> Key:
-        """Add an entry at the bottom."""
         key = Key(self.next_key)
         self.next_key += 1
         item = Item(key, entry, starts_folded(entry))
@@ -107,7 +106,6 @@ class Document:
         return len(self._items)
 
     def block_at(self, point: int) -> Block | None:
-        """Return the block whose text contains a point, or the next one below; None past the end."""
         item = self.item(point >> 64)
         number = point >> 32 & 0xFFFF_FFFF
         if item is None:
@@ -119,7 +117,6 @@ class Document:
         return below.blocks[0] if below else None
 
     def items(self, start: int, step: int = 1) -> Iterator[Item]:
-        """Yield the items from a key on, downwards or upwards."""
         while (item := self.item(start)) is not None:
             yield item
             start += step
@@ -149,13 +146,11 @@ class Document:
         self._rebuild(item)
 
     def fold(self, item: Item, folded: bool) -> None:
-        """Fold or unfold an entry, if it folds."""
         if item.can_fold and item.folded != folded:
             item.folded, item.chosen = folded, True
             self._rebuild(item)
 
     def clear(self) -> None:
-        """Remove all entries. Keys continue from where they were."""
         self.layout.clear()
         for forgotten in (self._items, self.prompts, self._running, self._fed):
             forgotten.clear()
@@ -182,7 +177,6 @@ class Document:
 
     @property
     def waiting(self) -> bool:
-        """Whether some fed text is not laid out yet."""
         return bool(self._fed)
 
     def _flush(self, item: Item, stream: Stream) -> None:
@@ -281,7 +275,6 @@ class Document:
         return block
 
     def _rebuild(self, item: Item) -> None:
-        """Rebuild an item's blocks after its contents changed."""
         (number, part), *more = first_parts(item)
         first = item.blocks[0]
         for block in item.blocks[1:]:

@@ -1,13 +1,18 @@
-"""Search in the transcript: moves between hits in time slices, with all visible hits marked."""
+"""Search in the transcript: moves between hits in time slices, with all visible hits marked.
 
+Entries are filtered by their source, and only possible matches are laid out.
+"""
+
+import re
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NamedTuple, Self
 
 from textual.message import Message
 
+from prunecli.presentation.entries import ToolCall
 from prunecli.tui.slices import once
-from prunecli.tui.transcript.items import Block
-from prunecli.tui.transcript.matches import Query, hits, scan
+from prunecli.tui.transcript.document import Document
+from prunecli.tui.transcript.items import Block, Item, inner_parts
 from prunecli.tui.transcript.paint import Mark
 from prunecli.tui.transcript.palette import Palette
 from prunecli.tui.transcript.pointer import Pointer
@@ -17,10 +22,103 @@ from prunecli.tui.transcript.viewport import Line
 SLICE_SECONDS = 0.008
 """Maximum seconds of work on the whole session per turn of the event loop."""
 
+_SLICE = 200_000
+"""Characters searched per slice: about 2 ms."""
+
+
+class Query(NamedTuple):
+    """A search query. A capital letter in `text` makes it case-sensitive; `words` are the words in it."""
+
+    text: str
+    words: tuple[str, ...]
+    exact: bool
+
+    @classmethod
+    def of(cls, text: str) -> Self:
+        exact = text != text.lower()
+        return cls(text, tuple(re.findall(r"\w+", text)) or (text,), exact)
+
+    def fold(self, text: str) -> str:
+        return text if self.exact else text.lower()
+
+    def may_match(self, source: str) -> bool:
+        """Return False only if no rendering of the source can contain the text, because a word is missing."""
+        source = self.fold(source)
+        return all(word in source for word in self.words)
+
+
+def joined(document: Document, block: Block) -> str:
+    out: list[str] = []
+    for number, row in enumerate(document.layout.rows(block)):
+        if number:
+            out.append("\n" if row.join is None else row.join)
+        out.append(row.body)
+    return "".join(out)
+
+
+def hits(document: Document, block: Block, query: Query) -> list[Span]:
+    if not query.text or not query.may_match(block.part.source):
+        return []
+    text = query.fold(joined(document, block))
+    out: list[Span] = []
+    place = text.find(query.text)
+    while place >= 0:
+        out.append(Span(block.point + place, block.point + place + len(query.text)))
+        place = text.find(query.text, place + len(query.text))
+    return out
+
+
+def scan(document: Document, query: Query, start: int, step: int) -> Iterator[Span | None]:
+    """Find the nearest hit beyond a point, downwards (`step` 1) or upwards (-1), wrapping once.
+
+    Yields None between slices and ends after yielding a hit. Opens folds that hide a hit.
+    """
+    if not query.text or not document.next_key:
+        return
+    key = start >> 64
+    if document.item(key) is None:
+        key = document.next_key - 1 if step < 0 else document.next_key - document.count
+    looked = 0
+    first = key
+    for lap in (False, True):
+        for item in document.items(key, step):
+            if lap and (item.key - first) * step > 0:
+                break
+            looked += _size(item)
+            if looked > _SLICE:
+                looked = 0
+                yield None
+            found = _hits_in(document, item, query)
+            if not lap:
+                found = [hit for hit in found if (hit.start > start if step > 0 else hit.start < start)]
+            if found:
+                yield found[0] if step > 0 else found[-1]
+                return
+        key = document.next_key - 1 if step < 0 else document.next_key - document.count
+
+
+def _size(item: Item) -> int:
+    entry = item.entry
+    body = len(entry.body.text) if isinstance(entry, ToolCall) and entry.body else 0
+    return 100 + body + len(getattr(entry, "text", ""))
+
+
+def _hits_in(document: Document, item: Item, query: Query) -> list[Span]:
+    if item.folded and _hidden_match(item, query):
+        document.fold(item, False)
+    return [hit for block in item.blocks for hit in hits(document, block, query)]
+
+
+def _hidden_match(item: Item, query: Query) -> bool:
+    """Return whether folded contents may match, judging by the source, so that other folds stay closed."""
+    if isinstance(item.entry, ToolCall):
+        hidden = [item.entry.argument, item.entry.body.text if item.entry.body else ""]
+    else:
+        hidden = [part.source for part in inner_parts(item)]
+    return any(query.text in query.fold(text) for text in hidden)
+
 
 class Finder(Pointer):
-    """The part of the transcript widget that searches."""
-
     class Searched(Message, namespace="transcript"):
         """The message that a search ended. `found`: a hit was found and is on the screen."""
 
@@ -78,7 +176,6 @@ class Finder(Pointer):
             self._search_slice()
 
     def _search_slice(self) -> None:
-        """Continue the search for one slice."""
         stop = self._ms() + 1_000 * SLICE_SECONDS
         while self._scan is not None and self._query is not None:
             try:
@@ -111,7 +208,6 @@ class Finder(Pointer):
 
     @property
     def marking(self) -> bool:
-        """Whether there is a selection or a search."""
         return self._query is not None or self.selected is not None
 
     def begin_marks(self) -> None:
@@ -120,7 +216,6 @@ class Finder(Pointer):
         self._block_hits.clear()
 
     def marks_on(self, line: Line) -> tuple[Mark, ...]:
-        """Return the marks of hits and selection."""
         if self._marked is None and self._query is None:
             return ()
         block, _, row = line

@@ -83,7 +83,6 @@ def tool_face(call: ToolCall, folded: bool, elapsed_ms: int | None, frame: int, 
 
 
 def foldable(call: ToolCall) -> bool:
-    """Return whether the call has more to show than its line."""
     return call.body is not None or long_argument(call)
 
 
@@ -93,7 +92,6 @@ def long_argument(call: ToolCall) -> bool:
 
 
 def header_cells(call: ToolCall) -> int:
-    """Return the width of a call's line without argument and outcome, on a screen that is not narrow."""
     return 4 + max(_NAME, width_of(call.name)) + 4 + _TIME + _TOKENS + 2
 
 
@@ -165,7 +163,6 @@ def _right_column(face: Face, width: int) -> str:
 
 
 def mark_row(pruned: str, sheet: Sheet) -> Row:
-    """Return the mark below a pruned entry."""
     inks = sheet.inks
     text = clip(f"✂ {one_line(pruned)} · ", max(0, sheet.width - len(RESTORE)))
     cells = width_of(text)

@@ -32,7 +32,6 @@ class Page(Generic[T]):
         self.below: list[int] | None = None
 
     def sums(self) -> list[int]:
-        """Return the row below each block, counted from the top of the page."""
         if self.below is None:
             self.below = list(accumulate([block.height for block in self.blocks]))
         return self.below
@@ -46,7 +45,6 @@ class Heights(Generic[T]):
         self.total = 0
 
     def append(self, block: T) -> None:
-        """Add a block at the end."""
         page = self._pages[-1]
         if len(page.blocks) >= PAGE_SIZE:
             page = Page()
@@ -55,7 +53,6 @@ class Heights(Generic[T]):
         self._grown(page, block)
 
     def prepend(self, blocks: Sequence[T]) -> None:
-        """Add blocks at the beginning, in their order."""
         pages: list[Page[T]] = []
         for start in range(0, len(blocks), PAGE_SIZE):
             page: Page[T] = Page()
@@ -70,7 +67,6 @@ class Heights(Generic[T]):
             self._pages.pop()
 
     def insert_after(self, above: T, block: T) -> None:
-        """Add a block below another."""
         page: Page[T] = above.page
         if page.blocks[-1] is above:  # the usual case while text streams
             page.blocks.append(block)
@@ -98,7 +94,6 @@ class Heights(Generic[T]):
         self._pages.insert(self._pages.index(page) + 1, rest)
 
     def remove(self, block: T) -> None:
-        """Remove a block and clear its page."""
         page: Page[T] = block.page
         page.blocks.remove(block)
         page.height -= block.height
@@ -109,7 +104,6 @@ class Heights(Generic[T]):
             self._pages.remove(page)
 
     def resize(self, block: T, height: int) -> None:
-        """Set the height of a block."""
         more = height - block.height
         if more:
             block.height = height
@@ -139,7 +133,6 @@ class Heights(Generic[T]):
         return block, y - (page.sums()[place] - block.height)
 
     def top_of(self, block: T) -> int:
-        """Return the row where a block begins."""
         y = 0
         for page in self._pages:
             if page is block.page:
@@ -162,12 +155,10 @@ class Heights(Generic[T]):
 
     @property
     def first(self) -> T | None:
-        """The first block."""
         return self._pages[0].blocks[0] if self._pages[0].blocks else None
 
     @property
     def last(self) -> T | None:
-        """The last block."""
         return self._pages[-1].blocks[-1] if self._pages[-1].blocks else None
 
     def __iter__(self) -> Iterator[T]:

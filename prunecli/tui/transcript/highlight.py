@@ -121,12 +121,10 @@ class CodeText:
         return len(self.pieces) - 1
 
     def close(self) -> None:
-        """Note that no more pieces will come."""
         self.closed = True
         self.version += len(self.pieces) > 1
 
     def lines(self, number: int, inks: Inks, budget: int) -> Sequence[list[Run]]:
-        """Return the lines of a finished piece."""
         piece = self.pieces[number]
         if not self.closed or len(self.pieces) == 1 or self._slow:
             return self.alone(piece, inks)
@@ -160,7 +158,6 @@ class CodeText:
         return False
 
     def forget(self) -> None:
-        """Free the lexed lines; they are lexed again on demand."""
         self._whole = None
         self.rough = False
 

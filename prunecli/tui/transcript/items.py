@@ -88,8 +88,6 @@ class Pulse:
 
 @dataclass(slots=True, eq=False, repr=False)
 class Item:
-    """A transcript entry and its state. `chosen`: the user folded or unfolded it."""
-
     key: Key
     entry: Entry
     folded: bool = False
@@ -102,13 +100,11 @@ class Item:
 
     @property
     def running(self) -> bool:
-        """Whether the entry is animated."""
         entry = self.entry
         return (isinstance(entry, ToolCall) and entry.state is ToolState.RUNNING) or self.thinking
 
     @property
     def thinking(self) -> bool:
-        """Whether the entry is an unfinished thought."""
         return isinstance(self.entry, Thinking) and self.stream is not None
 
     @property
@@ -125,7 +121,6 @@ class Item:
         return isinstance(entry, Thinking) or (isinstance(entry, ToolCall) and foldable(entry))
 
     def folds_at(self, block: "Block") -> bool:
-        """Return whether a click on this block folds or unfolds it."""
         at = next((one for one in self.blocks if one.number == TAIL), None) if _is_prompt(self) else None
         return self.can_fold and block is (at or self.blocks[0])
 
@@ -164,14 +159,12 @@ class HeaderPart(Part):
 
     @property
     def source(self) -> str:
-        """The searchable text of a call's line; a thought's line repeats the text below it."""
         entry = self.item.entry
         if isinstance(entry, ToolCall):
             return " ".join((entry.name, entry.argument, entry.outcome, entry.pruned))
         return ""
 
     def rows(self, sheet: Sheet) -> list[Row]:
-        """Lay out the single row."""
         item, inks = self.item, sheet.inks
         if isinstance(item.entry, ToolCall):
             elapsed, frame = (item.pulse.elapsed_ms, item.pulse.frame) if item.pulse else (None, 0)
@@ -203,12 +196,10 @@ class OutcomePart(Part):
 
 
 def _is_explained(call: ToolCall) -> bool:
-    """Return whether an `OutcomePart` follows the folded line of a call."""
     return call.state is ToolState.ERROR and not last_lines(call)
 
 
 def _is_cut(face: Face, row: Row) -> bool:
-    """Return whether a line shows its outcome only in part."""
     return not face.pruned and face.outcome not in row.text
 
 
@@ -340,7 +331,6 @@ def inner_parts(item: Item) -> Iterator[Part]:
 
 
 def starts_folded(entry: Entry) -> bool:
-    """Return whether an entry is folded before the user changes it."""
     if isinstance(entry, ToolCall):
         is_shown = isinstance(entry.body, Diff) and not is_long(entry.body)
         return not is_shown if entry.folded is None else entry.folded
@@ -390,5 +380,4 @@ def below_gap(above: Item, item: Item) -> bool:
 
 
 def _aside(entry: Entry) -> bool:
-    """Return whether an empty row separates the entry from calls and thoughts."""
     return isinstance(entry, Notice) and not entry.text.startswith(PRUNE_MARK)

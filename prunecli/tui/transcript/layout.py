@@ -20,8 +20,6 @@ MEASURE = 110
 
 
 class Layout:
-    """The blocks at one width in one set of colors."""
-
     def __init__(self, inks: Inks) -> None:
         self.sheet = Sheet(80, MEASURE, inks)
         self.heights: Heights[Block] = Heights()
@@ -32,7 +30,6 @@ class Layout:
         self._lexed: OrderedDict[CodeText, None] = OrderedDict()
 
     def add(self, block: Block, above: Block | None = None) -> None:
-        """Add a block below another, or at the bottom."""
         self._guess(block)
         if above is None:
             self.heights.append(block)
@@ -40,25 +37,21 @@ class Layout:
             self.heights.insert_after(above, block)
 
     def add_above(self, blocks: Sequence[Block]) -> None:
-        """Add blocks at the top, in their order."""
         for block in blocks:
             self._guess(block)
         self.heights.prepend(blocks)
 
     def remove(self, block: Block) -> None:
-        """Remove a block."""
         self._laid_out.pop(block, None)
         self.heights.remove(block)
 
     def set_part(self, block: Block, part: Part, gap: bool) -> None:
-        """Lay out a block again after its contents changed."""
         block.part, block.gap = part, gap
         self.invalidate(block)
         height = part.guess(self.sheet.width)
         self.heights.resize(block, height + gap if height else 0)
 
     def set_gap(self, block: Block, gap: bool) -> None:
-        """Add or remove the empty row above a block."""
         if gap != block.gap:
             block.gap = gap
             self.invalidate(block)
@@ -139,7 +132,6 @@ class Layout:
         self._laid_out.clear()
 
     def clear(self) -> None:
-        """Remove all blocks."""
         self.heights = Heights()
         self.rough.clear()
         self._laid_out.clear()

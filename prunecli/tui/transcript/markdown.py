@@ -82,8 +82,6 @@ def _plain_rows(text: str, sheet: Sheet, gutter: Gutter) -> list[Row]:
 
 
 class _Writer:
-    """A walk over the tokens of one chunk that collects `rows`."""
-
     def __init__(
         self, sheet: Sheet, gutter: Gutter, chunk: Chunk, source: Sequence[str], *, elsewhere: bool
     ) -> None:

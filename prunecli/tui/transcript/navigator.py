@@ -1,21 +1,17 @@
 """Navigation in the transcript: pages, prompts, and a cursor on entries while it has the focus."""
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 
 from prunecli.presentation.entries import Key
 from prunecli.tui.transcript.finder import Finder
 from prunecli.tui.transcript.paint import Mark
-from prunecli.tui.transcript.palette import Palette
 from prunecli.tui.transcript.viewport import Line
 
 
 class Navigator(Finder):
-    """The part of the transcript widget that navigates."""
-
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up", "cursor(-1)", "Previous entry", show=False),
         Binding("down", "cursor(1)", "Next entry", show=False),
@@ -30,20 +26,16 @@ class Navigator(Finder):
         Binding("right_square_bracket", "prompt(1)", "Next prompt", show=False),
     ]
 
-    def __init__(self, palette: Palette, clock: Callable[[], float], **names: Any) -> None:
-        super().__init__(palette, clock, **names)
-        self.cursor: Key | None = None
+    cursor: Key | None = None
 
     def page_up(self) -> None:
         """Scroll up by a screen, less two rows of overlap."""
         self.scroll_rows(-max(1, self.window.height - 2))
 
     def page_down(self) -> None:
-        """Scroll down by a screen, less two rows of overlap."""
         self.scroll_rows(max(1, self.window.height - 2))
 
     def home(self) -> None:
-        """Scroll to the first row."""
         self._settle_stale()
         self.window.home()
         self._moved()
@@ -91,26 +83,21 @@ class Navigator(Finder):
         return item is not None
 
     def scroll_home(self, **_: object) -> None:
-        """Scroll to the first row."""
         self.home()
 
     def scroll_end(self, **_: object) -> None:
-        """Scroll to the last row."""
         self.end()
 
     def action_page_up(self) -> None:
-        """Scroll up by a screen."""
         self.page_up()
 
     def action_page_down(self) -> None:
-        """Scroll down by a screen."""
         self.page_down()
 
     # -- the cursor, while the transcript has the focus
 
     @property
     def marking(self) -> bool:
-        """Whether there are marks, including the cursor."""
         return super().marking or (self.cursor is not None and self.has_focus)
 
     def marks_on(self, line: Line) -> tuple[Mark, ...]:
@@ -148,20 +135,16 @@ class Navigator(Finder):
         self.refresh(self.size.region)
 
     def action_rows(self, rows: int) -> None:
-        """Scroll by a number of rows."""
         self.scroll_rows(rows)
 
     def action_prompt(self, step: int) -> None:
-        """Scroll to the prompt above or below."""
         if step < 0:
             self.previous_prompt()
         else:
             self.next_prompt()
 
     def action_search_next(self) -> None:
-        """Go to the next hit."""
         self.search_next()
 
     def action_search_previous(self) -> None:
-        """Go to the previous hit."""
         self.search_previous()

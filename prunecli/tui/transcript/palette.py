@@ -146,7 +146,6 @@ class Inks:
 
 @lru_cache(maxsize=8)
 def inks(palette: Palette) -> Inks:
-    """Return the styles of a palette. Each set is made once."""
     return Inks(palette)
 
 

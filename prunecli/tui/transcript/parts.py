@@ -27,7 +27,6 @@ class Part(ABC):
 
     @property
     def version(self) -> int:
-        """The version of the rows; see the class."""
         return 0
 
     @property
@@ -37,11 +36,9 @@ class Part(ABC):
 
     @property
     def source(self) -> str:
-        """The searchable source."""
         return ""
 
     def guess(self, width: int) -> int:  # noqa: ARG002
-        """Guess the number of rows."""
         return 1
 
     @abstractmethod
@@ -49,7 +46,6 @@ class Part(ABC):
         """Lay out the rows, without the gap."""
 
     def gap_row(self, sheet: Sheet) -> Row:  # noqa: ARG002
-        """Return the empty row above the part."""
         return blank()
 
 
@@ -66,15 +62,12 @@ class MarkdownPart(Part):
 
     @property
     def source(self) -> str:
-        """The text."""
         return self.text
 
     def guess(self, width: int) -> int:
-        """Guess the rows from line feeds and length; 0 for an empty text."""
         return self.text.count("\n") + len(self.text) // (2 * width + 1) + 1 if self.text else 0
 
     def rows(self, sheet: Sheet) -> list[Row]:
-        """Lay out the rows of all chunks, with the gaps between them."""
         if self.dimmed:
             sheet = sheet._replace(inks=sheet.inks.dimmed())
         chunks, references = split(self.text)
@@ -103,29 +96,24 @@ class ChunkPart(Part):
 
     @property
     def gap(self) -> bool:
-        """Whether an empty row precedes the part, according to its chunk."""
         return self.chunk.gap
 
     @property
     def source(self) -> str:
-        """The chunk's source."""
         return self.chunk.text
 
     def guess(self, width: int) -> int:
-        """Guess the rows from line feeds and length; 0 while there is no text."""
         text = self.chunk.text
         if self.chunk.kind is Kind.CODE:
             return text.count("\n") + 1
         return _wrapped(text, width) if text else 0
 
     def rows(self, sheet: Sheet) -> list[Row]:
-        """Lay out the rows of the chunk, after the bar if there is one."""
         if self.dimmed:
             sheet = sheet._replace(inks=sheet.inks.dimmed())
         return chunk_rows(self.chunk, sheet, self.references, self._gutter(sheet))
 
     def gap_row(self, sheet: Sheet) -> Row:
-        """Return an empty row, or one with only the bar."""
         gutter = self._gutter(sheet)
         return Row(gutter.segments, gutter.cells, gutter.chars)
 
@@ -135,8 +123,6 @@ class ChunkPart(Part):
 
 @dataclass(slots=True, eq=False, repr=False)
 class PromptPart(Part):
-    """A piece of the user's text, on a panel."""
-
     text: str
     origin: Origin
     first: bool = True
@@ -145,15 +131,12 @@ class PromptPart(Part):
 
     @property
     def source(self) -> str:
-        """The text."""
         return self.text
 
     def guess(self, width: int) -> int:
-        """Guess the rows from line feeds and length."""
         return _wrapped(self.text, width)
 
     def rows(self, sheet: Sheet) -> list[Row]:
-        """Lay out the text on the panel, with the mark of its origin on the first row."""
         inks = sheet.inks
         style = inks.prompt_muted if self.dimmed else inks.prompt
         rest = NO_GUTTER.then("  ", style)
@@ -179,15 +162,12 @@ class TextPart(Part):
 
     @property
     def source(self) -> str:
-        """The text."""
         return self.text
 
     def guess(self, width: int) -> int:
-        """Guess the rows from line feeds and length."""
         return _wrapped(self.text, width - 4)
 
     def rows(self, sheet: Sheet) -> list[Row]:
-        """Lay out the lines after the bar, wrapping long ones."""
         inks = sheet.inks
         gutter = NO_GUTTER.then("  ┊ " if self.held else "  │ ", inks.faint)
         style = inks.text if self.loud else inks.faint if self.held else inks.muted
@@ -226,11 +206,9 @@ class ExcerptPart(Part):
     whole: bool = False
 
     def guess(self, width: int) -> int:  # noqa: ARG002
-        """Return one row for each line."""
         return len(self.lines)
 
     def rows(self, sheet: Sheet) -> list[Row]:
-        """Lay out the lines after the bar, cut to the width."""
         gutter = NO_GUTTER.then("  │ ", sheet.inks.faint)
         out: list[Row] = []
         for line in self.lines:
@@ -242,61 +220,47 @@ class ExcerptPart(Part):
 
 @dataclass(slots=True, eq=False, repr=False)
 class DiffPart(Part):
-    """A diff, or a piece of one that is already parsed."""
-
     diff: Diff
     lines: tuple[DiffLine, ...] | None = None
     digits: int = 0
 
     @property
     def source(self) -> str:
-        """The text of the diff."""
         return self.diff.text if self.lines is None else "\n".join([line.text for line in self.lines])
 
     def guess(self, width: int) -> int:  # noqa: ARG002
-        """Return one row for each line."""
         return self.diff.text.count("\n") + 1 if self.lines is None else len(self.lines)
 
     def rows(self, sheet: Sheet) -> list[Row]:
-        """Lay out the diff, indented below its line."""
         lines = parse(self.diff.text) if self.lines is None else self.lines
         return diff_rows(lines, self.diff.path, sheet, NO_GUTTER.then("  ", sheet.inks.text), self.digits)
 
 
 @dataclass(slots=True, eq=False, repr=False)
 class LinePart(Part):
-    """Text on its own row: a rule, or the mark of a pruned entry without a header line."""
-
     text: str
     draw: Callable[[str, Sheet], Row]
 
     @property
     def source(self) -> str:
-        """The text of the row."""
         return self.text
 
     def rows(self, sheet: Sheet) -> list[Row]:
-        """Lay out the single row."""
         return [self.draw(self.text, sheet)]
 
 
 @dataclass(slots=True, eq=False, repr=False)
 class NoticePart(Part):
-    """A notice from the program."""
-
     notice: Notice
 
     @property
     def source(self) -> str:
-        """The text."""
         return self.notice.text
 
     def guess(self, width: int) -> int:
-        """Guess the rows from line feeds and length."""
         return _wrapped(self.notice.text, width)
 
     def rows(self, sheet: Sheet) -> list[Row]:
-        """Lay out the text in the color of its level."""
         inks = sheet.inks
         style = {"info": inks.muted, "warning": inks.warning, "error": inks.error}[self.notice.level]
         text = clean(self.notice.text)

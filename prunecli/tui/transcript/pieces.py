@@ -54,7 +54,6 @@ def pieces(text: str) -> Iterator[tuple[str, bool]]:
 
 
 def output_parts(output: Output) -> Iterator[Part]:
-    """Yield the parts of a tool's output, marking text that the model did not receive."""
     if output.held is None:
         yield from _parts(output)
         return
@@ -80,7 +79,6 @@ def _parts(output: Output) -> Iterator[Part]:
 
 
 def is_long(diff: Diff) -> bool:
-    """Return whether only the start of a diff is shown at first."""
     return diff.text.count("\n") > LONG_DIFF_LINES
 
 
@@ -94,7 +92,6 @@ def diff_opening(body: Output | Diff | None) -> tuple[Part, int] | None:
 
 
 def diff_parts(diff: Diff) -> Iterator[Part]:
-    """Return the parts of a diff."""
     if diff.text.count("\n") < DIFF_LINES:
         yield DiffPart(diff)
         return

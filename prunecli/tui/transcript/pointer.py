@@ -41,7 +41,6 @@ class Pointer(Canvas):
 
     @property
     def selected(self) -> Span | None:
-        """The selected range of text."""
         selection = self.text_selection if self.is_attached else None
         if selection is None:
             return None
@@ -58,7 +57,6 @@ class Pointer(Canvas):
         self.screen.selections = others
 
     def text_select_all(self) -> None:
-        """Select the whole transcript."""
         self.select(EVERYTHING)
 
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:
@@ -70,11 +68,9 @@ class Pointer(Canvas):
         return selected_text(self.document, span), "\n"
 
     def selection_updated(self, selection: Selection | None) -> None:  # noqa: ARG002
-        """Redraw the selection."""
         self.refresh(self.size.region)
 
     def _point(self, x: int, y: int) -> int | None:
-        """Return the point at a cell, or of the nearest row."""
         lines = self.window.lines
         if not lines:
             return None
@@ -83,14 +79,12 @@ class Pointer(Canvas):
         return point_at(lines[max(0, y)], x)
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
-        """Start a selection."""
         point = self._point(event.x, event.y)
         if event.button == 1 and point is not None:
             self._drag = Drag(point, event.y, event.x, event.y)
             self.capture_mouse()
 
     def on_mouse_move(self, event: events.MouseMove) -> None:
-        """Extend the selection to the mouse, and scroll at the edge."""
         drag = self._drag
         if drag is None:
             return
@@ -118,7 +112,6 @@ class Pointer(Canvas):
             self._extend(drag)
 
     def on_mouse_up(self) -> None:
-        """Finish the selection."""
         drag, self._drag = self._drag, None
         if drag is None:
             return
@@ -133,7 +126,6 @@ class Pointer(Canvas):
             self.app.copy_to_clipboard(selected_text(self.document, span))
 
     def on_click(self, event: events.Click) -> None:
-        """Select the word on a second click, the line on a third."""
         event.prevent_default()
         if not 0 <= event.y < len(self.window.lines):
             return

@@ -39,7 +39,6 @@ class Gutter(NamedTuple):
     chars: int = 0
 
     def then(self, text: str, style: Style) -> "Gutter":
-        """Return this gutter with more text on its right."""
         return Gutter(
             (*self.segments, Segment(text, style)), self.cells + cell_len(text), self.chars + len(text)
         )
@@ -60,7 +59,6 @@ class Dress:
         self.background = background
 
     def on(self, segments: list[Segment]) -> list[Segment]:
-        """Apply the filters; return the same list if there are none."""
         shown = segments
         for line_filter in self.filters:
             shown = line_filter.apply(shown, self.background)
@@ -146,7 +144,6 @@ class Row:
         return True
 
     def exactly(self, width: int, plain: Style) -> list[Segment]:
-        """Return the segments of exactly `width` cells."""
         if self.cells > width:
             return list(Strip(self.segments, self.cells).crop(0, width))
         if self.cells < width:
@@ -163,7 +160,6 @@ class Row:
 
 
 def blank() -> Row:
-    """Return an empty row."""
     return Row((), 0)
 
 

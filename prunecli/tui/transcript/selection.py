@@ -23,7 +23,6 @@ class Span(NamedTuple):
 
 
 def row_span(block: Block, row: Row) -> Span:
-    """Return the points of a row's text."""
     start = block.point + row.place
     return Span(start, start + len(row.body))
 
@@ -60,7 +59,6 @@ def word_at(line: Line, point: int) -> Span:
 
 
 def line_at(document: Document, line: Line) -> Span:
-    """Return the source line that a row was wrapped from."""
     rows = document.layout.rows(line.block)
     first = last = line.number
     while first > 0 and rows[first].join is not None:

@@ -9,7 +9,6 @@ import re
 from prunecli.sanitize import source
 from prunecli.tui.transcript.chunks import Chunk, Kind, TableShape
 from prunecli.tui.transcript.highlight import CodeText
-from prunecli.tui.transcript.mend import BLOCK_START, escaped, mend
 from prunecli.tui.transcript.rows import Written
 
 FENCE_LINES = 60
@@ -29,6 +28,11 @@ _UNDECIDED = re.compile(
     r"|\[[^\]]{0,80}(?:\](?::.*)?)?"  # perhaps a link reference definition
     r"|\|.*"
 )
+
+_BLOCK_START = re.compile(r"[-+*>#=`~|_]|\d{1,9}[.)]")
+"""A line start that begins another kind of block."""
+
+_OPEN_LINK = re.compile(r"!?\[([^\[\]\n]*)\]\([^()\s]*$")
 
 
 class Splitter:
@@ -57,7 +61,6 @@ class Splitter:
         self._part = 0
 
     def feed(self, text: str) -> list[Chunk]:
-        """Feed more text; return the chunks it finished."""
         *lines, self._raw = (self._raw + text).split("\n")
         for line in lines:
             self._line(self._cut_long(line))
@@ -68,7 +71,6 @@ class Splitter:
         return out
 
     def close(self) -> list[Chunk]:
-        """End the text; return the remaining chunks."""
         if self._raw:
             self._line(self._raw)
             self._raw = ""
@@ -96,7 +98,7 @@ class Splitter:
             kind = Kind.HEADING if _HEADING.match(raw) else Kind.PROSE
             gap, indent = self._gap_above(kind), self._indent_of(raw)
         if self._inside:
-            lines = [*lines, escaped(raw)]
+            lines = [*lines, _escaped(raw)]
         elif self._table is None and raw and not _UNDECIDED.fullmatch(raw):
             lines = [*lines, raw[min(indent, len(raw) - len(raw.lstrip(" "))) :]]
         elif self._table is None and not self._blank and lines and lines[-1].lstrip(" ")[:1] == "|":
@@ -104,7 +106,7 @@ class Splitter:
         text = "\n".join(lines)
         if not text.strip():
             return None
-        text = text if self._table else mend(text)
+        text = text if self._table else _mend(text)
         return Chunk(kind, text, gap, indent, self._join, self._part, self._table)
 
     # -- lines
@@ -130,7 +132,7 @@ class Splitter:
         if self._fence:
             self._code_line(line, raw, *self._fence, whole=ended and not inside)
         elif inside:
-            self._add(escaped(line))
+            self._add(_escaped(line))
         elif not line.strip():
             self._blank = True
             if self._lines:
@@ -144,7 +146,7 @@ class Splitter:
         if ended and ("```" in line or "~~~" in line) and self._open_fence(line):
             return
         heading = "#" in line and _HEADING.match(line) is not None
-        if heading or (self._table and BLOCK_START.match(line) and line[0] not in "|-_=`*"):
+        if heading or (self._table and _BLOCK_START.match(line) and line[0] not in "|-_=`*"):
             self._end()
         if heading:
             self._listed = self._belongs(line)
@@ -170,7 +172,7 @@ class Splitter:
             indent < self._indent or (item and self._listed and self._size > self._most_chars)
         ):
             self._end()
-        if self._join is not None and not self._lines and not self._table and BLOCK_START.match(line):
+        if self._join is not None and not self._lines and not self._table and _BLOCK_START.match(line):
             self._join = None
 
     def _belongs(self, line: str) -> bool:
@@ -276,7 +278,6 @@ class Splitter:
         self._part += 1
 
     def _end(self) -> None:
-        """Finish the chunk and the fence or table that it was part of."""
         self._emit()
         self._table, self._join, self._part = None, None, 0
 
@@ -293,3 +294,33 @@ def split(text: str) -> tuple[list[Chunk], dict[str, dict[str, str]]]:
     """Return the chunks of a complete text and its link reference definitions."""
     splitter = Splitter()
     return [*splitter.feed(text), *splitter.close()], splitter.references
+
+
+def _escaped(line: str) -> str:
+    line = line.lstrip(" ")
+    if not _BLOCK_START.match(line):
+        return line
+    digits = len(line) - len(line.lstrip("0123456789"))
+    return f"{line[:digits]}\\{line[digits:]}"
+
+
+def _mend(text: str) -> str:
+    """Close the markup that the last line of a growing text leaves open, so that it is not shown raw."""
+    start = text.rfind("\n") + 1
+    head, line = text[:start], text[start:]
+    closing = ""
+    if line.count("`") % 2:
+        if line.endswith("`"):
+            line = line[:-1]
+        else:
+            closing = "`"
+    elif found := _OPEN_LINK.search(line):
+        line = f"{line[: found.start()]}[{found[1]}]()"
+    if line.count("**") % 2:
+        opened = line.rfind("**") + 2
+        if opened == len(line):
+            line = line[:-2]
+        elif line[opened] != " ":
+            line = f"{line}{closing}" if closing else line.rstrip(" *")
+            return f"{head}{line}**"
+    return f"{head}{line}{closing}"

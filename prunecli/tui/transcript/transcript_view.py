@@ -35,22 +35,16 @@ class Transcript(Navigator, can_focus=True):
     FOCUS_ON_CLICK = False  # typing stays in the prompt
 
     class Unseen(Message):
-        """The message with the number of entries added below the screen; 0 once the bottom is in view again."""
-
         def __init__(self, transcript: "Transcript", count: int) -> None:
             super().__init__()
             self.transcript, self.count = transcript, count
 
     class RestoreRequested(Told):
-        """The message that the user asked to restore a pruned entry."""
-
         def __init__(self, transcript: "Transcript", key: Key) -> None:
             super().__init__()
             self.transcript, self.key = transcript, key
 
     class Opened(Told):
-        """The message that the user pressed Enter on an entry that may have its own transcript."""
-
         def __init__(self, transcript: "Transcript", key: Key) -> None:
             super().__init__()
             self.transcript, self.key = transcript, key
@@ -76,7 +70,6 @@ class Transcript(Navigator, can_focus=True):
     # -- entries
 
     def append(self, entry: Entry) -> Key:
-        """Add an entry at the bottom and return its key."""
         key = self.document.append(entry)
         self._added(self.document.item(key))
         return key
@@ -124,7 +117,6 @@ class Transcript(Navigator, can_focus=True):
         self._start_flush()
 
     def finish(self, key: Key) -> None:
-        """Complete a streaming entry."""
         self.document.finish(key)
         self._start_flush()
         self._touch()
@@ -135,7 +127,6 @@ class Transcript(Navigator, can_focus=True):
         self._touch()
 
     def clear(self) -> None:
-        """Remove all entries. Their keys are never reused."""
         self.document.clear()
         self._scan = self._hit = self._fold_scan = self.cursor = None
         self.select(None)
@@ -174,14 +165,12 @@ class Transcript(Navigator, can_focus=True):
                 self._settle()
 
     def on_mount(self) -> None:
-        """Start the timers once mounted."""
         self._start_flush()
         self._start_pulse()
 
     # -- folding
 
     def toggle(self, key: Key) -> None:
-        """Fold or unfold an entry, if it folds."""
         item = self.document.item(key)
         if item:
             self._fold([item], not item.folded)
@@ -224,7 +213,6 @@ class Transcript(Navigator, can_focus=True):
     # -- messages
 
     def _noticed(self) -> None:
-        """Count the entries added below the screen."""
         window, document = self.window, self.document
         if window.follow:
             self._seen_key, self._grown = document.next_key, False
@@ -249,7 +237,6 @@ class Transcript(Navigator, can_focus=True):
             self.toggle(item.key)
 
     def action_toggle_cursor(self) -> None:
-        """Fold or unfold the entry at the cursor, or the newest one in view if none is marked."""
         if self.cursor is None:
             self.action_cursor(-1)
         if self.cursor is not None:
@@ -268,7 +255,6 @@ class Transcript(Navigator, can_focus=True):
             self.action_toggle_cursor()
 
     def action_restore_cursor(self) -> None:
-        """Ask to restore the entry at the cursor, if it was pruned."""
         item = None if self.cursor is None else self.document.item(self.cursor)
         if item and item.pruned:
             self.post_message(self.RestoreRequested(self, item.key))

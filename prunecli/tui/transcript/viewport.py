@@ -93,7 +93,6 @@ class Viewport:
         return self._anchor(block, number - count), 0
 
     def _down(self, block: Block, number: int, count: int) -> Anchor:
-        """Return the row this many rows below, or the last one."""
         while number + count >= len(rows := self._layout.rows(block)):
             below = self._layout.heights.beside(block, 1)
             if below is None:
@@ -103,7 +102,6 @@ class Viewport:
         return self._anchor(block, number + count)
 
     def _bottom(self) -> Anchor | None:
-        """Return the anchor that puts the last row at the bottom."""
         last = self._layout.heights.last
         if last is None:
             return None
@@ -127,12 +125,10 @@ class Viewport:
 
     @property
     def total(self) -> int:
-        """The total number of rows, guessed where not laid out."""
         return self._layout.heights.total
 
     @property
     def offset(self) -> int:
-        """The number of rows above the screen, guessed where not laid out."""
         top = self._top
         if top is None or top.block.page is None:
             return 0
@@ -170,7 +166,6 @@ class Viewport:
             self._go(self._down(self._top.block, self._top.number, rows))
 
     def _go(self, top: Anchor) -> None:
-        """Scroll to a row, or to the bottom position if that comes first."""
         bottom = self._bottom()
         self.follow = bottom is not None and self._order(top) >= self._order(bottom)
         self._top = bottom if self.follow else top
@@ -180,13 +175,11 @@ class Viewport:
         return anchor.block.point, anchor.number
 
     def home(self) -> None:
-        """Scroll to the first row."""
         first = self._layout.heights.first
         if first is not None:
             self._go(self._anchor(first, 0))
 
     def end(self) -> None:
-        """Scroll to the last row and follow."""
         self.follow = True
         self.settle()
 

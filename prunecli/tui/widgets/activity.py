@@ -39,7 +39,6 @@ class Activity(Widget):
         self._asked_at: float | None = None
 
     def begin(self, words: str) -> None:
-        """Start the clock with these words."""
         self._words, self._first, self._retry = words, words, None
         self._since = self._clock()
         if self._frames is None:
@@ -47,7 +46,6 @@ class Activity(Widget):
         self.refresh()
 
     def end(self) -> None:
-        """Stop the clock and clear the line."""
         self._since = None
         self._hint = "", ""
         if self._frames is not None:
@@ -81,12 +79,10 @@ class Activity(Widget):
         self.refresh()
 
     def clear_hint(self) -> None:
-        """Remove the hint."""
         self._hint = "", ""
         self.refresh()
 
     def render(self) -> Content:
-        """Draw the line."""
         width = self.size.width - 2
         text, style = self._hint
         hint = [Piece((*_beginnings(one_line(text)), ""), style, 5)] if text else []
@@ -116,7 +112,6 @@ class Activity(Widget):
 
 
 def _beginnings(hint: str) -> tuple[str, ...]:
-    """Return a hint with fewer and fewer of its parts."""
     parts = hint.split(GAP)
     return tuple(GAP.join(parts[:count]) for count in range(len(parts), 0, -1))
 

@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable, Sequence
 
 from prunecli.presentation import completion
-from prunecli.presentation import file_list as files
 from prunecli.tui.slices import ended
 from prunecli.tui.widgets.menu import Menu
 from prunecli.tui.widgets.prompt import Prompt
@@ -54,7 +53,6 @@ class Completer:
 
     @property
     def is_open(self) -> bool:
-        """Whether the menu has something to choose."""
         return self._menu.is_open and bool(self._menu.offers)
 
     def asked(self, topic: str, query: str) -> None:
@@ -128,7 +126,7 @@ class Completer:
 
     async def _list(self) -> None:
         """List the files. Not canceled with its caller, since each typed letter calls it again."""
-        self._paths, self._whole = await asyncio.to_thread(files.listed, self.root)
+        self._paths, self._whole = await asyncio.to_thread(completion.listed, self.root)
         self._good_until = time.monotonic() + FRESH_SECONDS
 
     def _open(self, offers: Sequence[completion.Offer], note: str = "") -> None:
@@ -136,11 +134,9 @@ class Completer:
         self._menu.show(offers, note)
 
     def close(self) -> None:
-        """Close the menu."""
         self._menu.close()
 
     def knows(self, name: str) -> bool:
-        """Return whether this is the name or an alias of a command."""
         return any(name in (known, *aliases) for known, _, aliases in self._commands())
 
     def key(self, action: str) -> bool:
@@ -161,7 +157,6 @@ class Completer:
         return True
 
     def _enter(self) -> bool:
-        """Handle Enter: take the marked row if it fits the current text, or let a complete command be sent."""
         if self._shown_for != (self._topic, self._query):
             return False
         if self._topic == "command" and not self._was_moved and self.knows(self._query):

@@ -4,6 +4,7 @@ Relies on undocumented parts of Textual's TextArea: `gutter_width`, `_on_key`, `
 tests/tui/test_prompt.py checks them.
 """
 
+import re
 from collections.abc import Callable
 from typing import ClassVar
 
@@ -17,7 +18,6 @@ from textual.widget import Widget
 from textual.widgets import Input, TextArea
 
 from prunecli.sanitize import visible_with_tabs
-from prunecli.tui.emoji import around
 from prunecli.tui.prompting.pastes import MARK, Pastes, fits, unified
 from prunecli.tui.terminal_input import Burst
 
@@ -29,6 +29,14 @@ LAST_CHARS = 200
 
 _TYPED = "\u200c\u200d\u3000\u00a0"
 """Characters that people type although Python calls them unprintable: joiners and special spaces."""
+
+_PICTOGRAPH = "\u00a9\u00ae\u203c\u2049\u2122\u2139\u2190-\u2bff\u3030\u303d\u3297\u3299\U0001f000-\U0001faff"
+_ONE = f"[{_PICTOGRAPH}][\ufe0e\ufe0f]?[\U0001f3fb-\U0001f3ff]?[\U000e0020-\U000e007f]*"
+_EMOJI = re.compile(
+    f"[\U0001f1e6-\U0001f1ff]{{2}}|[0-9#*]\ufe0f?\u20e3|{_ONE}(?:\u200d{_ONE})*\u200d?|\\S[\ufe0e\ufe0f]"
+)
+"""Emoji of several code points, which the cursor passes and Backspace removes as one: families, flags, skin tones,
+keycaps. Combining marks stay apart, so that a wrong one can be deleted in Thai, Hindi or Korean."""
 
 
 class Editor(TextArea):
@@ -57,12 +65,10 @@ class Editor(TextArea):
 
     @property
     def typed(self) -> str:
-        """The text with every paste in its place."""
         return self.pastes.expanded(self.text)
 
     @property
     def is_empty(self) -> bool:
-        """Whether the field is empty."""
         return self.document.line_count == 1 and not self.document[0]
 
     def set_text(self, text: str) -> None:
@@ -110,7 +116,6 @@ class Editor(TextArea):
             await run_own_binding(self, event)
 
     async def _on_paste(self, event: events.Paste) -> None:
-        """Insert a paste as text, or as a mark."""
         event.stop()
         event.prevent_default()
         if not (isinstance(event, Burst) and event.is_typed):
@@ -118,12 +123,10 @@ class Editor(TextArea):
         self.received(unified(event.text))
 
     def received(self, text: str) -> None:
-        """Insert a pasted text, or a mark that stands for it."""
         if text:
             self.put(self.pastes.marked(text))
 
     def action_delete_left(self) -> None:
-        """Delete a whole paste mark."""
         row, column = self.cursor_location
         length = 0 if self.selected_text else self.pastes.mark_before(self.document[row], column)
         if length:
@@ -131,12 +134,10 @@ class Editor(TextArea):
         super().action_delete_left()
 
     def get_cursor_left_location(self) -> tuple[int, int]:
-        """Pass an emoji as a whole."""
         row, column = super().get_cursor_left_location()
         return row, around(self.document[row], column)[0]
 
     def get_cursor_right_location(self) -> tuple[int, int]:
-        """Pass an emoji as a whole."""
         row, column = super().get_cursor_right_location()
         return row, around(self.document[row], column)[1]
 
@@ -173,19 +174,16 @@ class Editor(TextArea):
 
     @property
     def on_first_row(self) -> bool:
-        """Whether the cursor is on the first row."""
         return self.navigator.is_first_wrapped_line(self.cursor_location)
 
     @property
     def on_last_row(self) -> bool:
-        """Whether the cursor is on the last row."""
         return self.navigator.is_last_wrapped_line(self.cursor_location)
 
     # Drawing -------------------------------------------------------------------------------------------------
 
     @property
     def gutter_width(self) -> int:
-        """The width reserved for the glyph."""
         return GUTTER
 
     def get_line(self, line_index: int) -> Text:
@@ -193,7 +191,6 @@ class Editor(TextArea):
         return Text(visible_with_tabs(self.document.get_line(line_index)), end="", no_wrap=True)
 
     def render_line(self, y: int) -> Strip:
-        """Draw a row with the glyph or its padding."""
         if self.content_size.width <= 0:  # in a terminal of one column the placeholder cannot wrap
             return Strip.blank(self.size.width, self.rich_style)
         strip = super().render_line(y)
@@ -224,6 +221,14 @@ async def run_own_binding(field: Widget, event: events.Key) -> bool:
     return False
 
 
+def around(text: str, column: int) -> tuple[int, int]:
+    """Return the start and end of the sequence that a column cuts apart, or the column twice."""
+    if text.isascii():
+        return column, column
+    found = (one.span() for one in _EMOJI.finditer(text) if one.start() < column < one.end())
+    return next(found, (column, column))
+
+
 class Field(Input):
     """A single-line input whose keys take effect in order.
 
@@ -246,11 +251,9 @@ class Field(Input):
         self._left = {"ctrl+c"} if submits else {"ctrl+c", "enter"}
 
     def action_cursor_left(self, select: bool = False) -> None:
-        """Pass an emoji as a whole."""
         self._pass_emoji(super().action_cursor_left, 0, select)
 
     def action_cursor_right(self, select: bool = False) -> None:
-        """Pass an emoji as a whole."""
         self._pass_emoji(super().action_cursor_right, 1, select)
 
     def _pass_emoji(self, move: Callable[[bool], None], side: int, select: bool) -> None:
@@ -259,7 +262,6 @@ class Field(Input):
             move(select)
 
     def action_delete_left(self) -> None:
-        """Delete an emoji as a whole."""
         at = self.cursor_position
         if self.selection.is_empty and at:
             self.delete(around(self.value, at - 1)[0], at)
@@ -267,7 +269,6 @@ class Field(Input):
             super().action_delete_left()
 
     def action_delete_right(self) -> None:
-        """Delete an emoji as a whole."""
         at = self.cursor_position
         if self.selection.is_empty:
             self.delete(at, around(self.value, at + 1)[1])

@@ -31,19 +31,16 @@ class LongQuestion(Question):
     _fitted: tuple[tuple[object, ...], int] = ((), 0)
 
     def compose_matter(self) -> Sequence[Widget]:
-        """Yield the text."""
         what = VerticalScroll(Static(self.text, id="text"), id="what", can_focus=False)
         what.display = bool(self.text.plain)
         return [what]
 
     def on_mount(self) -> None:
-        """Fit the rows to the screen now and after each change."""
         self.follow()
         self.screen.screen_layout_refresh_signal.subscribe(self, lambda _: self._fit())
         super().on_mount()
 
     def follow(self) -> None:
-        """Show how much is left each time the text is scrolled."""
         self.watch(self.what(), "scroll_y", self._show, init=False)
 
     def _fit(self) -> None:
@@ -80,7 +77,6 @@ class LongQuestion(Question):
         return super().press(key, at)
 
     def what(self) -> Widget:
-        """Return the part that scrolls."""
         return self.query_one("#what")
 
     def hints(self) -> Sequence[str]:
@@ -122,6 +118,5 @@ def _without_text(answered: Callable[[int], object], row: int, _: str) -> None:
 
 
 def _takes_rows(part: Widget) -> bool:
-    """Return whether a widget has its own height instead of filling the rows that are left."""
     height = part.styles.height
     return part.display and part.styles.overlay != "screen" and not (height and height.is_fraction)

@@ -9,8 +9,6 @@ from prunecli.tui.widgets.fitting import Piece, fitted
 
 
 class Masthead(Widget):
-    """The top line as a widget."""
-
     can_focus = False
 
     def __init__(self, directory: str) -> None:
@@ -20,7 +18,6 @@ class Masthead(Widget):
         self._session = ""
 
     def show_branch(self, branch: str) -> None:
-        """Show the repository's branch; "" for none."""
         if branch != self._branch:
             self._branch = branch
             self.refresh()
@@ -32,13 +29,11 @@ class Masthead(Widget):
             self.refresh()
 
     def render(self) -> Content:
-        """Draw the line at the current width."""
         line = title_line(self._directory, self._branch, self._session, self.size.width - 2)
         return Content.assemble(" ", line, " ")
 
 
 def title_line(directory: str, branch: str, session: str, width: int) -> Content:
-    """Return the top line. A long session name gets at most half of it."""
     left = [
         Piece(("prunecli",), "bold $accent", 9),
         Piece((directory, *_shorter(directory)), "$foreground", 2),
@@ -57,8 +52,6 @@ def _shorter(path: str) -> tuple[str, ...]:
 
 
 class Banner(Static):
-    """A few words across the screen, above the prompt."""
-
     DEFAULT_CSS = """
     Banner { height: auto; background: $error; color: $background; text-style: bold; padding: 0 1; }
     """

@@ -38,12 +38,10 @@ class OfferList(Widget):
 
     @property
     def chosen(self) -> Offer | None:
-        """The marked item."""
         return self.offers[self.at] if self.offers else None
 
     @property
     def rows(self) -> int:
-        """The number of rows used."""
         return min(self.most_rows, len(self.offers)) + self.whole_rows + (1 if self._footer() else 0)
 
     @property
@@ -61,7 +59,6 @@ class OfferList(Widget):
         return max(1, (self.size.width or self.screen.size.width) - 2)
 
     def _room(self) -> int:
-        """Return the width of the labels."""
         labels = max((width_of(one_line(offer.label)) for offer in self.offers), default=0)
         has_details = any(offer.detail for offer in self.offers)
         narrow = max(12, min(LABEL_CELLS, self._width - DETAIL_CELLS))
@@ -92,11 +89,10 @@ class OfferList(Widget):
         self.refresh()
 
     def on_click(self, event: events.Click) -> None:
-        """Choose the clicked item."""
         index = self._first + event.y
         if 0 <= event.y < self.most_rows and index < len(self.offers):
             self.at = index
-            self.post_message(Picked(index))
+            self.post_message(Picked())
 
     def _footer(self) -> str:
         if self._note:
@@ -104,7 +100,6 @@ class OfferList(Widget):
         return f"{self.at + 1} of {len(self.offers)}" if len(self.offers) > self.most_rows else ""
 
     def render(self) -> Content:
-        """Draw the rows in view, labels and details in two columns."""
         shown = self.offers[self._first : self._first + self.most_rows]
         width, room = self._width, self._room()
         rows = [
@@ -117,7 +112,6 @@ class OfferList(Widget):
         return Content("\n").join(rows)
 
     def _whole(self, width: int, room: int) -> list[Content]:
-        """Return the lines with the rest of the marked item's text."""
         text = self._cut(self.chosen, room) if self.chosen else ""
         parts = [text[start:end] for start, end in breaks(text, width - 2)]
         if len(parts) > WHOLE_ROWS:
@@ -159,11 +153,9 @@ class Menu(OfferList):
 
     @property
     def is_open(self) -> bool:
-        """Whether the menu is open."""
         return self.display
 
     def on_mount(self) -> None:
-        """Start closed; items open the menu."""
         self.display = False
 
     def show(self, offers: Sequence[Offer], note: str = "", at: int = 0) -> None:
@@ -189,6 +181,5 @@ class Menu(OfferList):
         self.styles.offset = (0, -self.rows)
 
     def close(self) -> None:
-        """Close the menu."""
         self.display = False
         self.offers = ()

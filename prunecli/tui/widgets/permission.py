@@ -1,15 +1,15 @@
 """The permission question: the exact call, the reason for asking, and the answers."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from textual.content import Content
 from textual.geometry import Size
 from textual.widget import Widget
 from textual.widgets import Static
 
+from prunecli.agent.execute import Answer, AnswerKind
 from prunecli.presentation.entries import Notice, ToolCall, ToolState
 from prunecli.presentation.questions import Sheet
-from prunecli.tui.messages import PermissionAnswered
 from prunecli.tui.transcript.palette import Palette
 from prunecli.tui.transcript.transcript_view import Transcript
 from prunecli.tui.widgets.long_question import MOST_ROWS, LongQuestion
@@ -28,8 +28,6 @@ _ALWAYS_SHORT = Row("2a", ("Yes, until you quit",))
 
 
 class PermissionPanel(LongQuestion):
-    """The panel that asks about one call."""
-
     DEFAULT_CSS = """
     PermissionPanel {
         .about { height: auto; max-height: 2; color: $muted; }
@@ -38,18 +36,23 @@ class PermissionPanel(LongQuestion):
 
     keys = KEYS_TEXT
 
-    def __init__(self, sheet: Sheet, palette: Palette) -> None:
+    def __init__(self, sheet: Sheet, palette: Palette, answered: Callable[[Answer], object]) -> None:
         # 3 is No in other agents, so the lasting answer has no digit.
         rows = [Row("1y", ("Yes",)), Row("3n", ("No, and tell the model why",))]
-        kinds = ["once", "deny"]
+        kinds: list[AnswerKind] = ["once", "deny"]
         if sheet.rule:
             rows[1:1] = [_always(sheet.rule), Row("p", ("Yes, always in this project",))]
             kinds[1:1] = ["always", "project"]
         else:
             rows[-1] = Row("2n", rows[-1].parts)
         last = len(rows) - 1
-        super().__init__(sheet.title, rows, self._say, for_text=last, leave=last)
-        self._kinds = kinds
+        super().__init__(
+            sheet.title,
+            rows,
+            lambda row, text: answered(Answer(kinds[row], text)),
+            for_text=last,
+            leave=last,
+        )
         self._sheet = sheet
         self._palette = palette
         self._covers = f"The rule covers {sheet.covers}" if sheet.covers else ""
@@ -58,11 +61,7 @@ class PermissionPanel(LongQuestion):
         self._is_scrolled = False
         self.text = self._text()
 
-    def _say(self, row: int, text: str) -> None:
-        self.post_message(PermissionAnswered(self._kinds[row], text))
-
     def compose_matter(self) -> Sequence[Widget]:
-        """Yield the call and the reason for asking."""
         about = [Static(classes="about") for _ in self._about]
         if self._sheet.diff is None:
             return [*super().compose_matter(), *about]
@@ -158,12 +157,10 @@ class PermissionPanel(LongQuestion):
         return super().press(key, at)
 
     def what(self) -> Widget:
-        """Return the part that scrolls."""
         return self.query_one("#change" if self._sheet.diff else "#what")
 
 
 def _always(rule: str) -> Row:
-    """Return the answer that allows a rule for this session."""
     shown = (_cut(rule, MOST_CHARS) or rule, "$code")
     return Row("2a", ("Yes, and don't ask again for ", shown, " until you quit"))
 

@@ -61,11 +61,9 @@ class Prompt(Editor):
 
     @property
     def draft(self) -> Draft:
-        """The unsent text."""
         return self._before_search or Draft(self.text, dict(self.pastes.texts))
 
     def restore(self, draft: Draft) -> None:
-        """Restore a draft."""
         self.pastes.texts = dict(draft.pastes)
         self.put_text(draft.text)
 
@@ -86,7 +84,6 @@ class Prompt(Editor):
         self.placeholder = next(fitting, clip(forms[-1], room))
 
     def on_resize(self) -> None:
-        """Choose again which text to show."""
         self._offer()
 
     def take(self) -> str:
@@ -97,11 +94,9 @@ class Prompt(Editor):
         return text
 
     def give_back(self, text: str) -> None:
-        """Insert an unsent or withdrawn text before the typed text."""
         self.set_text(text if self.is_empty else f"{text}\n\n{self.typed}")
 
     def fill(self, text: str) -> None:
-        """Append text for the user to edit and send."""
         self.set_text(text if self.is_empty else f"{self.typed}\n\n{text}")
         self.focus()
 
@@ -170,7 +165,6 @@ class Prompt(Editor):
         )
 
     def _menu_key(self, key: str) -> bool:
-        """Return whether the open menu handled the key."""
         action = self.keys.action(key)
         if self._completer is not None and self._completer.is_open and action in _TO_MENU:
             return self._completer.key(action)
@@ -180,7 +174,6 @@ class Prompt(Editor):
         return False
 
     def _act(self, key: str) -> bool:
-        """Run the action of a key."""
         action = self.keys.action(key)
         if key == "question_mark" and self.is_empty and self.question is None:
             action = "show_keys"
@@ -256,7 +249,6 @@ class Prompt(Editor):
     # Completion ----------------------------------------------------------------------------------------------
 
     def on_text_area_changed(self, event: TextArea.Changed) -> None:
-        """Update completion and the kind of prompt for the new text."""
         event.stop()
         self._dress()
         self._look()
@@ -265,12 +257,10 @@ class Prompt(Editor):
         self.post_message(Typed())
 
     def on_text_area_selection_changed(self, event: TextArea.SelectionChanged) -> None:
-        """Update completion for the new cursor position."""
         event.stop()
         self._look()
 
     def _dress(self) -> None:
-        """Show the kind of prompt."""
         shell = self.shell
         memory = "#" if not shell and completion.is_memory(self.text) else ""
         kind = "search" if self.searching else shell or memory
@@ -307,7 +297,6 @@ class Prompt(Editor):
         self._tell_completer()
 
     def complete(self, value: str) -> None:
-        """Replace the typed part with the chosen text."""
         wanted, self._wanted = self._wanted, None
         if self.searching:
             self._before_search = None
@@ -318,7 +307,6 @@ class Prompt(Editor):
 
     @property
     def searching(self) -> bool:
-        """Whether the prompt is searching the history."""
         return self._before_search is not None
 
     def _begin_search(self) -> None:
@@ -329,7 +317,6 @@ class Prompt(Editor):
         self._look()
 
     def end_search(self) -> None:
-        """End the search and restore the text from before it."""
         before, self._before_search = self._before_search, None
         self._wanted = None
         if before:

@@ -67,18 +67,10 @@ class Typing(Protocol):
     """The part of the prompt's interface that a question uses."""
 
     @property
-    def text(self) -> str:
-        """The current text."""
-
-    def take(self) -> str:
-        """Return the text and clear the prompt."""
-
-    def set_text(self, text: str) -> None:
-        """Replace the text."""
-
-    def await_text(self, *forms: str) -> None:
-        """Show the first of these texts that fits while the prompt is empty; none for the usual text."""
-
+    def text(self) -> str: ...
+    def take(self) -> str: ...
+    def set_text(self, text: str) -> None: ...
+    def await_text(self, *forms: str) -> None: ...
     def call_later(self, callback: Callable[[], object]) -> object:
         """Call back after all waiting keys."""
 
@@ -134,7 +126,6 @@ class Question(Vertical, can_focus=False):
         )
 
     def compose(self) -> ComposeResult:
-        """Lay out title, subject, answers and key hints."""
         yield Static(Content(self._title), id="question")
         yield from self.compose_matter()
         for number in range(len(self._rows)):
@@ -146,7 +137,6 @@ class Question(Vertical, can_focus=False):
         return ()
 
     def on_mount(self) -> None:
-        """Start the quiet period once the question is on the screen."""
         self._show()
         self.call_after_refresh(self.appear)
 
@@ -156,7 +146,6 @@ class Question(Vertical, can_focus=False):
         self.answering.holds(typing.text)
 
     def appear(self) -> None:
-        """Start the quiet period: the question has become visible."""
         self.answering.appeared(self._clock())
         self._wait()
 
@@ -183,12 +172,10 @@ class Question(Vertical, can_focus=False):
         return meaning in (Meaning.MARKED, Meaning.SOON)
 
     def pasted(self, at: float) -> None:
-        """Handle a paste, which does not answer."""
         self.answering.pasted(at)
         self._wait()
 
     def holds(self, text: str) -> None:
-        """Update for the prompt's new text."""
         self.answering.holds(text)
         self._show()
 
@@ -235,7 +222,6 @@ class Question(Vertical, can_focus=False):
         self._answered(row, text)
 
     def on_click(self, event: events.Click) -> None:
-        """Mark the clicked row; Enter answers."""
         name = event.widget.id if event.widget is not None else None
         if name and name.startswith("row-"):
             event.stop()
@@ -243,7 +229,6 @@ class Question(Vertical, can_focus=False):
             self._show()
 
     def on_resize(self) -> None:
-        """Wrap the rows for the new width."""
         self._show()
 
     # Display -------------------------------------------------------------------------------------------------

@@ -36,33 +36,27 @@ class SearchBar(Horizontal):
         self._note: tuple[str, ...] = KEYS
 
     def compose(self) -> ComposeResult:
-        """Lay out the field and the note."""
         yield Static("find ", classes="label")
         yield Field(self._transcript.searching)
         yield Static("", classes="note")
 
     def on_mount(self) -> None:
-        """Focus the field and show the keys."""
         self.focus_field()
         self._say(KEYS)
 
     def focus_field(self) -> None:
-        """Focus the field."""
         self.query_one(Input).focus()
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        """Search for the typed text."""
         event.stop()
         self._transcript.search(event.value)
         if not event.value:
             self._say(KEYS)
 
     def found(self, message: Transcript.Searched) -> None:
-        """Show the result of a search."""
         self._say(KEYS if message.found else NOT_FOUND)
 
     def on_resize(self) -> None:
-        """Fit the note to the new width."""
         self._say(self._note)
 
     def _say(self, forms: tuple[str, ...]) -> None:
@@ -71,7 +65,6 @@ class SearchBar(Horizontal):
         self.query_one(".note", Static).update(Content(f"  {text}"))
 
     def on_key(self, event: events.Key) -> None:
-        """Move from hit to hit, or close."""
         match event.key:
             case "enter" | "up" | "shift+tab":
                 self._transcript.search_previous()

@@ -25,7 +25,6 @@ def bar(part: float) -> str:
 
 
 def level(part: float) -> str:
-    """Return the style for a used share of the context window."""
     return "bold $error" if part >= 0.9 else "$warning" if part >= 0.75 else "$muted"
 
 
@@ -114,8 +113,6 @@ def cache_words(status: "Status | None", ttl_ms: int, now: int) -> str:
 
 
 class StatusLines(Widget):
-    """The widget with the two lines. It shows zeros until it gets figures."""
-
     can_focus = False
 
     def __init__(self) -> None:
@@ -124,19 +121,16 @@ class StatusLines(Widget):
         self._cache = ""
 
     def show(self, status: "Status", cache: str) -> None:
-        """Show these figures."""
         if (status, cache) != (self.status, self._cache):
             self.status, self._cache = status, cache
             self.refresh()
 
     def show_cache(self, cache: str) -> None:
-        """Update the age of the cache."""
         if cache != self._cache:
             self._cache = cache
             self.refresh()
 
     def render(self) -> Content:
-        """Draw the lines at the current width."""
         width = self.size.width - 2
         lines = (
             pruning_line(self.status, width, self._cache),

@@ -1,15 +1,18 @@
-"""The agent's to-do list above the prompt: one line that a click or a key unfolds."""
+"""The lists above the prompt: the agent's to-do list, in one line that unfolds, and the queued messages."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from textual import events
 from textual.content import Content
 from textual.widget import Widget
 
 from prunecli.model.todos import MARKS, Todo, Todos, folded, progress
+from prunecli.sanitize import one_line
 from prunecli.tui.messages import ActionAsked
 from prunecli.tui.transcript.rows import clip
 
+MOST_WAITING = 4
+"""Maximum rows of queued messages: steering first, then follow-ups."""
 _STYLES = {"pending": "$foreground", "in_progress": "bold $accent", "completed": "$muted"}
 
 
@@ -39,12 +42,10 @@ class TodoLine(Widget):
         return bool(self._todos)
 
     def on_click(self, event: events.Click) -> None:
-        """Fold or unfold the list."""
         event.stop()
         self.post_message(ActionAsked("todos"))
 
     def on_resize(self) -> None:
-        """Fit the rows to the screen."""
         self._lay_out()
 
     def _lay_out(self) -> None:
@@ -62,7 +63,6 @@ class TodoLine(Widget):
         return [*shown, f"… {count - len(shown)} more: /todo lists all"]
 
     def render(self) -> Content:
-        """Draw the list in one line, and its items if it is unfolded."""
         width = self.size.width
         key = self._hint()
         tail = f"  {key} to {'fold' if self._open else 'unfold'}" if key and width >= 60 else ""
@@ -77,3 +77,34 @@ class TodoLine(Widget):
 
 def _drawn(todo: Todo) -> tuple[str, str, str]:
     return f"{MARKS[todo.status]} ", todo.content, _STYLES[todo.status]
+
+
+class Waiting(Widget):
+    """A row for each queued message. The last message can be returned to the prompt; `hint` shows the key."""
+
+    can_focus = False
+
+    def __init__(self, hint: Callable[[], str]) -> None:
+        super().__init__()
+        self._hint = hint
+        self._rows: list[tuple[str, str]] = []
+        self.display = False
+
+    def show(self, steering: Sequence[str], follow_ups: Sequence[str]) -> None:
+        rows = [("↳ ", text) for text in steering] + [("+ ", text) for text in follow_ups]
+        if rows != self._rows:
+            self._rows = rows
+            self.display = bool(rows)
+            self.styles.height = min(MOST_WAITING, len(rows))
+            self.refresh()
+
+    def render(self) -> Content:
+        width = self.size.width - 2
+        hidden = max(0, len(self._rows) - MOST_WAITING)
+        rows: list[Content] = []
+        for at, (mark, text) in enumerate(self._rows[hidden:]):
+            last = at == len(self._rows) - hidden - 1
+            tail = f"  {self._hint()}" if last else f"  and {hidden} before" if hidden and not at else ""
+            line = clip(one_line(" ".join(text.split())), max(8, width - 2 - len(tail)))
+            rows.append(Content.assemble(" ", (mark, "$accent"), (line, "$foreground"), (tail, "$muted")))
+        return Content("\n").join(rows)

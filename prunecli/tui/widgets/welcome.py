@@ -20,8 +20,6 @@ _MARGIN = 4
 
 
 class Welcome(Widget):
-    """The program's description and main keys, with notices below."""
-
     can_focus = False
 
     def __init__(self) -> None:
@@ -35,7 +33,6 @@ class Welcome(Widget):
         self.refresh()
 
     def clear(self) -> None:
-        """Remove the notices."""
         self._notices.clear()
         self.refresh()
 
@@ -74,7 +71,6 @@ class Welcome(Widget):
         ]
 
     def render(self) -> Content:
-        """Add blank lines if there is room."""
         lines = [*self._lines(roomy=True), *self._notices]
         if self._height(lines) >= self.size.height:
             lines = [*self._lines(roomy=False), *self._notices]

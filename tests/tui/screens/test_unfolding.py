@@ -9,7 +9,7 @@ from textual.screen import Screen
 from prunecli.commands.command import Choice, Choose, Table
 from prunecli.tui.screens.choose import ChooseScreen
 from prunecli.tui.screens.reading import ReadingScreen
-from prunecli.tui.screens.unfolding import UnfoldingRows, UnfoldingScreen
+from prunecli.tui.screens.table import UnfoldingRows, UnfoldingScreen
 from prunecli.tui.transcript.transcript_view import Transcript
 from tests.tui.showing_app import Shown, shown
 

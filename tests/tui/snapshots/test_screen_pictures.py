@@ -8,8 +8,7 @@ from textual.screen import Screen
 from textual.widgets import Input
 
 from prunecli.commands.command import Table
-from prunecli.tui.screens.choose import ChooseScreen
-from prunecli.tui.screens.secret import SecretScreen
+from prunecli.tui.screens.choose import ChooseScreen, SecretScreen
 from prunecli.tui.screens.table import TableScreen
 from prunecli.tui.widgets.question import Question
 from tests.scripted import says

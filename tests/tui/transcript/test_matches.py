@@ -12,7 +12,7 @@ from prunecli.presentation.entries import (
     ToolCall,
     ToolState,
 )
-from prunecli.tui.transcript.matches import Query, hits, scan
+from prunecli.tui.transcript.finder import Query, hits, scan
 from prunecli.tui.transcript.transcript_view import Transcript
 from tests.tui.transcript.showing import blocks, document, screen, showing
 from tests.waiting import until

@@ -1,6 +1,5 @@
 """Selecting and copying: what comes out is what was written, not how it was wrapped."""
 
-import pytest
 from textual import events
 from textual.pilot import Pilot
 from textual.selection import SELECT_ALL
@@ -95,16 +94,6 @@ def test_a_single_word_is_copied_without_the_bullet_of_its_line() -> None:
     assert selected_text(made, Span(start, block.point + words.place + 3)) == "- word\n- two"
     start = block.point + words.place
     assert selected_text(made, Span(start, start + 9)) == "- two words"
-
-
-@pytest.mark.parametrize("width", [20, 33, 60, 100])
-def test_what_is_copied_does_not_depend_on_the_width(width: int):
-    def words(text: str) -> list[str]:
-        return [word for word in text.split() if set(word) - set("─┼│")]
-
-    assert words(copied(Assistant(MARKDOWN * 3), width=width)) == words(
-        copied(Assistant(MARKDOWN * 3), width=200)
-    )
 
 
 async def test_dragging_selects_and_control_c_copies():

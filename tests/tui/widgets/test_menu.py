@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from prunecli.commands.command import Choice, Choose, all_commands
-from prunecli.tui.screens.choose import ChooseScreen
+from prunecli.tui.screens.choose import ChooseScreen, _labeled
 from prunecli.tui.widgets.menu import OfferList, shortened
 from tests.scripted import says
 from tests.tui.showing_app import Shown, shown
@@ -26,6 +26,11 @@ def test_a_text_without_room_ends_with_a_clause_where_one_is_long_enough(
     text: str, width: int, short: str
 ) -> None:
     assert shortened(text, width) == short
+
+
+def test_choices_with_the_same_words_are_all_there() -> None:
+    found = _labeled([Choice(value, "go on") for value in "123"])
+    assert [choice.value for choice in found.values()] == ["1", "2", "3"]
 
 
 def words_of(running: Shown) -> str:
