@@ -321,7 +321,7 @@ class TestByHand:
         ("text", "message"),
         [
             ("[", "script.json: not JSON"),
-            ('["a", {"contents": "b"}]', "script.json: replies[1].contents: unknown key"),
+            ('["a", {"contents": "b"}]', "script.json: replies[1]: "),
             (None, "No such file"),
         ],
     )
