@@ -69,13 +69,7 @@ async def test_a_task_runs_in_a_session_of_its_own_and_only_its_answer_comes_bac
         of_task = [one.json for one in endpoint.requests if is_task(one.json)]
         assert len(of_task) == 3
         assert {tool["name"] for tool in of_task[0]["tools"]} == {
-            "read",
-            "grep",
-            "find",
-            "ls",
-            "prun",
-            "prun_with_memo",
-            "recall",
+            *("read", "grep", "find", "ls", "prun", "prun_with_memo", "recall"),
         }
 
 

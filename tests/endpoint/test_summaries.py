@@ -130,11 +130,7 @@ def test_the_answer_is_one_block_in_one_event_and_its_usage_stands_among_the_ite
         events = ask(endpoint, *TURNS, compaction=ASKED)[1]
     names = [event["type"] for event in events if event["type"] != "ping"]
     assert names == [
-        "message_start",
-        "content_block_start",
-        "content_block_stop",
-        "message_delta",
-        "message_stop",
+        *("message_start", "content_block_start", "content_block_stop", "message_delta", "message_stop"),
     ]
     start = next(event for event in events if event["type"] == "content_block_start")
     assert start["content_block"].keys() == {"type", "content", "signature"}
