@@ -64,7 +64,7 @@ def make_private(folder: Path) -> list[Path]:
         folder.mkdir(mode=0o700)
     except FileExistsError:
         if not os.path.isdir(folder):
-            raise
+            raise NotADirectoryError(errno.ENOTDIR, "Not a directory", str(folder)) from None
     return [*changed, folder.parent]
 
 

@@ -103,6 +103,18 @@ def test_no_function_is_too_long() -> None:
     assert long == {}
 
 
+def test_the_fake_endpoint_imports_nothing_from_outside_its_folder() -> None:
+    """So that it could be published by itself."""
+    found = {
+        line
+        for path in (ROOT / "tests" / "endpoint").glob("*.py")
+        for line in path.read_text("utf-8").splitlines()
+        if line.lstrip().startswith(("import ", "from "))
+        and ("prunecli" in line or ("tests" in line and "tests.endpoint" not in line))
+    }
+    assert found == set()
+
+
 def test_every_timer_is_one_that_fires() -> None:
     """Textual's own may never fire on a busy machine; `once` is for that."""
     asking = {

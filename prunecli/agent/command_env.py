@@ -20,28 +20,16 @@ _CHANGE_MEANING = frozenset(
 )
 _SEARCHED = frozenset(
     {
-        "LD_LIBRARY_PATH",
-        "DYLD_LIBRARY_PATH",
-        "DYLD_FRAMEWORK_PATH",
-        "PYTHONPATH",
-        "NODE_PATH",
-        "PERL5LIB",
-        "RUBYLIB",
+        *("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "DYLD_FRAMEWORK_PATH", "PYTHONPATH", "NODE_PATH"),
+        *("PERL5LIB", "RUBYLIB"),
     }
 )
 """Lists of folders that programs load code from; a command that only reads finds none in the workspace."""
 _LOADS_CODE = frozenset(
     {
-        *(
-            "LD_PRELOAD",
-            "LD_AUDIT",
-            "DYLD_INSERT_LIBRARIES",
-            "NODE_OPTIONS",
-            "PERL5OPT",
-            "RUBYOPT",
-            "TAR_OPTIONS",
-        ),
-        *("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "JDK_JAVAC_OPTIONS", "_JAVA_OPTIONS", "PYTHONHOME"),
+        *("LD_PRELOAD", "LD_AUDIT", "DYLD_INSERT_LIBRARIES", "NODE_OPTIONS", "PERL5OPT", "RUBYOPT"),
+        *("TAR_OPTIONS", "JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "JDK_JAVAC_OPTIONS", "_JAVA_OPTIONS"),
+        "PYTHONHOME",
     }
 )
 """Variables with options that may load code of the workspace."""

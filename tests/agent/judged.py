@@ -67,13 +67,7 @@ def scene(folder: Path) -> Scene:
     for path in (workspace / "src", workspace / "deploy", workspace / ".prunecli", outside, home / ".ssh"):
         path.mkdir(parents=True)
     for name in (
-        "src/a.py",
-        "src/b.py",
-        "README.md",
-        "package.json",
-        ".env",
-        "deploy/server.pem",
-        "deploy/id_rsa",
+        *("src/a.py", "src/b.py", "README.md", "package.json", ".env", "deploy/server.pem", "deploy/id_rsa"),
     ):
         (workspace / name).write_text("{}\n")
     (outside / "x").write_text("outside\n")

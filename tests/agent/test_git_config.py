@@ -192,11 +192,7 @@ def test_what_passes_in_a_hostile_repository_starts_nothing(repository: Reposito
     """Fsmonitor, hooks, drivers, filters, includes, submodules: 0 markers."""
     attack(repository)
     lines = [
-        "git status",
-        "git diff",
-        "git log -p -2",
-        "git show HEAD",
-        "git blame src/a.py",
+        *("git status", "git diff", "git log -p -2", "git show HEAD", "git blame src/a.py"),
         "git -C src status",
     ]
     assert any(repository.ran_code(line, repository.plain) for line in lines) or not HOSTILE[attack]
@@ -212,10 +208,7 @@ def test_the_environment_alone_switches_off_what_has_a_fixed_name(
     """Also for lines that a person approved, and for calls of our own."""
     attack(repository)
     for line in (
-        "git status",
-        "git diff",
-        "git add src",
-        "git log -1",
+        *("git status", "git diff", "git add src", "git log -1"),
         "git diff --quiet; git update-index --refresh",
     ):
         assert not repository.ran_code(line, repository.unattended), line
@@ -238,11 +231,7 @@ def test_what_husky_lfs_and_a_credential_helper_configure_neither_asks_nor_runs(
     assert repository.ran_code("git diff", repository.unattended)
     reading = ReadingEnvironment(repository.unattended, repository.root)
     for line in (
-        "git status",
-        "git diff",
-        "git diff --stat",
-        "git log -p -2",
-        "git show",
+        *("git status", "git diff", "git diff --stat", "git log -p -2", "git show"),
         "git status -sb && git diff",
     ):
         verdict = repository.here.bash(line, rules=Rules(deny=("read(.env)",)))
@@ -263,10 +252,7 @@ def test_hooks_can_be_kept_for_what_a_person_approved(repository: Repository) ->
 def test_an_honest_repository_answers_as_ever_under_the_neutral_environment(repository: Repository) -> None:
     (repository.root / "src" / "a.py").write_text("changed\n")
     for line in (
-        "git status --short",
-        "git diff",
-        "git log --oneline",
-        "git describe --tags",
+        *("git status --short", "git diff", "git log --oneline", "git describe --tags"),
         "git grep -n changed",
     ):
         assert repository.here.bash(line).kind == "allow", line
@@ -357,12 +343,10 @@ def test_special_files_in_place_of_a_configuration_do_not_hang_the_judgment(repo
 @pytest.mark.parametrize(
     "text",
     [
-        "",
-        "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = false\n",
+        *("", "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = false\n"),
         '[remote "origin"]\n\turl = https://x/y.git\n\tfetch = +refs/heads/*:refs/remotes/origin/*\n',
         '[branch "main"]\n\tremote = origin\n\tmerge = refs/heads/main\n\tvscode-merge-base = origin/main\n',
-        "# a comment\n; another\n\n[user]\n\tname = A B\n\temail = a@b\r\n",
-        "[CORE]\n\tBare\n",
+        *("# a comment\n; another\n\n[user]\n\tname = A B\n\temail = a@b\r\n", "[CORE]\n\tBare\n"),
         "[core]\n\thooksPath = .husky/_\n",
         '[filter "lfs"]\n\tclean = git-lfs clean -- %f\n\tprocess = git-lfs filter-process\n\trequired = true\n',
         '[lfs]\n\trepositoryformatversion = 0\n[lfs "https://x/y.git/info/lfs"]\n\taccess = basic\n',
@@ -378,36 +362,17 @@ def test_a_plain_configuration_raises_no_doubt(text: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "[core]\n\tfsmonitor = true\n",
-        "[core]\n\tsshCommand = x\n",
-        "[core]\n\tworktree = /\n",
-        "[filter]\n\tclean = x\n",
-        '[filter "LFS"]\n\tclean = x\n',
-        "[lfs]\n\tcustomtransfer = x\n",
-        '[merge "x"]\n\tx = y\n',
-        "[core]\n\tattributesFile = x\n",
-        "[core]\n\tbare = a \\\n\tb\n",
-        "[core]bare = false\n",
-        "[core] # x\n",
-        "bare = false\n",
-        "[include]\n\tpath = x\n",
-        '[includeIf "gitdir:/"]\n\tpath = x\n',
-        '[filter "x"]\n\tclean = x\n',
-        '[diff "x"]\n\ttextconv = x\n',
-        "[diff.x]\n\ttextconv = x\n",
-        '[core "x"]\n\tbare = false\n',
-        '[remote "o"]\n\tuploadpack = x\n',
-        '[remote "o"]\n\tpromisor = true\n',
-        '[remote "o"]\n\tvcs = x\n',
-        '[remote "a\\"]\n\turl = x\n',
-        "[extensions]\n\tpartialClone = origin\n",
-        '[url "x"]\n\tinsteadOf = y\n',
-        "[alias]\n\tstatus = !x\n",
-        "[gpg]\n\tprogram = x\n",
-        "[pager]\n\tlog = x\n",
-        "[pretty]\n\tx = %GG\n",
-        "\ufeff[core]\n",
-        "[core]\n\tbare = false\x00\n\tfsmonitor = x\n",
+        *("[core]\n\tfsmonitor = true\n", "[core]\n\tsshCommand = x\n", "[core]\n\tworktree = /\n"),
+        *("[filter]\n\tclean = x\n", '[filter "LFS"]\n\tclean = x\n', "[lfs]\n\tcustomtransfer = x\n"),
+        *('[merge "x"]\n\tx = y\n', "[core]\n\tattributesFile = x\n", "[core]\n\tbare = a \\\n\tb\n"),
+        *("[core]bare = false\n", "[core] # x\n", "bare = false\n", "[include]\n\tpath = x\n"),
+        *('[includeIf "gitdir:/"]\n\tpath = x\n', '[filter "x"]\n\tclean = x\n'),
+        *('[diff "x"]\n\ttextconv = x\n', "[diff.x]\n\ttextconv = x\n", '[core "x"]\n\tbare = false\n'),
+        *('[remote "o"]\n\tuploadpack = x\n', '[remote "o"]\n\tpromisor = true\n'),
+        *('[remote "o"]\n\tvcs = x\n', '[remote "a\\"]\n\turl = x\n'),
+        *("[extensions]\n\tpartialClone = origin\n", '[url "x"]\n\tinsteadOf = y\n'),
+        *("[alias]\n\tstatus = !x\n", "[gpg]\n\tprogram = x\n", "[pager]\n\tlog = x\n"),
+        *("[pretty]\n\tx = %GG\n", "\ufeff[core]\n", "[core]\n\tbare = false\x00\n\tfsmonitor = x\n"),
         "[core\n]\n",
     ],
 )
@@ -424,36 +389,10 @@ def test_any_text_can_be_looked_at(text: str) -> None:
 
 _LINES = st.sampled_from(
     [
-        *(
-            "[core]",
-            "[diff]",
-            '[branch "a"]',
-            '[remote "a"]',
-            "[user]",
-            "[gc]",
-            "\tbare = false",
-            "\talgorithm = x",
-        ),
-        *(
-            "\texternal = MARK",
-            "\tname = a \\",
-            '\turl = "a',
-            "\tfsmonitor = MARK",
-            "# x \\",
-            "; x",
-            "",
-            "\\",
-            " [diff]",
-        ),
-        *(
-            "\tname = 'a",
-            "\tx = 1 # \\",
-            "[diff]external=MARK",
-            '[gc "\\"]',
-            '\tname = "a\\',
-            '"',
-            "\texternal=MARK \\",
-        ),
+        *("[core]", "[diff]", '[branch "a"]', '[remote "a"]', "[user]", "[gc]", "\tbare = false"),
+        *("\talgorithm = x", "\texternal = MARK", "\tname = a \\", '\turl = "a', "\tfsmonitor = MARK"),
+        *("# x \\", "; x", "", "\\", " [diff]", "\tname = 'a", "\tx = 1 # \\", "[diff]external=MARK"),
+        *('[gc "\\"]', '\tname = "a\\', '"', "\texternal=MARK \\"),
     ]
 )
 
@@ -525,11 +464,7 @@ def nested_repository(repository: Repository, *settings: tuple[str, str]) -> Non
 @pytest.mark.parametrize(
     "key",
     [
-        "core.fsmonitor",
-        "core.hooksPath",
-        "diff.x.textconv",
-        "diff.x.command",
-        "filter.x.clean",
+        *("core.fsmonitor", "core.hooksPath", "diff.x.textconv", "diff.x.command", "filter.x.clean"),
         "diff.external",
     ],
 )
@@ -545,14 +480,7 @@ def test_a_repository_below_the_workspace_runs_nothing(
         repository.git("-c", "advice.addEmbeddedRepo=false", "add", "vendor/lib")
     reading = ReadingEnvironment(repository.unattended, repository.root)
     entered = [
-        "status",
-        "diff",
-        "diff HEAD",
-        "log -p",
-        "show",
-        "blame a.py",
-        "ls-files",
-        "grep x",
+        *("status", "diff", "diff HEAD", "log -p", "show", "blame a.py", "ls-files", "grep x"),
         "describe --all",
     ]
     lines = [

@@ -286,20 +286,8 @@ _INSERTED = st.one_of(
     ),
     st.sampled_from(
         [
-            "; done",
-            "; do ",
-            " fi",
-            "; then ",
-            "for a in b; do ",
-            "<(",
-            ") ",
-            "{a,b}",
-            "$f",
-            '"$f"',
-            "$?",
-            "# ",
-            "[[ ",
-            "! ",
+            *("; done", "; do ", " fi", "; then ", "for a in b; do ", "<(", ") ", "{a,b}", "$f", '"$f"'),
+            *("$?", "# ", "[[ ", "! "),
         ]
     ),
     st.characters(codec="utf-8", exclude_categories=["Cs"]),
@@ -307,40 +295,15 @@ _INSERTED = st.one_of(
 
 
 COMPOUND = [
-    *(
-        "tr a-z A-Z < README.md",
-        "cat < README.md | wc -l",
-        'echo "$(pwd) $?"',
-        "ls $(pwd)",
-        "echo $(wc -l < README.md)",
-    ),
-    *(
-        'for f in src/a.py src/b.py; do cat "$f"; done',
-        "for f in src/*.py; do wc -l $f; done",
-        "cat src/{a,b}.py",
-    ),
-    *(
-        "(cd src && ls); cat README.md",
-        "{ ls; pwd; } | head",
-        "if [ -f README.md ]; then ls; else pwd; fi; ls",
-    ),
-    *(
-        "[[ -d src ]] && ls src",
-        "! grep -q x README.md",
-        "diff <(sort README.md) <(cat src/a.py)",
-        "# all\nls\npwd",
-    ),
+    *("tr a-z A-Z < README.md", "cat < README.md | wc -l", 'echo "$(pwd) $?"', "ls $(pwd)"),
+    *("echo $(wc -l < README.md)", 'for f in src/a.py src/b.py; do cat "$f"; done'),
+    *("for f in src/*.py; do wc -l $f; done", "cat src/{a,b}.py", "(cd src && ls); cat README.md"),
+    *("{ ls; pwd; } | head", "if [ -f README.md ]; then ls; else pwd; fi; ls", "[[ -d src ]] && ls src"),
+    *("! grep -q x README.md", "diff <(sort README.md) <(cat src/a.py)", "# all\nls\npwd"),
     *("git log $(git merge-base HEAD main)..HEAD", "for i in {1..3}; do echo $i; done", "ls src/*.{py,ts}"),
-    *(
-        "if ls; then pwd; elif cat README.md; then id; fi",
-        'test "$(ls)" = x && ls',
-        "grep -rl a src | xargs wc -l",
-    ),
-    *(
-        "for f in $(grep -rl a src); do cat $f; done",
-        "awk '{n += $1} END {print n}' README.md",
-        "sed 's/a/b/' README.md",
-    ),
+    *("if ls; then pwd; elif cat README.md; then id; fi", 'test "$(ls)" = x && ls'),
+    *("grep -rl a src | xargs wc -l", "for f in $(grep -rl a src); do cat $f; done"),
+    *("awk '{n += $1} END {print n}' README.md", "sed 's/a/b/' README.md"),
 ]
 
 
@@ -416,43 +379,14 @@ def test_bash_runs_exactly_what_was_allowed_in_a_long_run(here: Scene, recorder:
 _PIECES = st.one_of(
     st.sampled_from(
         [
-            "ls",
-            "rm",
-            "echo",
-            "cat",
-            "tee",
-            " ",
-            " ",
-            " ",
-            "|",
-            "&&",
-            ";",
-            "||",
-            "'",
-            '"',
-            "\\",
-            "\n",
-            "$",
-            "a",
-            "b~",
-            "~",
+            *("ls", "rm", "echo", "cat", "tee", " ", " ", " ", "|", "&&", ";", "||", "'", '"', "\\", "\n"),
+            *("$", "a", "b~", "~"),
         ]
     ),
     st.sampled_from(
         [
-            "$(",
-            ")",
-            "(",
-            "for f in ",
-            "; do ",
-            "; done",
-            "$f",
-            '"$f"',
-            "if ",
-            "; then ",
-            "; fi",
-            "./{a,b}",
-            "{1..2}",
+            *("$(", ")", "(", "for f in ", "; do ", "; done", "$f", '"$f"', "if ", "; then ", "; fi"),
+            *("./{a,b}", "{1..2}"),
         ]
     ),
     st.sampled_from(
@@ -460,22 +394,8 @@ _PIECES = st.one_of(
     ),
     st.sampled_from(
         [
-            "2>&1",
-            ">/dev/null",
-            "2>/dev/null",
-            "=",
-            "#",
-            "-x",
-            "--",
-            "é",
-            "!",
-            "^",
-            "%1",
-            ":",
-            "{",
-            "}",
-            "[",
-            "*",
+            *("2>&1", ">/dev/null", "2>/dev/null", "=", "#", "-x", "--", "é", "!", "^", "%1", ":", "{", "}"),
+            *("[", "*"),
         ]
     ),
 )

@@ -216,11 +216,7 @@ def test_settings_that_stay_the_same_are_not_asked_about_again(store: TrustStore
 @pytest.mark.parametrize(
     "path",
     [
-        "AGENTS.md",
-        "CLAUDE.md",
-        ".prunecli/config.toml",
-        ".prunecli/commands/x.md",
-        ".prunecli/new",
+        *("AGENTS.md", "CLAUDE.md", ".prunecli/config.toml", ".prunecli/commands/x.md", ".prunecli/new"),
         ".prunecli/a/b",
     ],
 )

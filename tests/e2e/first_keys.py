@@ -1,12 +1,10 @@
-"""Random keys at random moments of the start, and what must come of them: `python -m tests.e2e.first_keys 200`.
+"""Random keys at random moments of the start, and what must come of them.
 
 A key has to take effect once, and in the order in which it was pressed, from before the first frame until everything
-is loaded. What is expected comes from the simplest model of an editor. `--busy N` keeps N processes busy meanwhile.
+is loaded. What is expected comes from the simplest model of an editor.
 """
 
-import argparse
 import json
-import multiprocessing
 import random
 import shutil
 import subprocess
@@ -145,23 +143,3 @@ def rounds(count: int, seed: int, tell: Callable[[str], object], words: Sequence
             tell(f"{number}: expected {wanted}\n  but got {found}\n  of {sequence}")
         shutil.rmtree(folder, ignore_errors=True)
     return wrong
-
-
-def main() -> int:
-    """The command line."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("count", type=int)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--busy", type=int, default=0, metavar="PROCESSES")
-    parser.add_argument("--jobs", type=int, default=1)
-    asked = parser.parse_args()
-    share = -(-asked.count // asked.jobs)
-    seeds = range(asked.seed, asked.seed + asked.count, share)
-    with busy(asked.busy), multiprocessing.Pool(asked.jobs) as pool:
-        wrong = sum(pool.starmap(rounds, [(share, seed, print) for seed in seeds]))
-    print(f"{wrong} of {share * len(seeds)} sequences came to something else")
-    return 1 if wrong else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -82,6 +82,18 @@ class Terminal:
         self.wait_for(text[-20:])
         self.press("Enter")
 
+    def answer(self, question: str, key: str, about: str = "") -> str:
+        """Answers a question about something once it takes keys; the screen that asked."""
+
+        def ready(screen: str) -> bool:
+            _, asked, after = " ".join(screen.split()).partition(question)
+            return bool(asked) and about in after and "Enter or a digit to answer" in after
+
+        screen = self.wait_until(ready, f"{question!r} about {about!r} to take keys")
+        self.press(key)
+        self.wait_until(lambda screen: not ready(screen), f"{key} to be taken")
+        return screen
+
     def screen(self) -> str:
         """What is on the screen now."""
         return self._tmux("capture-pane", "-p", "-t", "t")

@@ -179,11 +179,8 @@ async def test_what_may_not_be_read_is_not_attached(tmp_path: Path) -> None:
         await runtime.submit("see @.env @2.txt @../outside.txt @program @pipe @1.txt")
         assert [text for text in texts(endpoint) if text.startswith("[att")] == ["[attached: 1.txt]"]
         assert [line.partition(":")[0] for line in told] == [
-            ".env was not attached",
-            "2.txt was not attached",
-            "../outside.txt was not attached",
-            "program was not attached",
-            "pipe was not attached",
+            *(".env was not attached", "2.txt was not attached", "../outside.txt was not attached"),
+            *("program was not attached", "pipe was not attached"),
         ]
         assert "denied by the rule" in told[1]
 

@@ -13,7 +13,6 @@ from prunecli.commands.command import Choose, InThread, RewindNow, run_line
 from prunecli.context.again import shown_in
 from prunecli.inspector.inspect import inspect
 from prunecli.model.events import (
-    PrunReverted,
     Record,
     RequestSent,
     Rewound,
@@ -39,13 +38,12 @@ def refusals(endpoint: Endpoint) -> list[str]:
     return [request.refusal.message for request in endpoint.rejected if request.refusal]
 
 
-@pytest.mark.parametrize("old_account", [False, True])
 @pytest.mark.parametrize("model", BOUND)
 async def test_pruned_and_undone_nothing_is_refused_and_the_drops_are_foretold(
-    tmp_path: Path, model: str, old_account: bool
+    tmp_path: Path, model: str
 ) -> None:
     script = [*turn(0, 1, 2), *turn(3), *turn(4), *turn(5)]
-    async with Endpoint(script, rules=Rules(old_account=old_account)) as endpoint:
+    async with Endpoint(script) as endpoint:
         async with session(tmp_path, endpoint, model=model) as runtime:
             thoughts = runtime.session.context.thoughts
             await runtime.submit("look")
@@ -158,43 +156,6 @@ async def test_going_forward_again_costs_no_thinking_that_was_lost_there_before(
         await rewind(runtime, forward, conversation=True, files=False)
         await runtime.submit("and on")
         assert dropped(endpoint)[-1] == 5
-
-
-async def test_restored_by_entry_rewound_and_compacted_nothing_is_refused(tmp_path: Path) -> None:
-    script = [*turn(0, 1), *turn(2), *turn(3), *turn(4), Reply("A summary of it all."), *turn(5), *turn(6)]
-    async with Endpoint(script) as endpoint:
-        async with session(tmp_path, endpoint) as runtime:
-            context = runtime.session.context
-            await runtime.submit("one")
-            target = results(runtime)[0]
-            clear(runtime, target)
-            await runtime.submit("two")
-            runtime.emit(PrunReverted((target,)))
-            await runtime.submit("three")
-            runtime.emit(Rewound(context.user_turns[1] - 1))
-            await runtime.submit("two, another way")
-            assert await runtime.compact()
-            foretold = context.thoughts.blocks(context.thoughts.stale())
-            await runtime.submit("go on")
-            assert dropped(endpoint)[-2:] == [foretold, foretold]
-            await runtime.submit("and on")
-        assert refusals(endpoint) == []
-
-
-async def test_another_model_and_a_resume_change_nothing_about_it(tmp_path: Path) -> None:
-    async with Endpoint([*turn(0, 1), *turn(2), *turn(3), *turn(4)]) as endpoint:
-        async with session(tmp_path, endpoint) as runtime:
-            await runtime.submit("one")
-            runtime.set_model("claude-sonnet-5-5")
-            await runtime.submit("two")
-            runtime.set_model("claude-opus-5-5")
-            await runtime.submit("three")
-            clear(runtime, results(runtime)[0])
-            before = runtime.session.context.thoughts.stale()
-        async with session(tmp_path, endpoint, continue_last=True) as runtime:
-            assert runtime.session.context.thoughts.stale() == before
-            await runtime.submit("four")
-        assert refusals(endpoint) == []
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 
 from prunecli.model.messages import Usage
-from prunecli.model.record_codec import decode_record, encode_record
 from prunecli.providers.models import cost
 from prunecli.runtime import Runtime
 from prunecli.runtime.sessions import Costs
@@ -72,10 +71,3 @@ async def test_another_configured_lifetime_does_not_change_what_a_session_has_co
             await runtime.submit("go on")
             assert runtime.choices.cache_ttl == "5m"
             assert runtime.bill.cost == pytest.approx(by_hand(runtime))
-
-
-async def test_the_log_keeps_the_reported_lifetime(tmp_path: Path) -> None:
-    async with Endpoint(turn(0)) as endpoint, session(tmp_path, endpoint, HOUR) as runtime:
-        await runtime.submit("look")
-        for record in runtime.session.records:
-            assert decode_record(encode_record(record)) == record

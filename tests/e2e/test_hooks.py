@@ -2,14 +2,13 @@
 
 import json
 import subprocess
-import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from prunecli.commands.command import Choose, run_line
-from prunecli.model.events import Pinned, Record, ToolResult, UserMessage
+from prunecli.model.events import ToolResult
 from prunecli.model.messages import plain_text
 from prunecli.model.signals import Notice
 from prunecli.session.log import read_log
@@ -79,16 +78,6 @@ def headless(tmp_path: Path, base_url: str, *words: str) -> "subprocess.Complete
     )
 
 
-def test_headless_hooks_of_a_project_are_off_until_approved_and_that_is_said(tmp_path: Path) -> None:
-    folder = project(tmp_path / "project")
-    public_hooks.write(folder)
-    with serve([Reply("Hello.")]) as endpoint:
-        done = headless(tmp_path, endpoint.base_url)
-        assert endpoint.rejected == []
-    assert (done.returncode, done.stdout) == (0, "Hello.\n")
-    assert "The hooks in .claude/settings.json do not run until you approve them" in done.stderr
-
-
 def test_headless_hooks_of_the_users_own_configuration_run(tmp_path: Path) -> None:
     project(tmp_path / "project")
     config = tmp_path / "home" / ".config" / "prunecli"
@@ -135,31 +124,6 @@ async def test_bound_thinking_survives_hooks_and_a_resumed_session_goes_on(tmp_p
         assert set(dropped(endpoint)) == {0}
 
 
-async def test_a_veto_of_a_prune_costs_no_thinking(tmp_path: Path) -> None:
-    veto = 'hooks.PrePrune=[{"hooks":[{"type":"command","command":"echo all of it >&2; exit 2"}]}]'
-    sets = (
-        *(
-            "pruning.enabled=true",
-            "pruning.strategy=pi",
-            "pruning.gate=always",
-            "pruning.pi.protected_turns=0",
-        ),
-        *("pruning.pi.prune_protect=10", "pruning.pi.prune_minimum=1", veto),
-    )
-    steps = [Reply([Thinking(f"Look at {n}."), Call("read", {"path": f"{n}.txt"})]) for n in range(4)]
-    ends = [Reply([Thinking("Enough."), "Done."]) for _ in range(2)]
-    async with Endpoint([*steps, *ends]) as endpoint:
-        async with session(tmp_path, endpoint, *sets) as runtime:
-            said: list[str] = []
-            runtime.session.subscribe(lambda event: said.append(getattr(event, "text", "")))
-            await runtime.submit("look")
-            await runtime.submit("and now?")
-            assert any("A hook blocked a prune" in line for line in said)
-            assert not [r for r in runtime.session.records if isinstance(r.event, Pinned)]
-        assert endpoint.rejected == []
-        assert set(dropped(endpoint)) == {0}
-
-
 async def test_a_hook_keeps_a_task_working_until_it_is_content(tmp_path: Path) -> None:
     seen = tmp_path / "seen"
     command = (
@@ -201,10 +165,7 @@ def test_hooks_by_keys(tmp_path: Path, columns: int, rows: int) -> None:
         environ = environment(tmp_path, endpoint.base_url)
         words = ["--trust", "--permission-mode", "auto"]
         with Terminal(words, folder, environ, columns, rows) as terminal:
-            terminal.wait_for("Run the hooks in .claude/settings.json?")
-            seen = time.monotonic()
-            terminal.wait_until(lambda _: time.monotonic() - seen > 1.5, "the question to take keys")
-            terminal.press("1")
+            terminal.answer("Run the hooks in .claude/settings.json?", "1")
             terminal.wait_for("The hooks in .claude/settings.json run from now on.")
             terminal.wait_for(PROMPT)
             terminal.say("go")
@@ -219,14 +180,3 @@ def test_hooks_by_keys(tmp_path: Path, columns: int, rows: int) -> None:
         assert endpoint.rejected == []
         check(folder, endpoint.requests[-1])
     verified(tmp_path)
-
-
-def test_what_hooks_said_is_in_the_log_and_not_in_the_users_words(tmp_path: Path) -> None:
-    project(tmp_path / "project")
-    says = 'hooks.UserPromptSubmit=[{"hooks":[{"type":"command","command":"echo it rains"}]}]'
-    with serve([Reply("Hello.")]) as endpoint:
-        assert headless(tmp_path, endpoint.base_url, "--set", says).returncode == 0
-    (log,) = (tmp_path / "data" / "sessions").rglob("*.jsonl")
-    records: list[Record] = read_log(log).records
-    origins = [record.event.origin for record in records if isinstance(record.event, UserMessage)]
-    assert origins == ["prompt", "command"]

@@ -8,14 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from prunecli.tools.ask import Inquiry, Reply
 from tests.e2e.bound import OPUS, dropped, environment, session
 from tests.e2e.terminal import HAS_TMUX, Terminal
 from tests.endpoint import Call, Endpoint, Thinking, serve
 from tests.endpoint import Reply as Said
 from tests.starting import results
 from tests.tools.calling import processes_with
-from tests.waiting import until, wait_until
+from tests.waiting import wait_until
 
 OPTIONS = [{"label": "SQLite", "description": "one file"}, {"label": "PostgreSQL"}]
 PROMPT = "Ask, or / for commands"
@@ -33,30 +32,6 @@ def server(word: str) -> Said:
     """A server that runs until the file `go` is there."""
     command = f"echo serving; until [ -e go ]; do sleep 0.05; done; echo bye; : {word}"
     return call("bash", command=command, background=True)
-
-
-async def test_jobs_notices_and_questions_cost_no_thinking_and_no_cache(tmp_path: Path) -> None:
-    ask = call("ask", question="Which?", options=OPTIONS)
-    script = [server("a"), done("It runs."), call("jobs", job=1), ask, done(), done("And?")]
-    async with Endpoint(script) as endpoint:
-        async with session(tmp_path, endpoint, "permissions.mode=auto") as runtime:
-
-            async def choose(_: Inquiry) -> Reply:
-                return Reply((1,), "on port 5433")
-
-            runtime.inquiries.asker = choose
-            await runtime.submit("start it")
-            await runtime.submit("look")
-            (runtime.setup.cwd / "go").touch()
-            await until(lambda: runtime.jobs.job(1).over)
-            await runtime.submit("and?")
-            assert results(runtime)[0].endswith("[runs in the background as job 1.]")
-            assert results(runtime)[2] == "The user chose: PostgreSQL\nThe user added: on port 5433"
-        assert endpoint.rejected == []
-        assert sum(dropped(endpoint)) == 0
-        first, *_, last = [request.json for request in endpoint.requests]
-        assert (first["system"], first["tools"]) == (last["system"], last["tools"])
-        assert b"[notice] job 1 ended" in endpoint.requests[-1].body
 
 
 @pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed")
@@ -84,7 +59,7 @@ async def test_a_job_runs_in_the_sandbox_which_goes_with_it(tmp_path: Path) -> N
         assert runtime.status().jobs == 0
 
 
-@pytest.mark.parametrize("word", ["SIGTERM", "SIGHUP", "SIGKILL", "/quit"])
+@pytest.mark.parametrize("word", ["SIGHUP", "SIGKILL"])
 @pytest.mark.terminal
 @pytest.mark.skipif(not HAS_TMUX, reason="tmux is not installed")
 def test_no_job_outlives_the_program_however_it_ends(tmp_path: Path, word: str) -> None:
@@ -100,10 +75,7 @@ def test_no_job_outlives_the_program_however_it_ends(tmp_path: Path, word: str) 
             terminal.wait_for("It runs.")
             terminal.wait_for("1 job")
             assert processes_with(mark)
-            if word == "/quit":
-                terminal.say(word)
-            else:
-                os.kill(terminal.pid, getattr(signal, word))
+            os.kill(terminal.pid, getattr(signal, word))
             wait_until(lambda: not processes_with(mark))
             wait_until(lambda: terminal.exit_code is not None)
         assert endpoint.rejected == []
@@ -137,9 +109,7 @@ def test_jobs_and_questions_by_keys(tmp_path: Path) -> None:
             terminal.wait_for("Job 1 ended: exit code 0")
             terminal.wait_until(lambda screen: "1 job" not in screen, "the count to go")
             terminal.say("next")
-            terminal.wait_for("Which database?")
-            terminal.wait_for("Enter or a digit to answer")
-            terminal.press("2")
+            terminal.answer("Which database?", "2")
             terminal.wait_for("Good.")
             assert "Which database? PostgreSQL" in " ".join(terminal.screen().split())
             terminal.say("and that")

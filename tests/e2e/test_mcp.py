@@ -25,10 +25,8 @@ from prunecli.presentation.questions import sheet_of
 from prunecli.providers.tokenizer import SHIPPED, counter
 from prunecli.runtime import Runtime
 from prunecli.runtime.mcp_servers import DECLINED, NONE_LEFT, TITLE
-from tests import preloaded
 from tests.e2e.bound import OPUS, clear, dropped, environment, project, results, session
 from tests.e2e.terminal import HAS_TMUX, ROOT, Terminal
-from tests.e2e.test_mcp_approval import answer
 from tests.endpoint import Call, Endpoint, Reply, Thinking, serve
 from tests.mcp.running import raw, sdk
 from tests.waiting import until
@@ -303,7 +301,7 @@ def test_a_server_by_keys(tmp_path: Path) -> None:
         with Terminal(["--trust", "--model", OPUS], folder, environ) as terminal:
             terminal.wait_for("Ask, or / for commands")
             terminal.say("say hello")
-            screen = answer(terminal, "Call this MCP tool?", "1")
+            screen = terminal.answer("Call this MCP tool?", "1")
             assert "fake:echo" in screen
             terminal.wait_for("Done.")
             terminal.type("/fake:")
@@ -321,16 +319,3 @@ def test_a_server_by_keys(tmp_path: Path) -> None:
             terminal.say("/quit")
             terminal.wait_until(lambda _: terminal.exit_code is not None, "the program to end")
         same_beginning(endpoint)
-
-
-def test_headless_a_call_needs_a_rule(tmp_path: Path) -> None:
-    with serve([call("echo", text="one"), DONE, call("echo", text="two"), DONE]) as endpoint:
-        folder, environ = configured(tmp_path, endpoint)
-        words = ["-p", "--trust", "--sandbox", "off", "--model", OPUS]
-        for more in ((), ("--set", 'permissions.allow=["mcp(fake:echo)"]')):
-            done = preloaded.run([*words, *more, "say it"], cwd=folder, env=environ)
-            assert (done.returncode, done.stdout) == (0, "Done.\n"), done.stderr
-        assert endpoint.rejected == []
-        denied, said = (json.dumps(endpoint.requests[at].json["messages"][-1]) for at in (1, 3))
-    assert "The user did not allow this." in denied
-    assert '"text": "two"' in said

@@ -24,11 +24,8 @@ from tests.e2e.bound import answers, dropped, session, turn
 from tests.endpoint import Endpoint, Reply, Rules
 
 ON = (
-    "pruning.enabled=true",
-    "pruning.strategy=server_clear",
-    "pruning.server_clear.trigger=4",
-    "pruning.server_clear.trigger_by=tool_uses",
-    "pruning.server_clear.keep=2",
+    *("pruning.enabled=true", "pruning.strategy=server_clear", "pruning.server_clear.trigger=4"),
+    *("pruning.server_clear.trigger_by=tool_uses", "pruning.server_clear.keep=2"),
 )
 BETA = "context-management-2025-06-27"
 FIELD = "context_management"

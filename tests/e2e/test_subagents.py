@@ -1,7 +1,6 @@
 """Tasks on the strict endpoint with bound thinking: each in a session of its own, and only its answer comes back."""
 
 import asyncio
-import json
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -16,11 +15,9 @@ from prunecli.runtime import Runtime
 from prunecli.runtime.subagents import MAX_TURNS, SIDE_BY_SIDE, Child
 from prunecli.session.log import read_log
 from prunecli.session.verify import verify_session
-from tests import preloaded
 from tests.e2e.bound import dropped, environment, project, session, step
 from tests.e2e.tasking import again, cast, is_task, last, task
-from tests.e2e.terminal import HAS_TMUX, ROOT, Terminal
-from tests.e2e.test_mcp_approval import answer
+from tests.e2e.terminal import HAS_TMUX, Terminal
 from tests.endpoint import Call, Endpoint, HttpError, Reply, Thinking, serve
 from tests.starting import result_events
 from tests.waiting import DEADLINE, until
@@ -69,13 +66,7 @@ async def test_a_task_runs_in_a_session_of_its_own_and_only_its_answer_comes_bac
         of_task = [one.json for one in endpoint.requests if is_task(one.json)]
         assert len(of_task) == 3
         assert {tool["name"] for tool in of_task[0]["tools"]} == {
-            "read",
-            "grep",
-            "find",
-            "ls",
-            "prun",
-            "prun_with_memo",
-            "recall",
+            *("read", "grep", "find", "ls", "prun", "prun_with_memo", "recall"),
         }
 
 
@@ -353,7 +344,7 @@ def test_tasks_by_keys(tmp_path: Path) -> None:
         with Terminal(["--trust"], project(tmp_path / "project"), environ) as terminal:
             terminal.wait_for("Ask, or / for commands")
             terminal.say("go")
-            answer(terminal, "task 1: Run this command?", "1")
+            terminal.answer("task 1: Run this command?", "1")
             terminal.wait_for("Thanks.")
             terminal.say("/agents")
             terminal.wait_for("Task 1 (no agent, ")
@@ -367,18 +358,3 @@ def test_tasks_by_keys(tmp_path: Path) -> None:
             terminal.say("/quit")
             terminal.wait_until(lambda _: terminal.exit_code is not None, "the program to end")
         assert endpoint.rejected == []
-
-
-def test_headless_a_tasks_command_needs_a_rule_and_its_answer_is_what_the_session_gets(
-    tmp_path: Path,
-) -> None:
-    main = [Reply([Thinking("Go."), task("alpha", None)]), last("Thanks.")]
-    folder = project(tmp_path / "project")
-    with serve(cast(main, {"alpha": MAKES})) as endpoint:
-        environ = environment(tmp_path, endpoint) | {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT)}
-        done = preloaded.run(["-p", "--trust", "--sandbox", "off", "go"], cwd=folder, env=environ)
-        bodies = [request.json for request in endpoint.requests]
-        assert endpoint.rejected == []
-    assert (done.returncode, done.stdout) == (0, "Thanks.\n"), done.stderr
-    assert "The user did not allow this." in json.dumps(bodies[2]["messages"])
-    assert "Alpha is made.\\n[task 1" in json.dumps(bodies[3]["messages"])

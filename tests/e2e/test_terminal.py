@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from prunecli.model.events import AssistantMessage
 from prunecli.session.log import read_log
 from prunecli.session.verify import verify_session
 from tests.e2e.terminal import HAS_TMUX, Terminal
@@ -39,8 +38,8 @@ def test_a_session_of_twenty_turns_by_keys_alone(tmp_path: Path, columns: int, r
         with Terminal(words, folder, environ, columns, rows) as terminal:
             terminal.wait_for(PROMPT)
             terminal.say("fix total in parser.py")
-            answer(terminal, "check.py", "a")
-            answer(terminal, "touch", "y")
+            terminal.answer("Run this command?", "a", "check.py")
+            terminal.answer("Run this command?", "y", "touch")
             terminal.wait_until(lambda _: marker.exists(), "the long command to start")
             terminal.type("and keep it small")
             terminal.press("Enter")
@@ -62,22 +61,6 @@ def test_a_session_of_twenty_turns_by_keys_alone(tmp_path: Path, columns: int, r
         assert len(endpoint.requests) >= 19
     assert (folder / "parser.py").read_text().endswith("sum(parse(text))\n")
     verified(tmp_path)
-
-
-def answer(terminal: Terminal, command: str, key: str) -> None:
-    """Answers the question about a command, which takes no key in its first moment."""
-    question = "Run this command?"
-
-    def asked(screen: str) -> bool:
-        return question in screen and command in screen.split(question, 1)[1]
-
-    terminal.wait_until(asked, f"to be asked about {command}")
-    seen = time.monotonic()
-    terminal.wait_until(
-        lambda screen: asked(screen) and time.monotonic() - seen > 1.0, "the question to take keys"
-    )
-    terminal.press(key)
-    terminal.wait_until(lambda screen: not asked(screen), f"{key} to be taken")
 
 
 def test_killed_and_continued_the_screen_goes_on_where_it_was(tmp_path: Path) -> None:
@@ -102,22 +85,6 @@ def test_killed_and_continued_the_screen_goes_on_where_it_was(tmp_path: Path) ->
             terminal.wait_for("Here we are again.")
         assert endpoint.requests[1].body == endpoint.requests[2].body
     verified(tmp_path)
-
-
-def test_the_demo_model_answers_without_a_key(tmp_path: Path) -> None:
-    folder = project(tmp_path / "project")
-    environ = {key: value for key, value in environment(tmp_path, "").items() if "ANTHROPIC" not in key}
-    with Terminal(["--trust"], folder, environ) as terminal:
-        terminal.wait_for(PROMPT)
-        terminal.say("read parser.py")
-        terminal.wait_for("✓ read parser.py")
-        terminal.wait_until(lambda screen: "Esc stops" not in screen, "the answer to end")
-        terminal.press("C-c", "C-c")
-        terminal.wait_until(lambda _: terminal.exit_code is not None, "the program to end")
-        assert terminal.exit_code == 0
-    (log,) = (tmp_path / "data" / "sessions").rglob("*.jsonl")
-    answers = [r.event for r in read_log(log).records if isinstance(r.event, AssistantMessage)]
-    assert [answer.model for answer in answers] == ["demo"] * 2
 
 
 def test_an_untrusted_directory_is_asked_about(tmp_path: Path) -> None:

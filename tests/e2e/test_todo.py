@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from prunecli.context.todo_list import todos
-from prunecli.model.events import ToolResult
 from prunecli.model.todos import folded
 from prunecli.runtime import Runtime
 from prunecli.runtime.todo_reminder import TITLE
@@ -82,32 +81,6 @@ async def test_a_finished_list_is_not_given_again(tmp_path: Path) -> None:
         assert await runtime.compact()
         await runtime.submit("third words")
         assert TITLE not in said(endpoint)
-
-
-async def test_plan_mode_and_an_untrusted_directory_allow_it(tmp_path: Path) -> None:
-    async with Endpoint([listed("pending"), *turn(0)]) as endpoint, session(tmp_path, endpoint) as runtime:
-        runtime.gatekeeper.mode, runtime.gatekeeper.trusted = "plan", False
-        await runtime.submit("plan it")
-        events = [record.event for record in runtime.session.records]
-        results = [event for event in events if isinstance(event, ToolResult)]
-        assert not results[0].is_error
-        assert list_of(runtime) == "0/1 · next: Step 0 of the plan"
-
-
-async def test_a_resumed_and_a_forked_session_have_the_list(tmp_path: Path) -> None:
-    script = [listed("in_progress"), *turn(0), listed("completed"), *turn(1)]
-    async with Endpoint(script) as endpoint, session(tmp_path, endpoint) as runtime:
-        await runtime.submit("first words")
-        first = runtime.session.records[-1].seq
-        await runtime.submit("second words")
-        path = runtime.session.path
-        assert path is not None
-        runtime.new_session()
-        assert todos(runtime.session.context) == ()
-        runtime.open_session(path)
-        assert list_of(runtime) == "1/1 · all done"
-        runtime.open_session(path, fork=True, at=first)
-        assert list_of(runtime) == "0/1 · now: Step 0 of the plan"
 
 
 async def test_a_task_has_a_list_of_its_own(tmp_path: Path) -> None:

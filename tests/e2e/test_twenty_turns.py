@@ -13,7 +13,6 @@ import pytest
 
 from prunecli.launch_options import Launch
 from prunecli.model.events import PrunApplied, ToolResult
-from prunecli.providers.tokenizer import load as load_tokenizer
 from prunecli.runtime import Runtime
 from prunecli.runtime.make import make_runtime
 from prunecli.session.log import read_log
@@ -166,13 +165,3 @@ async def test_a_session_that_outgrows_its_window_is_pruned_before_the_endpoint_
         sent = [request.usage.prompt_tokens for request in endpoint.requests if request.usage]
     assert max(sent) > 0.7 * window
     assert any(isinstance(record.event, PrunApplied) for record in runtime.session.records)
-
-
-async def test_system_prompt_and_tools_are_small(tmp_path: Path) -> None:
-    async with Endpoint([Reply("Hi.")]) as endpoint:
-        runtime = make_runtime(Launch(headless=True, cwd=tmp_path), environment(tmp_path, endpoint.base_url))
-        await runtime.submit("hi")
-        await runtime.close()
-        preamble = runtime.session.context.preamble
-    tokens = load_tokenizer().count(b"".join((*preamble.system, *preamble.tools)).decode())
-    assert tokens < 2_000

@@ -26,13 +26,12 @@ from tests.endpoint.faults import (
 from tests.endpoint.record import Recorded, Refusal
 from tests.endpoint.rules import MODELS, Model, Rules
 from tests.endpoint.script import DEFAULT_REPLY, Call, Raw, Redacted, Reply, Text, Thinking
-from tests.endpoint.server import RATE_LIMITS, Endpoint, serve
+from tests.endpoint.server import Endpoint, serve
 from tests.endpoint.signatures import redact, sign
 
 __all__ = [
     "DEFAULT_REPLY",
     "MODELS",
-    "RATE_LIMITS",
     "SIGNATURE_ERROR",
     "SIGNATURE_MESSAGE",
     "BrokenChunk",

@@ -11,6 +11,9 @@ from dataclasses import dataclass
 from tests.endpoint.cache import Usage
 from tests.endpoint.shape import Json
 
+DEADLINE = 60.0
+"""Seconds after which something counts as never met: many times what a busy machine takes."""
+
 
 @dataclass(frozen=True, slots=True)
 class Refusal:

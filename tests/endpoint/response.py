@@ -41,7 +41,6 @@ class Response:
     usage: Mapping[str, Json]
     pings: bool
     transformations: Sequence[Mapping[str, Json]] | None = None
-    transformations_at_end: Sequence[Mapping[str, Json]] | None = None
     applied_edits: Sequence[Mapping[str, Json]] | None = None
 
     def kinds(self) -> list[str]:
@@ -67,26 +66,21 @@ class Response:
             "stop_reason": self.stop_reason,
             "stop_sequence": self.stop_sequence,
             "usage": dict(self.usage),
-            **_reported(self.transformations),
+            **self.transformed(),
             **self.management(),
         }
 
-    def ending(self) -> dict[str, Json]:
-        """What the last event says of the request: what was edited, and after another server took over once more what
-        was transformed."""
-        return {**_reported(self.transformations_at_end), **self.management()}
+    def transformed(self) -> dict[str, Json]:
+        """What is reported of the request's thinking."""
+        if self.transformations is None:
+            return {}
+        return {"input_transformations": [dict(one) for one in self.transformations]}
 
     def management(self) -> dict[str, Json]:
         """What was edited in the service's copy of the request."""
         if self.applied_edits is None:
             return {}
         return {"context_management": {"applied_edits": [dict(one) for one in self.applied_edits]}}
-
-
-def _reported(transformations: Sequence[Mapping[str, Json]] | None) -> dict[str, Json]:
-    if transformations is None:
-        return {}
-    return {"input_transformations": [dict(one) for one in transformations]}
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +143,6 @@ def respond(reply: Reply, prompted: Prompted) -> Response:
         counted,
         reply.pings,
         prompted.transformations if reply.transformations is None else reply.transformations,
-        reply.transformations_at_end,
         prompted.applied_edits,
     )
 

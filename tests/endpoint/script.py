@@ -68,8 +68,7 @@ class Reply:
     between two events. `usage` overrides single fields of the computed usage, None leaves a field out;
     `cache_fields` off leaves the cache out of it, None takes the endpoint's setting. `split_surrogates` cuts
     characters beyond U+FFFF into two deltas with half a JSON escape each. `transformations` stand in place of those
-    that the endpoint would report, `transformations_at_end` are said again in the last event, as after a change of
-    servers. `faults` happen to the response.
+    that the endpoint would report. `faults` happen to the response.
     """
 
     content: str | Block | Sequence[str | Block] = ()
@@ -83,7 +82,6 @@ class Reply:
     stop_sequence: str | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
     transformations: Sequence[Mapping[str, Json]] | None = None
-    transformations_at_end: Sequence[Mapping[str, Json]] | None = None
     faults: Fault | Sequence[Fault] = ()
 
     def __post_init__(self) -> None:

@@ -9,23 +9,12 @@ or {"replies": [...], "default": ..., "loop": true}. Keys are the fields of Repl
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
-from tests.endpoint import faults
-from tests.endpoint.faults import Fault
-from tests.endpoint.script import (
-    DEFAULT_REPLY,
-    Block,
-    Call,
-    Item,
-    Raw,
-    Redacted,
-    Reply,
-    Text,
-    Thinking,
-)
+from tests.endpoint.faults import Fault, RawResponse
+from tests.endpoint.script import DEFAULT_REPLY, Block, Call, Item, Raw, Redacted, Reply, Text, Thinking
 from tests.endpoint.shape import Json
 
 
@@ -42,28 +31,8 @@ class LoadedScript:
     loop: bool = False
 
 
-def _snake(name: str) -> str:
-    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
-
-
 _FAULTS: Mapping[str, type] = {
-    _snake(kind.__name__): kind
-    for kind in (
-        faults.HttpError,
-        faults.RawResponse,
-        faults.EchoKey,
-        faults.CloseBeforeResponse,
-        faults.DropKeepAlive,
-        faults.ErrorEvent,
-        faults.EndOfBody,
-        faults.Close,
-        faults.Reset,
-        faults.BrokenChunk,
-        faults.Stall,
-        faults.Insert,
-        faults.CutToolJson,
-        faults.Drip,
-    )
+    re.sub(r"(?<=[a-z])(?=[A-Z])", "_", kind.__name__).lower(): kind for kind in get_args(Fault)
 }
 _BLOCKS: Mapping[str, type] = {
     "text": Text,
@@ -72,25 +41,16 @@ _BLOCKS: Mapping[str, type] = {
     "tool_use": Call,
     "raw": Raw,
 }
-_TYPES: Mapping[str, type | tuple[type, ...]] = {
-    "str": str,
-    "int": int,
-    "float": (int, float),
-    "bool": bool,
-    "bytes": str,
-}
 
 
 def load_script(path: Path) -> LoadedScript:
     """Read a script file; raises ScriptError, and OSError when there is none."""
     try:
-        value = json.loads(path.read_bytes())
-    except ValueError as error:
-        raise ScriptError(f"{path}: not JSON: {error}") from None
-    try:
-        return parse_script(value)
+        return parse_script(json.loads(path.read_bytes()))
     except ScriptError as error:
         raise ScriptError(f"{path}: {error}") from None
+    except ValueError as error:
+        raise ScriptError(f"{path}: not JSON: {error}") from None
 
 
 def parse_script(value: Json) -> LoadedScript:
@@ -99,12 +59,10 @@ def parse_script(value: Json) -> LoadedScript:
         value = {"replies": value}
     if not isinstance(value, dict) or not isinstance(value.get("replies"), list):
         raise ScriptError("a list of replies is needed, or an object with one in `replies`")
-    unknown = set(value) - {"replies", "default", "loop"}
-    if unknown:
-        raise ScriptError(f"{min(unknown)}: unknown key; known are replies, default, loop")
     replies = tuple(_item(item, f"replies[{index}]") for index, item in enumerate(value["replies"]))
     default = _item(value["default"], "default") if "default" in value else DEFAULT_REPLY
-    return LoadedScript(replies, default, bool(value.get("loop", False)))
+    loaded: LoadedScript = _build(LoadedScript, {**value, "replies": replies, "default": default}, "script")
+    return loaded
 
 
 def _item(value: Json, where: str) -> Item:
@@ -116,61 +74,42 @@ def _item(value: Json, where: str) -> Item:
 
 
 def _reply(value: dict[str, Json], where: str) -> Reply:
-    given = dict(value)
-    content = given.pop("content", [])
-    listed = content if isinstance(content, list) else [content]
-    blocks = [_block(item, f"{where}.content[{index}]") for index, item in enumerate(listed)]
-    broken = given.pop("faults", [])
-    if not isinstance(broken, list):
-        broken = [broken]
-    wrong = tuple(_fault(item, f"{where}.faults[{index}]") for index, item in enumerate(broken))
-    reply: Reply = _build(Reply, {**given, "content": blocks, "faults": wrong}, where)
+    content, faults = _listed(value.get("content", [])), _listed(value.get("faults", []))
+    blocks = [_block(item, f"{where}.content[{index}]") for index, item in enumerate(content)]
+    wrong = tuple(_fault(item, f"{where}.faults[{index}]") for index, item in enumerate(faults))
+    reply: Reply = _build(Reply, {**value, "content": blocks, "faults": wrong}, where)
     return reply
+
+
+def _listed(value: Json) -> list[Json]:
+    return value if isinstance(value, list) else [value]
 
 
 def _block(value: Json, where: str) -> str | Block:
     if isinstance(value, str):
         return value
-    kind = value.get("type") if isinstance(value, dict) else None
-    if not isinstance(kind, str) or kind not in _BLOCKS:
-        raise ScriptError(f"{where}.type: one of {', '.join(_BLOCKS)} is needed, not {kind!r}")
-    given = {key: item for key, item in value.items() if key != "type"}
-    if kind == "raw" and "deltas" in given:
-        given["deltas"] = tuple(given["deltas"])
-    block: Block = _build(_BLOCKS[kind], given, where)
+    block: Block = _tagged(value, "type", _BLOCKS, where)
     return block
 
 
 def _fault(value: Json, where: str) -> Fault:
-    kind = value.get("fault") if isinstance(value, dict) else None
-    if not isinstance(kind, str) or kind not in _FAULTS:
-        raise ScriptError(f"{where}.fault: one of {', '.join(_FAULTS)} is needed, not {kind!r}")
-    given = {key: item for key, item in value.items() if key != "fault"}
-    fault: Fault = _build(_FAULTS[kind], given, where)
+    fault: Fault = _tagged(value, "fault", _FAULTS, where)
     return fault
+
+
+def _tagged(value: Json, key: str, kinds: Mapping[str, type], where: str) -> Any:
+    kind = value.get(key) if isinstance(value, dict) else None
+    if not isinstance(kind, str) or kind not in kinds:
+        raise ScriptError(f"{where}.{key}: one of {', '.join(kinds)} is needed, not {kind!r}")
+    given = {name: item for name, item in value.items() if name != key}
+    if kinds[kind] is RawResponse and "body" in given:
+        given["body"] = str(given["body"]).encode()
+    return _build(kinds[kind], given, where)
 
 
 def _build(kind: type, given: dict[str, Json], where: str) -> Any:
     """A value of this dataclass from its fields."""
-    known = {item.name: item for item in fields(kind)}
-    for key, value in given.items():
-        if key not in known:
-            raise ScriptError(f"{where}.{key}: unknown key; known are {', '.join(known)}")
-        wanted = _TYPES.get(str(known[key].type).removeprefix("<class '").removesuffix("'>"))
-        if wanted is not None and (
-            not isinstance(value, wanted) or isinstance(value, bool) != (wanted is bool)
-        ):
-            raise ScriptError(f"{where}.{key}: {json.dumps(value)[:40]} is no {_name(wanted)}")
-    for name, item in known.items():
-        if item.default is MISSING and item.default_factory is MISSING and name not in given:
-            raise ScriptError(f"{where}.{name}: is missing")
-    if "body" in given and kind is faults.RawResponse:
-        given = {**given, "body": given["body"].encode()}
     try:
         return kind(**given)
-    except ValueError as error:
-        raise ScriptError(f"{where}.{error}") from None
-
-
-def _name(wanted: type | tuple[type, ...]) -> str:
-    return "number" if isinstance(wanted, tuple) else wanted.__name__
+    except (TypeError, ValueError) as error:  # an unknown or missing field, or one of another kind
+        raise ScriptError(f"{where}: {error}") from None

@@ -15,21 +15,10 @@ from typing import Any, Self, TypeVar
 from tests.endpoint.connection import Connection
 from tests.endpoint.http1 import HttpRequest
 from tests.endpoint.judge import Mode
-from tests.endpoint.record import Barrier, Recorded
+from tests.endpoint.record import DEADLINE, Barrier, Recorded
 from tests.endpoint.rules import Rules
 from tests.endpoint.script import DEFAULT_REPLY, Item, Player, Script
 from tests.endpoint.service import Service, Settings, is_message
-from tests.waiting import DEADLINE
-
-RATE_LIMITS = {
-    "anthropic-ratelimit-requests-limit": "50",
-    "anthropic-ratelimit-requests-remaining": "49",
-    "anthropic-ratelimit-requests-reset": "2026-01-01T00:01:00Z",
-    "anthropic-ratelimit-tokens-limit": "80000",
-    "anthropic-ratelimit-tokens-remaining": "79000",
-    "anthropic-ratelimit-tokens-reset": "2026-01-01T00:01:00Z",
-}
-"""Headers for `Endpoint(headers=RATE_LIMITS)`."""
 
 T = TypeVar("T")
 

@@ -59,7 +59,7 @@ def _events(response: Response) -> Iterator[bytes]:
     ending = {"stop_reason": response.stop_reason, "stop_sequence": response.stop_sequence}
     said = ("output_tokens_details", "iterations")
     usage = {name: value for name, value in response.usage.items() if isinstance(value, int) or name in said}
-    last = {"type": "message_delta", "delta": ending, "usage": usage, **response.ending()}
+    last = {"type": "message_delta", "delta": ending, "usage": usage, **response.management()}
     yield event("message_delta", last)
     yield event("message_stop", {"type": "message_stop"})
 

@@ -7,7 +7,12 @@ import pytest
 
 from tests.endpoint.documents import INVALID
 from tests.endpoint.sample import assistant, body, call, result, user, verdict
-from tests.tools.files.pdfs import pdf
+
+
+def pdf(*pages: str) -> bytes:
+    """As much of a PDF as is looked at."""
+    return b"%PDF-1.4\n" + b"<< /Type /Page >>\n" * len(pages) + b"%%EOF"
+
 
 DATA = "messages.0.content.0.document.source.base64"
 

@@ -24,7 +24,6 @@ from tests.endpoint.faults import (
     Reset,
     Stall,
 )
-from tests.endpoint.play import Wire
 from tests.endpoint.sample import body
 from tests.endpoint.script import Call, Reply
 from tests.endpoint.server import Endpoint
@@ -324,21 +323,6 @@ async def test_a_drip_cuts_events_lines_and_characters(sdk: Any, size: int):
     assert error is None
     texts = [event.delta.text for event in events if getattr(getattr(event, "delta", None), "text", None)]
     assert texts == ["äöü 🎉"]
-
-
-async def test_a_drip_writes_one_piece_after_the_other():
-    class Recorder:
-        def __init__(self) -> None:
-            self.writes: list[bytes] = []
-
-        async def send(self, data: bytes) -> None:
-            self.writes.append(data)
-
-    recorder = Recorder()
-    wire = Wire(recorder, 200, {}, 4)  # type: ignore[arg-type]
-    wire.drip = Drip(2)
-    await wire.send([b"ab", b"cd"])
-    assert [data[-2:] for data in recorder.writes] == [b"ab", b"cd"]
 
 
 @pytest.mark.parametrize("header", ["x_api_key", "authorization"])

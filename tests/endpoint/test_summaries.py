@@ -2,16 +2,17 @@
 
 import json
 from typing import Any
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
 
 import pytest
 
 from tests.endpoint.judge import Accepted, Judge
 from tests.endpoint.rules import BINDING_CONTROLS, COMPACTION, CONTEXT_MANAGEMENT, Rules
-from tests.endpoint.sample import TOOL, assistant, body, call, post, result, user
+from tests.endpoint.sample import HEADERS, TOOL, assistant, body, call, post, result, user
 from tests.endpoint.script import Call, Reply
-from tests.endpoint.server import serve
+from tests.endpoint.server import Endpoint, serve
 from tests.endpoint.shape import RefusedError
-from tests.live.api import Api
 
 OPUS = "claude-opus-5-5"
 ASKED = {"type": "summarize", "instructions": "Be short."}
@@ -40,6 +41,20 @@ def block(*messages: Any, **fields: Any) -> dict[str, Any]:
     assert isinstance(found, Accepted), found
     assert found.replaced is not None
     return found.replaced.block("the gist", OPUS, Rules().signing_key)
+
+
+def ask(endpoint: Endpoint, *messages: Any, **fields: Any) -> tuple[int, Any]:
+    """The status, and the JSON of the answer or its events."""
+    whole = json.dumps(body(*messages, model=OPUS, **fields)).encode()
+    headers = {**HEADERS, "anthropic-beta": COMPACTION}
+    try:
+        with urlopen(Request(f"{endpoint.base_url}/v1/messages", whole, headers)) as response:
+            text = response.read().decode()
+    except HTTPError as error:
+        return error.code, json.loads(error.read())
+    if "stream" in fields:
+        return 200, json.loads(text)
+    return 200, [json.loads(line[6:]) for line in text.splitlines() if line.startswith("data: ")]
 
 
 def test_a_summary_is_sent_back_first_alone_or_before_other_blocks() -> None:
@@ -112,19 +127,14 @@ def test_nothing_and_an_open_call_can_not_be_summarized() -> None:
 
 def test_the_answer_is_one_block_in_one_event_and_its_usage_stands_among_the_iterations() -> None:
     with serve([Reply("The gist.")]) as endpoint:
-        api = Api(endpoint.base_url, "key")
-        answer = api.post(list(TURNS), (COMPACTION,), compaction=ASKED, stream=True)
-    names = [event["type"] for event in answer.events if event["type"] != "ping"]
+        events = ask(endpoint, *TURNS, compaction=ASKED)[1]
+    names = [event["type"] for event in events if event["type"] != "ping"]
     assert names == [
-        "message_start",
-        "content_block_start",
-        "content_block_stop",
-        "message_delta",
-        "message_stop",
+        *("message_start", "content_block_start", "content_block_stop", "message_delta", "message_stop"),
     ]
-    start = next(event for event in answer.events if event["type"] == "content_block_start")
+    start = next(event for event in events if event["type"] == "content_block_start")
     assert start["content_block"].keys() == {"type", "content", "signature"}
-    last = next(event for event in answer.events if event["type"] == "message_delta")
+    last = next(event for event in events if event["type"] == "message_delta")
     assert last["delta"]["stop_reason"] == "compaction"
     assert last["usage"]["input_tokens"] == last["usage"]["output_tokens"] == 0
     assert last["usage"]["iterations"][0]["type"] == "compaction"
@@ -134,18 +144,16 @@ def test_the_answer_is_one_block_in_one_event_and_its_usage_stands_among_the_ite
 @pytest.mark.parametrize("reply", [Reply(()), Reply("cut", stop_reason="max_tokens"), Reply(Call("read"))])
 def test_no_summary_is_an_answer_without_content(reply: Reply) -> None:
     with serve([reply]) as endpoint:
-        answer = Api(endpoint.base_url, "key").post(list(TURNS), (COMPACTION,), compaction=ASKED)
-    assert (answer.status, answer.body["content"]) == (200, [])
-    assert answer.body["stop_reason"] == reply.reason
-    assert answer.body["usage"]["iterations"][0]["input_tokens"] > 0
+        status, answer = ask(endpoint, *TURNS, compaction=ASKED, stream=False)
+    assert (status, answer["content"], answer["stop_reason"]) == (200, [], reply.reason)
+    assert answer["usage"]["iterations"][0]["input_tokens"] > 0
 
 
 def test_an_endpoint_may_be_unable_for_the_moment_or_make_none() -> None:
     for summaries, status in (("unavailable", 529), ("empty", 200)):
         rules = Rules(summaries=summaries)  # type: ignore[arg-type]
         with serve(["An answer."], rules=rules) as endpoint:
-            api = Api(endpoint.base_url, "key")
-            answer = api.post(list(TURNS), (COMPACTION,), compaction=ASKED)
-            assert answer.status == status
-            assert "compaction_unavailable" in json.dumps(answer.body) or answer.body["content"] == []
-            assert api.post([user("hello")]).body["content"][-1]["text"] == "An answer."
+            found, answer = ask(endpoint, *TURNS, compaction=ASKED, stream=False)
+            assert found == status
+            assert "compaction_unavailable" in json.dumps(answer) or answer["content"] == []
+            assert ask(endpoint, user("hello"), stream=False)[1]["content"][-1]["text"] == "An answer."

@@ -85,34 +85,24 @@ def encoded(one: Played) -> list[bytes]:
     ]
 
 
+DOSES = pytest.mark.parametrize(
+    ("play", "step"), [(SHORT, 5), pytest.param(LONG, 1, marks=pytest.mark.long)], ids=["dose", "200 records"]
+)
+
+
+@DOSES
 @pytest.mark.parametrize("torn", [0, 7])
-def test_a_disk_that_is_full_at_appends(tmp_path: Path, torn: int) -> None:
-    """The short dose."""
-    for number in range(1, uses(tmp_path / "dry", SHORT)["write"] + 1, 5):
+def test_a_disk_that_is_full_at_appends(tmp_path: Path, torn: int, play: Play, step: int) -> None:
+    for number in range(1, uses(tmp_path / "dry", play)["write"] + 1, step):
         disk = Disk(write=number, code=FULL[number % 3], torn=torn)
-        assert fails_and_recovers(tmp_path / f"{number}", SHORT, disk) == len(SHORT.script)
+        assert fails_and_recovers(tmp_path / f"{number}", play, disk) == len(play.script)
 
 
-def test_a_sync_that_fails(tmp_path: Path) -> None:
-    """The short dose."""
-    for number in range(1, uses(tmp_path / "dry", SHORT)["sync"], 4):
+@DOSES
+def test_a_sync_that_fails(tmp_path: Path, play: Play, step: int) -> None:
+    for number in range(1, uses(tmp_path / "dry", play)["sync"], step):
         disk = Disk(sync=number, code=errno.EIO)
-        assert fails_and_recovers(tmp_path / f"{number}", SHORT, disk) == len(SHORT.script)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("torn", [0, 7])
-def test_a_disk_that_is_full_at_every_append_of_200_records(tmp_path: Path, torn: int) -> None:
-    for number in range(1, uses(tmp_path / "dry", LONG)["write"] + 1):
-        disk = Disk(write=number, code=FULL[number % 3], torn=torn)
-        assert fails_and_recovers(tmp_path / f"{number}", LONG, disk) == len(LONG.script)
-
-
-@pytest.mark.long
-def test_a_sync_that_fails_at_each_of_200_records(tmp_path: Path) -> None:
-    for number in range(1, uses(tmp_path / "dry", LONG)["sync"]):
-        disk = Disk(sync=number, code=errno.EIO)
-        assert fails_and_recovers(tmp_path / f"{number}", LONG, disk) == len(LONG.script)
+        assert fails_and_recovers(tmp_path / f"{number}", play, disk) == len(play.script)
 
 
 def test_a_failed_sync_is_not_simply_tried_again(tmp_path: Path) -> None:

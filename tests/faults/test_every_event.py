@@ -117,47 +117,32 @@ def streamed(play: Play) -> int:
     return count
 
 
-ERRORS = [ConnectionLost("gone"), Overloaded("busy"), RateLimited("slow", "", 3.0)]
+DOSES = pytest.mark.parametrize(
+    ("play", "every"),
+    [(SHORT, 4), pytest.param(LONG, 1, marks=pytest.mark.long)],
+    ids=["dose", "long session"],
+)
 
 
-def test_esc_at_events_of_a_session_leaves_a_valid_next_request() -> None:
-    """The short dose."""
-    total = events(SHORT)
-    assert sum(interrupted_at(SHORT, number) for number in range(1, total, 4)) >= total // 5
-
-
-def test_killed_at_events_of_a_session_it_goes_on_from_its_file(tmp_path: Path) -> None:
-    """The short dose."""
-    for number in range(2, events(SHORT), 7):
-        (tmp_path / f"{number}").mkdir()
-        assert killed_at(tmp_path / f"{number}", SHORT, number) == len(SHORT.script)
-
-
-@pytest.mark.parametrize("error", ERRORS)
-def test_a_stream_broken_at_events_says_nothing_twice(error: Exception) -> None:
-    """The short dose."""
-    for number in range(1, streamed(SHORT), 4):
-        broken, whole = broken_at(SHORT, number, error)
-        assert broken == whole
-
-
-@pytest.mark.long
-def test_esc_at_every_event_of_a_long_session_leaves_a_valid_next_request() -> None:
-    total = events(LONG)
-    assert sum(interrupted_at(LONG, number) for number in range(1, total + 1)) >= total * 4 // 5
+@DOSES
+def test_esc_at_events_of_a_session_leaves_a_valid_next_request(play: Play, every: int) -> None:
+    total = events(play)
+    assert sum(interrupted_at(play, number) for number in range(1, total, every)) >= total * 4 // 5 // every
     gc.collect()
 
 
-@pytest.mark.long
-def test_killed_at_every_event_of_a_long_session_it_goes_on_from_its_file(tmp_path: Path) -> None:
-    for number in range(2, events(LONG)):
+@DOSES
+def test_killed_at_events_of_a_session_it_goes_on_from_its_file(
+    tmp_path: Path, play: Play, every: int
+) -> None:
+    for number in range(2, events(play), every):
         (tmp_path / f"{number}").mkdir()
-        assert killed_at(tmp_path / f"{number}", LONG, number) == len(LONG.script)
+        assert killed_at(tmp_path / f"{number}", play, number) == len(play.script)
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("error", ERRORS)
-def test_a_stream_broken_at_every_event_of_a_long_session_says_nothing_twice(error: Exception) -> None:
-    for number in range(1, streamed(LONG) + 1):
-        broken, whole = broken_at(LONG, number, error)
+@DOSES
+@pytest.mark.parametrize("error", [ConnectionLost("gone"), Overloaded("busy"), RateLimited("slow", "", 3.0)])
+def test_a_stream_broken_at_events_says_nothing_twice(error: Exception, play: Play, every: int) -> None:
+    for number in range(1, streamed(play) + 1, every):
+        broken, whole = broken_at(play, number, error)
         assert broken == whole

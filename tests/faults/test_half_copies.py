@@ -45,11 +45,7 @@ def killed(folder: Path, words: tuple[str, ...], call: str, number: int) -> bool
     inject = f"inject={call}:signal=KILL:when={number}"
     done = subprocess.run(
         [
-            "strace",
-            "-f",
-            "-qq",
-            "-o",
-            "/dev/null",
+            *["strace", "-f", "-qq", "-o", "/dev/null"],
             "-e",
             f"trace={call}",
             "-e",
@@ -58,12 +54,8 @@ def killed(folder: Path, words: tuple[str, ...], call: str, number: int) -> bool
             *words,
         ],
         cwd=folder,
-        env={
-            "HOME": str(folder),
-            "PRUNECLI_HOME": str(folder),
-            "PATH": os.environ["PATH"],
-            "PYTHONPATH": str(ROOT),
-        },
+        env={"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT)}
+        | dict.fromkeys(("HOME", "PRUNECLI_HOME"), str(folder)),
         capture_output=True,
         timeout=60,
         check=False,

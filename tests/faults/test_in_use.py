@@ -70,14 +70,9 @@ def races(path: Path, count: int) -> int:
     return len(loaded.records)
 
 
-def test_of_two_that_open_a_session_at_once_one_wins(tmp_path: Path) -> None:
-    """The short dose."""
-    assert races(tmp_path / "s.jsonl", 50) == 51
-
-
-@pytest.mark.long
-def test_of_two_that_open_a_session_at_once_one_wins_a_thousand_times(tmp_path: Path) -> None:
-    assert races(tmp_path / "s.jsonl", 1_000) == 1_001
+@pytest.mark.parametrize("count", [50, pytest.param(1_000, marks=pytest.mark.long)])
+def test_of_two_that_open_a_session_at_once_one_wins(tmp_path: Path, count: int) -> None:
+    assert races(tmp_path / "s.jsonl", count) == count + 1
 
 
 def environ(folder: Path) -> dict[str, str]:

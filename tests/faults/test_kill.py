@@ -110,14 +110,15 @@ def kill_everywhere(tmp_path: Path, play: Play, most: int | None) -> int:
     return kills
 
 
-def test_killed_at_system_calls_of_a_session_it_loses_nothing_and_runs_nothing_twice(tmp_path: Path) -> None:
-    """The short dose."""
-    assert kill_everywhere(tmp_path, Play(1, 0), 2) >= 10
-
-
-@pytest.mark.long
-def test_killed_at_every_system_call_of_200_records_it_loses_nothing(tmp_path: Path) -> None:
-    assert kill_everywhere(tmp_path, Play(3, 5), None) >= 3 * 200  # three calls or more for each record
+@pytest.mark.parametrize(
+    ("play", "most", "kills"),
+    [(Play(1, 0), 2, 10), pytest.param(Play(3, 5), None, 3 * 200, marks=pytest.mark.long)],
+    ids=["dose", "every call of 200 records"],  # three calls or more for each record
+)
+def test_killed_at_system_calls_of_a_session_it_loses_nothing_and_runs_nothing_twice(
+    tmp_path: Path, play: Play, most: int | None, kills: int
+) -> None:
+    assert kill_everywhere(tmp_path, play, most) >= kills
 
 
 def test_what_is_checked_after_a_kill_finds_a_lost_record(tmp_path: Path) -> None:

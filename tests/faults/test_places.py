@@ -3,7 +3,6 @@
 import os
 import shutil
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
@@ -11,13 +10,11 @@ from pathlib import Path
 import pytest
 
 from tests.faults.disks import can_mount
+from tests.faults.test_start import started, told
 
-ROOT = Path(__file__).parents[2]
 SOMEBODY = 65534
 DROPPED = ("setpriv", "--bounding-set=-all", "--inh-caps=-all")
 """What starts a program for which modes hold, although it is root's."""
-
-PROGRAM = (sys.executable, "-m", "prunecli", "-p", "hi", "--model", "demo", "--trust")
 
 
 @contextmanager
@@ -101,32 +98,19 @@ def test_a_folder_that_can_not_be_used_costs_one_clear_line(
     folders = {name: tmp_path / name for name in ("cwd", "home", "data", "config", "temp")}
     for folder in folders.values():
         folder.mkdir()
-    environ = {
-        "PATH": os.environ["PATH"],
-        "PYTHONPATH": str(ROOT),
-        "PYTHONDONTWRITEBYTECODE": "1",
-        "HOME": str(folders["home"]),
-        "PRUNECLI_HOME": str(folders["data"]),
-        "XDG_CONFIG_HOME": str(folders["config"]),
-        "TMPDIR": str(folders["temp"]),
-    }
     held = os.geteuid() == 0 and fault in (closed, read_only, somebody_elses)
     if held and shutil.which("setpriv") is None:
         pytest.skip("root needs setpriv, to be held by modes")
     descriptor = os.open(folders["cwd"], os.O_PATH)  # a closed folder can't be entered by its name
     with fault(folders[place]):
-        done = subprocess.run(
-            [*(DROPPED if held else ()), *PROGRAM],
-            env=environ,
-            preexec_fn=lambda: os.fchdir(descriptor),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
+        done = started(
+            tmp_path,
+            under=DROPPED if held else (),
+            before=lambda: os.fchdir(descriptor),
+            HOME=str(folders["home"]),
+            PRUNECLI_HOME=str(folders["data"]),
+            XDG_CONFIG_HOME=str(folders["config"]),
+            TMPDIR=str(folders["temp"]),
         )
     os.close(descriptor)
-    code, said = REFUSED.get((place, fault), (0, ""))
-    assert (done.returncode, said in done.stderr) == (code, True), done.stderr
-    assert "Traceback" not in done.stderr
-    assert len(done.stderr.splitlines()) <= 3, done.stderr
+    told(done, *REFUSED.get((place, fault), (0, "")))

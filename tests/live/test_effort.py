@@ -12,11 +12,7 @@ from tests.live.api import Api, Talk
 
 TABLE = ModelTable.load(Path(prunecli.__file__).parent / "data")
 MODELS = (
-    "claude-opus-5-5",
-    "claude-sonnet-5-5",
-    "claude-haiku-5-5",
-    "claude-sonnet-4-6",
-    "claude-opus-4-5",
+    *("claude-opus-5-5", "claude-sonnet-5-5", "claude-haiku-5-5", "claude-sonnet-4-6", "claude-opus-4-5"),
     "claude-haiku-4-5",
 )
 HELLO = [{"role": "user", "content": "Say only: ok"}]

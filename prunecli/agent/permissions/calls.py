@@ -48,7 +48,6 @@ class Call:
 
     @property
     def may_change_files(self) -> bool:
-        """Whether the part may change files."""
         return self.effect in ("edit", "unknown") or (self.effect == "run" and not self.is_harmless)
 
 

@@ -40,17 +40,8 @@ _PATCH = frozenset(
 _MORE_REVISIONS = frozenset({"--all", "--branches", "--tags", "--remotes", "-g", "--walk-reflogs"})
 _NO_PATCH = frozenset(
     {
-        *(
-            "-s",
-            "--no-patch",
-            "--stat",
-            "--shortstat",
-            "--numstat",
-            "--summary",
-            "--name-only",
-            "--name-status",
-        ),
-        *("--raw", "--dirstat", "--compact-summary", "--quiet"),
+        *("-s", "--no-patch", "--stat", "--shortstat", "--numstat", "--summary", "--name-only"),
+        *("--name-status", "--raw", "--dirstat", "--compact-summary", "--quiet"),
     }
 )
 

@@ -21,31 +21,12 @@ _BRACKET = re.compile(r"\[([!^]?)([^]\[/\\][^]\[/\\]*)\]")
 
 
 _SECRET_NAMES = (
-    *(
-        ".env",
-        ".env.local",
-        "prod.env",
-        "id_rsa",
-        "id_ed25519",
-        "server.pem",
-        "server.key",
-        ".netrc",
-        ".npmrc",
-    ),
-    *(".pypirc", ".git-credentials", "credentials.json", "secrets.yml", ".htpasswd"),
+    *(".env", ".env.local", "prod.env", "id_rsa", "id_ed25519", "server.pem", "server.key", ".netrc"),
+    *(".npmrc", ".pypirc", ".git-credentials", "credentials.json", "secrets.yml", ".htpasswd"),
 )
 _OTHER_NAMES = (
-    *(
-        "main.c",
-        "app.py",
-        "index.js",
-        "README.md",
-        "package.json",
-        "config.yml",
-        "setup.cfg",
-        "a.toml",
-        "b.ini",
-    ),
+    *("main.c", "app.py", "index.js", "README.md", "package.json", "config.yml", "setup.cfg", "a.toml"),
+    "b.ini",
 )
 
 

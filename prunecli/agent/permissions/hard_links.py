@@ -11,14 +11,7 @@ from prunecli.tools.files.secret_paths import looks_secret, may_look_secret
 
 _HOME_FOLDERS = (".ssh", ".aws", ".gnupg", ".kube", ".azure", ".docker", ".config/gh", ".config/gcloud")
 _HOME_FILES = (
-    ".netrc",
-    ".npmrc",
-    ".pypirc",
-    ".pgpass",
-    ".git-credentials",
-    ".bash_history",
-    ".zsh_history",
-    ".env",
+    *(".netrc", ".npmrc", ".pypirc", ".pgpass", ".git-credentials", ".bash_history", ".zsh_history", ".env"),
 )
 
 

@@ -198,7 +198,6 @@ def _unlisted(words: Words) -> str:
 
 
 def is_listed(program: str) -> bool:
-    """Return whether the program is on a list of harmless commands."""
     return program in FORMS or program in ("git", "find") or program in TESTS
 
 
@@ -322,19 +321,8 @@ _FIND_ALONE = frozenset(
 _FIND_WITH_VALUE = frozenset(
     {
         *("-name", "-iname", "-path", "-ipath", "-wholename", "-type", "-size", "-mtime", "-mmin", "-ctime"),
-        *(
-            "-cmin",
-            "-atime",
-            "-amin",
-            "-maxdepth",
-            "-mindepth",
-            "-perm",
-            "-user",
-            "-group",
-            "-regex",
-            "-iregex",
-        ),
-        *("-regextype", "-newermt", "-newer", "-links"),
+        *("-cmin", "-atime", "-amin", "-maxdepth", "-mindepth", "-perm", "-user", "-group", "-regex"),
+        *("-iregex", "-regextype", "-newermt", "-newer", "-links"),
     }
 )
 

@@ -334,41 +334,15 @@ SHOWS_PROCESSES = frozenset({"ps", "top", "pgrep"})
 """Programs that show the arguments of all programs, as /proc does; in a sandbox there are only its own."""
 CHANGING = frozenset(
     {
-        *(
-            "chgrp",
-            "chmod",
-            "chown",
-            "cp",
-            "dd",
-            "install",
-            "ln",
-            "mkdir",
-            "mkfifo",
-            "mv",
-            "patch",
-            "rm",
-            "rmdir",
-        ),
-        *("rsync", "shred", "tar", "tee", "touch", "truncate", "unlink", "unzip", "zip"),
+        *("chgrp", "chmod", "chown", "cp", "dd", "install", "ln", "mkdir", "mkfifo", "mv", "patch", "rm"),
+        *("rmdir", "rsync", "shred", "tar", "tee", "touch", "truncate", "unlink", "unzip", "zip"),
     }
 )
 """Programs known to change files, for the reason of a question."""
 PACKAGE_MANAGERS = frozenset(
     {
-        "npm",
-        "pnpm",
-        "yarn",
-        "bun",
-        "pip",
-        "pip3",
-        "uv",
-        "poetry",
-        "pdm",
-        "pipenv",
-        "cargo",
-        "gem",
-        "bundle",
-        "brew",
+        *("npm", "pnpm", "yarn", "bun", "pip", "pip3", "uv", "poetry", "pdm", "pipenv", "cargo", "gem"),
+        *("bundle", "brew"),
     }
 )
 """Programs whose first argument is a subcommand."""

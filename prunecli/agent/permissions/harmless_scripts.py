@@ -41,20 +41,8 @@ _AWK_TOKEN = re.compile(
 )
 _AWK_CALLED = frozenset(
     {
-        *(
-            "length",
-            "substr",
-            "index",
-            "tolower",
-            "toupper",
-            "sprintf",
-            "int",
-            "match",
-            "gsub",
-            "sub",
-            "split",
-        ),
-        *("gensub", "print", "printf", "if", "for", "in"),
+        *("length", "substr", "index", "tolower", "toupper", "sprintf", "int", "match", "gsub", "sub"),
+        *("split", "gensub", "print", "printf", "if", "for", "in"),
     }
 )
 _AWK_NAMES = _AWK_CALLED | {

@@ -74,7 +74,6 @@ def check_reader(words: Words) -> None:
 
 
 def command_of_xargs(words: Words) -> Words:
-    """Return the command that xargs runs."""
     at = 1
     while at < len(words) and _XARGS.fullmatch(words[at]):
         at += 1

@@ -86,20 +86,9 @@ _INTERPRETERS = frozenset(
 )
 _TAKES_PATHS = frozenset(
     {
-        *(
-            "pytest",
-            "ruff",
-            "mypy",
-            "pyright",
-            "eslint",
-            "tsc",
-            "jest",
-            "vitest",
-            "rspec",
-            "phpunit",
-            "shellcheck",
-        ),
-        *("flake8", "pylint", "tox", "nox", "ctest", "gofmt", "golangci-lint", "prettier", "black", "isort"),
+        *("pytest", "ruff", "mypy", "pyright", "eslint", "tsc", "jest", "vitest", "rspec", "phpunit"),
+        *("shellcheck", "flake8", "pylint", "tox", "nox", "ctest", "gofmt", "golangci-lint", "prettier"),
+        *("black", "isort"),
     }
 )
 """Programs that check or test: a rule may leave their arguments open."""

@@ -23,33 +23,9 @@ _CHANGING_GIT = frozenset({"branch", "tag", "remote", "stash", "worktree", "conf
 """git commands whose harmless forms only list; a rule that names one allows the other forms on purpose."""
 _GIT_TO_NAME = frozenset(
     {
-        *(
-            "archive",
-            "bisect",
-            "bundle",
-            "citool",
-            "config",
-            "cvsserver",
-            "daemon",
-            "difftool",
-            "filter-branch",
-            "for-each-repo",
-            "gui",
-        ),
-        *(
-            "hook",
-            "imap-send",
-            "instaweb",
-            "maintenance",
-            "merge-index",
-            "mergetool",
-            "p4",
-            "rebase",
-            "request-pull",
-            "send-email",
-            "shell",
-            "submodule",
-        ),
+        *("archive", "bisect", "bundle", "citool", "config", "cvsserver", "daemon", "difftool"),
+        *("filter-branch", "for-each-repo", "gui", "hook", "imap-send", "instaweb", "maintenance"),
+        *("merge-index", "mergetool", "p4", "rebase", "request-pull", "send-email", "shell", "submodule"),
         *("svn", "var", "web--browse"),
     }
 )

@@ -24,33 +24,10 @@ _MAX_WORDS = 400
 """Maximum words of a line to check as paths. The user is asked about longer lines."""
 _CHANGES_STATE = frozenset(
     {
-        *(
-            "cd",
-            "pushd",
-            "popd",
-            "export",
-            "set",
-            "unset",
-            "shopt",
-            "alias",
-            "unalias",
-            "source",
-            ".",
-            "eval",
-        ),
-        *(
-            "declare",
-            "typeset",
-            "local",
-            "readonly",
-            "read",
-            "mapfile",
-            "readarray",
-            "trap",
-            "exec",
-            "enable",
-        ),
-        *("hash", "builtin", "umask", "ulimit", "getopts", "printf", "let", "dirs", "shift", "env", "disown"),
+        *("cd", "pushd", "popd", "export", "set", "unset", "shopt", "alias", "unalias", "source", "."),
+        *("eval", "declare", "typeset", "local", "readonly", "read", "mapfile", "readarray", "trap", "exec"),
+        *("enable", "hash", "builtin", "umask", "ulimit", "getopts", "printf", "let", "dirs", "shift", "env"),
+        "disown",
     }
 )
 """Builtins that change the meaning of later commands in the line. A `cd` inside the workspace is followed."""

@@ -36,42 +36,16 @@ _HINT = "write it like bash(git status), bash(npm run test:*), edit(src/**), rea
 
 _HIDE_COMMANDS = frozenset(
     {
-        *(
-            "sh",
-            "bash",
-            "dash",
-            "zsh",
-            "ksh",
-            "fish",
-            "eval",
-            "source",
-            ".",
-            "alias",
-            "trap",
-            "xargs",
-            "parallel",
-        ),
-        *("ssh", "su", "script", "busybox", "toybox"),
+        *("sh", "bash", "dash", "zsh", "ksh", "fish", "eval", "source", ".", "alias", "trap", "xargs"),
+        *("parallel", "ssh", "su", "script", "busybox", "toybox"),
     }
 )
 """Programs that can start commands from a file or a pipe, which their arguments do not show."""
 _NAME_COMMANDS = frozenset(
     {
-        *(
-            "sudo",
-            "doas",
-            "runuser",
-            "chroot",
-            "env",
-            "command",
-            "exec",
-            "builtin",
-            "nohup",
-            "timeout",
-            "time",
-        ),
-        *("nice", "ionice", "stdbuf", "setsid", "find", "fd", "watch", "strace", "flock", "unshare", "npx"),
-        *("awk", "gawk", "mawk", "perl", "ruby", "python", "python3", "node", "php", "lua"),
+        *("sudo", "doas", "runuser", "chroot", "env", "command", "exec", "builtin", "nohup", "timeout"),
+        *("time", "nice", "ionice", "stdbuf", "setsid", "find", "fd", "watch", "strace", "flock", "unshare"),
+        *("npx", "awk", "gawk", "mawk", "perl", "ruby", "python", "python3", "node", "php", "lua"),
     }
 )
 """Programs whose arguments name the command they start."""

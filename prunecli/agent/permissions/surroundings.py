@@ -45,7 +45,6 @@ class Surroundings:
 
     @property
     def folders(self) -> tuple[Path, ...]:
-        """The workspace and the added folders."""
         return (self.workspace, *self.added)
 
     def folder_of(self, place: Place) -> Path | None:
@@ -53,11 +52,9 @@ class Surroundings:
         return next((folder for folder in self.folders if is_inside(place, folder)), None)
 
     def holds(self, place: Place) -> bool:
-        """Return whether a place is in one of the folders."""
         return self.folder_of(place) is not None
 
     def protects(self, place: Place) -> bool:
-        """Return whether a place controls other programs."""
         return any(is_protected(place, folder) for folder in self.folders)
 
     def keeps_unchanged(self, place: Place) -> bool:

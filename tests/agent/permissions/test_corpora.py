@@ -16,17 +16,9 @@ HARMLESS = corpus("permissions/harmless_lines.txt")
 EVERYDAY = Rules(
     allow=(
         *("bash(git log *)", "bash(git diff *)", "bash(git status)", "bash(git show *)", "bash(git grep *)"),
-        *(
-            "bash(rg *)",
-            "bash(grep *)",
-            "bash(cat *)",
-            "bash(ls *)",
-            "bash(find *)",
-            "bash(sed *)",
-            "bash(sort *)",
-        ),
-        *("bash(npm run *)", "bash(python3 tests/*)", "bash(cargo test *)", "bash(head *)", "bash(awk *)"),
-        *("read(src/**)", "edit(src/**)"),
+        *("bash(rg *)", "bash(grep *)", "bash(cat *)", "bash(ls *)", "bash(find *)", "bash(sed *)"),
+        *("bash(sort *)", "bash(npm run *)", "bash(python3 tests/*)", "bash(cargo test *)", "bash(head *)"),
+        *("bash(awk *)", "read(src/**)", "edit(src/**)"),
     )
 )
 
@@ -100,26 +92,9 @@ def test_most_lines_of_real_sessions_pass(tmp_path: Path, env: bool, husky: bool
 
 EVERYDAY_LINES = [(line[0], line[2:]) for line in corpus("permissions/everyday_lines.txt")]
 FILES = (
-    *(
-        "src/index.ts",
-        "src/App.tsx",
-        "src/main.rs",
-        "src/b.py",
-        "tests/test_a.py",
-        "main.go",
-        "main.c",
-        "main.o",
-    ),
-    *(
-        "a.out",
-        "words.txt",
-        "a.txt",
-        "b.txt",
-        "CHANGELOG.md",
-        "package.json",
-        "requirements.txt",
-        "Cargo.toml",
-    ),
+    *("src/index.ts", "src/App.tsx", "src/main.rs", "src/b.py", "tests/test_a.py", "main.go", "main.c"),
+    *("main.o", "a.out", "words.txt", "a.txt", "b.txt", "CHANGELOG.md", "package.json", "requirements.txt"),
+    "Cargo.toml",
 )
 
 
@@ -164,46 +139,6 @@ def test_following_links_asks_where_there_are_links(tmp_path: Path) -> None:
     assert here.bash("grep -R x src").kind == "ask"
     assert here.bash("grep --dereference-recursive x .").kind == "ask"
     assert here.bash("grep -r x src").kind == "allow"
-
-
-@pytest.mark.parametrize(
-    ("line", "kind"),
-    [
-        ("printf '\\n-- %s\\n' a", "allow"),
-        ("printf '%n' PATH", "ask"),
-        ("printf -v PATH .", "ask"),
-        ("printf '%d' 'a[0]'", "ask"),
-        ("git branch -r --contains HEAD || true", "allow"),
-        ("git branch -r HEAD", "ask"),
-        ("git branch --no-merged=main x || true", "allow"),
-        ("git tag v1 || true", "ask"),
-        ("tar --version", "allow"),
-        ("tar --version --checkpoint-action=exec=./x", "ask"),
-        ("ls\ncat README.md", "allow"),
-        ("ls\nrm README.md", "ask"),
-        ("ls ||\nrm README.md", "ask"),
-        ("cd src || cd /\ncat a.py", "ask"),
-        ("find . \\( -name a -o -name b \\) -print", "allow"),
-        ("find . \\( -name a \\) -exec rm {} +", "ask"),
-        ("find . ! -name a -delete", "ask"),
-        ("cat .e\\nv", "ask"),
-        ("[ -f README.md ] && ls", "allow"),
-        ("[ -v 'a[0]' ]", "ask"),
-        ("[a", "ask"),
-        ('grep "a!" README.md', "allow"),
-        ('grep "a!b" README.md', "ask"),
-        ("awk 'NR>=2 && NR<=9' README.md", "allow"),
-        ("awk '/a/,/b/ {print $1}' README.md", "allow"),
-        ("awk 'NR==2 {print > \"x\"}' README.md", "ask"),
-        ("awk 'NR==1,system(1)' README.md", "ask"),
-        ("sleep 5", "allow"),
-        ("sleep 500", "ask"),
-        ("git config user.name", "allow"),
-        ("git config user.name x", "ask"),
-    ],
-)
-def test_newly_read_forms_are_judged_by_what_they_run(tmp_path: Path, line: str, kind: str) -> None:
-    assert scene(tmp_path).bash(line).kind == kind
 
 
 @pytest.mark.parametrize(

@@ -41,14 +41,10 @@ def test_what_writes_with_git_is_asked_about(tmp_path: Path, command: str) -> No
     "command",
     [
         *("echo x > AGENTS.md", "python3 -c \"open('sub/CLAUDE.md','w')\"", "sed -i s/a/b/ ./package.json"),
-        *(
-            "cp a .vscode/tasks.json",
-            "mkdir -p .github/workflows",
-            "tee x >.envrc",
-            "cat <<E >> .mcp.json\nx\nE",
-        ),
-        *("npm install left-pad", "npm i", "pnpm --silent add x", "yarn", "yarn && true", "npx husky init"),
-        *("cd web && npm ci", "uv init", "pre-commit install", "touch x/sitecustomize.py"),
+        *("cp a .vscode/tasks.json", "mkdir -p .github/workflows", "tee x >.envrc"),
+        *("cat <<E >> .mcp.json\nx\nE", "npm install left-pad", "npm i", "pnpm --silent add x", "yarn"),
+        *("yarn && true", "npx husky init", "cd web && npm ci", "uv init", "pre-commit install"),
+        "touch x/sitecustomize.py",
     ],
 )
 def test_writing_what_other_programs_obey_is_asked_about(tmp_path: Path, command: str) -> None:
@@ -58,15 +54,9 @@ def test_writing_what_other_programs_obey_is_asked_about(tmp_path: Path, command
 @pytest.mark.parametrize(
     "command",
     [
-        *(
-            "npm test",
-            "npm run build",
-            "yarn build",
-            "pnpm -r test",
-            "node_modules/.bin/jest x",
-            "uv run pytest",
-        ),
-        *(".venv/bin/python -m pytest", "cp a dist/package.json", "cat package.json", "pip install --help"),
+        *("npm test", "npm run build", "yarn build", "pnpm -r test", "node_modules/.bin/jest x"),
+        *("uv run pytest", ".venv/bin/python -m pytest", "cp a dist/package.json", "cat package.json"),
+        "pip install --help",
     ],
 )
 def test_everyday_work_is_not(tmp_path: Path, command: str) -> None:

@@ -129,79 +129,12 @@ def test_no_rule_lifts_plan_mode_or_distrust(here: Scene) -> None:
         assert here.bash("make", rules=rules, **changed).kind == "deny"
 
 
-@pytest.mark.parametrize(
-    ("rule", "allowed", "asked"),
-    [
-        ("bash(npm test)", ["npm test", "npm  'test' 2>&1"], ["npm test x", "npm testx", "npm", "NPM test"]),
-        ("bash(npm run test:*)", ["npm run test", "npm run test -- --watch"], ["npm run tests", "npm run"]),
-        ("bash(npm run test *)", ["npm run test a"], ["npm run build"]),
-        (
-            "Bash(pytest:*)",
-            ["pytest -q", "pytest | tail -5", "pytest && echo done"],
-            ["pytest > x", "pytest $x"],
-        ),
-        ("bash(pytest:*)", ["pytest; pytest"], ["pytest && rm x", "pytest | sh", "pytest & pytest"]),
-        ("bash(pytest:*)", ["pytest && cat src/a.py", "cd src && pytest"], ["/x/pytest", "./pytest"]),
-        ("bash(cd:*)", ["cd src", "cd src && ls"], ["cd ..", "cd .. && ls", "cd / && cat etc/passwd"]),
-        (
-            "bash(make && make install)",
-            ["make && make install"],
-            ["make", "make install", "make; make install"],
-        ),
-        ("bash", ["rm -rf x", "echo $(x)"], []),
-        ("bash(*)", ["rm -rf x"], []),
-        ("*", ["rm -rf x"], []),
-        ("edit", [], ["make"]),
-    ],
-)
-def test_an_allow_rule_covers_the_commands_it_names_and_no_others(
-    here: Scene, rule: str, allowed: list[str], asked: list[str]
-) -> None:
-    for line in allowed:
-        assert here.bash(line, rules=Rules(allow=(rule,))).kind == "allow", line
-    for line in asked:
-        assert here.bash(line, rules=Rules(allow=(rule,))).kind == "ask", line
-
-
 def test_an_allow_rule_with_words_holds_only_in_the_workspace(here: Scene) -> None:
     """The same words somewhere else are another command."""
     rules = Rules(allow=("bash(make)",))
     assert here.bash("make", rules=rules, cwd=here.workspace / "src").kind == "allow"
     assert here.bash("make", rules=rules, cwd=here.outside).kind == "ask"
     assert here.bash("make", rules=rules, cwd=here.workspace / "out").kind == "ask"
-
-
-@pytest.mark.parametrize(
-    ("rule", "allowed", "asked"),
-    [
-        (
-            "edit(src/**)",
-            ["src/a.py", "src/x/y.py", "./src/../src/a.py"],
-            ["README.md", "srcx/a.py", "src/../x"],
-        ),
-        ("edit(src/*)", ["src/a.py"], ["src/x/y.py"]),
-        ("edit(./*)", ["README.md"], ["src/a.py", ".env/x"]),
-        ("edit(*.py)", ["src/a.py", "b.py"], ["src/a.PY", "x.pyc"]),
-        ("edit(src)", ["src/a.py", "src/x/y"], ["srcx"]),
-        ("edit(src/[ab].py)", ["src/a.py"], ["src/c.py", "src/[ab].py"]),
-        ("edit(src/[!a].py)", ["src/b.py"], ["src/a.py"]),
-        ("edit(src/?.py)", ["src/b.py"], ["src/bb.py"]),
-        ("edit(**/a.py)", ["src/a.py", "a.py", "x/y/a.py"], ["src/b.py", "xa.py"]),
-        ("edit", ["src/a.py"], ["../outside/x", "out/x", ".git/config", ".prunecli/config.toml"]),
-        ("edit(**)", ["src/a.py"], [".git/config", "src/.git/hooks/x", ".env"]),
-        ("edit(.git/**)", [".git/config"], [".git2/config", ".prunecli/x"]),
-        ("edit(out/**)", [], ["out/y/../../../ws2/x"]),
-        ("write(src/**)", [], ["src/a.py"]),
-        ("*", ["src/a.py"], [".git/config", "../outside/x"]),
-    ],
-)
-def test_an_allow_rule_covers_the_files_it_names_and_no_others(
-    here: Scene, rule: str, allowed: list[str], asked: list[str]
-) -> None:
-    for path in allowed:
-        assert here.edit(path, rules=Rules(allow=(rule,))).kind == "allow", path
-    for path in asked:
-        assert here.edit(path, rules=Rules(allow=(rule,))).kind == "ask", path
 
 
 def test_an_allow_rule_reaches_secrets_only_by_naming_them(here: Scene) -> None:
@@ -240,69 +173,6 @@ def test_a_rule_that_cannot_be_read_is_quoted_with_what_is_wrong(text: str, says
         assert repr(text) in caught.value.message
         assert says in caught.value.message
         assert caught.value.hint
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        "rm -rf /",
-        "/bin/rm x",
-        "RM x",
-        "ls && rm x",
-        "ls | rm x",
-        "ls; ls; rm",
-        "sudo rm x",
-        "sudo -u bob rm x",
-        "env A=1 rm x",
-        "xargs rm",
-        "find . -exec rm x +",
-        "sh -c 'rm -rf x'",
-        "timeout 5 rm x",
-        'r""m x',
-        "r\\m x",
-        "$(rm x)",
-        "echo `rm x`",
-        "rm$IFS-rf$IFS/",
-        "if true; then rm x; fi",
-        "{ rm x; }",
-        "ls\nrm x",
-        "python3 -c 'import os; os.system(\"rm x\")'",
-    ],
-)
-def test_a_denied_command_is_found_wherever_it_stands_in_the_line(here: Scene, line: str) -> None:
-    """Each simple command is looked at, also where programs start programs."""
-    for mode in MODES:
-        assert here.bash(line, rules=Rules(allow=("bash",), deny=("bash(rm:*)",)), mode=mode).kind == "deny"
-
-
-@pytest.mark.parametrize(
-    "line", ["$x -rf /", "sh script", "eval x", "cat x | sh", "xargs foo", "echo {a,b}", "a <<E\nE"]
-)
-def test_where_a_denied_command_could_hide_it_is_asked_about_even_in_auto_mode(
-    here: Scene, line: str
-) -> None:
-    rules = Rules(allow=("bash",), deny=("bash(rm:*)",))
-    assert here.bash(line, rules=rules, mode="auto").kind == "ask"
-    assert here.bash(line, rules=rules, mode="plan").kind == "deny"
-    assert here.bash(line, rules=Rules(), mode="auto").kind == "allow"
-
-
-def test_a_deny_rule_leaves_other_commands_alone(here: Scene) -> None:
-    rules = Rules(deny=("bash(git push:*)", "bash(rm:*)"))
-    for line in (
-        "git stash push",
-        "git commit -m 'no push'",
-        "git rm x",
-        "npm rm x",
-        "echo rm",
-        "grep rm src/a.py",
-    ):
-        assert here.bash(line, rules=rules, mode="auto").kind == "allow", line
-    for line in ("git push", "git -C src push", "git -c a=b --no-pager push -f"):
-        assert here.bash(line, rules=rules, mode="auto").kind == "deny", line
-    exact = Rules(deny=("bash(git push)",))
-    assert here.bash("git push", rules=exact, mode="auto").kind == "deny"
-    assert here.bash("git push origin", rules=exact, mode="auto").kind == "allow"
 
 
 # Deny rules for paths ----------------------------------------------------------------------------------------
@@ -369,29 +239,6 @@ def test_a_denied_path_under_home_is_denied_in_every_spelling_of_home(here: Scen
     assert here.bash("make all", rules=rules, mode="auto").kind == "allow"
 
 
-@pytest.mark.parametrize(
-    ("rule", "line", "kind"),
-    [
-        ("read(src/**)", "cat src/a.py", "deny"),
-        ("read(src/**)", "python3 src/a.py", "deny"),
-        ("read(src/**)", "python3 -m x --file=src/a.py", "deny"),
-        ("read(src/**)", "cat $(ls src/a.py)", "deny"),
-        ("read(src/**)", "echo src/a.py", "allow"),
-        ("read(src/**)", "ls deploy", "allow"),
-        ("read(src)", "npm run src", "ask"),
-        ("read(build)", "npm run build", "allow"),
-        ("edit(src/**)", "cat src/a.py", "allow"),
-        ("edit(src/**)", "python3 fix.py src/a.py", "ask"),
-        ("edit(src/**)", "echo x > src/a.py", "ask"),
-        ("edit(src/**)", "make", "allow"),
-        ("grep(src/**)", "cat src/a.py", "allow"),
-    ],
-)
-def test_a_denied_path_is_looked_for_in_commands_too(here: Scene, rule: str, line: str, kind: str) -> None:
-    """As far as words can tell; what a program opens by itself is the sandbox's business."""
-    assert here.bash(line, rules=Rules(deny=(rule,)), mode="auto").kind == kind
-
-
 def test_a_rule_for_reading_speaks_for_every_tool_that_reads(here: Scene) -> None:
     for tool in ("read", "grep", "ls", "find"):
         assert here.judge(tool, {"path": "src"}, rules=Rules(deny=("read(src)",))).kind == "deny"
@@ -435,31 +282,10 @@ def test_a_hard_link_among_too_many_files_is_asked_about(here: Scene) -> None:
 @pytest.mark.parametrize(
     "path",
     [
-        *(
-            "../x",
-            "..",
-            "/",
-            "/etc/passwd",
-            "src/../../x",
-            "//etc/passwd",
-            "/./etc/passwd",
-            "~",
-            "~/x",
-            "~/../x",
-        ),
-        *(
-            "$HOME/x",
-            "${HOME}/x",
-            "$PWD/x",
-            "out",
-            "out/x",
-            "out/../x",
-            "out/new",
-            "WS_EVIL",
-            "../ws_evil/x",
-            "../ws./x",
-        ),
-        *("/proc/self/root/etc/passwd", "/proc/self/environ", "/dev/sda", "/tmp", "missing/../../x"),
+        *("../x", "..", "/", "/etc/passwd", "src/../../x", "//etc/passwd", "/./etc/passwd", "~", "~/x"),
+        *("~/../x", "$HOME/x", "${HOME}/x", "$PWD/x", "out", "out/x", "out/../x", "out/new", "WS_EVIL"),
+        *("../ws_evil/x", "../ws./x", "/proc/self/root/etc/passwd", "/proc/self/environ", "/dev/sda", "/tmp"),
+        "missing/../../x",
     ],
 )
 def test_a_path_that_leads_out_is_outside(here: Scene, path: str) -> None:
@@ -473,17 +299,8 @@ def test_a_path_that_leads_out_is_outside(here: Scene, path: str) -> None:
 @pytest.mark.parametrize(
     "path",
     [
-        "src/a.py",
-        "./src//a.py",
-        ".",
-        "src/..",
-        "src/../README.md",
-        "new/deep/x",
-        "..x",
-        "a..b",
-        "x~",
-        "a$b",
-        "out/../ws/x",
+        *("src/a.py", "./src//a.py", ".", "src/..", "src/../README.md", "new/deep/x", "..x", "a..b", "x~"),
+        *("a$b", "out/../ws/x"),
     ],
 )
 def test_a_path_that_stays_inside_is_inside(here: Scene, path: str) -> None:
@@ -506,25 +323,8 @@ def test_a_path_that_starts_like_another_users_home_is_never_followed(here: Scen
 
 _PARTS = st.sampled_from(
     [
-        "src",
-        "..",
-        ".",
-        "",
-        "out",
-        "up",
-        "deep",
-        "self",
-        "chain",
-        "missing",
-        "ws",
-        "ws_evil",
-        "a.py",
-        "~",
-        "$x",
-        "...",
-        " ",
-        "outside",
-        "x",
+        *("src", "..", ".", "", "out", "up", "deep", "self", "chain", "missing", "ws", "ws_evil", "a.py"),
+        *("~", "$x", "...", " ", "outside", "x"),
     ]
 )
 
@@ -617,51 +417,18 @@ def test_a_path_through_a_folder_without_access_is_denied() -> None:
 @pytest.mark.parametrize(
     "path",
     [
-        *(
-            ".git/config",
-            ".GIT/config",
-            ".Git/hooks/x",
-            "src/.git/config",
-            ".git",
-            ".git./config",
-            ".git /config",
-        ),
-        *(
-            "GIT~1/config",
-            ".g\u200cit/config",
-            ".prunecli/config.toml",
-            ".PruneCLI/config.toml",
-            "a/.prunecli/x",
-        ),
-        *(".vscode/tasks.json", ".envrc", ".mcp.json", ".tool-versions", "inner/config", "alias/hooks/x"),
-        *("AGENTS.md", "src/AGENTS.md", "agents.MD", "CLAUDE.md", "GEMINI.md", ".github/workflows/ci.yml"),
-        *("CLAUDE.local.md", ".kiro/steering/a.md", ".github/hooks/a.json", ".forgejo/workflows/ci.yml"),
-        *("my.code-workspace", ".zlogin", ".bash_aliases", ".hg/hgrc", "lefthook.yaml", ".buildkite/hooks/a"),
-        *("package.json", "src/package.json", "Package.JSON"),
-        *(".github/actions/x/action.yml", ".cargo/config.toml", ".gemini/settings.json", ".zed/tasks.json"),
-        *(
-            ".idea/workspace.xml",
-            ".gdbinit",
-            ".lldbinit",
-            ".yarnrc.yml",
-            ".pre-commit-config.yaml",
-            "src/x.pth",
-        ),
-        *(
-            ".gitlab-ci.yml",
-            ".husky/pre-commit",
-            ".npmrc",
-            "node_modules/which/bin/which",
-            ".venv/bin/python",
-        ),
-        *(
-            "sitecustomize.py",
-            ".gitattributes",
-            ".cursorrules",
-            ".vimrc",
-            ".bazelrc",
-            ".Github/Workflows/x.yml",
-        ),
+        *(".git/config", ".GIT/config", ".Git/hooks/x", "src/.git/config", ".git", ".git./config"),
+        *(".git /config", "GIT~1/config", ".g\u200cit/config", ".prunecli/config.toml"),
+        *(".PruneCLI/config.toml", "a/.prunecli/x", ".vscode/tasks.json", ".envrc", ".mcp.json"),
+        *(".tool-versions", "inner/config", "alias/hooks/x", "AGENTS.md", "src/AGENTS.md", "agents.MD"),
+        *("CLAUDE.md", "GEMINI.md", ".github/workflows/ci.yml", "CLAUDE.local.md", ".kiro/steering/a.md"),
+        *(".github/hooks/a.json", ".forgejo/workflows/ci.yml", "my.code-workspace", ".zlogin"),
+        *(".bash_aliases", ".hg/hgrc", "lefthook.yaml", ".buildkite/hooks/a", "package.json"),
+        *("src/package.json", "Package.JSON", ".github/actions/x/action.yml", ".cargo/config.toml"),
+        *(".gemini/settings.json", ".zed/tasks.json", ".idea/workspace.xml", ".gdbinit", ".lldbinit"),
+        *(".yarnrc.yml", ".pre-commit-config.yaml", "src/x.pth", ".gitlab-ci.yml", ".husky/pre-commit"),
+        *(".npmrc", "node_modules/which/bin/which", ".venv/bin/python", "sitecustomize.py", ".gitattributes"),
+        *(".cursorrules", ".vimrc", ".bazelrc", ".Github/Workflows/x.yml"),
     ],
 )
 def test_edits_mode_never_writes_where_programs_are_started_from(here: Scene, path: str) -> None:
@@ -682,26 +449,10 @@ def test_edits_mode_asks_for_a_file_that_has_another_name(here: Scene) -> None:
 @pytest.mark.parametrize(
     "path",
     [
-        *(
-            ".env",
-            ".env.local",
-            ".ENV",
-            "prod.env",
-            "deploy/server.pem",
-            "deploy/id_rsa",
-            "id_rsa.pub",
-            "id_ed25519",
-        ),
-        *(
-            "x/.ssh/config",
-            "x/.aws/credentials",
-            ".gnupg/x",
-            "credentials.json",
-            ".netrc",
-            ".npmrc",
-            "secrets.toml",
-        ),
-        *("/proc/self/environ", "/proc/1/environ", "~/.ssh/id_rsa", "key", "server.key", ".git-credentials"),
+        *(".env", ".env.local", ".ENV", "prod.env", "deploy/server.pem", "deploy/id_rsa", "id_rsa.pub"),
+        *("id_ed25519", "x/.ssh/config", "x/.aws/credentials", ".gnupg/x", "credentials.json", ".netrc"),
+        *(".npmrc", "secrets.toml", "/proc/self/environ", "/proc/1/environ", "~/.ssh/id_rsa", "key"),
+        *("server.key", ".git-credentials"),
     ],
 )
 def test_reading_a_secret_is_asked_about(here: Scene, path: str) -> None:

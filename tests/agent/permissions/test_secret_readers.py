@@ -40,81 +40,6 @@ def repository(here: Scene, *ignored: str) -> None:
 @pytest.mark.parametrize(
     "line",
     [
-        *("rg '' -g '.{env,x}'", "rg '' -g '.en?'", "rg '' -g '.e*'", "rg '' --iglob '.ENV'", "rg PRIVATE"),
-        *(
-            "rg -t sh KEY deploy",
-            "rg --hidden KEY",
-            "rg -. KEY",
-            "rg -uu KEY",
-            "rg -l KEY deploy",
-            "rg -c KEY .",
-        ),
-        *(
-            "grep -r KEY .",
-            "grep -rl KEY deploy",
-            "grep -rn KEY --include='*e*' .",
-            "grep -rh KEY --include=.e* .",
-        ),
-        *(
-            "grep '' .e*",
-            "cat .en[v]",
-            "cat .e*",
-            "head -1 deploy/*",
-            "cat deploy/id_*",
-            "cat [.]env",
-            "wc -l .e*",
-        ),
-        *(
-            "cat ./.env",
-            "cat src/../.env",
-            "sort .env",
-            "cut -c1-9 .env",
-            "diff .env README.md",
-            "strings .env",
-        ),
-        *("cd deploy && cat id_rsa", "cd deploy && cat *", "cd deploy && rg x", "cd src && cat ../.env"),
-        *("git diff src deploy", "git diff --stat -p README.md .env"),  # there is no repository
-    ],
-)
-def test_no_reader_prints_a_secret_unasked(here: Scene, line: str) -> None:
-    for mode in ("ask", "edits"):
-        assert here.bash(line, mode=mode).kind == "ask", line
-    assert here.bash(line, mode="plan").kind == "deny"
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        *(
-            "rg KEY src",
-            "rg KEY -g '*.py'",
-            "rg KEY -g '*.{py,js}' -g '!deploy'",
-            "rg -t py KEY",
-            "rg --files",
-        ),
-        *(
-            "grep -rn KEY src",
-            "grep -rn KEY --include='*.py' .",
-            "grep -rn KEY --include=*.py .",
-            "cat src/*.py",
-        ),
-        *("ls -la .env", "test -f .env", "stat -c %s .env", "ls deploy/*", "find . -name '.env*'", "ls .e*"),
-        *(
-            "cd src && ls",
-            "cd src && cat a.py | head -5",
-            "cd src && cd .. && cat README.md",
-            "ls src; ls deploy",
-        ),
-        *("wc -l src/*.py", "head -3 src/[ab].py", "ls *.md"),
-    ],
-)
-def test_what_shows_no_secret_passes_beside_one(here: Scene, line: str) -> None:
-    assert here.bash(line).kind == "allow", here.bash(line).reason
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
         *(
             "git grep KEY",
             "git grep --untracked KEY",
@@ -158,16 +83,9 @@ def test_git_shows_no_tracked_secret_unasked(here: Scene, line: str) -> None:
 def test_git_passes_where_no_secret_is_tracked_or_shown(here: Scene) -> None:
     repository(here, ".env", "deploy")
     for line in (
-        *(
-            "git diff",
-            "git log -p -2",
-            "git show HEAD",
-            "git show --stat HEAD",
-            "git show HEAD:src/a.py",
-            "git grep x",
-            "git diff HEAD~1",
-        ),
-        *("git log -p -- src", "git log -p -- '*.py'", "git show HEAD~1:README.md", "git grep --untracked x"),
+        *("git diff", "git log -p -2", "git show HEAD", "git show --stat HEAD", "git show HEAD:src/a.py"),
+        *("git grep x", "git diff HEAD~1", "git log -p -- src", "git log -p -- '*.py'"),
+        *("git show HEAD~1:README.md", "git grep --untracked x"),
     ):
         assert here.bash(line).kind == "allow", (line, here.bash(line).reason)
     (here.workspace / ".npmrc").write_text("x\n")
@@ -395,28 +313,6 @@ async def test_the_grep_tool_leaves_secrets_out_and_says_so(here: Scene) -> None
 async def test_a_glob_that_the_user_approved_is_searched(here: Scene) -> None:
     tools = Caller(here.workspace).with_(approved=True)
     assert ".env:1:{}" in await tools.text("grep", pattern="{", glob=".env")
-
-
-@pytest.mark.parametrize(
-    ("line", "kind"),
-    [
-        *((f"grep -rn KEY . --include{glob} -l", "ask") for glob in ('="*"', "=*", "='*env'", "='?env'")),
-        ("find . -name '*' -exec rm {} +", "ask"),
-        ("python3 x.py '*'", "ask"),
-        ("grep -rn KEY . --include='.e*'", "deny"),
-        ("grep -rn KEY . --include='.[e]nv'", "deny"),
-        ("rg KEY -g '{.env,x}'", "deny"),
-        ("python3 x.py .en?", "deny"),
-        ("grep -rn KEY src --exclude='.*'", "allow"),
-        ("tar cf x.tar --exclude=.env src", "ask"),
-    ],
-)
-@pytest.mark.parametrize("mode", ["ask", "auto"])
-def test_a_wildcard_that_reaches_a_denied_file_only_by_its_dot_is_asked_about(
-    here: Scene, line: str, kind: str, mode: str
-) -> None:
-    wanted = "allow" if mode == "auto" and line.startswith("tar") else kind
-    assert here.bash(line, mode=mode, rules=Rules(deny=("read(.env)",))).kind == wanted
 
 
 def test_a_search_that_leaves_hidden_files_out_shows_no_secret(here: Scene) -> None:
