@@ -34,7 +34,7 @@ EDITED, MODEL, ACCOUNT, PERSON = (
 SUMMARIZED = "summarized"
 """The reason for losses that the endpoint attributes to an edit, but that a compaction causes anyway."""
 SWITCHED = "switched"
-"""The same, for losses in a session without prunes: another model or system prompt causes them."""
+"""The same, for losses in a session that was never pruned: another model or system prompt causes them."""
 _PATH = re.compile(r"messages\.(\d{1,9})\.content\.(\d{1,9})")
 _NONE: frozenset[int] = frozenset()
 _CHANGES = frozenset((PrunApplied, PrunReverted, CompactionApplied, SettingChanged, SessionStarted))
@@ -74,7 +74,7 @@ class Unseen:
         self._known: dict[int, tuple[str, Entry]] = {}
         self._reported = _NONE
         self._places: tuple[tuple[int, ...], ...] | None = None
-        self._is_asked = False
+        self._is_asked = self._is_edited = False
         self.moved: list[int] = []
         self.losses: tuple[Loss, ...] = ()
         self.clear()
@@ -196,7 +196,7 @@ class Unseen:
             return reported
         if seq in self._behind_summary:
             return SUMMARIZED
-        return EDITED if self._context.pruns else SWITCHED
+        return EDITED if self._is_edited else SWITCHED
 
     def _entry(self, one: Mapping[str, Json]) -> Entry | None:
         """Return the answer at a position in the last request."""
@@ -223,6 +223,7 @@ class Unseen:
         if isinstance(record.event, CompactionApplied):
             self._summarized(record.seq, record.event.head_end)
         if isinstance(record.event, PrunApplied):
+            self._is_edited = True
             for edit in record.event.edits:
                 entry = self._context.entries.get(edit.seq)
                 if entry is None or not has_thinking(entry):
