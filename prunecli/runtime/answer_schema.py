@@ -19,7 +19,6 @@ from prunecli.model.events import UserMessage
 from prunecli.model.messages import Json
 from prunecli.model.notes import notice
 from prunecli.runtime.launch_flags import file_text
-from prunecli.runtime.schema_flaws import Target, is_impossible, looping_reference
 
 FLAG = "--json-schema"
 _INSTALL = "pip install 'prunecli[schema]'"
@@ -186,20 +185,7 @@ def _validator(schema: Json) -> Any:
                     f"the schema refers to {reference}, which is not in it",
                     "put it into $defs; nothing is fetched",
                 ) from None
-        _possible(parts, lambda reference: resolver.lookup(reference).contents)
     return kind(schema, registry=REGISTRY)
-
-
-def _possible(parts: list[dict[str, Json]], target: Target) -> None:
-    """Raise UsageError if no answer can be valid, or validation would not end."""
-    if reference := looping_reference(parts, target):
-        raise UsageError(
-            f"the schema refers to itself without end: {reference}", "remove the circular reference"
-        )
-    if is_impossible(parts, target):
-        raise UsageError(
-            "no answer can be valid under the schema", "correct its types, bounds and required parts"
-        )
 
 
 def _parts(value: Json, *, named: bool = False) -> Iterator[dict[str, Json]]:
