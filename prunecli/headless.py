@@ -89,7 +89,6 @@ class Printer:
     """The call of the session that started the task whose events these are; None for the session's own."""
 
     def init(self) -> None:
-        """Print the first object of stream-json."""
         session = self.runtime.session
         self.told_of_sandbox = self.form == "stream-json"  # others hear of it before the first command
         self._object(
@@ -136,7 +135,6 @@ class Printer:
             self._event(event.event)
 
     def read(self, event: SessionEvent) -> None:
-        """Handle an event of the session."""
         self._arrives(event)
         match event:
             case Record():
@@ -165,7 +163,6 @@ class Printer:
             )
 
     def notice(self, text: str) -> None:
-        """Print a notice for the user."""
         if self.early is not None:
             self.early.append(text)
             return

@@ -104,18 +104,15 @@ class Mailbox:
         self.news = list(news)
 
     def emptied(self) -> "Mailbox":
-        """Return a mailbox without messages, for another session."""
         other = Mailbox(self.news)
         other.complete = self.complete
         return other
 
     def inbox(self) -> Inbox:
-        """Return the queued messages as an immutable value."""
         due = (message for source in self.news for message in source())
         return Inbox(tuple(self.steering), tuple(self.follow_ups), (*self.notices, *due))
 
     def taken(self, messages: tuple[UserMessage, ...]) -> None:
-        """Remove messages that are now in the log."""
         for waiting in (self.steering, self.follow_ups, self.notices):
             waiting[:] = [message for message in waiting if message not in messages]
 
@@ -223,7 +220,6 @@ def _cycle(exchanges: Sequence[Exchange], after: int) -> int:
 
 
 def _same(one: Exchange, other: Exchange) -> bool:
-    """Return whether two exchanges have the same calls with the same results."""
     calls, others = ([(call.name, call.input) for call in exchange.calls] for exchange in (one, other))
     return (
         bool(calls)

@@ -85,7 +85,6 @@ class _Ready:
 
 
 async def _stopped(tasks: Sequence["asyncio.Task[_Ended]"]) -> None:
-    """Cancel the tasks that still run, and wait for their end."""
     left = [task for task in tasks if not task.done()]
     for task in left:
         task.cancel()
@@ -115,7 +114,6 @@ class Measure(Protocol):
 
 
 async def unmeasured(result: ToolResult, call: ToolUse, touches: Touches | None, seq: int) -> Measured:  # noqa: ARG001
-    """Return measures without a token count or a cut."""
     return Measured()
 
 

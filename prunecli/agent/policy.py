@@ -45,7 +45,6 @@ class Waiting(NamedTuple):
 
     @property
     def words(self) -> str:
-        """What waits and why, in one line."""
         return f"{self.what}: {self.why}" if self.why else self.what
 
 
@@ -85,7 +84,6 @@ class Policy(NamedTuple):
         return self._replace(market=Market(now, *self.market[1:]))
 
     def view(self, context: Context, *, brief: bool = False) -> View:
-        """Return the view that strategies get."""
         return View(
             context,
             self.window,
@@ -98,7 +96,6 @@ class Policy(NamedTuple):
         )
 
     def ledger(self, context: Context) -> Ledger:
-        """Return the current ledger."""
         return ledger(self.view(context), self.chosen)
 
     def prunes(self, context: Context) -> list[PrunApplied]:
@@ -152,7 +149,6 @@ class Policy(NamedTuple):
         return not self.can_compact(context) and pressing(context, self.window, self.max_tokens)
 
     def _priced(self, context: Context, events: Sequence[PrunApplied], why: str = "") -> list[PrunApplied]:
-        """Return the prunes, with their price in money and thinking added to their reasons."""
         if not events:
             return []
         from prunecli.context.impact import impact
@@ -174,7 +170,6 @@ class Policy(NamedTuple):
         return self.compaction.enabled and last_word(context) > context.boundary
 
     def compact(self, context: Context) -> CompactionPlan | None:
-        """Return the compaction to make before the next request, if pruning was not enough."""
         near = self.can_compact(context) and pressing(context, self.window, self.max_tokens)
         if not near and not due(context, self.compaction, self.window):
             return None
@@ -275,7 +270,6 @@ class Policy(NamedTuple):
 
 
 def _events(view: View, found: Sequence[tuple[str, Proposal]], source: PruneSource) -> list[PrunApplied]:
-    """Return the prunes of these proposals."""
     return [
         prun_applied(view, source, proposal.edits, strategy=name, reason=proposal.note)
         for name, proposal in found

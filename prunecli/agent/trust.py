@@ -35,7 +35,6 @@ class TrustStore:
 
     @property
     def problem(self) -> str:
-        """The problem with the file, or ""."""
         return self._register.read()[1]
 
     def is_trusted(self, directory: Path) -> bool:
@@ -65,7 +64,6 @@ class TrustStore:
 
     @property
     def _settings(self) -> Path:
-        """The folder with copies of the trusted settings."""
         return self.path.with_name(self.path.name + ".settings")
 
     def trust(self, directory: Path, seen: str | None = None) -> None:

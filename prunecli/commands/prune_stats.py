@@ -72,7 +72,7 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
 
 
 def _costs(runtime: Runtime) -> list[tuple[int, float]]:
-    """Return the tokens written to the cache again because of each prune and undo, and their cost in USD: as measured,
+    """Return the tokens that each prune and undo made the cache store again, and their cost in USD: as measured,
     or an estimate until the endpoint has reported the next request."""
     rows, choices = runtime.session.context.prune_history.rows, runtime.choices
     found = rewrites(payments(runtime.session, choices), rows, choices.price)
@@ -98,7 +98,6 @@ def _ended(runtime: Runtime) -> Callable[[PruneStats], str]:
 
 
 def _balance(found: Pruning, fetches: int) -> list[str]:
-    """Return the running balance; [] if nothing was withheld or a price is unknown."""
     if found.saved is None or found.cost is None or found.regret is None or found.balance is None:
         return []
     if not (found.withheld or found.cost or found.regret):

@@ -61,7 +61,6 @@ class AnswerSchema:
 
     @property
     def notice(self) -> UserMessage:
-        """The notice that follows a prompt."""
         return notice(
             "answer format",
             "A program reads the answer to this prompt. Work as usual; your last message must be one JSON value, "
@@ -70,7 +69,6 @@ class AnswerSchema:
         )
 
     def again(self, problems: Sequence[str]) -> str:
-        """Return the prompt that follows an answer with these problems."""
         listed = "\n".join(f"- {problem}" for problem in problems)
         return (
             f"Your answer is not valid under the JSON schema:\n{listed}\nAnswer again with only the JSON value that "

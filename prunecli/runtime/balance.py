@@ -38,7 +38,6 @@ class Balance:
 
     @property
     def now(self) -> "Pruning":
-        """The balance after the newest record."""
         session = self._session()
         if self._known is None or self._known[0] is not session or self._known[1] != len(session.records):
             self._known = session, len(session.records), self._of(session)

@@ -20,13 +20,11 @@ LASTS_MS = 30 * 24 * 3600 * 1000
 
 
 def recall(path: Path, section: str) -> dict[str, Any]:
-    """Return the content of a section; {} if there is none."""
     value = _whole(path).get(section)
     return dict(value) if isinstance(value, dict) else {}
 
 
 def remember(path: Path, section: str, value: Mapping[str, Json]) -> None:
-    """Replace a section. Other sections stay."""
     with suppress(OSError):
         make_private(path.parent)
         write_private(path, json.dumps({**_whole(path), section: value}, indent=1).encode())

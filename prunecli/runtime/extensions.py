@@ -51,14 +51,12 @@ class Extensions:
 
     @cached_property
     def skills(self) -> "Skills":
-        """The skills."""
         from prunecli.runtime.skills import Skills
 
         return Skills(self._host.setup, lambda: self._host.session, self._host.gatekeeper)
 
     @cached_property
     def commands(self) -> "CustomCommands":
-        """The custom commands."""
         from prunecli.runtime.custom_commands import CustomCommands
 
         return CustomCommands(self._host, self._skill)
@@ -71,7 +69,6 @@ class Extensions:
 
     @cached_property
     def memories(self) -> "Memories":
-        """The instruction files that the user may change."""
         from prunecli.runtime.memories import Memories
 
         return Memories(self._host)
@@ -83,7 +80,6 @@ class Extensions:
         return TodoNotice(lambda: self._host.session)
 
     def _due(self) -> Sequence[UserMessage]:
-        """Return the notices that are due now."""
         skills = () if self.absent("skills") else self.skills.due()
         exchanges = self._host.session.context.exchanges
         used = "_nested" in vars(self) or any(one.results for one in exchanges)
@@ -149,7 +145,6 @@ class Extensions:
         return () if self._host.who or self.absent("agents") else self._subagents().definitions()[1]
 
     def _tell(self, problems: Sequence[str]) -> None:
-        """Tell the user about new problems."""
         new = [line for line in problems if line not in self._told]
         self._told.update(new)
         more = [f"{len(new) - _MOST_LINES} more files are not used: /skills lists them."] * (

@@ -47,7 +47,6 @@ class JobRecords:
 
     @property
     def untold(self) -> tuple[Began, ...]:
-        """The jobs whose end was not yet reported to the model."""
         return tuple(one for one in self.began.values() if one.number not in self._told)
 
     def _take(self, record: Record) -> None:
@@ -76,7 +75,6 @@ class JobRecords:
 
 
 def new_id() -> str:
-    """Return a new id of a job."""
     return os.urandom(6).hex()
 
 
@@ -85,5 +83,4 @@ def _is_number(value: Json) -> TypeGuard[int]:
 
 
 def title_of(number: int) -> str:
-    """Return the title of the notice of a job's end."""
     return _TITLE.format(number)

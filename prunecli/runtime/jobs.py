@@ -59,7 +59,6 @@ class Jobs:
 
     @property
     def records(self) -> JobRecords:
-        """The jobs in the current session's log."""
         if self._records is None or self._records.session is not self._host.session:
             self._records = JobRecords(self._host.session)
         self._records.read()
@@ -67,7 +66,6 @@ class Jobs:
 
     @property
     def count(self) -> int:
-        """The number of running jobs, including those of tasks."""
         return sum(not job.has_exited for job in self.all)
 
     # To the background ---------------------------------------------------------------------------------------
@@ -98,7 +96,6 @@ class Jobs:
         return False
 
     def forget(self, moving: "_Moving") -> None:
-        """Forget a call that has ended."""
         self._moving[:] = [one for one in self._moving if one is not moving]
 
     def _folder(self) -> Path:
@@ -107,7 +104,6 @@ class Jobs:
     def begin(
         self, moving: "_Moving", moved: "Moved", command: str, box: "Confined", rest: AsyncExitStack
     ) -> "Job":
-        """Add a command that continues in the background."""
         from prunecli.runtime.job import Job
 
         number = 1 + max((self.records.last, *(job.number for job in self.all)))
@@ -127,7 +123,6 @@ class Jobs:
     # Notices for the model -----------------------------------------------------------------------------------
 
     def due(self) -> Sequence[UserMessage]:
-        """Return the notices of jobs that ended."""
         untold = self.records.untold
         return tuple(message for one in untold if (message := self._news_of(one.number)) is not None)
 
@@ -156,7 +151,6 @@ class Jobs:
     # Queries and actions -------------------------------------------------------------------------------------
 
     def of_session(self) -> "list[Job]":
-        """Return the jobs of the session, oldest first."""
         return [job for number in sorted(self.records.began) if (job := self._known(number))]
 
     def shown(self) -> "list[Job]":
@@ -256,7 +250,6 @@ class Jobs:
 
     @property
     def are_left(self) -> bool:
-        """Whether any job will outlive the program."""
         return any(job.is_left and not job.over for job in self.all)
 
 
@@ -294,7 +287,6 @@ class _Moving:
         return job.begun_output(printed)
 
     def close(self) -> None:
-        """Forget the move."""
         self.asked.cancel()
         if not self._has_moved:
             with suppress(OSError):
@@ -303,7 +295,6 @@ class _Moving:
 
 
 def _sweep(folder: Path) -> None:
-    """Delete old output left by killed programs."""
     from prunecli.tools.processes.background import KeptOutput
 
     for name in os.listdir(folder):

@@ -264,7 +264,6 @@ def _copied_until(resume: str) -> tuple[str, int | None]:
 
 
 def _warm(provider: Provider) -> None:
-    """Prepare the provider in a thread during startup."""
     warm: Callable[[], None] | None = getattr(provider, "warm", None)
     if warm is not None:
         threading.Thread(target=warm, name="warm", daemon=True).start()

@@ -40,7 +40,6 @@ def _elsewhere(shown: str) -> str:
 
 
 def notice_of(event: SessionEvent, runtime: "Runtime") -> str:
-    """Return the line for a record or a signal, or ""."""
     match event:
         case Notice(text):
             return text

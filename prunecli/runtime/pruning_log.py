@@ -1,4 +1,4 @@
-"""The pruning log: a JSON line for each prune and undo, and the ledger at the end of each run of a session with prunes.
+"""The pruning log: a JSON line for each prune and undo, and the ledger at the end of each run that has prunes.
 
 It is the file `$PRUNECLI_HOME/logs/prunecli.log` with mode 0600, and it never contains text of the conversation. At
 `MOST_BYTES` it is renamed to `prunecli.log.1`. A line that cannot be written is lost.

@@ -156,7 +156,6 @@ class Runtime:
             self.resuming = Resuming(path, self.new_context(), self, writable=writable, fork=fork)
 
     def drop_resuming(self) -> None:
-        """Abandon the session that is being loaded."""
         if self.resuming is not None:
             self.resuming.close()
             self.resuming = None
@@ -198,7 +197,6 @@ class Runtime:
 
     @property
     def running(self) -> bool:
-        """Whether the agent is working."""
         return self._task is not None
 
     async def submit(self, words: str, origin: Origin = "prompt", given: tuple[Block, ...] = ()) -> Done:
@@ -262,7 +260,6 @@ class Runtime:
         self.mailbox.follow_ups.append(UserMessage((Text(checked(words, self.choices.window)),), "follow_up"))
 
     async def compact(self, focus: str = "") -> bool:
-        """Summarize the older part now (`/compact`). Return whether that succeeded."""
         plan = self.policy.plan_compaction(self.session.context, focus)
         if plan is None:
             return False
@@ -317,7 +314,6 @@ class Runtime:
 
     @property
     def policy(self) -> Policy:
-        """The current pruning policy of this session."""
         return self.choices.policy_at(self.setup.clock())
 
     @property
@@ -327,7 +323,6 @@ class Runtime:
 
     @property
     def provider(self) -> Provider:
-        """The provider of the session's model."""
         return self.connections.of(self.model_name)
 
     @cached_property
@@ -342,7 +337,6 @@ class Runtime:
         return Runtime(setup, self.connections.provider_for, self.connections.info_of, self, who, agent)
 
     def status(self) -> Status:
-        """Return the current figures."""
         parts = self.session, self.mailbox, self.choices, self.policy, self.gatekeeper, self.balance
         return standing.status(*parts, self.bill, self.running, self.sandbox.word, self.jobs.count)
 

@@ -29,7 +29,6 @@ def status(
     sandbox: str = "",
     jobs: int = 0,
 ) -> Status:
-    """Return the current figures."""
     waiting = [*mailbox.steering, *mailbox.follow_ups]
     context = session.context
     return Status(
@@ -51,7 +50,6 @@ def status(
 
 
 def _waiting(context: Context, policy: Policy) -> Waiting | None:
-    """Return the prunes that wait, if only for the next request."""
     prunes, waiting = policy.decided(context)
     if not prunes:
         return waiting
@@ -60,7 +58,6 @@ def _waiting(context: Context, policy: Policy) -> Waiting | None:
 
 
 def unfinished(context: Context) -> bool:
-    """Return whether the session was interrupted."""
     last = next((item for item in reversed(context.items) if item.kind != "command"), None)
     if last is None:
         return False

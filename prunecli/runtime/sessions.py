@@ -24,7 +24,6 @@ class Costs:
 
     @staticmethod
     def of(places: Places) -> "Costs":
-        """Use the shipped model table."""
         return Costs(ModelTable.load(places.shipped_data))
 
     def of_session(self, digest: Digest) -> float:
@@ -50,7 +49,6 @@ def _difference(whole: Usage, part: Usage) -> Usage:
 
 
 def totals(digest: Digest) -> Usage:
-    """Return all tokens of a session."""
     used = list(digest.usage().values())
     return Usage(
         sum(one.input_tokens for one in used),

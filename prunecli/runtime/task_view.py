@@ -36,7 +36,6 @@ class View:
         self._doing = ""
 
     def take(self, event: SessionEvent) -> None:
-        """Handle a record or a signal of the task."""
         match event:
             case StreamStarted():
                 self._say("thinking")
@@ -89,12 +88,10 @@ def facts(session: Session, bill: Bill, duration_ms: int) -> dict[str, Json]:
 
 
 def is_complete(task: Mapping[str, Json]) -> bool:
-    """Return whether a recorded task has all figures of `facts`."""
     return all(isinstance(task.get(key), int | float) for key in _FIGURES)
 
 
 def in_words(task: Mapping[str, Json], state: str) -> str:
-    """Return a task in one line, from its facts."""
     prunes = ""
     if count := task.get("prunes"):
         prunes = f", {counted(count, 'prune')} of ~{short(task['pruned_tokens'])} tokens"
