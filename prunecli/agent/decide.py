@@ -185,6 +185,15 @@ def at_rest(context: Context) -> Done | None:
     return Done("finished")
 
 
+def unfinished(context: Context) -> bool:
+    """Return whether the session was interrupted, so that a run would continue it."""
+    last = next((item for item in reversed(context.items) if item.kind != "command"), None)
+    if last is None:
+        return False
+    cut = last.kind == "assistant" and getattr(last.event, "stop_reason", "") == "interrupted"
+    return not cut and at_rest(context) is None
+
+
 def _goes_on(item: Entry) -> bool:
     return isinstance(item.event, UserMessage) and keeps_going(item.event)
 

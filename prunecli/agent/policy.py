@@ -120,6 +120,16 @@ class Policy(NamedTuple):
         """Return the strategies' prunes, or no prunes and what waits."""
         return self._decided(context, brief=False)
 
+    def waiting(self, context: Context) -> Waiting | None:
+        """Return the prunes that wait, if only for the next request."""
+        prunes, waiting = self.decided(context)
+        if not prunes:
+            return waiting
+        from prunecli.context.gate import next_prunes
+
+        freed = next_prunes(context, prunes, self.market)
+        return Waiting(f"{short(freed)} to prune with the next request", "", freed)
+
     def _decided(self, context: Context, *, brief: bool) -> tuple[list[PrunApplied], Waiting | None]:
         if not self.enabled:
             return [], None

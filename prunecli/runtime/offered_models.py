@@ -13,7 +13,7 @@ from prunecli.model.messages import Json
 from prunecli.providers.model_list import usable_price
 from prunecli.providers.models import ModelInfo, Offer, Prices
 from prunecli.providers.provider import Provider
-from prunecli.runtime.endpoint_memory import LASTS_MS, bare, recall, remember
+from prunecli.runtime.refusals import LASTS_MS, bare, recall, remember
 from prunecli.runtime.setup import Setup
 from prunecli.session.session import Session
 

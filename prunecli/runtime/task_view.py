@@ -8,7 +8,7 @@ from prunecli.inspector.labels import withheld_by
 from prunecli.model.events import AssistantMessage, PrunApplied, Record, RunEnded, ToolResult, ToolStarted
 from prunecli.model.messages import Block, Json, Text, plain_text
 from prunecli.model.signals import SessionEvent, StreamStarted, TextDelta, ToolProgress
-from prunecli.runtime.session_state import original as original_of
+from prunecli.runtime.toolbox import original as original_of
 from prunecli.sanitize import one_line
 from prunecli.session.session import Session
 from prunecli.tools.tool import Tool
