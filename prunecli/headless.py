@@ -400,13 +400,10 @@ async def _runs(
             return _judged(replace(rest, note=rest.note or NOTHING_TO_DO), rest.note or NOTHING_TO_DO)
         return _judged(await runtime.go_on(), printer.text)
     done = Done("finished")
-    for number, prompt in enumerate(prompts, 1):
-        last = number == len(prompts)
-        done = await answered(runtime, printer, prompt, schema if last else None)
-        if done.reason != "finished" and not last:
-            unsaid = len(prompts) - number
-            left = f"{unsaid} more prompt{'s were' if unsaid > 1 else ' was'} not sent"
-            return replace(done, note="; ".join(filter(None, [done.note, left])))
+    for prompt in prompts:
+        done = await answered(runtime, printer, prompt, schema if prompt is prompts[-1] else None)
+        if done.reason != "finished":
+            break
     return done
 
 
