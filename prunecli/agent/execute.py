@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from time import monotonic
-from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from prunecli.agent.hooks import Hooks
 from prunecli.agent.journal import Journal
@@ -24,6 +24,9 @@ from prunecli.model.touches import Touches
 from prunecli.tools.files.workspace import seen_in
 from prunecli.tools.inputs import not_read, parse
 from prunecli.tools.tool import Checks, Tool, ToolContext, ToolOutput, bounded_output, shown, touches_of
+
+if TYPE_CHECKING:
+    from prunecli.agent.gatekeeper import SessionGatekeeper
 
 AnswerKind: TypeAlias = Literal["once", "always", "project", "deny"]
 
@@ -51,16 +54,6 @@ class Answer:
 
     kind: AnswerKind
     word: str = ""
-
-
-class Gatekeeper(Protocol):
-    """Decides whether a call may run."""
-
-    def judge(self, tool_name: str, touches: Touches | None, not_read: tuple[str, ...] = ()) -> Verdict:
-        """Return allow, ask or deny, with reason and rule. `not_read` are inputs that the tool does not know."""
-
-    async def ask(self, asked: Asked) -> Answer:
-        """Ask the user; a headless run denies."""
 
 
 @frozen
@@ -104,13 +97,8 @@ class Measured(NamedTuple):
     cut: Cut | None = None
 
 
-class Measure(Protocol):
-    """A function that measures a result before it is recorded, without blocking the event loop."""
-
-    def __call__(
-        self, result: ToolResult, call: ToolUse, touches: Touches | None, seq: int
-    ) -> Awaitable[Measured]:
-        """Measure a result that will probably get this seq."""
+Measure: TypeAlias = Callable[[ToolResult, ToolUse, Touches | None, int], Awaitable[Measured]]
+"""A function that measures a result that will probably get this seq, without blocking the event loop."""
 
 
 async def unmeasured(result: ToolResult, call: ToolUse, touches: Touches | None, seq: int) -> Measured:  # noqa: ARG001
@@ -139,7 +127,7 @@ class Executor:
     session: Journal
     tools: Mapping[str, Tool]
     context: Callable[..., ToolContext]
-    gatekeeper: Gatekeeper
+    gatekeeper: "SessionGatekeeper"
     before_change: Callable[[ToolUse], Awaitable[None]] = nothing
     measure: Measure = unmeasured
     hooks: Hooks | None = None
