@@ -134,7 +134,6 @@ def _nearest(name: str, known: set[str]) -> str:
 
 
 def shown(key: str) -> str:
-    """Return a key in its usual spelling: Ctrl+G, Alt+Enter."""
     *modifiers, last = key.split("+")
     name = _SHOWN.get(last, last.upper() if len(last) == 1 or last[1:].isdigit() else last)
     return "+".join([*(modifier.capitalize() for modifier in modifiers), name])
@@ -149,7 +148,6 @@ class Keys:
         self.use(own or {})
 
     def use(self, own: Mapping[str, str]) -> None:
-        """Apply the user's keys in place of the defaults."""
         self._keys = {action.name: action.keys for action in ACTIONS}
         self._keys |= {name: keys_of(text) for name, text in own.items() if name in self._keys}
         taken = {key for name in own for key in self._keys.get(name, ())}
@@ -160,11 +158,9 @@ class Keys:
                     self._actions.setdefault(key, name)
 
     def action(self, key: str) -> str:
-        """Return the action of a key, or ""."""
         return self._actions.get(key, "")
 
     def of(self, name: str) -> Sequence[str]:
-        """Return the working keys of an action."""
         return [key for key in self._keys[name] if self._actions.get(key) == name]
 
     def hint(self, name: str) -> str:

@@ -39,7 +39,6 @@ def age(milliseconds: int) -> str:
 
 
 def share(part: float) -> str:
-    """Format a share from 0 to 1 as a whole percentage."""
     return f"{round(part * 100)}%"
 
 

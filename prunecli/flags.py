@@ -44,7 +44,6 @@ class Flag(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The long name, as used in errors."""
         return self.names[-1]
 
 

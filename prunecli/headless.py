@@ -89,7 +89,6 @@ class Printer:
     """The call of the session that started the task whose events these are; None for the session's own."""
 
     def init(self) -> None:
-        """Print the first object of stream-json."""
         session = self.runtime.session
         self.told_of_sandbox = self.form == "stream-json"  # others hear of it before the first command
         self._object(
@@ -136,7 +135,6 @@ class Printer:
             self._event(event.event)
 
     def read(self, event: SessionEvent) -> None:
-        """Handle an event of the session."""
         self._arrives(event)
         match event:
             case Record():
@@ -165,7 +163,6 @@ class Printer:
             )
 
     def notice(self, text: str) -> None:
-        """Print a notice for the user."""
         if self.early is not None:
             self.early.append(text)
             return
@@ -403,13 +400,10 @@ async def _runs(
             return _judged(replace(rest, note=rest.note or NOTHING_TO_DO), rest.note or NOTHING_TO_DO)
         return _judged(await runtime.go_on(), printer.text)
     done = Done("finished")
-    for number, prompt in enumerate(prompts, 1):
-        last = number == len(prompts)
-        done = await answered(runtime, printer, prompt, schema if last else None)
-        if done.reason != "finished" and not last:
-            unsaid = len(prompts) - number
-            left = f"{unsaid} more prompt{'s were' if unsaid > 1 else ' was'} not sent"
-            return replace(done, note="; ".join(filter(None, [done.note, left])))
+    for prompt in prompts:
+        done = await answered(runtime, printer, prompt, schema if prompt is prompts[-1] else None)
+        if done.reason != "finished":
+            break
     return done
 
 

@@ -134,7 +134,6 @@ class _Streamed:
         return bool(self._caught) or self._lost is not None
 
     async def _turn(self, prompt: Turn) -> int:
-        """Run a prompt, print its result, and return the exit code."""
         printer, loop = self._printer, asyncio.get_running_loop()
         printer.turns, printer.text, printer.structured = 0, "", NOTHING
         printer.usage.clear()
@@ -171,7 +170,6 @@ class _Streamed:
     # Input ---------------------------------------------------------------------------------------------------
 
     async def _read(self) -> None:
-        """Handle each line as it arrives."""
         number = 0
         try:
             while True:
@@ -192,7 +190,6 @@ class _Streamed:
             self._waiting.put_nowait(error)
 
     def _answer(self, asked: Mapping[str, Json]) -> None:
-        """Carry out a control request and answer it."""
         response: dict[str, Any] = {"request_id": asked.get("request_id")}
         request = asked.get("request")
         try:
@@ -222,7 +219,6 @@ class _Streamed:
 
 
 def _control(text: str) -> Mapping[str, Json] | None:
-    """Return the control request in a line, if it is one."""
     try:
         value = strict_loads(text)
     except ValueError:

@@ -77,7 +77,6 @@ def is_local_name(name: str) -> bool:
 
 
 def is_loopback(host: str) -> bool:
-    """Return whether a host's name or address means this machine."""
     host = host.rstrip(".").lower()
     if host == "localhost" or host.endswith(".localhost"):
         return True

@@ -202,7 +202,6 @@ def exit_code(error: PrunecliError) -> int:
 
 
 def complain(error: PrunecliError) -> int:
-    """Print an error and its hint; return its exit code."""
     if not (isinstance(error, OutputFailed) and error.closed):
         hint = f"{visible(error.hint)}\n" if error.hint else ""
         sys.stderr.write(f"prunecli: {visible(error.message)}\n{hint}")

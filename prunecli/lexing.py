@@ -52,7 +52,6 @@ def _lexer_names() -> tuple[dict[str, str], dict[str, str]]:
 
 
 def language_of(path: str) -> str:
-    """Return the language of a file's extension, or ""."""
     name = path.replace("\\", "/").rsplit("/", 1)[-1].lower()
     if name in ("makefile", "dockerfile"):
         return "docker" if name == "dockerfile" else "make"
@@ -64,7 +63,6 @@ def language_of(path: str) -> str:
 
 @lru_cache(maxsize=64)
 def lexer(language: str) -> Any | None:
-    """Return the Pygments lexer of a language by any of its names, or None."""
     if not language or language.lower() not in _lexer_names()[0]:
         return None
     from pygments.lexers import get_lexer_by_name

@@ -34,7 +34,6 @@ class _Output(io.FileIO):
         return memoryview(data).nbytes
 
     def fail(self, error: OSError) -> None:
-        """Raise OutputFailed for the first failure."""
         closed = isinstance(error, BrokenPipeError)
         raise OutputFailed(error.strerror or str(error), closed=closed) from error
 

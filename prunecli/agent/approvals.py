@@ -27,7 +27,6 @@ class Approvals:
 
     @property
     def problem(self) -> str:
-        """The problem with the file, or ""."""
         return self._register.read()[1]
 
     def has(self, directory: Path, kind: Kind, name: str, definition: Json) -> bool:

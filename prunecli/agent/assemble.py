@@ -98,7 +98,6 @@ def searches_change(context: Context, offered: bool) -> SettingChanged | None:
 
 
 def body_bytes(context: Context) -> int:
-    """Return the size of the next request's messages, in bytes."""
     return sum(len(message.canonical) for message in context.messages())
 
 
@@ -160,7 +159,6 @@ def _request(
     *,
     summarizes: bool = False,
 ) -> Request:
-    """Return a request with these messages, cache breakpoints after those at `marks`, and the session's settings."""
     return Request(
         model.name,
         model.max_tokens,
@@ -226,5 +224,4 @@ def cache_marks(context: Context, count: int, cut: int = 0) -> tuple[int, ...]:
 
 
 def sent(request: Request) -> RequestSent:
-    """Return the event that records a sent request."""
     return RequestSent(request.model, request.tokens, request.sha256, request.cache_marks)

@@ -40,7 +40,6 @@ class Attachment:
     cut: Cut | None = None
 
     def at(self, seq: int) -> UserMessage:
-        """Return the event to record at `seq`."""
         message, attached = self.message, self.message.attached
         if self.cut is None or attached is None:
             return message
@@ -102,7 +101,6 @@ def _wanted(words: str, cwd: str) -> list[_Wanted]:
 
 
 async def _attachment(reading: Executor, wanted: _Wanted) -> Attachment | str:
-    """Return the attachment, or the reason why there is none."""
     call = wanted.call
     output, cut = await reading.outcome(call)
     if output.details.get("denied"):
@@ -116,7 +114,6 @@ async def _attachment(reading: Executor, wanted: _Wanted) -> Attachment | str:
 
 
 def headline(label: str, content: Sequence[Block]) -> str:
-    """Return the name of an attachment with the size of its image or document."""
     for block in content:
         match block:
             case Image(width=width, height=height) if width:

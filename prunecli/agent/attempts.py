@@ -100,7 +100,6 @@ class Attempts:
         self.bill("summary", self._so_far)
 
     def bill(self, reason: BilledReason, usage: Usage) -> None:
-        """Record the billed usage of an attempt without an answer, if the endpoint reported it."""
         self._forget()
         if usage.prompt_tokens:
             self.spent(usage)

@@ -104,18 +104,15 @@ class Mailbox:
         self.news = list(news)
 
     def emptied(self) -> "Mailbox":
-        """Return a mailbox without messages, for another session."""
         other = Mailbox(self.news)
         other.complete = self.complete
         return other
 
     def inbox(self) -> Inbox:
-        """Return the queued messages as an immutable value."""
         due = (message for source in self.news for message in source())
         return Inbox(tuple(self.steering), tuple(self.follow_ups), (*self.notices, *due))
 
     def taken(self, messages: tuple[UserMessage, ...]) -> None:
-        """Remove messages that are now in the log."""
         for waiting in (self.steering, self.follow_ups, self.notices):
             waiting[:] = [message for message in waiting if message not in messages]
 
@@ -188,6 +185,15 @@ def at_rest(context: Context) -> Done | None:
     return Done("finished")
 
 
+def unfinished(context: Context) -> bool:
+    """Return whether the session was interrupted, so that a run would continue it."""
+    last = next((item for item in reversed(context.items) if item.kind != "command"), None)
+    if last is None:
+        return False
+    cut = last.kind == "assistant" and getattr(last.event, "stop_reason", "") == "interrupted"
+    return not cut and at_rest(context) is None
+
+
 def _goes_on(item: Entry) -> bool:
     return isinstance(item.event, UserMessage) and keeps_going(item.event)
 
@@ -223,7 +229,6 @@ def _cycle(exchanges: Sequence[Exchange], after: int) -> int:
 
 
 def _same(one: Exchange, other: Exchange) -> bool:
-    """Return whether two exchanges have the same calls with the same results."""
     calls, others = ([(call.name, call.input) for call in exchange.calls] for exchange in (one, other))
     return (
         bool(calls)

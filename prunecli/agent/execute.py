@@ -8,10 +8,11 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from time import monotonic
-from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
-from prunecli.agent.hooks import Hooks, Overruled
+from prunecli.agent.hooks import Hooks
 from prunecli.agent.journal import Journal
+from prunecli.agent.permissions.verdict import Verdict
 from prunecli.context.spill import Cut
 from prunecli.errors import StorageFailed, ToolError
 from prunecli.frozen import frozen
@@ -23,6 +24,9 @@ from prunecli.model.touches import Touches
 from prunecli.tools.files.workspace import seen_in
 from prunecli.tools.inputs import not_read, parse
 from prunecli.tools.tool import Checks, Tool, ToolContext, ToolOutput, bounded_output, shown, touches_of
+
+if TYPE_CHECKING:
+    from prunecli.agent.gatekeeper import SessionGatekeeper
 
 AnswerKind: TypeAlias = Literal["once", "always", "project", "deny"]
 
@@ -52,47 +56,12 @@ class Answer:
     word: str = ""
 
 
-class Gatekeeper(Protocol):
-    """Decides whether a call may run."""
-
-    def judge(self, tool_name: str, touches: Touches | None, not_read: tuple[str, ...] = ()) -> "Verdict":
-        """Return allow, ask or deny, with reason and rule. `not_read` are inputs that the tool does not know."""
-
-    async def ask(self, asked: Asked) -> Answer:
-        """Ask the user; a headless run denies."""
-
-
-class Verdict(Protocol):
-    """The verdict on a call (`permissions.Verdict`)."""
-
-    @property
-    def kind(self) -> Literal["allow", "ask", "deny"]:
-        """The decision."""
-
-    @property
-    def reason(self) -> str:
-        """The reason, as a sentence without its period."""
-
-    @property
-    def rule(self) -> str:
-        """The rule that "always" would add, or ""."""
-
-    @property
-    def may_change_files(self) -> bool:
-        """Whether the call may change files."""
-
-    @property
-    def granted(self) -> bool:
-        """Whether a rule or the mode allows it, not only the sandbox."""
-
-    @property
-    def firm(self) -> bool:
-        """Whether only the user may allow the call."""
-
-
 @frozen
 class _Ready:
-    """A call that can run: parsed input, what it touches, its verdict, and a hook's note for the model."""
+    """A call that can run: parsed input, what it touches, its verdict, and a hook's note for the model.
+
+    `overruled`: a hook replaced the verdict of the rules.
+    """
 
     call: ToolUse
     tool: Tool
@@ -100,6 +69,7 @@ class _Ready:
     touches: Touches | None
     verdict: Verdict
     note: str = ""
+    overruled: bool = False
 
     @property
     def runs_beside(self) -> bool:
@@ -108,7 +78,6 @@ class _Ready:
 
 
 async def _stopped(tasks: Sequence["asyncio.Task[_Ended]"]) -> None:
-    """Cancel the tasks that still run, and wait for their end."""
     left = [task for task in tasks if not task.done()]
     for task in left:
         task.cancel()
@@ -128,17 +97,11 @@ class Measured(NamedTuple):
     cut: Cut | None = None
 
 
-class Measure(Protocol):
-    """A function that measures a result before it is recorded, without blocking the event loop."""
-
-    def __call__(
-        self, result: ToolResult, call: ToolUse, touches: Touches | None, seq: int
-    ) -> Awaitable[Measured]:
-        """Measure a result that will probably get this seq."""
+Measure: TypeAlias = Callable[[ToolResult, ToolUse, Touches | None, int], Awaitable[Measured]]
+"""A function that measures a result that will probably get this seq, without blocking the event loop."""
 
 
 async def unmeasured(result: ToolResult, call: ToolUse, touches: Touches | None, seq: int) -> Measured:  # noqa: ARG001
-    """Return measures without a token count or a cut."""
     return Measured()
 
 
@@ -164,7 +127,7 @@ class Executor:
     session: Journal
     tools: Mapping[str, Tool]
     context: Callable[..., ToolContext]
-    gatekeeper: Gatekeeper
+    gatekeeper: "SessionGatekeeper"
     before_change: Callable[[ToolUse], Awaitable[None]] = nothing
     measure: Measure = unmeasured
     hooks: Hooks | None = None
@@ -239,21 +202,22 @@ class Executor:
                 text = "\n".join(block.text for block in again.content if isinstance(block, Text))
                 return _error(f"A hook changed this call, and now it cannot run. {text}")
             ready = again
-        verdict = ready.verdict
+        verdict, overruled = ready.verdict, False
         match ruling.kind:
             case "deny":
                 return _error(f"Not allowed by a hook: {ruling.reason}", denied=True, reason=ruling.reason)
             case "ask" if verdict.kind == "allow":
-                verdict = Overruled("ask", ruling.reason or "a hook asks", "", verdict.may_change_files)
+                why, overruled = ruling.reason or "a hook asks", True
+                verdict = Verdict("ask", why, may_change_files=verdict.may_change_files)
             case "allow" if verdict.kind == "ask" and not verdict.firm:
-                verdict = Overruled("allow", "a hook allows it", "", verdict.may_change_files, granted=True)
-        return replace(ready, verdict=verdict, note=ruling.note)
+                verdict = replace(verdict, kind="allow", reason="a hook allows it", rule="", granted=True)
+        return replace(ready, verdict=verdict, note=ruling.note, overruled=overruled)
 
     async def _one(self, ready: _Ready) -> None:
         if ready.verdict.kind == "ask":
             waits = self.questions.locked()
             async with self.questions:
-                if waits and not isinstance(ready.verdict, Overruled):
+                if waits and not ready.overruled:
                     again = self._ready(ready.call)  # the previous answer may decide this call too
                     ready = replace(again, note=ready.note) if isinstance(again, _Ready) else ready
                 refused, approved = await self._refusal(ready)

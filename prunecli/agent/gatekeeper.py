@@ -62,7 +62,6 @@ class SessionGatekeeper:
         self.rules = replace(rules, allow=(*rules.allow, *self.granted))
 
     def judge(self, tool_name: str, touches: Touches | None, not_read: tuple[str, ...] = ()) -> Verdict:
-        """Return the verdict: allow, ask or deny."""
         from prunecli.agent.permissions.judge import judge  # deferred, since startup does not need it
 
         return judge(

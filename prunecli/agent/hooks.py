@@ -55,18 +55,6 @@ class Hooks(Protocol):
         """Return the message that keeps the agent working, or None."""
 
 
-@frozen
-class Overruled:
-    """A verdict after a hook's ruling (`execute.Verdict`)."""
-
-    kind: Literal["allow", "ask", "deny"]
-    reason: str
-    rule: str
-    may_change_files: bool
-    granted: bool = False
-    firm: bool = False
-
-
 class Recordable(Protocol):
     """Something that is recorded once its seq is known."""
 

@@ -70,7 +70,6 @@ class Instructions:
         return self.user, self.home / ".claude"
 
     def _first(self, folder: Path) -> list[tuple[Path, str]]:
-        """Return the first instruction file that exists, and its imports."""
         for name in INSTRUCTION_FILES:
             path = folder / name
             if folder not in self._users and leads_outside(path, self.cwd):
@@ -129,7 +128,6 @@ class Instructions:
 
 
 def has_instructions(folder: Path) -> bool:
-    """Return whether a project's folder has an instruction file."""
     return any(os.path.lexists(folder / place / name) for place in _PLACES for name in INSTRUCTION_FILES)
 
 

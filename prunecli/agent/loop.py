@@ -270,7 +270,6 @@ class Run:
         self.purse.spent += self.cost(usage)
 
     async def _next(self, policy: Policy) -> Request:
-        """Assemble the next request and record it."""
         context = self.session.context
         request = assemble(context, self.model(), policy.cut(context))
         self.session.emit(sent(request))

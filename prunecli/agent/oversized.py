@@ -37,7 +37,6 @@ def checked(words: str, window: int) -> str:
 
 
 def megabytes(size: int) -> str:
-    """Format bytes, such as 31.0 MB."""
     return f"{size / 1_000_000:.1f} MB"
 
 

@@ -45,7 +45,6 @@ class Waiting(NamedTuple):
 
     @property
     def words(self) -> str:
-        """What waits and why, in one line."""
         return f"{self.what}: {self.why}" if self.why else self.what
 
 
@@ -85,7 +84,6 @@ class Policy(NamedTuple):
         return self._replace(market=Market(now, *self.market[1:]))
 
     def view(self, context: Context, *, brief: bool = False) -> View:
-        """Return the view that strategies get."""
         return View(
             context,
             self.window,
@@ -98,7 +96,6 @@ class Policy(NamedTuple):
         )
 
     def ledger(self, context: Context) -> Ledger:
-        """Return the current ledger."""
         return ledger(self.view(context), self.chosen)
 
     def prunes(self, context: Context) -> list[PrunApplied]:
@@ -122,6 +119,16 @@ class Policy(NamedTuple):
     def decided(self, context: Context) -> tuple[list[PrunApplied], Waiting | None]:
         """Return the strategies' prunes, or no prunes and what waits."""
         return self._decided(context, brief=False)
+
+    def waiting(self, context: Context) -> Waiting | None:
+        """Return the prunes that wait, if only for the next request."""
+        prunes, waiting = self.decided(context)
+        if not prunes:
+            return waiting
+        from prunecli.context.gate import next_prunes
+
+        freed = next_prunes(context, prunes, self.market)
+        return Waiting(f"{short(freed)} to prune with the next request", "", freed)
 
     def _decided(self, context: Context, *, brief: bool) -> tuple[list[PrunApplied], Waiting | None]:
         if not self.enabled:
@@ -152,7 +159,6 @@ class Policy(NamedTuple):
         return not self.can_compact(context) and pressing(context, self.window, self.max_tokens)
 
     def _priced(self, context: Context, events: Sequence[PrunApplied], why: str = "") -> list[PrunApplied]:
-        """Return the prunes, with their price in money and thinking added to their reasons."""
         if not events:
             return []
         from prunecli.context.impact import impact
@@ -174,7 +180,6 @@ class Policy(NamedTuple):
         return self.compaction.enabled and last_word(context) > context.boundary
 
     def compact(self, context: Context) -> CompactionPlan | None:
-        """Return the compaction to make before the next request, if pruning was not enough."""
         near = self.can_compact(context) and pressing(context, self.window, self.max_tokens)
         if not near and not due(context, self.compaction, self.window):
             return None
@@ -275,7 +280,6 @@ class Policy(NamedTuple):
 
 
 def _events(view: View, found: Sequence[tuple[str, Proposal]], source: PruneSource) -> list[PrunApplied]:
-    """Return the prunes of these proposals."""
     return [
         prun_applied(view, source, proposal.edits, strategy=name, reason=proposal.note)
         for name, proposal in found

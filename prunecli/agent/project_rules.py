@@ -26,7 +26,6 @@ class ProjectRules:
 
     @property
     def problem(self) -> str:
-        """The problem with the file, or ""."""
         return self._register.read()[1]
 
     def of(self, directory: Path) -> tuple[str, ...]:

@@ -51,6 +51,14 @@ def leads_outside(path: Path, directory: Path) -> str:
     return "" if real == root or real.startswith(root.rstrip("/") + "/") else real
 
 
+def is_empty_folder(path: Path | str) -> bool:
+    """Return whether this is an empty folder, such as those that the sandbox mounts and a killed command leaves."""
+    try:
+        return not os.listdir(path)
+    except OSError:
+        return False
+
+
 def refused_links(directory: Path) -> list[str]:
     """Return a line for each settings file that is not read because it links out of the project."""
     found = []

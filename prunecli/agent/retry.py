@@ -53,6 +53,5 @@ class RetryPolicy:
 
 
 def _asked(error: ProviderError) -> float | None:
-    """Return the seconds that the endpoint asks to wait, None without a sensible number."""
     asked = error.retry_after if isinstance(error, RateLimited | Overloaded) else None
     return asked if asked is not None and math.isfinite(asked) and 0 <= asked <= _YEAR else None

@@ -36,7 +36,6 @@ class FailedSummaries:
 
     @property
     def count(self) -> int:
-        """How many failed since the last one that was recorded."""
         match self.session.context.settings.get(FAILED):
             case {"model": str(model), "count": int(count)} if model == self.model().name:
                 return count
@@ -55,7 +54,6 @@ class FailedSummaries:
         return f". That is {MAX_FAILED} in a row, so only /compact or another model tries again"
 
     def clear(self) -> None:
-        """Record that a summary succeeded."""
         if self.count:
             self._record(0)
 

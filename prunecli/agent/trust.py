@@ -13,7 +13,7 @@ from pathlib import Path
 
 from prunecli.agent import project_settings
 from prunecli.agent.permissions.places import Unresolvable, lies_in, real_path
-from prunecli.agent.project_settings import SETTINGS, down_to
+from prunecli.agent.project_settings import SETTINGS, down_to, is_empty_folder
 from prunecli.agent.register import Register
 from prunecli.errors import ConfigError
 
@@ -35,7 +35,6 @@ class TrustStore:
 
     @property
     def problem(self) -> str:
-        """The problem with the file, or ""."""
         return self._register.read()[1]
 
     def is_trusted(self, directory: Path) -> bool:
@@ -65,7 +64,6 @@ class TrustStore:
 
     @property
     def _settings(self) -> Path:
-        """The folder with copies of the trusted settings."""
         return self.path.with_name(self.path.name + ".settings")
 
     def trust(self, directory: Path, seen: str | None = None) -> None:
@@ -148,11 +146,6 @@ def digest(directory: Path, instead: Mapping[str, bytes | None] | None = None) -
     return reading.hash.hexdigest()
 
 
-def _is_empty(path: str) -> bool:
-    """Return whether this is an empty folder, such as those that the sandbox mounts and a killed command leaves."""
-    return os.path.isdir(path) and not os.listdir(path)
-
-
 class _Digest:
     """A digest of names and contents, each preceded by its length, so that no two trees give the same bytes."""
 
@@ -176,7 +169,7 @@ class _Digest:
         if self.instead and (real := os.path.realpath(path)) in self.instead:
             self._content(self.instead[real])
             return
-        if not os.path.lexists(path) or _is_empty(path):
+        if not os.path.lexists(path) or is_empty_folder(path):
             self._content(None)
             return
         status = os.stat(path)

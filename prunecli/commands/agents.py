@@ -45,13 +45,11 @@ def _row(runtime: Runtime, one: Definition) -> tuple[str, ...]:
 
 
 def _absent(runtime: Runtime, one: Definition) -> list[str]:
-    """Return a line about tools of a definition that are not enabled, if there are any."""
     absent = not_enabled(one.tools or (), runtime.tools)
     return [f"not enabled in [tools]: {', '.join(absent)}"] if absent else []
 
 
 def _off(runtime: Runtime) -> list[str]:
-    """Return a line on why the model cannot use subagents; [] if it can."""
     context = runtime.session.context
     if TASK not in runtime.tools:
         return ["The tool task is not enabled in [tools], so the model cannot use them."]

@@ -279,7 +279,6 @@ def load(name: str) -> Command:
 
 
 def all_commands() -> tuple[Command, ...]:
-    """Return every command of prunecli, for the menu and /help."""
     return tuple(map(load, command_names()))
 
 
@@ -296,7 +295,6 @@ def hidden(runtime: Runtime) -> tuple[str, ...]:
 
 
 def _own_words() -> frozenset[str]:
-    """Return the names and aliases of prunecli's commands."""
     return frozenset(name for one in all_commands() for name in (one.name, *one.aliases))
 
 

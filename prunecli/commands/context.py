@@ -20,7 +20,6 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
 
 
 def table(runtime: Runtime) -> Table:
-    """List every entry of the context with its tokens and state."""
     status = runtime.status()
     context, ledger = runtime.session.context, status.ledger
     fixed = short(context.counts.fixed)

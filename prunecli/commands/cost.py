@@ -28,7 +28,6 @@ _Entry = tuple[Paid, Effect | None]
 
 
 def words(runtime: Runtime, before: str) -> Sequence[tuple[str, str]]:
-    """Return the completion that lists every request."""
     return () if before else (("all", "every request"),)
 
 
@@ -82,7 +81,6 @@ def _of_turn(bill: Sequence[BilledTurn], word: str, zone: tzinfo | None) -> Effe
 
 
 def _name(turn: BilledTurn) -> str:
-    """Return the number and the beginning of a prompt."""
     if turn.is_compaction:
         return "compaction"
     columns = list(accumulate(1 + (east_asian_width(char) in "WF") for char in turn.words))
@@ -92,7 +90,6 @@ def _name(turn: BilledTurn) -> str:
 
 
 def _requests(entries: Sequence[_Entry], zone: tzinfo | None) -> list[tuple[str, ...]]:
-    """Return a row for each of the newest requests, newest first."""
     newest = entries[: -MOST_ROWS - 1 : -1]
     return [_row(_when(one[0], zone), str(one[0].seq), [one]) for one in newest]
 

@@ -62,6 +62,5 @@ def _all(runtime: Runtime) -> Table:
 
 
 def words(runtime: Runtime, before: str) -> Sequence[tuple[str, str]]:
-    """Return the words that may follow."""
     jobs = [(str(job.number), f"{job.state}  {job.command}") for job in runtime.jobs.shown()]
     return jobs if before else [*jobs, ("stop", "end one"), ("detach", "keep one when prunecli exits")]

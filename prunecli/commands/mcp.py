@@ -66,7 +66,6 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
 
 
 def _held(server: Server | None, way_out: str = "") -> Say | None:
-    """Return why a server does not start, with the way out if it is disabled; None if it starts."""
     if server is None or server.state not in ("disabled", "needs approval"):
         return None
     hint = way_out if server.why != UNTRUSTED and server.state == "disabled" else ""
@@ -109,7 +108,6 @@ def _one(runtime: Runtime, server: Server) -> list[Effect]:
 
 
 def _login_offer(server: Server) -> list[Effect]:
-    """Return the offer to log in if a server needs a login, or no longer accepts the stored one."""
     if server.state != "needs login":
         return []
     row = Choice(f"login {server.name}", f"Log in to {server.name}", "Opens your browser")
@@ -157,7 +155,6 @@ def approval_question(runtime: Runtime, name: str = "", after: str = "") -> Sequ
 
 
 def newly_waiting(runtime: Runtime) -> list[Effect]:
-    """Return the notices and questions to show after the files were read again."""
     found = _definitions(runtime)
     return [
         *(Say(problem, "warning") for problem in found.problems),

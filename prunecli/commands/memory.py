@@ -21,7 +21,6 @@ _HELP = "# TEXT at the prompt adds a line; /memory edit user or project opens $E
 
 
 def words(runtime: Runtime, before: str) -> Sequence[tuple[str, str]]:
-    """Return the completions: `edit`, and the files that can be edited."""
     memories = runtime.extensions.memories
     if before == "edit":
         return [(scope, _shown(runtime, memories.path(scope))) for scope in memories.scopes()]
@@ -50,7 +49,6 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
 
 
 def _asked(runtime: Runtime, text: str) -> Sequence[Effect]:
-    """Ask which file gets the line."""
     line, memories = bullet(text), runtime.extensions.memories
     choices = [
         Choice(f"save {scope} {text}", _LABELS[scope], _shown(runtime, memories.path(scope)))
@@ -76,7 +74,6 @@ def _scope(runtime: Runtime, word: str) -> Scope:
 
 
 def _listed(runtime: Runtime) -> Sequence[Effect]:
-    """Return the files in effect, with their size and tokens."""
     setup, context = runtime.setup, runtime.session.context
     trusted = runtime.gatekeeper.trusted
     reader = Instructions(setup.cwd, setup.places.config, setup.places.home, trusted=trusted)

@@ -40,7 +40,6 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
 
 
 def known(runtime: Runtime) -> Choose:
-    """Return the models to choose from that are known without a request."""
     return _choose(runtime, runtime.offered.kept() or ())
 
 
@@ -97,7 +96,6 @@ def _table(runtime: Runtime) -> ModelTable:
 
 
 def _doubts(runtime: Runtime, info: ModelInfo) -> Iterator[str]:
-    """Yield the reasons known without a request why the model may not answer."""
     setup, config = runtime.setup, runtime.config
     if not info.context_window:
         near = nearest(info.name, [*MODEL_ALIASES, *_table(runtime).names()], 0.5)

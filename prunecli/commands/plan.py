@@ -19,7 +19,6 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
 
 
 def plan_of(runtime: Runtime) -> str:
-    """Return the plan at the end of the last answer in plan mode, or ""."""
     context = runtime.session.context
     last = context.items[-1] if context.items else None
     if runtime.gatekeeper.mode != "plan" or runtime.running or last is None or last.kind != "assistant":

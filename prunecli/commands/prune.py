@@ -13,7 +13,6 @@ from prunecli.runtime import Runtime
 
 
 def _undone(context: Context) -> str:
-    """Return a sentence about results that an undo restored; "" if there are none."""
     found = restored(context)
     if not found:
         return ""

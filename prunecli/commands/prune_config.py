@@ -90,7 +90,6 @@ def _check(runtime: Runtime, key: str) -> None:
 
 
 def _known(runtime: Runtime) -> list[str]:
-    """Return the names of all pruning options, also of strategies that are not in use."""
     config = runtime.config
     names = [one.key for one in config.items(config.strategies.names())]
     return [name.removeprefix("pruning.") for name in names if name.startswith("pruning.")]
@@ -110,7 +109,6 @@ def words(runtime: Runtime, before: str) -> Sequence[tuple[str, str]]:
 
 
 def _options(runtime: Runtime, table: str = "") -> tuple[tuple[str, str, str], ...]:
-    """Return the pruning options, each with its value and where it is set, also those of a strategy `table`."""
     also = [table] if table in runtime.config.strategies.names() else []
     names = dict.fromkeys((*runtime.config.pruning.strategies, *also))
     rows = tuple(
@@ -138,7 +136,6 @@ def _option(runtime: Runtime, name: str, value: object, origin: str) -> tuple[st
 
 
 def _table(runtime: Runtime, table: str = "") -> Table:
-    """Return the options, or those of one table, such as spill or a strategy."""
     note = (
         "/prune-config NAME VALUE sets an option for this session; --save keeps it · "
         "/prune-config try STRATEGY shows what a strategy would have cost so far"

@@ -8,10 +8,10 @@ from prunecli.context.ledger import Ledger
 from prunecli.context.lineage import branch
 from prunecli.context.prune_history import PruneStats
 from prunecli.figures import counted, money, share, short
-from prunecli.inspector.spending import Pruning
+from prunecli.inspector.spending import Pruning, rewrites
 from prunecli.model.events import PrunApplied
 from prunecli.runtime import Runtime
-from prunecli.runtime.balance import costs_of
+from prunecli.runtime.balance import payments
 
 ALIASES = ("stats",)
 
@@ -41,7 +41,7 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     ledger, bill = status.ledger, status.bill
     history = runtime.session.context.prune_history
     tracked = list(history.rows.values())
-    costs = list(costs_of(runtime.session, runtime.choices, list(history.rows)).values())
+    costs = _costs(runtime)
     mark = "~" if status.estimated else ""
     used = f", {mark}{share(ledger.context_tokens / ledger.window)}" if ledger.window else ""
     protected, _, where = ledger.protected_words.partition(" ")
@@ -71,6 +71,14 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     return [Say("\n".join(summary)), Table("Prunes", _HEADINGS, rows, (0, 4, 5, 6, 7, 8), _NOTE)]
 
 
+def _costs(runtime: Runtime) -> list[tuple[int, float]]:
+    """Return the tokens that each prune and undo made the cache store again, and their cost in USD: as measured,
+    or an estimate until the endpoint has reported the next request."""
+    rows, choices = runtime.session.context.prune_history.rows, runtime.choices
+    found = rewrites(payments(runtime.session, choices), rows, choices.price)
+    return [found.get(seq) or row.cache_cost(choices.price, choices.ttl_ms) for seq, row in rows.items()]
+
+
 def _ended(runtime: Runtime) -> Callable[[PruneStats], str]:
     """Return a function that names the reason why a prune or an undo has no effect now; "" if it has one."""
     context = runtime.session.context
@@ -90,7 +98,6 @@ def _ended(runtime: Runtime) -> Callable[[PruneStats], str]:
 
 
 def _balance(found: Pruning, fetches: int) -> list[str]:
-    """Return the running balance; [] if nothing was withheld or a price is unknown."""
     if found.saved is None or found.cost is None or found.regret is None or found.balance is None:
         return []
     if not (found.withheld or found.cost or found.regret):

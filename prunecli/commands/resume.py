@@ -50,7 +50,6 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
 
 
 def words(runtime: Runtime, before: str) -> Sequence[tuple[str, str]]:
-    """Return the agents whose sessions can be resumed, for completion."""
     return [] if before else [(agent, f"sessions of {title_of(agent)}") for agent in AGENTS]
 
 
@@ -72,7 +71,6 @@ def _of_agent(runtime: Runtime, wanted: str, how: str) -> Sequence[Effect]:
 
 
 def _choose_of(runtime: Runtime, agent: str) -> Choose:
-    """Return the newest sessions of another agent as choices."""
     from prunecli.session.importers.finding import listed
     from prunecli.session.importers.handoff import facts_of
 
@@ -109,7 +107,6 @@ def _choose(runtime: Runtime) -> Choose:
 
 
 def _offer(locked: SessionLocked) -> Choose:
-    """Offer to copy or view a session that another process is writing to."""
     id_ = locked.path.stem
     return Choose(
         locked.message,

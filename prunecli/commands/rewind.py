@@ -45,7 +45,6 @@ def _rewind(point: Point, what: str) -> RewindNow:
 
 
 def _priced(runtime: Runtime, point: Point, what: str) -> Sequence[Effect]:
-    """Ask before a rewind of the conversation that drops thinking."""
     lost = thinking_lost(runtime, point.seq)
     if not lost.blocks:
         return [_rewind(point, what)]

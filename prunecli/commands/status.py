@@ -38,7 +38,6 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
 
 
 def _servers(runtime: Runtime) -> tuple[tuple[str, str], ...]:
-    """Return one row for all MCP servers; none if there are no servers."""
     servers = runtime.servers.servers
     said = ", ".join(one.name if one.state == "connected" else f"{one.name} ({one.state})" for one in servers)
     return (("MCP servers", f"{said} · /mcp"),) if servers else ()

@@ -28,7 +28,6 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
 
 
 def _chosen(runtime: Runtime, name: str, *, keep: bool) -> Sequence[Effect]:
-    """Set the theme for this session, or save it too."""
     runtime.use_config(runtime.config.with_value("ui.theme", name))
     if not keep:
         return [Say(f"Theme: {name}. /theme {name} --save keeps it.")]

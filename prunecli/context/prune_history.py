@@ -135,7 +135,7 @@ class PruneHistory:
     """The rows so far, by the seq of their record, what each request lacked, by the seq of its response, and the
     fetches of withheld content.
 
-    `news`: the seqs of rows that the last record changed. `unpinned`: the pins that manual prunes removed, by prune.
+    `unpinned`: the pins that manual prunes removed, by prune.
     """
 
     def __init__(self) -> None:
@@ -147,7 +147,6 @@ class PruneHistory:
         self._asked_at = 0
         self._answered = Absent()
         self._head_end: int | None = None
-        self.news: list[int] = []
         self.unpinned: dict[int, tuple[int, ...]] = {}
         self._unpinning: tuple[int, tuple[int, ...]] = -1, ()
         self._held: dict[int, int] = {}
@@ -164,7 +163,6 @@ class PruneHistory:
 
     def before(self, record: Record, context: "Fold") -> None:
         """Prepare for a record that is about to be folded."""
-        self.news = []
         match record.event:
             case PrunApplied() | PrunReverted():
                 self._before = context.counts.context_tokens
@@ -236,7 +234,6 @@ class PruneHistory:
             idle_ms=None if last is None else record.timestamp - last,
             withheld=context.counts.withheld_of(self._heads).minus(self._withheld),
         )
-        self.news.append(record.seq)
         self._pending.append(record.seq)
         if not undone:
             self._unsent.add(record.seq)
@@ -249,7 +246,6 @@ class PruneHistory:
             if not any(context.in_force(seq, edit) for edit in edits):
                 self._unsent.discard(seq)
                 self.rows[seq] = replace(self.rows[seq], rewritten=0)
-                self.news.append(seq)
 
     def _sent(self, record: Record, context: "Fold") -> None:
         self._unsent.clear()
@@ -305,7 +301,6 @@ class PruneHistory:
                 replace(row, rewritten=part, measured=True) for row, part in zip(rows, shares, strict=True)
             ]
         self.rows.update((row.seq, row) for row in found)
-        self.news += self._pending
         self._pending = []
         self._unsent.clear()
 
@@ -376,7 +371,6 @@ class PruneHistory:
             row = self.rows[prun]
             rereads = (*row.rereads, by)
             self.rows[prun] = replace(row, rereads=rereads, reread_tokens=row.reread_tokens + part)
-            self.news.append(prun)
 
     def _note_fetch(self, entry: Entry, raw: int, weights: dict[int, int], held: list[int]) -> None:
         """Record what an entry fetched again, of these prunes and of these results' held-back parts."""

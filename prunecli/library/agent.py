@@ -172,7 +172,6 @@ class Agent:
         return Finished(done.reason, self.text, done.note)
 
     async def _end(self) -> None:
-        """Stop the run and wait until it has ended."""
         task = self._task
         if task is not None:
             self.stop()
@@ -251,7 +250,6 @@ class Agent:
 
 
 def _check(tools: Iterable[Tool], runtime: Runtime) -> None:
-    """Raise UsageError for an invalid tool."""
     for tool in tools:
         if tool.name in runtime.tools:
             raise UsageError(f"tool {tool.name}: a built-in tool has this name", "use another name")

@@ -124,7 +124,6 @@ class EventsOf:
         self._summarizing = False
 
     def of(self, event: SessionEvent) -> Iterator[AgentEvent]:
-        """Yield the events for a record or a signal."""
         match event:
             case SummaryStarted() | SummaryEnded():
                 self._summarizing = isinstance(event, SummaryStarted)

@@ -56,12 +56,10 @@ def real_folder(text: str, cwd: Path, home: Path) -> Path:
 
 
 def in_words(setup: Setup) -> str:
-    """Return the added folders as text for the system prompt, "" for none."""
     return ", ".join(one_line(str(path)) for path in setup.added.paths)
 
 
 def fact(setup: Setup) -> tuple[str, ...]:
-    """Return the line about added folders for a system prompt; () if there are none."""
     return (_FACT + in_words(setup),) if setup.added.paths else ()
 
 
@@ -92,7 +90,6 @@ class AddedFolders:
         host.on_session.append(self._resumed)
 
     def add(self, path: Path) -> None:
-        """Add a folder to this session."""
         added = self._host.setup.added
         added.paths = tuple(dict.fromkeys((*added.paths, path)))
 

@@ -19,7 +19,6 @@ from prunecli.model.events import UserMessage
 from prunecli.model.messages import Json
 from prunecli.model.notes import notice
 from prunecli.runtime.launch_flags import file_text
-from prunecli.runtime.schema_flaws import Target, is_impossible, looping_reference
 
 FLAG = "--json-schema"
 _INSTALL = "pip install 'prunecli[schema]'"
@@ -62,7 +61,6 @@ class AnswerSchema:
 
     @property
     def notice(self) -> UserMessage:
-        """The notice that follows a prompt."""
         return notice(
             "answer format",
             "A program reads the answer to this prompt. Work as usual; your last message must be one JSON value, "
@@ -71,7 +69,6 @@ class AnswerSchema:
         )
 
     def again(self, problems: Sequence[str]) -> str:
-        """Return the prompt that follows an answer with these problems."""
         listed = "\n".join(f"- {problem}" for problem in problems)
         return (
             f"Your answer is not valid under the JSON schema:\n{listed}\nAnswer again with only the JSON value that "
@@ -186,20 +183,7 @@ def _validator(schema: Json) -> Any:
                     f"the schema refers to {reference}, which is not in it",
                     "put it into $defs; nothing is fetched",
                 ) from None
-        _possible(parts, lambda reference: resolver.lookup(reference).contents)
     return kind(schema, registry=REGISTRY)
-
-
-def _possible(parts: list[dict[str, Json]], target: Target) -> None:
-    """Raise UsageError if no answer can be valid, or validation would not end."""
-    if reference := looping_reference(parts, target):
-        raise UsageError(
-            f"the schema refers to itself without end: {reference}", "remove the circular reference"
-        )
-    if is_impossible(parts, target):
-        raise UsageError(
-            "no answer can be valid under the schema", "correct its types, bounds and required parts"
-        )
 
 
 def _parts(value: Json, *, named: bool = False) -> Iterator[dict[str, Json]]:

@@ -32,11 +32,9 @@ class Background:
             self._failed(one_line(f"work in the background failed: {kind}{error}")[:300])
 
     async def finish(self) -> None:
-        """Wait until all tasks have ended."""
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     async def close(self) -> None:
-        """Cancel all tasks, and wait until they have ended."""
         for task in self._tasks:
             task.cancel()
         await self.finish()

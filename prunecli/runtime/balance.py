@@ -1,19 +1,16 @@
 """The running balance of pruning in a session: savings, costs, and the cost of fetching content again."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from prunecli.context.ledger import Ledger
 from prunecli.context.strategies.auto import LOSING
-from prunecli.model.events import AssistantMessage, AttemptBilled, CompactionApplied
 from prunecli.runtime.choices import Choices
 from prunecli.session.session import Session
 
 if TYPE_CHECKING:
     from prunecli.inspector.spending import Paid, Pruning
-
-_REPORTS = AssistantMessage | AttemptBilled | CompactionApplied
 
 
 def payments(session: Session, choices: Choices) -> "list[Paid]":
@@ -21,19 +18,6 @@ def payments(session: Session, choices: Choices) -> "list[Paid]":
     from prunecli.inspector.spending import payments_of  # deferred, since startup does not need it
 
     return payments_of(session.records, session.context, choices.known_price)
-
-
-def costs_of(session: Session, choices: Choices, prunes: Sequence[int]) -> dict[int, tuple[int, float]]:
-    """Return the tokens written to the cache again because of each of these prunes and undos, and their cost in USD:
-    as measured, or an estimate until the endpoint has reported the next request."""
-    history = session.context.prune_history.rows
-    found: dict[int, tuple[int, float]] = {}
-    reports = (record.seq for record in reversed(session.records) if isinstance(record.event, _REPORTS))
-    if prunes and min(prunes) < next(reports, 0):  # the payments of a long session take a while
-        from prunecli.inspector.spending import rewrites
-
-        found = rewrites(payments(session, choices), history, choices.price)
-    return {seq: found.get(seq) or history[seq].cache_cost(choices.price, choices.ttl_ms) for seq in prunes}
 
 
 class Balance:
@@ -54,7 +38,6 @@ class Balance:
 
     @property
     def now(self) -> "Pruning":
-        """The balance after the newest record."""
         session = self._session()
         if self._known is None or self._known[0] is not session or self._known[1] != len(session.records):
             self._known = session, len(session.records), self._of(session)

@@ -185,17 +185,14 @@ def _model(patient: Patient, config: Config, windows: Mapping[str, int]) -> Find
 
 
 def refusals_of(patient: Patient, config: Config) -> Refusals:
-    """Return the fields that the configured endpoint is known to reject."""
     return Refusals(patient.places.endpoints_file, system_clock, lambda: config.model.base_url)
 
 
 def model_of(patient: Patient, config: Config) -> ModelInfo:
-    """Return the configured model."""
     return ModelTable.load(patient.places.shipped_data, config.models).info(config.model.name)
 
 
 def _features(patient: Patient, config: Config) -> Finding:
-    """Return the fields left out of requests, and the cost of probing the endpoint."""
     info = model_of(patient, config)
     refused = sorted(refusals_of(patient, config).of(info.name))
     said = f"requests leave out {', '.join(refused)}" if refused else "no field is known to be rejected"
@@ -214,7 +211,6 @@ def _sandbox(patient: Patient, config: Config) -> Finding:
 
 
 def _servers(config: Config) -> list[Finding]:
-    """Return a finding on the configured MCP servers, without starting them; [] if there are none."""
     if not config.mcp:
         return []
     said = ", ".join(f"{name}{'' if one.enabled else ' (off)'}" for name, one in config.mcp.items())

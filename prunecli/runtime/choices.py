@@ -83,7 +83,6 @@ class Choices:
 
     @property
     def window(self) -> int:
-        """The model's context window in tokens."""
         return self.model.context_window or self.config.pruning.context_tokens
 
     @property
@@ -104,7 +103,6 @@ class Choices:
 
     @cached_property
     def model_settings(self) -> ModelSettings:
-        """The model options of requests."""
         info, model = self.model, self.config.model
         most = model.max_tokens or min(info.max_output or DEFAULT_MAX_TOKENS, DEFAULT_MAX_TOKENS)
         most = min(most, max(1, self.window // 2))
@@ -128,7 +126,6 @@ class Choices:
 
     @property
     def efforts(self) -> tuple[str, ...]:
-        """The effort values that the session's model accepts; () for none."""
         return efforts_for(self.model, self.model_settings.thinking)
 
     @property
@@ -184,12 +181,10 @@ class Choices:
 
     @property
     def ttl_ms(self) -> int:
-        """The lifetime of a cached prefix, in ms."""
         return TTL_MS[self.cache_ttl]
 
     @property
     def _compaction(self) -> Options:
-        """The options of compaction."""
         return Options(
             **{option.name: getattr(self.config.compaction, option.name) for option in fields(Options)}
         )

@@ -71,7 +71,6 @@ def teller(context: Context) -> Callable[[int], int | None]:
 
 
 def saver(context: Context) -> Callable[[Edit], int]:
-    """Return a function from edits to the tokens that they save."""
     counts = context.counts
     return lambda edit: counts.scale.tokens(*counts.saved_by([edit], context.entries))
 

@@ -64,7 +64,6 @@ class CustomCommands:
         return by_name, (*found.problems, *hidden)
 
     def find(self, word: str) -> CustomCommand | None:
-        """Return the command of this name, if any."""
         return self.look()[0].get(word)
 
     @asynccontextmanager

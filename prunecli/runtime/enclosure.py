@@ -38,12 +38,10 @@ class Enclosure:
         return self.wants(self._config)
 
     def wants(self, config: Config) -> bool:
-        """Return whether this configuration wants a sandbox."""
         return self._make is not None and config.sandbox.mode != "off"
 
     @property
     def walls(self) -> "Walls | None":
-        """The sandbox to try, or None if none is wanted."""
         with self._lock:
             if self._walls is None and self._make is not None and self.wanted:
                 self._walls = self._make(self._config, lambda: self._keeper.in_force)
@@ -134,7 +132,6 @@ def in_words(chosen: "Chosen | None") -> str:
 
 
 def network_in_words(network: bool | tuple[str, ...]) -> str:
-    """Return whether commands may use the network."""
     if isinstance(network, bool):
         return f"network {'on' if network else 'off'}"
     return f"network: {', '.join(network)}" if network else "network off"

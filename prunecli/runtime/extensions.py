@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING
 
 from prunecli.agent.project_settings import down_to
 from prunecli.model.events import UserMessage
+from prunecli.model.notes import newest_notice, notice
 from prunecli.model.requests import PREAMBLE
 from prunecli.model.signals import Notice
+from prunecli.model.todos import in_lines, is_open
 
 if TYPE_CHECKING:
     from prunecli.extensions.skills import Skill
@@ -25,9 +27,9 @@ if TYPE_CHECKING:
     from prunecli.runtime.nested_instructions import NestedInstructions
     from prunecli.runtime.skills import Skills
     from prunecli.runtime.subagents import Subagents
-    from prunecli.runtime.todo_reminder import TodoNotice
     from prunecli.session.session import Session
 
+TODOS = "to-do list"
 _MOST_LINES = 5
 _SLOW = 0.01
 """Maximum seconds for checking all folders while the user types."""
@@ -51,14 +53,12 @@ class Extensions:
 
     @cached_property
     def skills(self) -> "Skills":
-        """The skills."""
         from prunecli.runtime.skills import Skills
 
         return Skills(self._host.setup, lambda: self._host.session, self._host.gatekeeper)
 
     @cached_property
     def commands(self) -> "CustomCommands":
-        """The custom commands."""
         from prunecli.runtime.custom_commands import CustomCommands
 
         return CustomCommands(self._host, self._skill)
@@ -71,25 +71,35 @@ class Extensions:
 
     @cached_property
     def memories(self) -> "Memories":
-        """The instruction files that the user may change."""
         from prunecli.runtime.memories import Memories
 
         return Memories(self._host)
 
-    @cached_property
-    def _todos(self) -> "TodoNotice":
-        from prunecli.runtime.todo_reminder import TodoNotice
+    def _todos(self) -> Sequence[UserMessage]:
+        """Return the unfinished to-do list if a compaction or an edit removed the call that contains it."""
+        from prunecli.context.todo_list import is_sent, todos
 
-        return TodoNotice(lambda: self._host.session)
+        context = self._host.session.context
+        found = todos(context)
+        if not is_open(found) or is_sent(context):
+            return ()
+        text = "\n".join(in_lines(found, plain=True))
+        known = newest_notice((item.event for item in reversed(context.items)), TODOS)
+        return () if text == known else (notice(TODOS, text, kept=True),)
 
     def _due(self) -> Sequence[UserMessage]:
-        """Return the notices that are due now."""
         skills = () if self.absent("skills") else self.skills.due()
         exchanges = self._host.session.context.exchanges
         used = "_nested" in vars(self) or any(one.results for one in exchanges)
         nested = self._nested.due() if used else ()
-        todos = self._todos.due() if self._host.session.context.todo else ()
-        return (*skills, *nested, *todos)
+        todos = self._todos() if self._host.session.context.todo else ()
+        agents = () if self.absent("agents") else self._subagents().due()
+        return (*agents, *skills, *nested, *todos)
+
+    def listings(self) -> tuple[str, ...]:
+        """Return the texts about skills and subagents for a session's system prompt."""
+        skills = () if self.absent("skills") else (self.skills.listing(),)
+        return (*skills, *(() if self.absent("agents") else self._subagents().listed()))
 
     def absent(self, kind: str) -> bool:
         """Return whether the session is new and has no extensions of a kind ("skills", "agents").
@@ -149,7 +159,6 @@ class Extensions:
         return () if self._host.who or self.absent("agents") else self._subagents().definitions()[1]
 
     def _tell(self, problems: Sequence[str]) -> None:
-        """Tell the user about new problems."""
         new = [line for line in problems if line not in self._told]
         self._told.update(new)
         more = [f"{len(new) - _MOST_LINES} more files are not used: /skills lists them."] * (

@@ -71,14 +71,12 @@ class FileSaver:
 
     @property
     def all(self) -> tuple["FileSaver", ...]:
-        """This saver and those of the added folders."""
         for path in self._added():
             self._beside.setdefault(path, self._make(root=path))
         return (self, *(self._beside[path] for path in self._added()))
 
     @property
     def off(self) -> str:
-        """The reason why files cannot be restored, or ""."""
         if not self._config().tools.snapshots:
             return "tools.snapshots is false"
         if not self._keeps:
@@ -91,11 +89,9 @@ class FileSaver:
 
     @property
     def _failure(self) -> str:
-        """The reason why saving has stopped in this session, or ""."""
         return self._given_up.get(self._session().id, "")
 
     async def before(self, call: ToolUse) -> None:
-        """Save the files before this call changes any."""
         async with self._one_at_a_time:  # agents that work side by side wait for the same save
             for one in self.all:
                 await one._before_call(call)
@@ -118,7 +114,6 @@ class FileSaver:
             self.record(work.result(), "before")
 
     def _ended(self, work: "asyncio.Task[Saved]") -> None:
-        """Handle the end or failure of the background save."""
         self._work = None
         if not work.cancelled() and (error := work.exception()):
             if not isinstance(error, SnapshotFailed):
@@ -142,7 +137,6 @@ class FileSaver:
         return False
 
     async def after(self) -> None:
-        """Save the files when the agent is idle again."""
         for one in self.all:
             await one._after()
 
@@ -156,7 +150,6 @@ class FileSaver:
                 self._give_up(error)
 
     def _say(self, text: str) -> None:
-        """Show a warning once."""
         if text not in self._said:
             self._said.add(text)
             self._session().tell(Notice(text, "warning"))

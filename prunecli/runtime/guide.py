@@ -14,20 +14,17 @@ class Guide:
         self._at = 0
 
     def next(self, context: Context) -> str:
-        """Return the line that Enter sends next, or ""."""
         if 0 < self._at < len(self._lines) and _stopped(context):
             self._at = 0
         return self._lines[self._at] if self._at < len(self._lines) else ""
 
     def take(self, context: Context) -> str:
-        """Return the line that Enter sends, and advance to the next."""
         line = self.next(context)
         self._at += bool(line)
         return line
 
 
 def _stopped(context: Context) -> bool:
-    """Return whether the last calls since the last prompt were denied, interrupted or failed."""
     prompt = context.user_turns[-1] if context.user_turns else -1
     last = next((one for one in reversed(context.exchanges) if one.results and one.seq > prompt), None)
     events = [result.event for result in last.results] if last else []

@@ -58,7 +58,6 @@ class Moments:
     # Calls ---------------------------------------------------------------------------------------------------
 
     async def before_call(self, call: ToolUse) -> Ruling:
-        """Run PreToolUse and return its ruling."""
         replies = await self._hooking.fire(
             "PreToolUse", *tool_names(call.name, call.input), **self._call(call)
         )
@@ -165,7 +164,6 @@ class Moments:
     # The end -------------------------------------------------------------------------------------------------
 
     async def before_compaction(self, trigger: Literal["auto", "manual"], focus: str) -> bool:
-        """Run PreCompact; return whether the compaction may begin."""
         replies = await self._hooking.fire("PreCompact", trigger, trigger=trigger, custom_instructions=focus)
         if why := blocked(replies):
             self._hooking.say(f"A hook blocked the compaction: {why}")

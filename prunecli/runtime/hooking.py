@@ -133,7 +133,6 @@ class Hooking:
 
     @property
     def pending(self) -> "Source | None":
-        """The first source that waits for approval."""
         waiting = (one for one in self.sources if one.hooks and not self.runs(one))
         return next((one for one in waiting if one.label not in self._refused), None)
 
@@ -168,7 +167,6 @@ class Hooking:
     # Running -------------------------------------------------------------------------------------------------
 
     def has(self, event: str) -> bool:
-        """Return whether any hook for this event could run."""
         return any(hook.event == event and self.runs(one) for one in self.sources for hook in one.hooks)
 
     async def fire(self, event: str, *names: str, **fields: Any) -> "list[Reply]":
@@ -306,7 +304,6 @@ class Hooking:
         await self.fire(event, name, **fields)
 
     def busy(self) -> None:
-        """Note that a run began, so the program is not idle."""
         if self._idle is not None:
             self._idle.cancel()
             self._idle = None
@@ -349,6 +346,5 @@ async def _in_time(work: Coroutine[Any, Any, object]) -> None:
 
 
 def blocked(replies: "Sequence[Reply]") -> str:
-    """Return the name of a blocking hook and its reason; "" if no hook blocks."""
     denials = [one for one in replies if one.decision == "deny"]
     return "; ".join(f"{one_line(one.name)}: {visible(one.reason)}" for one in denials)

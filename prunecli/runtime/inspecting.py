@@ -84,11 +84,9 @@ class Inspecting:
         return self.ledger.spared.get(key.seq, "") if key.kind in ("result", "turn") else ""
 
     def largest(self) -> Key | None:
-        """Return the largest result that can be pruned by hand, or None."""
         return largest_result(self._runtime.policy.view(self._session.context))
 
     def above(self, key: Key) -> list[Key]:
-        """Return the ancestors of a node in the tree."""
         place = self.outline.place(key.seq) if key.seq >= 0 else None
         turn = None if place is None else self.outline.turn_at(place)
         if turn is None or turn.seq == key.seq:
@@ -102,13 +100,11 @@ class Inspecting:
         return [*above, Key("turn", key.seq) if key.kind == "prompt" and not above else key]
 
     def plan(self, act: Act, key: Key, memo: str = "") -> Plan:
-        """Plan an edit in the current state; if it is impossible, the plan has the reason."""
         if act != "undo" and self.node(key) is None:
             return refused("this entry is gone")
         return plan(self._runtime.policy.view(self._session.context), self.outline, act, key, memo)
 
     def impact(self, planned: Plan) -> Impact:
-        """Return the effect of a plan on tokens, cache and cost."""
         return impact(self._session.context, planned.events, self._runtime.policy.market)
 
     def raise_cap(self, key: Key) -> str:

@@ -110,7 +110,6 @@ class Job:
         self.done.set()
 
     def look(self) -> None:
-        """Update the state."""
         if self.child is not None:
             self.child.look()
         elif not self.over and not self.output.supervisor():
@@ -118,7 +117,6 @@ class Job:
 
     @property
     def over(self) -> bool:
-        """Whether the job has ended."""
         return self.done.is_set()
 
     @property
@@ -130,7 +128,6 @@ class Job:
     # Ends ----------------------------------------------------------------------------------------------------
 
     def ask_to_stop(self) -> None:
-        """Ask the job to end, without waiting."""
         if self.child is not None:
             self.child.stop()
         else:
@@ -187,14 +184,12 @@ class Job:
         return "timed out" if ended.timed_out else end_of(ended, 0).strip("[]") or "exit code 0"
 
     def line(self) -> str:
-        """Return a line that describes the job."""
         last = one_line(self.output.last_line())
         return f"{self.number}  {self.state}  {one_line(self.command)[:100]}" + (
             f"  | {last[:100]}" if last else ""
         )
 
     def last_lines(self) -> str:
-        """Return the last lines of the output and a remark about the job's end."""
         lines = decoded(fitting_end(self.output.tail(LAST_BYTES), LAST_BYTES)).splitlines()[-LAST_LINES:]
         return "\n".join([*lines, *self._notes])
 
@@ -206,7 +201,6 @@ class Job:
         return part.first_line + len(rows) - len(newest), newest
 
     def begun_output(self, printed: str) -> ToolOutput:
-        """Return the result of the call that started the command."""
         self._read = self.output.part(0).end
         end = " It ends with this task." if self.who else ""
         text = printed + ("\n" if printed and not printed.endswith("\n") else "")

@@ -7,23 +7,26 @@ after a crash or a resume, jobs without a process are reported as ended.
 
 import asyncio
 import os
+import re
 import shutil
 import time
 from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeGuard
 
 from prunecli.errors import ToolError
-from prunecli.model.events import UserMessage
+from prunecli.frozen import frozen
+from prunecli.model.events import Record, Rewound, ToolResult, UserMessage
+from prunecli.model.fields import MOST as MOST_SEQ
 from prunecli.model.messages import Json
-from prunecli.model.notes import notice
+from prunecli.model.notes import notice, notice_parts
 from prunecli.model.signals import Notice
 from prunecli.private_file import make_private
 from prunecli.runtime.background import Background
-from prunecli.runtime.job_records import JobRecords, new_id, title_of
 from prunecli.sanitize import one_line, shortened
+from prunecli.session.session import Session
 
 if TYPE_CHECKING:
     from prunecli.runtime.host import Host
@@ -41,8 +44,81 @@ END_SECONDS = 4.0
 WATCH_SECONDS = 1.0
 """Seconds between updates of a list of jobs that is shown."""
 LINE_CHARS = 76
+_ID = re.compile("[0-9a-f]{12}")
+_TITLE = "job {} ended"
+_END = re.compile(r"\n\[(.*)\](?:\n|$)")
 LEFT_DAYS = 7
 """Days after which the output left by a killed program is deleted."""
+
+
+@frozen
+class Began:
+    """The start of a background command: its number in the session, its id, the time (unix ms) and the record."""
+
+    number: int
+    id: str
+    command: str
+    at: int
+    seq: int
+
+
+class JobRecords:
+    """The jobs in one session's log. Each record is read once."""
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self.began: dict[int, Began] = {}
+        self._told: dict[int, int] = {}
+        self.ends: dict[int, str] = {}
+        """The end of each job, as its notice described it."""
+        self._read = 0
+        self.last = 0
+
+    def read(self) -> None:
+        """Read the records added since the last call."""
+        for record in self.session.records[self._read :]:
+            self._take(record)
+        self._read = len(self.session.records)
+
+    @property
+    def untold(self) -> tuple[Began, ...]:
+        return tuple(one for one in self.began.values() if one.number not in self._told)
+
+    def _take(self, record: Record) -> None:
+        match record.event:
+            case ToolResult(details=details):
+                job, told = details.get("job"), details.get("jobs_told")
+                if isinstance(job, dict) and _is_number(number := job.get("number")):
+                    id_, command = str(job.get("id", "")), str(job.get("command", ""))
+                    if _ID.fullmatch(id_):  # it names the folder of the output
+                        self.began[number] = Began(number, id_, command, record.timestamp, record.seq)
+                        self.last = max(self.last, number)
+                for number in filter(_is_number, told if isinstance(told, list) else ()):
+                    self._told[number] = record.seq
+            case UserMessage(origin="command") as message:
+                title, text = notice_parts(message) or ("", "")
+                for number, began in self.began.items():
+                    if title == title_of(number):
+                        self._told[number] = record.seq
+                        end = _END.match(text.removeprefix(began.command))
+                        self.ends[number] = end[1] if end else ""
+            case Rewound(to_seq):
+                self.began = {number: one for number, one in self.began.items() if one.seq <= to_seq}
+                self._told = {number: seq for number, seq in self._told.items() if seq <= to_seq}
+            case _:
+                pass
+
+
+def new_id() -> str:
+    return os.urandom(6).hex()
+
+
+def _is_number(value: Json) -> TypeGuard[int]:
+    return type(value) is int and 0 < value <= MOST_SEQ
+
+
+def title_of(number: int) -> str:
+    return _TITLE.format(number)
 
 
 class Jobs:
@@ -59,7 +135,6 @@ class Jobs:
 
     @property
     def records(self) -> JobRecords:
-        """The jobs in the current session's log."""
         if self._records is None or self._records.session is not self._host.session:
             self._records = JobRecords(self._host.session)
         self._records.read()
@@ -67,7 +142,6 @@ class Jobs:
 
     @property
     def count(self) -> int:
-        """The number of running jobs, including those of tasks."""
         return sum(not job.has_exited for job in self.all)
 
     # To the background ---------------------------------------------------------------------------------------
@@ -98,7 +172,6 @@ class Jobs:
         return False
 
     def forget(self, moving: "_Moving") -> None:
-        """Forget a call that has ended."""
         self._moving[:] = [one for one in self._moving if one is not moving]
 
     def _folder(self) -> Path:
@@ -107,7 +180,6 @@ class Jobs:
     def begin(
         self, moving: "_Moving", moved: "Moved", command: str, box: "Confined", rest: AsyncExitStack
     ) -> "Job":
-        """Add a command that continues in the background."""
         from prunecli.runtime.job import Job
 
         number = 1 + max((self.records.last, *(job.number for job in self.all)))
@@ -127,7 +199,6 @@ class Jobs:
     # Notices for the model -----------------------------------------------------------------------------------
 
     def due(self) -> Sequence[UserMessage]:
-        """Return the notices of jobs that ended."""
         untold = self.records.untold
         return tuple(message for one in untold if (message := self._news_of(one.number)) is not None)
 
@@ -156,7 +227,6 @@ class Jobs:
     # Queries and actions -------------------------------------------------------------------------------------
 
     def of_session(self) -> "list[Job]":
-        """Return the jobs of the session, oldest first."""
         return [job for number in sorted(self.records.began) if (job := self._known(number))]
 
     def shown(self) -> "list[Job]":
@@ -256,7 +326,6 @@ class Jobs:
 
     @property
     def are_left(self) -> bool:
-        """Whether any job will outlive the program."""
         return any(job.is_left and not job.over for job in self.all)
 
 
@@ -294,7 +363,6 @@ class _Moving:
         return job.begun_output(printed)
 
     def close(self) -> None:
-        """Forget the move."""
         self.asked.cancel()
         if not self._has_moved:
             with suppress(OSError):
@@ -303,7 +371,6 @@ class _Moving:
 
 
 def _sweep(folder: Path) -> None:
-    """Delete old output left by killed programs."""
     from prunecli.tools.processes.background import KeptOutput
 
     for name in os.listdir(folder):

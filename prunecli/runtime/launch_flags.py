@@ -72,7 +72,6 @@ def watch_prompt(runtime: Runtime) -> None:
 
 
 def check_id(asked: Launch, store: Store) -> None:
-    """Raise UsageError if the id of `--session-id` is taken."""
     if asked.session_id and not store.is_free(asked.session_id):
         raise UsageError(
             f"--session-id: session {asked.session_id} already exists",

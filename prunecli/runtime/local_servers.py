@@ -46,7 +46,6 @@ class _Answer(NamedTuple):
 
     @property
     def value(self) -> Any:
-        """The parsed JSON; None if it is not JSON."""
         try:
             return json.loads(self.body) if self.status == 200 else None
         except (ValueError, RecursionError):
@@ -72,7 +71,6 @@ def find(places: Sequence[int], seconds: float = SECONDS) -> list[LocalServer]:
 
 
 def invitation(found: Sequence[LocalServer]) -> str:
-    """Return one line that offers the servers, or ""."""
     usable = [one for one in found if one.models]
     if not usable:
         return ""

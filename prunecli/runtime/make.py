@@ -27,7 +27,7 @@ from prunecli.providers.thinking import budget_note
 from prunecli.runtime import launch_flags
 from prunecli.runtime.guide import Guide
 from prunecli.runtime.mcp_servers import PROJECT_FILE
-from prunecli.runtime.pruning_log import PruningLog
+from prunecli.runtime.pruning_log import log_prunes
 from prunecli.runtime.runtime import Runtime
 from prunecli.runtime.setup import Added, MakeWalls, Setup
 from prunecli.sanitize import visible
@@ -121,7 +121,7 @@ def _begin(runtime: Runtime, asked: Launch, waiting: Sequence[Path]) -> None:
     runtime.opening += [f"/add-dir {path}" for path in waiting]
     _ask_about_servers(runtime, headless=asked.headless)
     if runtime.setup.keep_log:
-        PruningLog(runtime.setup.places.log_file, runtime).follow()
+        log_prunes(runtime.setup.places.log_file, runtime)
 
 
 def _answering(config: Config, environ: Mapping[str, str], places: Places) -> Config:
@@ -264,7 +264,6 @@ def _copied_until(resume: str) -> tuple[str, int | None]:
 
 
 def _warm(provider: Provider) -> None:
-    """Prepare the provider in a thread during startup."""
     warm: Callable[[], None] | None = getattr(provider, "warm", None)
     if warm is not None:
         threading.Thread(target=warm, name="warm", daemon=True).start()

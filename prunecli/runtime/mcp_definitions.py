@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from prunecli.agent.approvals import Approvals
-from prunecli.agent.project_settings import down_to, leads_outside
+from prunecli.agent.project_settings import down_to, is_empty_folder, leads_outside
 from prunecli.config.effective import Config
 from prunecli.config.options import McpServer
 from prunecli.errors import ConfigError
@@ -110,16 +110,8 @@ class McpDefinitions:
                     with open_regular(path) as file:
                         yield read_servers(file.read(MAX_BYTES + 1), folder, shown)
                 except OSError as error:
-                    if not _is_empty_folder(path):
+                    if not is_empty_folder(path):
                         yield Found(problems=(f"{shown}: {error.strerror or error}",))
-
-
-def _is_empty_folder(path: Path) -> bool:
-    """Return whether this is an empty folder, such as those that the sandbox mounts and a killed command leaves."""
-    try:
-        return not os.listdir(path)
-    except OSError:
-        return False
 
 
 def _sorted(servers: Mapping[str, Definition]) -> tuple[Definition, ...]:

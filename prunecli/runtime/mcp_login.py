@@ -23,7 +23,6 @@ OPEN_SECONDS = 5.0
 
 
 def login_of(places: Places, definition: Definition) -> Login:
-    """Return the file of a server's login. `definition` is expanded."""
     return Login(places.mcp_logins, definition.name, definition.url)
 
 

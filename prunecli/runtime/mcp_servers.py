@@ -107,7 +107,6 @@ class RemoteServers:
                 self._hub.begin()
 
     def reload(self) -> None:
-        """Read the configuration again, and start or end the servers that changed."""
         if self._wanted is not None:
             self._use(self.load())
             if self._hub is not None and self._begun_at:
@@ -124,7 +123,6 @@ class RemoteServers:
         self._hub.use([self._switched(one) for one in wanted])
 
     def _switched(self, one: "Wanted") -> "Wanted":
-        """Return a server as the user switched it for this session."""
         from prunecli.mcp.hub import Wanted
 
         off = self._disabled.get(one.definition.name)
@@ -149,7 +147,6 @@ class RemoteServers:
         )
 
     async def close(self) -> None:
-        """End all servers."""
         if self._hub is not None:
             await asyncio.to_thread(self._hub.close)
 
@@ -197,21 +194,17 @@ class RemoteServers:
     # Asked by the user ---------------------------------------------------------------------------------------
 
     def named(self, name: str) -> "Server | None":
-        """Return a server by its name."""
         return next((one for one in self.servers if one.name == name), None)
 
     def restart(self, name: str) -> None:
-        """Connect again."""
         if self._hub is not None:
             self._hub.restart(name)
 
     def switch(self, name: str, *, on: bool) -> None:
-        """Turn a server off or on for this session."""
         self._disabled[name] = not on
         self.reload()
 
     def prompts(self) -> "list[tuple[str, RemotePrompt]]":
-        """Return the prompts of the connected servers, as `server:prompt` with its description."""
         return [
             (f"{one.name}:{prompt.name}", prompt)
             for one in self.servers
@@ -220,7 +213,6 @@ class RemoteServers:
         ]
 
     def resources(self) -> list[str]:
-        """Return the resources of the connected servers, as `server:uri`."""
         return [
             f"{one.name}:{resource.uri}"
             for one in self.servers

@@ -94,7 +94,6 @@ class Memories:
         return _Before(data, self._text(path))
 
     def _text(self, path: Path) -> str | None:
-        """Return the file's text in the form for the model."""
         places, cwd = self._host.setup.places, self._host.setup.cwd
         found = Instructions(cwd, places.config, places.home, trusted=True).of(path.parent)
         return as_text(*found[0]) if found and found[0][0] == path else None

@@ -34,7 +34,6 @@ class NestedInstructions:
         self._used: dict[Path, int] = {}
 
     def due(self) -> Sequence[UserMessage]:
-        """Return the notices for folders whose current instructions the model does not know."""
         session = self._session()
         if session is not self._of:
             self._of, self._seen, self._used, self._answered = session, -1, {}, 0
@@ -97,5 +96,4 @@ class NestedInstructions:
 
 
 def _results(item: Entry) -> Sequence[Entry]:
-    """Return the results of an exchange, or an attachment."""
     return item.exchange.results if item.exchange else [item] if item.is_attached else ()

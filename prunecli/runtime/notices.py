@@ -31,16 +31,12 @@ def session_notices(runtime: "Runtime", session: Session) -> list[str]:
     """Return the notices about an opened session: another directory, unreadable parts, and changed tools."""
     belongs, setup = session.started.cwd, runtime.setup
     elsewhere = belongs and belongs != well_formed(str(setup.cwd))
-    found = [_elsewhere(setup.places.shown(Path(belongs)))] if elsewhere else []
+    shown = setup.places.shown(Path(belongs))
+    found = [f"This session belongs to {shown}; the agent now works in this folder."] if elsewhere else []
     return [*found, *session.notices, *tool_changes(session.context, runtime.tools)]
 
 
-def _elsewhere(shown: str) -> str:
-    return f"This session belongs to {shown}; the agent now works in this folder."
-
-
 def notice_of(event: SessionEvent, runtime: "Runtime") -> str:
-    """Return the line for a record or a signal, or ""."""
     match event:
         case Notice(text):
             return text

@@ -13,7 +13,7 @@ from prunecli.model.messages import Json
 from prunecli.providers.model_list import usable_price
 from prunecli.providers.models import ModelInfo, Offer, Prices
 from prunecli.providers.provider import Provider
-from prunecli.runtime.endpoint_memory import LASTS_MS, bare, recall, remember
+from prunecli.runtime.refusals import LASTS_MS, bare, recall, remember
 from prunecli.runtime.setup import Setup
 from prunecli.session.session import Session
 
@@ -52,7 +52,6 @@ class OfferedModels:
         return offered(info, offer) if offer else info
 
     def kept(self, within_ms: int = FRESH_MS) -> Rows | None:
-        """Return the list stored within this time; None if there is none."""
         one = recall(self._path, _SECTION).get(bare(self._address()))
         when, rows = (one.get("when"), one.get("rows")) if isinstance(one, dict) else (None, None)
         if type(when) is not int or not self._clock() - within_ms < when <= self._clock():
@@ -101,7 +100,6 @@ def record_prices(session: Session, info: ModelInfo) -> None:
 
 
 def recorded_prices(records: Iterable[Record]) -> dict[str, Prices]:
-    """Return the listed prices that a session recorded last, by model."""
     changes = [
         one.event for one in records if isinstance(one.event, SettingChanged) and one.event.key == PRICES
     ]
@@ -109,7 +107,6 @@ def recorded_prices(records: Iterable[Record]) -> dict[str, Prices]:
 
 
 def listed_prices(value: Json) -> dict[str, Prices]:
-    """Parse the value of the setting PRICES."""
     return {name: _prices(row) for name, row in value.items()} if isinstance(value, dict) else {}
 
 
@@ -136,18 +133,15 @@ def asked(provider: Provider, seconds: float) -> Rows:
 
 
 def reason(error: PrunecliError | TimeoutError) -> str:
-    """Return a line with the reason why an endpoint did not list its models."""
     return error.message if isinstance(error, PrunecliError) else f"no answer in {ASKING_SECONDS:.0f} s"
 
 
 def _row(offer: Offer) -> list[Json]:
-    """Return a model in its stored form, with prices only if there are any."""
     prices = [_prices_row(offer.prices)] if offer.prices != _UNKNOWN else []
     return [offer.name, offer.window, *prices]
 
 
 def _offer(row: object) -> Offer | None:
-    """Parse a stored model; return None if it is damaged."""
     match row:
         case [str(name), int(window), *more] if not isinstance(window, bool) and len(more) <= 1:
             return Offer(name, window, _prices(more[0] if more else []))
@@ -159,7 +153,6 @@ def _prices_row(prices: Prices) -> list[Json]:
 
 
 def _prices(row: object) -> Prices:
-    """Parse stored prices; they are unknown if they are damaged."""
     given = row[: len(fields(Prices))] if isinstance(row, list) else []
     prices = Prices(*map(usable_price, given))
     return _UNKNOWN if prices.input is None or prices.output is None else prices

@@ -144,7 +144,6 @@ def _names(texts: Iterable[str]) -> set[str]:
 
 
 def tool_changes(context: Context, enabled: Iterable[str]) -> list[str]:
-    """Return notices for the user if the enabled tools differ from those of the session."""
     if recorded(context) is None:
         return []
     kept, enabled = tool_names(context.settings[PREAMBLE]), tuple(enabled)

@@ -86,7 +86,6 @@ def questions(info: ModelInfo, ttl: CacheTtl) -> tuple[Question, ...]:
 
 
 def price(asked: tuple[Question, ...], info: ModelInfo) -> str:
-    """Return the maximum cost of the questions, as text."""
     sent = sum(len(one.request.body()) // 3 for one in asked)
     got = sum(one.request.max_tokens for one in asked)
     usd = cost(Usage(sent, got), info, "5m")
@@ -153,7 +152,6 @@ async def _finding(question: Question, provider: Provider, model: str, refusals:
 
 
 async def _answer(provider: Provider, request: Request) -> tuple[Response, int]:
-    """Return the response, and the ms until its first token."""
     begun, first = time.monotonic(), 0.0
     async for event in provider.stream(request):
         if isinstance(event, TextDelta | ThinkingDelta) and not first:
@@ -184,7 +182,6 @@ def _brief(error: PrunecliError) -> str:
 
 
 def _less(request: Request, field: str) -> Request:
-    """Return the request without a rejected field."""
     if field.startswith(THINKING):
         config = without(request.thinking, {field}) or None
         return replace(request, thinking=config, betas=betas_for(config))

@@ -1,20 +1,31 @@
-"""Stores the optional request fields that an endpoint rejects, by address and model.
+"""The file with data about endpoints: the optional request fields that they reject, and the models that they list.
 
-They are kept for thirty days, in the file of endpoint_memory.py.
+It is a JSON object in the data folder, with a section for each subject. It can be deleted at any time. Failures to
+read or write it are ignored.
 """
 
+import json
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
 
+from prunecli.model.codec import foreign_object
 from prunecli.model.messages import Json
-from prunecli.runtime.endpoint_memory import LASTS_MS, bare, recall, remember
+from prunecli.private_file import make_private, write_private
 from prunecli.session.completing import Clock
 
+LASTS_MS = 30 * 24 * 3600 * 1000
+"""Milliseconds after which an entry expires, because gateways are updated."""
 _SECTION = "refused"
 
 
 class Refusals:
-    """The rejected fields of all endpoints; `address` returns the endpoint in use, "" for the default API."""
+    """The rejected fields of all endpoints, kept for thirty days.
+
+    `address` returns the endpoint in use, "" for the default API.
+    """
 
     def __init__(self, path: Path, clock: Clock, address: Callable[[], str]) -> None:
         self._path = path
@@ -59,3 +70,27 @@ class Refusals:
 
 def _fields(value: Mapping[str, Json]) -> dict[str, int]:
     return {field: when for field, when in value.items() if type(when) is int}
+
+
+def recall(path: Path, section: str) -> dict[str, Any]:
+    value = _whole(path).get(section)
+    return dict(value) if isinstance(value, dict) else {}
+
+
+def remember(path: Path, section: str, value: Mapping[str, Json]) -> None:
+    with suppress(OSError):
+        make_private(path.parent)
+        write_private(path, json.dumps({**_whole(path), section: value}, indent=1).encode())
+
+
+def bare(address: str) -> str:
+    """Return the URL of an endpoint without user name and password, for use as a key; Anthropic's URL for ""."""
+    parts = urlsplit(address)
+    return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl() or "api.anthropic.com"
+
+
+def _whole(path: Path) -> dict[str, Any]:
+    try:
+        return foreign_object(path.read_bytes())
+    except OSError:
+        return {}

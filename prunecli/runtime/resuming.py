@@ -94,7 +94,6 @@ class Resuming:
         return self._session
 
     def close(self) -> None:
-        """Abandon the session and release its lock."""
         self._steps.close()
         if self._session is not None:
             self._session.close()

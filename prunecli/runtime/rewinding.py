@@ -34,7 +34,6 @@ def _named(files: FileSaver, outlook: Outlook) -> Outlook:
 
 
 def points_of(runtime: Runtime) -> list[Point]:
-    """Return the points of the current session."""
     return points(tuple(runtime.session.records))
 
 

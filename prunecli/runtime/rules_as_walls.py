@@ -86,7 +86,6 @@ def _paths(texts: tuple[str, ...], *tools: str) -> list[Rule]:
 
 
 def _may_read(path: str, rules: Rules, roots: tuple[str, ...], home: str) -> bool:
-    """Return whether a rule allows reading a secret of the workspace and no rule denies it."""
     place, user = resolve(path, Path(roots[0]), Path(home)), Path(home)
     allowed, denied = (
         [(rule.pattern or "", Path(root)) for rule in _paths(texts, "read") for root in roots]

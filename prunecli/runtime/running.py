@@ -1,4 +1,4 @@
-"""Makes a run of the agent, and the context of its calls, from the parts of a runtime."""
+"""Makes a run of the agent from the parts of a runtime."""
 
 import asyncio
 from collections.abc import Sequence
@@ -9,16 +9,12 @@ from prunecli.agent.loop import Run
 from prunecli.model.events import UserMessage
 from prunecli.model.messages import Block
 from prunecli.model.notes import typed
-from prunecli.model.requests import JOBS
-from prunecli.runtime import toolbox
 from prunecli.runtime.counting import Measuring
 from prunecli.runtime.host import Host
 from prunecli.runtime.preamble import known_tools
-from prunecli.tools.tool import Servers, ToolContext
 
 if TYPE_CHECKING:
     from prunecli.agent.attaching import Attachment
-    from prunecli.runtime.subagents import Subagents
 
 
 _SENT = 0.02
@@ -89,22 +85,3 @@ async def mentioned(
     from prunecli.agent.attaching import attach, pictured  # deferred, since most prompts attach nothing
 
     return [*await pictured(run.executor, given), *await attach(run.executor, words, strict=strict)]
-
-
-def context_of(
-    host: Host, tasks: "Subagents", servers: Servers | None, *, approved: bool, granted: bool, reads: bool
-) -> ToolContext:
-    """Return the context of the next tool call by the model; the last three are those of `Executor.context`."""
-    return toolbox.tool_context(
-        host.setup,
-        host.session,
-        host.files_seen,
-        lambda: host.choices,
-        tasks,
-        approved=approved,
-        reads=reads,
-        confine=host.sandbox.confine(granted=granted, reads=reads),
-        servers=servers,
-        jobs=host.jobs if JOBS in host.tools else None,
-        ask=host.inquiries.ask,
-    )

@@ -11,7 +11,7 @@ from functools import cached_property, reduce
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from prunecli.agent.decide import Done, Limits, Mailbox, Purse
+from prunecli.agent.decide import Done, Limits, Mailbox, Purse, unfinished
 from prunecli.agent.execute import Answer, Asked
 from prunecli.agent.gatekeeper import nobody
 from prunecli.agent.oversized import checked
@@ -19,6 +19,7 @@ from prunecli.agent.policy import Policy
 from prunecli.agent.project_rules import ProjectRules
 from prunecli.config.effective import Config
 from prunecli.context.bill import Bill
+from prunecli.context.economics import last_use
 from prunecli.context.state import Context
 from prunecli.model.events import (
     Event,
@@ -29,12 +30,11 @@ from prunecli.model.events import (
     UserMessage,
 )
 from prunecli.model.messages import Block, Text
-from prunecli.model.notes import PLAN_NOTE
+from prunecli.model.notes import PLAN_NOTE, typed
 from prunecli.model.signals import Notice, SessionEvent
 from prunecli.providers.models import ModelInfo, expectations_of, token_factor
 from prunecli.providers.provider import Provider
 from prunecli.providers.tokenizer import counter
-from prunecli.runtime import session_state as standing
 from prunecli.runtime import toolbox
 from prunecli.runtime.added_folders import AddedFolders
 from prunecli.runtime.balance import Balance
@@ -52,7 +52,7 @@ from prunecli.runtime.offered_models import OfferedModels, record_prices
 from prunecli.runtime.preamble import begin
 from prunecli.runtime.refusals import Refusals
 from prunecli.runtime.resuming import Resuming, clear_half_done, fresh
-from prunecli.runtime.running import context_of, mentioned, run_of
+from prunecli.runtime.running import mentioned, run_of
 from prunecli.runtime.session_model import Connections, SessionModel
 from prunecli.runtime.setup import Setup, Status, keeper_of, rules_of
 from prunecli.session.loading import LONG_BYTES
@@ -84,7 +84,7 @@ class Runtime:
         self.setup, self.who, self.within = setup, who, within
         self.config = setup.config
         self.store = Store(setup.places.sessions)
-        self.mailbox, self.bill = Mailbox([self._on_subagents]), Bill()
+        self.mailbox, self.bill = Mailbox(), Bill()
         self.run_limits, self.purse = Limits(), Purse()
         self.asker: Callable[[Asked], Awaitable[Answer]] = nobody
         self.notices, self.opening = list[str](), list[str]()
@@ -156,7 +156,6 @@ class Runtime:
             self.resuming = Resuming(path, self.new_context(), self, writable=writable, fork=fork)
 
     def drop_resuming(self) -> None:
-        """Abandon the session that is being loaded."""
         if self.resuming is not None:
             self.resuming.close()
             self.resuming = None
@@ -198,7 +197,6 @@ class Runtime:
 
     @property
     def running(self) -> bool:
-        """Whether the agent is working."""
         return self._task is not None
 
     async def submit(self, words: str, origin: Origin = "prompt", given: tuple[Block, ...] = ()) -> Done:
@@ -245,8 +243,7 @@ class Runtime:
 
     @property
     def unfinished(self) -> bool:
-        """Whether the session was interrupted, so that `go_on` has work to do."""
-        return standing.unfinished(self.session.context)
+        return unfinished(self.session.context)
 
     def interrupt(self) -> None:
         """Cancel the current run, if any (Esc)."""
@@ -262,7 +259,6 @@ class Runtime:
         self.mailbox.follow_ups.append(UserMessage((Text(checked(words, self.choices.window)),), "follow_up"))
 
     async def compact(self, focus: str = "") -> bool:
-        """Summarize the older part now (`/compact`). Return whether that succeeded."""
         plan = self.policy.plan_compaction(self.session.context, focus)
         if plan is None:
             return False
@@ -280,22 +276,14 @@ class Runtime:
         self.session.mend()
         parts = self.session, self.setup, self.tools.values(), self.session_model, self.choices.model
         trusted = self.gatekeeper.trusted
-        return begin(*parts, window=self.choices.window, trusted=trusted, more=self._listings)
-
-    def _listings(self) -> tuple[str, ...]:
-        absent = self.extensions.absent
-        skills = () if absent("skills") else (self.extensions.skills.listing(),)
-        return (*skills, *(() if absent("agents") else self.subagents.listed()))
-
-    def _on_subagents(self) -> Sequence[UserMessage]:
-        return () if self.extensions.absent("agents") else self.subagents.due()
+        return begin(*parts, window=self.choices.window, trusted=trusted, more=self.extensions.listings)
 
     def tool_context(
         self, *, approved: bool = False, granted: bool = False, reads: bool = False
     ) -> ToolContext:
         """Return the context of the next tool call by the model; the parameters are those of `Executor.context`."""
         how = {"approved": approved, "granted": granted, "reads": reads}
-        return context_of(self, self.subagents, self.servers.in_use, **how)
+        return toolbox.tool_context(self, self.subagents, self.servers.in_use, **how)
 
     # In force now --------------------------------------------------------------------------------------------
 
@@ -317,7 +305,6 @@ class Runtime:
 
     @property
     def policy(self) -> Policy:
-        """The current pruning policy of this session."""
         return self.choices.policy_at(self.setup.clock())
 
     @property
@@ -327,7 +314,6 @@ class Runtime:
 
     @property
     def provider(self) -> Provider:
-        """The provider of the session's model."""
         return self.connections.of(self.model_name)
 
     @cached_property
@@ -342,9 +328,23 @@ class Runtime:
         return Runtime(setup, self.connections.provider_for, self.connections.info_of, self, who, agent)
 
     def status(self) -> Status:
-        """Return the current figures."""
-        parts = self.session, self.mailbox, self.choices, self.policy, self.gatekeeper, self.balance
-        return standing.status(*parts, self.bill, self.running, self.sandbox.word, self.jobs.count)
+        context, policy, keeper = self.session.context, self.policy, self.gatekeeper
+        return Status(
+            self.balance.beside(policy.ledger(context)),
+            policy.waiting(context),
+            self.bill,
+            self.model_name,
+            keeper.mode,
+            self.choices.pruning,
+            self.running,
+            not context.counts.is_reported,
+            keeper.trusted,
+            tuple(map(typed, (*self.mailbox.steering, *self.mailbox.follow_ups))),
+            self.session.name,
+            self.sandbox.word,
+            jobs=self.jobs.count,
+            cached_at=last_use(context, policy.market) or 0,
+        )
 
     def _warn(self, words: str) -> None:
         self.session.tell(Notice(words, "warning"))

@@ -63,7 +63,6 @@ class Connections:
         return self._made[model]
 
     def check(self, name: str) -> None:
-        """Raise PrunecliError if a model has no provider."""
         self.provider_for(self.info_of(name).name)
 
     def renew(self) -> None:
@@ -72,6 +71,5 @@ class Connections:
         self._made = {}
 
     async def close(self) -> None:
-        """Close all providers."""
         for provider in (*self._retired, *self._made.values()):
             await provider.close()

@@ -1,6 +1,7 @@
 """Sessions formatted for lists, with costs from the model table."""
 
 from datetime import datetime
+from functools import reduce
 from typing import Any
 
 from prunecli.figures import money, short
@@ -24,7 +25,6 @@ class Costs:
 
     @staticmethod
     def of(places: Places) -> "Costs":
-        """Use the shipped model table."""
         return Costs(ModelTable.load(places.shipped_data))
 
     def of_session(self, digest: Digest) -> float:
@@ -50,15 +50,7 @@ def _difference(whole: Usage, part: Usage) -> Usage:
 
 
 def totals(digest: Digest) -> Usage:
-    """Return all tokens of a session."""
-    used = list(digest.usage().values())
-    return Usage(
-        sum(one.input_tokens for one in used),
-        sum(one.output_tokens for one in used),
-        sum(one.cache_read_input_tokens or 0 for one in used),
-        sum(one.cache_creation_input_tokens or 0 for one in used),
-        sum(one.web_search_requests or 0 for one in used),
-    )
+    return reduce(Usage.plus, digest.usage().values(), Usage(0, 0, 0, 0, 0))
 
 
 def row_of(one: Listed, costs: Costs) -> dict[str, Any]:

@@ -73,7 +73,6 @@ class Setup:
 
 
 def rules_of(config: Config) -> Rules:
-    """Return the configured permission rules."""
     permissions = config.permissions
     return Rules(permissions.allow, permissions.ask, permissions.deny)
 

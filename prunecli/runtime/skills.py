@@ -50,17 +50,14 @@ class Skills:
         self._gatekeeper.readable = tuple(str(skill.folder.resolve()) for skill in by_name.values())
 
     def listing(self) -> str:
-        """Return the text about skills for a session's system prompt, "" if there are none."""
         if not self.looked:
             self.look()
         return listing(list(self.by_name.values()), self.count)
 
     def count(self, text: str) -> int:
-        """Return the tokens of the text."""
         return self._session().context.counts.counter.count(text)
 
     def due(self) -> Sequence[UserMessage]:
-        """Return the notice of changes since the last notice, if there are any."""
         session = self._session()
         state = session, len(session.records), self._shelved
         if not self.looked or self._answered == state:

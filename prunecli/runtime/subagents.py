@@ -80,7 +80,6 @@ class Child:
 
     @property
     def session(self) -> Session:
-        """The session of the task."""
         return self.host.session
 
     @property

@@ -48,7 +48,6 @@ def number_of(records: Sequence[Record], call_id: str) -> tuple[int, int]:
 
 
 def child_of(records: Sequence[Record], number: int) -> str:
-    """Return the id of a task's session from the task's result; "" without one."""
     for record in reversed(records):
         task = task_of(record.event)
         if task.get("number") == number:

@@ -8,7 +8,7 @@ from prunecli.inspector.labels import withheld_by
 from prunecli.model.events import AssistantMessage, PrunApplied, Record, RunEnded, ToolResult, ToolStarted
 from prunecli.model.messages import Block, Json, Text, plain_text
 from prunecli.model.signals import SessionEvent, StreamStarted, TextDelta, ToolProgress
-from prunecli.runtime.session_state import original as original_of
+from prunecli.runtime.toolbox import original as original_of
 from prunecli.sanitize import one_line
 from prunecli.session.session import Session
 from prunecli.tools.tool import Tool
@@ -36,7 +36,6 @@ class View:
         self._doing = ""
 
     def take(self, event: SessionEvent) -> None:
-        """Handle a record or a signal of the task."""
         match event:
             case StreamStarted():
                 self._say("thinking")
@@ -89,12 +88,10 @@ def facts(session: Session, bill: Bill, duration_ms: int) -> dict[str, Json]:
 
 
 def is_complete(task: Mapping[str, Json]) -> bool:
-    """Return whether a recorded task has all figures of `facts`."""
     return all(isinstance(task.get(key), int | float) for key in _FIGURES)
 
 
 def in_words(task: Mapping[str, Json], state: str) -> str:
-    """Return a task in one line, from its facts."""
     prunes = ""
     if count := task.get("prunes"):
         prunes = f", {counted(count, 'prune')} of ~{short(task['pruned_tokens'])} tokens"

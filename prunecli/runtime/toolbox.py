@@ -7,25 +7,21 @@ from typing import TYPE_CHECKING
 
 from prunecli.agent.command_env import ReadingEnvironment
 from prunecli.config.effective import Config
+from prunecli.context.state import Context
 from prunecli.errors import ConfigError, ToolError
-from prunecli.model.messages import Json
+from prunecli.model.messages import Block, Json
 from prunecli.model.requests import JOBS, PREAMBLE, takes
 from prunecli.model.touches import named
-from prunecli.runtime import session_state as standing
 from prunecli.runtime.choices import Choices
-from prunecli.runtime.setup import Setup
-from prunecli.session.session import Session
 from prunecli.tools.bash import Bash, ConfinedBash, ConfinedMovableBash, MovableBash
 from prunecli.tools.files.workspace import seen_from
 from prunecli.tools.inputs import parse
-from prunecli.tools.processes.confinement import Confine
-from prunecli.tools.processes.moving import JobControl
 from prunecli.tools.registry import PAIRS, load
-from prunecli.tools.tool import FilesSeen, Pages, Servers, Tool, ToolContext, ToolLimits, touches_of
+from prunecli.tools.tool import Pages, Servers, Tool, ToolContext, ToolLimits, touches_of
 
 if TYPE_CHECKING:
+    from prunecli.runtime.host import Host
     from prunecli.runtime.subagents import Subagents
-    from prunecli.tools.ask import AskUser
     from prunecli.tools.web.access import Web
 
 
@@ -92,52 +88,50 @@ def _paths(tool: Tool, given: Mapping[str, Json]) -> tuple[str, ...]:
     return (*touches.reads, *touches.changes, *touches.searches) if touches else ()
 
 
-def _pages(session: Session, choices: Choices) -> Pages | None:
+def _pages(host: "Host", choices: Choices) -> Pages | None:
     """Return the pages of recall; None in a session whose tool schema for recall has no lines."""
-    if choices.expectations is None or not takes(session.context.settings.get(PREAMBLE), "recall", "lines"):
+    context = host.session.context
+    if choices.expectations is None or not takes(context.settings.get(PREAMBLE), "recall", "lines"):
         return None
-    return Pages(session.context.counts.counter.count, choices.expectations.page)
+    return Pages(context.counts.counter.count, choices.expectations.page)
 
 
 def tool_context(
-    setup: Setup,
-    session: Session,
-    seen: FilesSeen,
-    choices: Callable[[], Choices],
-    tasks: "Subagents",
-    *,
-    approved: bool,
-    reads: bool,
-    confine: Confine,
-    servers: Servers | None = None,
-    jobs: JobControl | None = None,
-    ask: "AskUser | None" = None,
+    host: "Host", tasks: "Subagents", servers: Servers | None, *, approved: bool, granted: bool, reads: bool
 ) -> ToolContext:
-    """Return the context of the next tool call. `approved`: the user approved this call; `reads`: it only reads.
+    """Return the context of the next tool call; the last three are those of `Executor.context`.
 
     In a small window, one output takes a quarter of it at most (a byte for each token); otherwise a single result
     might never fit into a request.
     """
-    now = choices()
-    tools, window = now.config.tools, now.window
+    setup, context, now = host.setup, host.session.context, host.choices
+    tools = now.config.tools
     env = setup.approved_env if approved else setup.child_env
     return ToolContext(
         setup.cwd,
         setup.cwd,
         ReadingEnvironment(env, setup.cwd, *setup.added.paths) if reads else env,
-        seen,
-        ToolLimits(min(tools.max_output_bytes, window), tools.bash_timeout),
-        plan_prun=lambda tokens, memo: choices().policy_at(None).plan(session.context, tokens, memo),
-        recall=lambda seq: standing.original(session.context, seq),
-        pages=_pages(session, now),
-        confine=confine,
+        host.files_seen,
+        ToolLimits(min(tools.max_output_bytes, now.window), tools.bash_timeout),
+        plan_prun=lambda tokens, memo: host.choices.policy_at(None).plan(context, tokens, memo),
+        recall=lambda seq: original(context, seq),
+        pages=_pages(host, now),
+        confine=host.sandbox.confine(granted=granted, reads=reads),
         approved=approved,
         servers=servers,
         run_task=tasks.run,
         recall_of=tasks.original,
-        jobs=jobs,
+        jobs=host.jobs if JOBS in host.tools else None,
         added=setup.added.paths,
         media=now.media,
-        ask=ask,
+        ask=host.inquiries.ask,
         web=web_of(now.config, setup.environ),
     )
+
+
+def original(context: Context, seq: int) -> tuple[Block, ...]:
+    """Return the original content of an entry. Raises ToolError for user messages and unknown entries."""
+    entry = context.entries.get(seq)
+    if entry is None or entry.kind not in ("result", "command", "assistant"):
+        raise ToolError(f"There is no tool result or answer numbered {seq}")
+    return entry.content if entry.is_attached else tuple(getattr(entry.event, "content", ()))

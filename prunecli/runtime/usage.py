@@ -51,13 +51,11 @@ class Sums:
     pruned: int = 0
 
     def add(self, other: "Sums") -> None:
-        """Add other sums to these."""
         for name in NAMES:
             setattr(self, name, getattr(self, name) + getattr(other, name))
 
     @property
     def prompt(self) -> int:
-        """All prompt tokens."""
         return self.input + self.cache_read + self.cache_write
 
     @property
@@ -66,7 +64,6 @@ class Sums:
         return self.cache_read / self.prompt if self.prompt else 0.0
 
     def to_json(self) -> dict[str, Any]:
-        """Return the figures as JSON, with the cache share."""
         return {**asdict(self), "cache_hit": round(self.hit, 4)}
 
 
@@ -74,7 +71,6 @@ NAMES = tuple(one.name for one in fields(Sums))
 
 
 def total(parts: Iterable[Sums]) -> Sums:
-    """Return the total of these sums."""
     found = Sums()
     for part in parts:
         found.add(part)
@@ -106,7 +102,6 @@ class SessionUsage:
     rows: list[UsageRow] = field(default_factory=list)
 
     def to_text(self) -> str:
-        """Return all of it as one line of JSON."""
         return json.dumps(asdict(self), separators=(",", ":"))
 
     @staticmethod

@@ -94,7 +94,6 @@ class UsageReport:
     damaged: list[tuple[str, int | None]] = field(default_factory=list)
 
     def by(self, key: Callable[[SessionUsage, UsageRow], str]) -> dict[str, Sums]:
-        """Return the sums under each key, in order of first appearance."""
         found: dict[str, Sums] = {}
         for session, row in self.rows:
             found.setdefault(key(session, row), Sums()).add(row.sums)
@@ -102,32 +101,26 @@ class UsageReport:
 
     @property
     def count(self) -> int:
-        """The number of sessions with their own requests in the figures."""
         return len({one.id for one, _ in self.rows})
 
     @property
     def days(self) -> dict[str, Sums]:
-        """The sums of each day, oldest first."""
         return dict(sorted(self.by(lambda _, row: row.day).items()))
 
     @property
     def projects(self) -> dict[str, Sums]:
-        """The sums of each project, most expensive first."""
         return _dearest(self.by(lambda session, _: session.cwd or "(unknown)"))
 
     @property
     def models(self) -> dict[str, Sums]:
-        """The sums of each model, most expensive first."""
         return _dearest(self.by(lambda _, row: row.model or "(no name)"))
 
     @property
     def total(self) -> Sums:
-        """The sums of all sessions."""
         return total(row.sums for _, row in self.rows)
 
     @property
     def imported(self) -> Sums:
-        """The usage by other programs."""
         return total(row.sums for _, row in self.foreign)
 
     def to_json(self) -> dict[str, Any]:

@@ -343,7 +343,6 @@ def test_what_a_restore_shows_again_at_the_end_counts_as_a_reread_of_each_prune_
     found = [row(talk, prun) for prun in pruns]
     assert [one.rereads for one in found] == [(restored,)] * 2
     assert [one.reread_tokens for one in found] == [500, 300]
-    assert talk.context.prune_history.news == pruns
 
 
 def spilled(talk: Talk, tool: str, whole: str, shown: str, **given: Any) -> int:

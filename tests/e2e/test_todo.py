@@ -9,7 +9,7 @@ import pytest
 from prunecli.context.todo_list import todos
 from prunecli.model.todos import folded
 from prunecli.runtime import Runtime
-from prunecli.runtime.todo_reminder import TITLE
+from prunecli.runtime.extensions import TODOS
 from tests.e2e.bound import answers, dropped, session, turn
 from tests.endpoint import Call, Endpoint, Reply, Rules, Thinking
 
@@ -55,9 +55,9 @@ async def test_after_a_compaction_the_list_is_given_once_and_no_thinking_is_lost
         assert [one for one in endpoint.rejected if one.refusal] == []
         assert dropped(endpoint) == [0] * len(endpoint.requests)
         assert len(answers(runtime)) == len(script) - 1
-        assert said(endpoint, 2).count(TITLE) == 0
+        assert said(endpoint, 2).count(TODOS) == 0
         for number in (-4, -1):
-            assert said(endpoint, number).count(f"[notice] {TITLE}") == 1
+            assert said(endpoint, number).count(f"[notice] {TODOS}") == 1
             assert said(endpoint, number).count("[>] Step 0 of the plan") == 1
         with_tools = [one for one in endpoint.requests if "compaction" not in one.json]
         assert len({json.dumps(one.json["tools"]) for one in with_tools}) == 1
@@ -68,7 +68,7 @@ async def test_a_list_that_is_in_the_context_is_never_repeated(tmp_path: Path) -
     async with Endpoint(script) as endpoint, session(tmp_path, endpoint) as runtime:
         await runtime.submit("first words")
         await runtime.submit("second words")
-        assert TITLE not in said(endpoint)
+        assert TODOS not in said(endpoint)
         assert len(preambles(endpoint)) == 1
         assert list_of(runtime) == "1/1 · all done"
 
@@ -80,7 +80,7 @@ async def test_a_finished_list_is_not_given_again(tmp_path: Path) -> None:
             await runtime.submit(words)
         assert await runtime.compact()
         await runtime.submit("third words")
-        assert TITLE not in said(endpoint)
+        assert TODOS not in said(endpoint)
 
 
 async def test_a_task_has_a_list_of_its_own(tmp_path: Path) -> None:
