@@ -31,6 +31,7 @@ def _ready_soon(host: Host) -> None:
     def start() -> None:
         from prunecli.tools.processes.command import get_ready  # deferred, since it delays the first request
 
+        host.sandbox.begin()
         get_ready()
 
     if "bash" in host.tools:
