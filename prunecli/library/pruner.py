@@ -33,7 +33,7 @@ class Pruner:
 
     `window` is in tokens, `counter` counts them (default: the shipped tokenizer), and `options` are the strategy's.
     `clock` returns the time in unix seconds: the cache is warm for `cache_ttl` after each request, and auto waits
-    until it is cold or a prune pays. With the gate "cache_aware", the others wait, too; prices are in Claude's ratios.
+    until it is cold or a prune pays. The gate "cache_aware" makes the others wait, too, by Claude's ratios of prices.
     Raises ConfigError for an unknown strategy or option.
     """
 
@@ -92,7 +92,7 @@ class Pruner:
         for prune in self._policy.at(now).prunes(self._context):
             self._apply(prune, now)
         sent, tokens = self._context.messages(), self._context.counts.context_tokens
-        marks = cache_marks(self._context.wire, len(sent))
+        marks = cache_marks(self._context, len(sent))
         self._apply(RequestSent("", tokens, self._context.sha256(), marks), now)
         self._sent, self._sent_ms = tokens, now
         return [json.loads(message.canonical) for message in sent]

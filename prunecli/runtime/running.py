@@ -1,7 +1,9 @@
 """Makes a run of the agent, and the context of its calls, from the parts of a runtime."""
 
 import asyncio
+import threading
 from collections.abc import Sequence
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from prunecli.agent.execute import Executor
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
     from prunecli.runtime.subagents import Subagents
 
 
+JUDGE = "prunecli.agent.permissions.judge"
+"""Takes 25 ms to import."""
 _SENT = 0.02
 """Seconds after which the first request of a run is on its way, so that other work delays nothing."""
 
@@ -33,6 +37,7 @@ def _ready_soon(host: Host) -> None:
 
         host.sandbox.begin()
         get_ready()
+        threading.Thread(target=import_module, args=(JUDGE,), name="permissions", daemon=True).start()
 
     if "bash" in host.tools:
         asyncio.get_running_loop().call_later(_SENT, start)

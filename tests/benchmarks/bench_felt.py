@@ -1,8 +1,8 @@
 """The waits that people feel, each from outside the program as it ships: one row for each goal.
 
-`python -m tests.benchmarks.bench_felt [rounds [OTHER]]`: medians in ms, beside those of another checkout if its folder
-is given; both take turns. The endpoint answers at once, in a thread of this process. "first tool turn" and "bash
-turn" are from an answer's last byte to the next request's last byte, the command `true` included. Memory is the
+`python -m tests.benchmarks.bench_felt [rounds [OTHER]]`: medians in ms, beside those of another checkout if its
+folder is given; both take turns. The endpoint answers at once, in a thread of this process. "first tool turn" and
+"bash turn" are from an answer's last byte to the next request's last byte, the command `true` included. Memory is the
 resident memory of the whole program in a terminal after one turn, in MB. Compile bytecode first.
 """
 
@@ -111,7 +111,7 @@ class Endpoint:
              "usage": {"output_tokens": 20}},
             {"type": "message_stop"},
         )  # fmt: skip
-        return b"".join(b"event: %s\ndata: %s\n\n" % (str(one["type"]).encode(), json.dumps(one).encode()) for one in events)
+        return "".join(f"event: {one['type']}\ndata: {json.dumps(one)}\n\n" for one in events).encode()
 
 
 @contextmanager
@@ -144,16 +144,17 @@ class Checkout:
         """When a run in this checkout began, and when it ended."""
         argv = [sys.executable, "-m", "prunecli", "--trust", "-p", *words, "go"]
         begun = time.perf_counter()
-        subprocess.run(
-            argv, env=self.environ(endpoint.url), cwd=self.work, stdin=subprocess.DEVNULL, capture_output=True, check=True
-        )
+        environ, nothing = self.environ(endpoint.url), subprocess.DEVNULL
+        subprocess.run(argv, env=environ, cwd=self.work, stdin=nothing, capture_output=True, check=True)
         return begun, time.perf_counter()
 
     def resumed(self, endpoint: Endpoint, entries: int) -> float:
         """When a run that resumes a session began."""
         path, content = self.sessions[entries]
         path.write_bytes(content)
-        return self.run(endpoint, "-r", path.stem, "--set=pruning.strategy=no_pruning", "--permission-mode=auto")[0]
+        return self.run(
+            endpoint, "-r", path.stem, "--set=pruning.strategy=no_pruning", "--permission-mode=auto"
+        )[0]
 
     def round(self) -> dict[str, float]:
         """Measure each row once."""
@@ -170,7 +171,8 @@ class Checkout:
             found["resume of 2,000 messages, first request"] = (endpoint.came[0] - begun) * 1000
         for name, sandbox in (("", "off"), (", sandbox", "auto")):
             with answering(CALLS) as endpoint:
-                self.run(endpoint, "--permission-mode=edits" if name else "--permission-mode=auto", "--sandbox", sandbox)
+                mode = "edits" if name else "auto"
+                self.run(endpoint, f"--permission-mode={mode}", f"--sandbox={sandbox}")
                 found[f"first tool turn{name}"], *rest = endpoint.gaps
                 found[f"bash turn{name}"] = statistics.median(rest)
         with answering(CALLS) as endpoint:
@@ -182,7 +184,8 @@ class Checkout:
     def memory(self) -> float:
         """MB of the whole program after one turn."""
         with answering() as endpoint:
-            terminal = Terminal("prunecli", ["--trust"], str(self.home), self.environ(endpoint.url), cwd=str(self.work))
+            environ = self.environ(endpoint.url)
+            terminal = Terminal("prunecli", ["--trust"], str(self.home), environ, cwd=str(self.work))
             terminal.until("for commands", 20)
             terminal.type("hello\r")
             terminal.until("Done.", 20)
