@@ -2,8 +2,8 @@
 
 `python -m tests.benchmarks.bench_paging [presses]`: the program in a pseudo-terminal of 120 by 40, continuing
 sessions of 10,000 and 50,000 entries that were read to their end. A move's time is from the key to the last byte
-drawn for it. Sessions take turns, so that what else the machine does concerns both. Compile
-bytecode first.
+drawn for it. Sessions take turns, so that what else the machine does concerns both.
+Compile bytecode first.
 """
 
 import os
