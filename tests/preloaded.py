@@ -187,7 +187,7 @@ def _serve(line: socket.socket) -> None:
     """Fork for each request and report each end, until the other side closes. Returns in every child."""
     for name in IMPORTED:
         import_module(name)
-    SHIPPED.load()
+    SHIPPED.count("the vocabulary")
     gc.collect()
     gc.freeze()
     running: dict[int, socket.socket] = {}

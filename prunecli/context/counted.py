@@ -232,9 +232,8 @@ class EntryTokens:
             entry.sizes.tokens = tokens
 
     def with_tokens(self, event: Event) -> Event:
-        """Return a result with its count added, if the count is known; return other events unchanged."""
-        ready = self.counter.name == SHIPPED and getattr(self.counter, "ready", True)
-        if ready and isinstance(event, ToolResult) and event.tokens is None:
+        """Return a result with its count added; return other events unchanged."""
+        if self.counter.name == SHIPPED and isinstance(event, ToolResult) and event.tokens is None:
             return replace(event, tokens=result_tokens(event.sent, self.counter.count))
         return event
 

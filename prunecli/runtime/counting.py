@@ -23,26 +23,7 @@ from prunecli.session.session import Session
 from prunecli.tools.tool import Tool
 
 LARGE_CHARS = 50_000
-"""Maximum characters counted between two key presses: about 4 ms of work."""
-
-
-WARM_SECONDS = 1.0
-"""Delay after a request is recorded before the tokenizer is loaded, unless it is needed sooner.
-
-Loading blocks the interpreter for about 0.1 s. On a slow machine the client needs most of a second to send its first
-request, and the answer takes longer still.
-"""
-
-
-def warm(estimator: str) -> None:
-    """Load the tokenizer once, in a thread, if this estimator needs it."""
-    if estimator == SHIPPED.name:
-        SHIPPED.warm()
-
-
-def soon(work: Callable[..., None], *given: str) -> None:
-    """Do work a little later, from a coroutine, so that the first request is not delayed."""
-    asyncio.get_running_loop().call_later(WARM_SECONDS, work, *given)
+"""Maximum characters counted between two key presses: 3 to 13 ms of work."""
 
 
 def refold(session: Session, context: Context, tell: Sequence[Callable[[Session], None]]) -> None:
@@ -88,7 +69,7 @@ class Measuring:
         """Measure a result, in a thread unless it is short."""
         work = partial(self._measured, result, call, touches, seq, self.choices())
         size = sum(len(block.text) for block in result.content if isinstance(block, Text))
-        if size < LARGE_CHARS // 4 and _is_ready(self._counter):
+        if size < LARGE_CHARS // 4:
             return work()
         return await asyncio.to_thread(work)
 
@@ -131,8 +112,7 @@ def to_count(context: Context) -> list[Entry]:
     waiting = counts.uncounted
     if not waiting or counts.counter.name == "chars4":
         return []
-    large = sum(entry.countable_chars for entry in waiting) >= LARGE_CHARS
-    return waiting if large or not _is_ready(counts.counter) else []
+    return waiting if sum(entry.countable_chars for entry in waiting) >= LARGE_CHARS else []
 
 
 async def count_ahead(context: Context, entries: Sequence[Entry]) -> None:
@@ -145,7 +125,3 @@ async def count_ahead(context: Context, entries: Sequence[Entry]) -> None:
 
 def _counted(counter: TokenCounter, entries: Sequence[Entry]) -> list[int]:
     return [sum(map(counter.count, entry.countable)) + entry.image_tokens for entry in entries]
-
-
-def _is_ready(counter: TokenCounter) -> bool:
-    return bool(getattr(counter, "ready", True))

@@ -6,6 +6,7 @@ file is given again if it changed, or if a rewind or a compaction removed it.
 
 import os
 from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from pathlib import Path
 
 from prunecli.agent.gatekeeper import SessionGatekeeper
@@ -47,33 +48,17 @@ class NestedInstructions:
 
     def _note_uses(self, session: Session) -> None:
         """Record the folders of files that were read or changed by calls since the last time."""
-        seen = self._seen
+        seen, folders = self._seen, _Folders(os.path.realpath(self._setup.cwd))
         for item in reversed(session.context.items):
             results = _results(item)
             if results and results[-1].seq <= seen:
                 break
             for result in results:
                 self._seen = max(self._seen, result.seq)
-                for folder in self._folders(result):
-                    self._used[folder] = max(result.seq, self._used.get(folder, -1))
-
-    def _folders(self, item: Entry) -> Iterator[Path]:
-        """Yield the folders with instructions between the working directory and a call's file, outermost first."""
-        touched = item.touches
-        if touched is None or item.is_error:
-            return
-        root = os.path.realpath(self._setup.cwd)
-        for path in {*touched.reads, *touched.changes}:
-            if "\0" in path:
-                continue
-            real = os.path.realpath(os.path.join(root, path))
-            if not real.startswith(root + os.sep) or os.path.isdir(real):
-                continue
-            folder = Path(root)
-            for part in Path(real).relative_to(root).parts[:-1]:
-                folder /= part
-                if has_instructions(folder):
-                    yield folder
+                touched = None if result.is_error else result.touches
+                for path in {*touched.reads, *touched.changes} if touched else ():
+                    for folder in folders.of(path):
+                        self._used[folder] = max(result.seq, self._used.get(folder, -1))
 
     def _notices(self, session: Session) -> Iterator[UserMessage]:
         live, given = set[int](), dict[str, tuple[int, str]]()
@@ -93,6 +78,30 @@ class NestedInstructions:
             text = "\n".join(as_text(path, text) for path, text in reader.of(folder))
             if text and text != known:
                 yield notice(title, text, kept=True)
+
+
+class _Folders:
+    """The folders with instructions around files below the root, at one moment: each is looked up once."""
+
+    def __init__(self, root: str) -> None:
+        self._root = root
+        self.of = cache(self._of)
+        self._down_to = cache(self._found)
+
+    def _of(self, path: str) -> Sequence[Path]:
+        """Return the folders with instructions between the root and a file, outermost first."""
+        if "\0" in path:
+            return ()
+        real = os.path.realpath(os.path.join(self._root, path))
+        if not real.startswith(self._root + os.sep) or os.path.isdir(real):
+            return ()
+        return self._down_to(os.path.dirname(real))
+
+    def _found(self, folder: str) -> Sequence[Path]:
+        if folder == self._root:
+            return ()
+        here = Path(folder)
+        return *self._down_to(os.path.dirname(folder)), *((here,) if has_instructions(here) else ())
 
 
 def _results(item: Entry) -> Sequence[Entry]:

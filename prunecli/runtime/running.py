@@ -1,7 +1,9 @@
 """Makes a run of the agent from the parts of a runtime."""
 
 import asyncio
+import threading
 from collections.abc import Sequence
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from prunecli.agent.execute import Executor
@@ -17,6 +19,8 @@ if TYPE_CHECKING:
     from prunecli.agent.attaching import Attachment
 
 
+JUDGE = "prunecli.agent.permissions.judge"
+"""Takes 25 ms to import."""
 _SENT = 0.02
 """Seconds after which the first request of a run is on its way, so that other work delays nothing."""
 
@@ -27,7 +31,9 @@ def _ready_soon(host: Host) -> None:
     def start() -> None:
         from prunecli.tools.processes.command import get_ready  # deferred, since it delays the first request
 
+        host.sandbox.begin()
         get_ready()
+        threading.Thread(target=import_module, args=(JUDGE,), name="permissions", daemon=True).start()
 
     if "bash" in host.tools:
         asyncio.get_running_loop().call_later(_SENT, start)

@@ -25,7 +25,6 @@ from prunecli.model.events import (
     Event,
     Origin,
     Record,
-    RequestSent,
     SettingChanged,
     UserMessage,
 )
@@ -39,7 +38,7 @@ from prunecli.runtime import toolbox
 from prunecli.runtime.added_folders import AddedFolders
 from prunecli.runtime.balance import Balance
 from prunecli.runtime.choices import Choices
-from prunecli.runtime.counting import chosen_in, interrupted, refold, soon, warm
+from prunecli.runtime.counting import chosen_in, interrupted, refold
 from prunecli.runtime.enclosure import Enclosure
 from prunecli.runtime.extensions import Extensions
 from prunecli.runtime.file_snapshots import FileSaver
@@ -184,9 +183,6 @@ class Runtime:
     def _bill(self, event: SessionEvent) -> None:
         if isinstance(event, Record):
             self.bill = self.billed(self.bill, [event], self.session.context)
-            if isinstance(event.event, RequestSent) and self.running:
-                soon(warm, self.config.pruning.estimator)
-                soon(self.sandbox.begin)
 
     def billed(self, bill: Bill, records: Sequence[Record], context: Context) -> Bill:
         """Return the bill after these records of the session with this context."""

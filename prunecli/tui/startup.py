@@ -2,12 +2,10 @@
 
 import asyncio
 import gc
-import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from prunecli.errors import ConfigError, PrunecliError
-from prunecli.tui.slices import once
 
 if TYPE_CHECKING:
     from prunecli.runtime import Runtime
@@ -15,8 +13,6 @@ if TYPE_CHECKING:
     from prunecli.tui.conversation import Conversation
     from prunecli.tui.themes import Theme
 
-IDLE_SECONDS = 1.5
-"""Idle seconds before the tokenizer is loaded: loading it briefly blocks the interpreter."""
 TICK_SECONDS = 1.0
 WARM_SECONDS = 0.1
 """Seconds after the session was painted before anything is preloaded: imports would delay the first keys."""
@@ -94,7 +90,7 @@ class Startup:
         if runtime.gatekeeper.trusted:
             await asyncio.to_thread(runtime.servers.prepare)
             runtime.servers.begin()
-        self._when_idle(runtime, conversation)
+        gc.freeze()
 
     async def _say_sandbox(self, runtime: "Runtime", conversation: "Conversation") -> None:
         """Find out which sandbox works, and tell the user. Nothing is tried in an untrusted directory."""
@@ -123,17 +119,6 @@ class Startup:
         else:  # the user has typed something, so leave the prompt alone
             prompt.past.preload([*entries, draft.expanded()])
             conversation.hint(f"{prompt.keys.hint('older')} for the unsent draft from last time")
-
-    def _when_idle(self, runtime: "Runtime", conversation: "Conversation") -> None:
-        """Load the tokenizer once the user stops typing."""
-        wait = conversation.typed_at + IDLE_SECONDS - time.monotonic()
-        if wait > 0:
-            once(self._app, wait, lambda: self._when_idle(runtime, conversation))
-        else:
-            from prunecli.runtime.counting import warm
-
-            warm(runtime.config.pruning.estimator)
-            gc.freeze()
 
 
 def warm() -> None:

@@ -110,7 +110,7 @@ def ours(text: str, server: Server) -> Flood:
         terminal.until("for commands", 20)
         terminal.type("hello\r")
         terminal.until("Ready.", 20)
-        terminal.quiet(2.5)  # the tokenizer is loaded when nobody typed for 1.5 s
+        terminal.quiet(1.0)
         terminal.type("go")
         terminal.quiet(0.3)
         before, cpu = terminal.megabytes(), terminal.cpu()

@@ -4,7 +4,7 @@
 of 120 by 40, continuing sessions of 10,000 and 50,000 entries; without a compaction (0, the worst there can be)
 unless it is told after how many exchanges there is one. Milliseconds: `first` is from the key to the first frame that
 tells what was asked for, `echo` from a key typed right after it, and then every 40 ms, to what that key changes on
-the screen. The tokenizer is off, as in the goals. Compile bytecode first.
+the screen. Compile bytecode first.
 """
 
 import os
@@ -39,7 +39,7 @@ class Inspection:
         cwd, data = Path(home) / f"work{entries}", Path(home) / f"data{entries}"
         cwd.mkdir()
         session_file(data, cwd, entries=entries, result_bytes=700, compact_every=compact_every)
-        words = ["--trust", "--continue", "--model", "demo", "--set=pruning.estimator=chars4"]
+        words = ["--trust", "--continue", "--model", "demo"]
         self.compacted = compact_every > 0
         self.terminal = Terminal("prunecli", words, home, {"PRUNECLI_HOME": str(data)}, cwd=str(cwd))
         self.terminal.until("That was the last one.", 30)

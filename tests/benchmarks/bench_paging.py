@@ -2,8 +2,8 @@
 
 `python -m tests.benchmarks.bench_paging [presses]`: the program in a pseudo-terminal of 120 by 40, continuing
 sessions of 10,000 and 50,000 entries that were read to their end. A move's time is from the key to the last byte
-drawn for it. Sessions take turns, so that what else the machine does concerns both. The tokenizer is off, as in the
-goals. Compile bytecode first.
+drawn for it. Sessions take turns, so that what else the machine does concerns both.
+Compile bytecode first.
 """
 
 import os
@@ -28,7 +28,7 @@ def opened(home: str, entries: int) -> Terminal:
     cwd, data = Path(home) / f"work{entries}", Path(home) / f"data{entries}"
     cwd.mkdir()
     session_file(data, cwd, entries=entries, result_bytes=700)
-    words = ["--trust", "--continue", "--model", "demo", "--set=pruning.estimator=chars4"]
+    words = ["--trust", "--continue", "--model", "demo"]
     terminal = Terminal("prunecli", words, home, {"PRUNECLI_HOME": str(data)}, cwd=str(cwd))
     terminal.until("That was the last one.", 30)
     terminal.quiet(2.5, 60)

@@ -34,8 +34,6 @@ LAST_WORDS = "That was the last one."
 READING = "Reading the session"
 KEYS = [chr(code) for code in range(0x1F1, 0x1F1 + 300)]
 """Letters of a far script: each is typed once, so that its echo can't be taken for another's."""
-CONFIG = '[pruning]\nestimator = "chars4"\n'
-"""The tokenizer is off, as in the goals. No key is known, so the model is the demo."""
 SESSIONS = {
     "60 entries": {"entries": 60, "result_bytes": 700},
     "10,000 entries": {"entries": 10_000, "result_bytes": 700},
@@ -114,10 +112,9 @@ class Watched:
 
 
 def prepare(home: str, cwd: Path, data: Path) -> None:
-    """The configuration and the trusted directory that let a plain `--continue` begin without a question."""
+    """The trusted directory that lets a plain `--continue` begin without a question. The model is the demo."""
     places = Places.of({"HOME": home, "PRUNECLI_HOME": str(data)})
     places.config.mkdir(parents=True, exist_ok=True)
-    places.config_file.write_text(CONFIG)
     TrustStore(places.trust_store).trust(cwd)
 
 

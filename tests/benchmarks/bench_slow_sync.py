@@ -41,7 +41,7 @@ def run(delay_seconds: int) -> Run:
         words = ["--trust", "--model", "demo", "--permission-mode", "auto"]
         terminal = Terminal("prunecli", words, home, under=under)
         terminal.until("for commands", 30)
-        terminal.quiet(2.5)  # the tokenizer is loaded when nobody typed for 1.5 s
+        terminal.quiet(1.0)
         terminal.type(WORK)
         terminal.quiet(0.3)
         terminal.type("\r")

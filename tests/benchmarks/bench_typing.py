@@ -1,4 +1,4 @@
-"""How long a key waits while the SDK and the tokenizer load, and how soon the demo model's first word follows Enter.
+"""How long a key waits while everything else loads, and how soon the demo model's first word follows Enter.
 
 `python -m tests.benchmarks.bench_typing`: the program in a pseudo-terminal, a key every 60 ms for eight seconds from
 the first frame on; each key is one that nothing else on the screen has. Compile bytecode first.

@@ -20,6 +20,7 @@ from prunecli.model.events import (
 from prunecli.model.messages import Text, ToolUse, Usage
 from prunecli.model.record_codec import encode_record
 from prunecli.paths import slug
+from prunecli.providers.tokenizer import SHIPPED
 
 BEGUN = 1_760_000_000_000
 _CODE = """    def parse_{n}(self, tokens: list[Token], at: int) -> Node:
@@ -61,7 +62,10 @@ def events(exchanges: int, result_bytes: int, cwd: str, session_id: str, compact
         if number % 5:  # most of what tools give is ASCII
             text = text.encode("ascii", "replace").decode()
         details = {"path": path, "first_line": 1, "last_line": text.count("\n")}
-        found.append(ToolResult(call.id, call.name, (Text(text[:result_bytes]),), False, details, 3))
+        tokens = SHIPPED.count(text[:result_bytes])
+        found.append(
+            ToolResult(call.id, call.name, (Text(text[:result_bytes]),), False, details, 3, tokens=tokens)
+        )
     found.append(
         AssistantMessage((Text("That was the last one."),), "claude-sonnet-5-5", usage=Usage(10, 5, 9, 9))
     )

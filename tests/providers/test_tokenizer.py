@@ -1,13 +1,16 @@
-"""Counting tokens offline: the vocabulary as it ships, and inputs that break the engine below."""
+"""Counting tokens offline: the vocabulary as it ships, tiktoken's counts, and inputs that break its engine."""
 
 import hashlib
 import json
-import lzma
 import os
 import subprocess
 import sys
+from array import array
 from base64 import b64encode
+from collections.abc import Collection
 from pathlib import Path
+from unicodedata import category
+from zlib import crc32
 
 import pytest
 from hypothesis import given
@@ -15,7 +18,7 @@ from hypothesis import strategies as st
 
 from prunecli.errors import ConfigError
 from prunecli.providers import tokenizer
-from prunecli.providers.tokenizer import MAX_PIECE, VOCABULARY, Shipped, Tokenizer, pieces
+from prunecli.providers.tokenizer import LARGE_CHARS, MAX_PIECE, VOCABULARY, Tokenizer, pieces
 
 DATA = Path(tokenizer.__file__).parent.parent / "data"
 
@@ -51,7 +54,7 @@ print(json.dumps([len(encoding.encode_ordinary(text)) for text in json.load(sys.
 def test_counts_are_those_of_the_library_s_own_o200k_base(tmp_path: Path, counter: Tokenizer):
     url = "https://openaipublic.blob.core.windows.net/encodings/o200k_base.tiktoken"
     cached = tmp_path / hashlib.sha1(url.encode()).hexdigest()
-    lines = (b"%s %d\n" % (b64encode(token), rank) for token, rank in tokenizer.ranks(DATA).items())
+    lines = (b"%s %d\n" % (b64encode(token), rank) for token, rank in counter.ranks().items())
     cached.write_bytes(b"".join(lines))
     assert hashlib.sha256(cached.read_bytes()).hexdigest() == PUBLISHED
     done = subprocess.run(
@@ -62,12 +65,58 @@ def test_counts_are_those_of_the_library_s_own_o200k_base(tmp_path: Path, counte
     assert [counter.count(text) for text in TEXTS] == json.loads(done.stdout)
 
 
-def test_the_shipped_one_is_loaded_once_whichever_thread_asks_first(counter: Tokenizer):
-    shipped = Shipped()
-    assert (shipped.ready, shipped.count("")) == (False, 0)
-    shipped.warm()
-    assert shipped.count("hello world") == counter.count("hello world")
-    assert (shipped.ready, shipped.load()) == (True, shipped.load())
+def packed(tokens: Collection[bytes], slots: int = 1 << 19) -> bytes:
+    """The file of these tokens, given in the order of their ranks."""
+    table, position = array("I", bytes(4 * slots)), 0
+    for token in tokens:
+        at = crc32(token) % slots
+        while table[at]:
+            at = (at + 1) % slots
+        table[at] = position << 8 | len(token)
+        position += len(token)
+    if sys.byteorder == "big":
+        table.byteswap()
+    return table.tobytes() + b"".join(tokens)
+
+
+def test_the_table_is_made_of_the_tokens_alone(counter: Tokenizer):
+    assert packed(counter.ranks()) == (DATA / VOCABULARY).read_bytes()
+
+
+CHARACTERS = [char for char in map(chr, range(sys.maxunicode + 1)) if category(char) not in ("Cn", "Co")]
+PARTS = [
+    *"aBtZ019 \n\r\t\v\x1c\x85'/!=_", "'s", "'S", "'ll", "'RE", "ſ", "'ſ", *"éÉǅʰª漢٣²Ⅷⓐ—…K😀",
+    *"\u0301\u00a0\u2028\u3000\u200d\ufeff\u180e\ud83d",
+]  # fmt: skip
+
+
+def reference(counter: Tokenizer, text: str) -> int:
+    return len(counter.tiktoken.encode_ordinary(text))
+
+
+@given(st.lists(st.sampled_from(PARTS) | st.sampled_from(CHARACTERS)).map("".join))
+def test_every_count_is_tiktoken_s(counter: Tokenizer, text: str):
+    assert counter.count(text) == reference(counter, text)
+
+
+@pytest.mark.slow
+def test_every_character_is_counted_as_by_tiktoken(counter: Tokenizer):
+    texts = (shape.replace("x", char) for char in CHARACTERS for shape in ("Axb", "'x", " x1x", "\nx x"))
+    assert [text for text in texts if counter.count(text) != reference(counter, text)] == []
+
+
+def test_programs_and_their_papers_are_counted_as_by_tiktoken(counter: Tokenizer):
+    texts = [path.read_text("utf-8") for path in DATA.parent.glob("*/*.[pm][yd]")]
+    texts += [hashlib.sha512(text.encode()).hexdigest() * 9 for text in texts[:9]]
+    short = [text for text in texts if len(text) <= MAX_PIECE]
+    assert [counter.count(text) for text in short] == [reference(counter, text) for text in short]
+    assert len(short) > 100
+
+
+def test_a_text_of_any_length_has_one_rule(counter: Tokenizer):
+    """tiktoken counts what is longer than LARGE_CHARS, in the same pieces."""
+    text = "".join(map(str, range(LARGE_CHARS)))
+    assert counter.count(text) == sum(map(counter.count, pieces(text)))
 
 
 def test_half_a_pair_is_counted_like_its_replacement(counter: Tokenizer):
@@ -107,10 +156,8 @@ def test_a_missing_vocabulary_is_an_error_that_names_the_file(tmp_path: Path):
 @pytest.mark.parametrize("damage", ["cut", "garbage", "another"])
 def test_a_damaged_vocabulary_is_never_used(tmp_path: Path, damage: str):
     path = tmp_path / VOCABULARY
-    packed = (DATA / VOCABULARY).read_bytes()
-    if damage == "another":
-        other = lzma.decompress(packed).replace(b"!", b"?", 1)
-        packed = lzma.compress(other, preset=0)
-    path.write_bytes({"cut": packed[:-1000], "garbage": b"x" * 1000}.get(damage, packed))
+    table = (DATA / VOCABULARY).read_bytes()
+    damaged = {"cut": table[:-1000], "garbage": b"x" * 1000, "another": table[:-1] + b"?"}
+    path.write_bytes(damaged[damage])
     with pytest.raises(ConfigError, match=VOCABULARY):
         tokenizer.load(tmp_path)

@@ -30,9 +30,8 @@ class Counter:
 
     name = "tiktoken"
 
-    def __init__(self, *, ready: bool = True) -> None:
+    def __init__(self) -> None:
         self.threads: set[int] = set()
-        self.ready = ready
 
     def count(self, text: str) -> int:
         self.threads.add(threading.get_ident())
@@ -65,7 +64,7 @@ def said(output: str, tokens: int | None = None) -> ToolResult:
 
 
 async def test_large_texts_are_counted_in_a_thread_and_not_again() -> None:
-    counter = Counter(ready=False)
+    counter = Counter()
     context = talked(Context(counter), said("x" * LARGE_CHARS))
     waiting = to_count(context)
     assert [entry.kind for entry in waiting] == ["assistant", "result"]
@@ -78,9 +77,8 @@ async def test_large_texts_are_counted_in_a_thread_and_not_again() -> None:
     assert threading.get_ident() not in counter.threads
 
 
-def test_small_texts_are_counted_where_they_are_asked_for_once_the_tokenizer_is_there() -> None:
+def test_small_texts_are_counted_where_they_are_asked_for() -> None:
     assert to_count(talked(Context(Counter()), said("x"))) == []
-    assert to_count(talked(Context(Counter(ready=False)), said("x"))) != []
 
 
 @pytest.mark.parametrize("size", [10, LARGE_CHARS])
@@ -118,8 +116,6 @@ def test_a_recorded_count_stands_for_the_text_and_only_for_the_tokenizer_that_ma
     assert context.counts.tokens(context.entries[2]) == tokens
 
 
-@pytest.mark.parametrize("ready", [True, False])
-def test_where_the_tokenizer_is_there_each_result_that_is_recorded_has_its_count(ready: bool) -> None:
-    counts = Context(Counter(ready=ready)).counts
-    assert counts.with_tokens(said("x" * 40)).tokens == (40 if ready else None)
+def test_each_result_that_is_recorded_has_its_count() -> None:
+    assert Context(Counter()).counts.with_tokens(said("x" * 40)).tokens == 40
     assert Context(Chars4()).counts.with_tokens(said("x")).tokens is None

@@ -8,7 +8,6 @@ import tempfile
 from pathlib import Path
 
 from prunecli.model.messages import Thinking, ToolUse, Usage
-from prunecli.providers.tokenizer import SHIPPED
 from tests.scripted import Scripted, calls, says
 from tests.starting import start
 from tests.tui.showing_app import Shown, shown
@@ -108,7 +107,6 @@ async def make() -> None:
             await screen.type("fix the failing check in parser.py", "enter")
             await screen.until_shown("3 of 3")
             await screen.idle()
-            await asyncio.to_thread(SHIPPED.load)
             await screen.pilot.pause(0.2)
             keep(screen, "session")
             await screen.type("/context", "enter")
