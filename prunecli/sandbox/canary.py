@@ -85,7 +85,7 @@ def _why_not(chosen: Chosen, env: Mapping[str, str]) -> str:
         os.makedirs(os.path.join(root, "sub"))
         Path(root, "secret.pem").write_text("secret\n")
         ground = Ground(root, root, (), (), SecretScan(root, lambda path: path.endswith(".pem")), {})
-        trial = Walls(replace(ground, unix_sockets=lambda: ()), lambda: chosen)
+        trial = Walls(replace(ground, unix_sockets=lambda _: ()), lambda: chosen)
         return _tried(trial, chosen, [shell, "-c", _TRIES], root, env)
     except OSError as error:
         return error.strerror or str(error)
