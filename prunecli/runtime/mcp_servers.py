@@ -41,7 +41,7 @@ DECLINED = "The MCP server {} asked a question. Nobody can answer here, so its q
 PROJECT_FILE = ".mcp.json"
 HOW = "mcp_search finds their tools, mcp_call calls one."
 START_SECONDS = 20.0
-"""Seconds after which a server that is still starting no longer holds back the notice about the others."""
+"""Seconds after which a server that is still starting no longer holds back the notice about the others, or a run."""
 WAIT_SECONDS = 2.0
 """Seconds that a headless run waits for its servers, so that its first message can tell their states."""
 FAILED = {
@@ -56,8 +56,8 @@ MAX_ATTACHED = 100_000
 class RemoteServers:
     """The servers of one runtime. `asker` answers a server's questions; without a screen they are declined.
 
-    `load` returns the configured servers; it is called when they are first needed, and again by `reload`. `waits` is
-    called when a question is shown.
+    `load` returns the configured servers; it is called when they are first needed, and again by `reload`. `load_sdk`
+    imports what they need, if not the SDK. `waits` is called when a question is shown.
     """
 
     def __init__(self, runtime: Host, waits: Waits) -> None:
@@ -66,6 +66,7 @@ class RemoteServers:
         self.load: Callable[[], Sequence[Wanted]] = lambda: configured(runtime)
         self.asker: Elicit | None = None
         self.patience = WAIT_SECONDS
+        self.load_sdk: Callable[[], None] | None = None
         self._hub: Hub | None = None
         self._main: asyncio.AbstractEventLoop | None = None
         self._wanted: Sequence[Wanted] | None = None
@@ -119,7 +120,7 @@ class RemoteServers:
         from prunecli.mcp.hub import Hub
 
         if self._hub is None:
-            self._hub = Hub(self._world(), self._changed)
+            self._hub = Hub(self._world(), self._changed, self.load_sdk)
         self._hub.use([self._switched(one) for one in wanted])
 
     def _switched(self, one: "Wanted") -> "Wanted":
@@ -168,10 +169,11 @@ class RemoteServers:
         return lambda: self._watchers.remove(tell)
 
     async def started(self) -> None:
-        """Start the servers, and wait for `patience` seconds at most until each is connected or has failed."""
+        """Start the servers, and wait until each is connected or has failed: for `patience` seconds at most after the
+        SDK was imported, which takes long on a busy machine."""
         self.begin()
         with suppress(TimeoutError, ToolError):
-            async with asyncio.timeout(self.patience):  # the hub's thread first imports the SDK
+            async with asyncio.timeout(START_SECONDS):
                 await self.settled(self.patience)
 
     def _changed(self) -> None:

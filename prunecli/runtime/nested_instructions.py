@@ -15,6 +15,7 @@ from prunecli.agent.system_prompt import as_text
 from prunecli.context.exchange import Entry
 from prunecli.model.events import UserMessage
 from prunecli.model.notes import notice, notice_parts
+from prunecli.model.signals import Notice
 from prunecli.runtime.setup import Setup
 from prunecli.sanitize import one_line
 from prunecli.session.session import Session
@@ -33,6 +34,7 @@ class NestedInstructions:
         self._answered = 0
         self._seen = -1
         self._used: dict[Path, int] = {}
+        self._missed = set[str]()
 
     def due(self) -> Sequence[UserMessage]:
         session = self._session()
@@ -78,6 +80,10 @@ class NestedInstructions:
             text = "\n".join(as_text(path, text) for path, text in reader.of(folder))
             if text and text != known:
                 yield notice(title, text, kept=True)
+        for line in dict.fromkeys(reader.missed):
+            if line not in self._missed:
+                self._missed.add(line)
+                session.tell(Notice(one_line(line), "warning"))
 
 
 class _Folders:

@@ -56,8 +56,6 @@ def explain(
         return f"the sandbox can't be set up here: {one_line(failed[1])}; {_ASK}"
     if refused:
         return f"blocked by the sandbox: the network reaches listed hosts only, not {one_line(refused[-1])}; {_ASK}"
-    if found := reached_for(f"{output}\n{command}", reached):
-        return found
     for path in obeyed:
         if any(_names(_last(path), line) for line in output.splitlines() if _KEPT.search(line)):
             return f"blocked by the sandbox: {_last(path)} is read-only, because it controls other programs; {_ASK}"
@@ -65,6 +63,8 @@ def explain(
         return f"blocked by the sandbox: {_place(line)}; {_ASK}"
     if not network and _NO_NETWORK.search(output):
         return f"blocked by the sandbox: the network is off; {_ASK}"
+    if found := reached_for(f"{output}\n{command}", reached):
+        return found
     if _REFUSED.search(output):
         for path in hidden:
             name = _last(path)

@@ -212,9 +212,10 @@ class Walls:
         """Return the folder to open for a word of a command or its output, "" unless it is a hidden path."""
         home = self.ground.home
         path = os.path.normpath(os.path.join(cwd, home + word[1:] if word.startswith("~/") else word))
+        named = path
         while layout.hides(path) and not os.path.lexists(path):
             path = os.path.dirname(path)
-        if not layout.hides(path):
+        if not layout.hides(path) or (path == home and named != home):  # or nothing of that name is hidden
             return ""
         alone = os.path.isdir(path) or looks_secret(path) or os.path.dirname(path) == home
         folder = path if alone else os.path.dirname(path)

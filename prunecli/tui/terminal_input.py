@@ -97,6 +97,7 @@ class TerminalInput(XTermParser):
         self._held = ""
         self._pasted: list[str] | None = None
         self._burst = ""
+        self._reports_keys = False
         self._read_at = self._text_at = float("-inf")
 
     @property
@@ -243,6 +244,7 @@ class TerminalInput(XTermParser):
     def _reported(self, report: re.Match[str]) -> list[events.Key]:
         """Return the keys of a report in the Kitty protocol, or in xterm's older one (27;modifiers;code~)."""
         code, _, base, modifiers, kind, text, final = report.groups(default="")
+        self._reports_keys |= final == "u"
         if final == "~" and code == "27" and text:
             code, text, final = text, "", "u"
         texts = [char for one in text.split(":") if (char := _character(one)) and char.isprintable()]
@@ -259,8 +261,8 @@ class TerminalInput(XTermParser):
 
     def _pair(self, char: str) -> Iterator[events.Key]:
         """Yield the keys of Esc and a character: one if Alt and it have an action, else two."""
-        if char in "\r\n":
-            yield events.Key("alt+enter", None)
+        if char in "\r\n":  # where Alt+Enter is reported, Shift+Enter was made to send this
+            yield events.Key("shift+enter" if self._reports_keys else "alt+enter", None)
         elif known := self._key(f"\x1b{char}"):
             yield from known
         elif alt := next((key for key in self._with_alt(char) if self._is_bound(key)), ""):

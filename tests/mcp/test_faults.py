@@ -1,9 +1,11 @@
 """Servers that hang, die, flood or speak garbage: each is one clear line, in its time, and the others go on."""
 
+import asyncio
 import json
 import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from time import monotonic
 
@@ -86,6 +88,24 @@ async def test_a_headless_run_names_the_servers_that_failed(tmp_path: Path, form
     assert told is not None
     assert "starting" not in told
     assert told.count("failed") == len(WORDS)
+    await runtime.close()
+
+
+async def test_a_headless_run_waits_for_the_sdk_whose_import_takes_long(tmp_path: Path) -> None:
+    over = threading.Event()
+
+    def load() -> None:
+        over.wait()
+        raise ImportError
+
+    runtime = start(tmp_path, [says("Ok.")])
+    runtime.servers.load = lambda: [Wanted(one) for one in BROKEN]
+    runtime.servers.patience, runtime.servers.load_sdk = 0.01, load
+    asyncio.get_running_loop().call_later(0.2, over.set)
+    err: list[str] = []
+    await run_headless(runtime, ["hi"], form="text", out=nothing, err=err.append)
+    assert len([line for line in err if "the extra is missing" in line]) == len(BROKEN)
+    assert ": starting" not in str(runtime.session.records)
     await runtime.close()
 
 

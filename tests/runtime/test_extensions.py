@@ -491,8 +491,11 @@ async def test_instructions_of_a_subfolder_are_given_once_when_a_file_there_is_r
     put(work / "a/AGENTS.md", "Outer. See @more.md and @none.md.")
     put(work / "a/more.md", "Imported.")
     put(work / "a/b/CLAUDE.md", "Inner.")
+    said = list[str]()
+    runtime.session.subscribe(lambda event: said.append(event.text) if isinstance(event, Notice) else None)
     await runtime.submit("go")
     await runtime.submit("again")
+    assert said == [f"{work}/a/AGENTS.md: @none.md was not imported: it does not exist."]
     assert notices(runtime) == [
         (
             "instructions of a",

@@ -121,6 +121,26 @@ async def test_a_command_that_reaches_for_a_hidden_folder_is_told_its_name_and_t
         assert '[sandbox] readable = ["~/projects/shop"]' in text, command
 
 
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        ("cat ~/nothing/here.txt", ""),
+        ("echo x >> ~/.profile", "writing outside the workspace"),
+        ("echo getaddrinfo EAI_AGAIN; cat ~/projects/app.py", "the network is off"),
+    ],
+)
+async def test_opening_a_folder_is_advised_only_where_it_helps(
+    tmp_path: Path, command: str, said: str
+) -> None:
+    with boxed(tmp_path, needs_bubblewrap()) as box:
+        for name in (".profile", "projects/app.py"):
+            put(box.home / name, "x")
+        output = await box.output("bash", command=command)
+    text = str(getattr(output.content[0], "text", ""))
+    assert "readable" not in text
+    assert f"blocked by the sandbox: {said}" in text if said else "blocked" not in text
+
+
 async def test_a_user_who_opens_the_whole_home_folder_sees_it_without_secrets(tmp_path: Path) -> None:
     with boxed(tmp_path, needs_bubblewrap()) as box:
         planted(box)

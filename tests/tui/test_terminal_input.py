@@ -55,6 +55,7 @@ KEYS = {
     "\x1b\r": ["alt+enter"],
     "\x1b[13;3u": ["alt+enter"],
     "\x1b[13;2u": ["shift+enter"],
+    "\x1b[97;;97u\x1b\r": ["a", "shift+enter"],
     "\x1b[27;2;13~": ["shift+enter"],
     "\n": ["ctrl+j"],
     "\x1bOA\x1b[1;3A\x1b[A": ["up", "alt+up", "up"],
