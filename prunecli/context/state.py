@@ -1,7 +1,6 @@
 """The fold: the working context after each record, kept up to date in O(new records).
 
-`Context.apply` is the only writer. The result always equals that of the slow, obvious `project`; a property test
-checks this. Strategies read the context through `view.View`.
+`Context.apply` is the only writer. Strategies read the context through `view.View`.
 """
 
 from collections.abc import Iterable, Sequence

@@ -7,7 +7,6 @@ import pytest
 
 from prunecli.agent.policy import TOO_LONG, Policy
 from prunecli.context.compaction import Options
-from prunecli.context.project import project
 from prunecli.context.strategies import pi
 from prunecli.context.strategy import Chosen
 from prunecli.errors import BadRequest, ContextOverflow
@@ -18,6 +17,7 @@ from prunecli.providers.messages_api import AnthropicProvider, Endpoint
 from tests import endpoint as fake
 from tests.agent.running import Bench
 from tests.scripted import Scripted, ScriptedProvider, calls, fails, says
+from tests.context.project import project
 
 PATIENT = pi.Options(prune_minimum=10**9, prune_protect=0, protected_turns=0, prunable_tools=())
 """Prunes nothing by itself and everything when it is asked to."""

@@ -31,7 +31,7 @@ def blocks(messages: tuple[WireMessage, ...]) -> dict[int, list[bytes]]:
 def test_a_difference_is_that_of_what_two_folds_would_send(
     records: list[Record], data: st.DataObject
 ) -> None:
-    requests = Requests(folded(records), records)
+    requests = Requests(records)
     deque(requests.reading(), 0)
     for _ in range(4):
         first, second = sorted(data.draw(st.integers(1, len(records))) for _ in range(2))
