@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby, islice
 from typing import NamedTuple
 
-from prunecli.context.evidence import strings
+from prunecli.context.strategies.importance import strings
 from prunecli.frozen import frozen
 from prunecli.model.events import AssistantMessage, CompactionApplied, Event, ToolResult, UserMessage
 from prunecli.model.messages import Json, Text, ToolUse, plain_text

@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from prunecli.context.prun import plan_edits, plan_prun
+from prunecli.context.render import wire_ids, wire_name
 from prunecli.context.state import Context
 from prunecli.context.tokens import Chars4
-from prunecli.context.wire_calls import wire_ids, wire_name
 from prunecli.model.edits import Edit
 from prunecli.model.events import (
     AssistantMessage,

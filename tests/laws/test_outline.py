@@ -16,12 +16,9 @@ from prunecli.context.view import View
 from prunecli.errors import InvalidRequest
 from prunecli.inspector import labels
 from prunecli.inspector.labels import Key
-from prunecli.inspector.listing import Found, Listing
+from prunecli.inspector.listing import ORDERS, Found, Listing, Order, Ranked, largest_result
 from prunecli.inspector.manual_edits import Act, cleared, plan
-from prunecli.inspector.nodes import Row
-from prunecli.inspector.outline import Outline
-from prunecli.inspector.ranking import ORDERS, Order, Ranked, largest_result
-from prunecli.inspector.window_map import PARTS, WindowMap, apportioned, window_map
+from prunecli.inspector.outline import PARTS, Outline, Row, WindowMap, apportioned, window_map
 from prunecli.model.events import Record
 from prunecli.model.requests import WireMessage
 from tests.context.project import project
