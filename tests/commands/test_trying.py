@@ -8,6 +8,8 @@ from prunecli.commands.command import Choose, InThread, Say, Table, arguments, r
 from prunecli.model.events import AssistantMessage, RequestSent, UserMessage
 from prunecli.model.messages import Text, ToolUse, Usage
 from prunecli.replay.trial import MOST_REQUESTS, TrialStopped
+from prunecli.providers.scripted import Scripted, calls, says
+from prunecli.replay.stage import MOST_REQUESTS, TrialStopped
 from prunecli.runtime import Runtime
 from tests.scripted import Scripted, calls, says
 from tests.starting import start

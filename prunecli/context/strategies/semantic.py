@@ -1,7 +1,7 @@
 """semantic (tinyAgent): keep exchanges relevant to the newest prompt that repeat each other least.
 
 A greedy choice by maximal marginal relevance within `max_tokens`, made once per user turn when not everything fits;
-later content of that turn is dropped last. The built-in vectors are those of context/relevance.py. A user's embedder
+later content of that turn is dropped last. The built-in vectors are those of terms by frequency. A user's embedder
 is called as `embedder(texts) -> a vector of numbers for each text`; the first text is the prompt.
 """
 
