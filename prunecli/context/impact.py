@@ -369,6 +369,8 @@ def judge(
 ) -> Decision:
     """Judge these prunes by a cold cache, an already broken cache, or the break-even point.
 
+    Strategies decide what to prune, the gate when: by the price, never by the size of the context alone. Near the
+    compaction limit, a prune that makes a compaction unnecessary also saves the cost of the compaction.
     Without expectations, the expected number of further requests is the number so far.
     """
     found = impact(context, events, market, withholds=False)

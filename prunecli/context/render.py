@@ -46,6 +46,8 @@ def wire_name(name: str) -> str:
 def wire_ids(calls: Sequence[ToolUse], seq: int, taken: Container[str]) -> dict[str, str]:
     """Return the wire ids of a message's calls that differ from their own ids.
 
+    Local servers start with the same id in each turn, and other agents' sessions have ids of other forms. The log
+    identifies a call by its entry's seq, so only what cannot be sent is rewritten, always in the same way.
     `seq` is its entry, `taken` are earlier wire ids.
     """
     changed: dict[str, str] = {}

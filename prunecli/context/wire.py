@@ -32,6 +32,8 @@ def has_searches(blocks: Sequence[bytes]) -> bool:
 def paired(blocks: Sequence[bytes], *, last: bool, as_text: bool) -> tuple[bytes, ...]:
     """Return the blocks of an assistant message in the form to send. Their number does not change.
 
+    A pruned, interrupted or compacted neighbor can leave a search's call or result alone, which the endpoint rejects.
+    Such a block is replaced by a text block.
     In the `last` message, a call may wait for its result. `as_text`: the endpoint does not know such blocks.
     """
     if not as_text and not has_searches(blocks):

@@ -239,7 +239,12 @@ def together(found: Iterable[Validation]) -> Validation:
 
 
 def validated(records: Sequence[Record], counter: TokenCounter) -> Validation:
-    """Compare a session with its reports."""
+    """Compare the predicted size and cache reads of each prompt with those that a recording reports.
+
+    Each prompt is estimated before its report is known, from the earlier reports. The lifetime is the one that the
+    endpoint reported; if it reported none or several, the one that fits better. The first request may read content
+    that earlier sessions cached, which counts as cached from then on. Attempts without an answer are requests too.
+    """
     errors: list[float] = []
     reads: list[tuple[int, ...]] = []
     reported = 0

@@ -109,6 +109,11 @@ def find_quotes(events: Iterable[tuple[int, Event]]) -> Quotes:
 
 
 class _Index:
+    """Any 40 characters contain a whole block of 20 that begins at a multiple of 20: only those are in the index.
+
+    A response is looked up at each of its characters, and a hit is extended to both sides.
+    """
+
     def __init__(self) -> None:
         self._places: dict[str, list[tuple[int, int]]] = {}
         self._texts: list[tuple[int, str]] = []

@@ -3,7 +3,9 @@
 So the largest sessions bound the memory. Large files come first, so that none is left for a single process at the
 end. Results are returned as they become ready.
 
-If the process of a session is killed, only this session is left out (`worker.py`).
+Each process has its own pipe and shares no lock with others. If one is killed, as the kernel does when memory runs
+out, its pipe ends, which tells whose session failed, and only that is left out; a `multiprocessing.Pool` would wait
+forever. A worker has no state worth saving, so it is stopped with SIGKILL, which also ends a suspended process.
 """
 
 import os

@@ -46,6 +46,14 @@ def scored(
 ) -> dict[Exchange, int]:
     """Return the scores of the wanted exchanges that may be among the `most` best.
 
+        score = its rank by age, 1 point for each exchange it is newer than
+              + EDITED      a file that one of its calls read, wrote or edited is edited or written later
+              + QUOTED      a line of one of its results appears in a later answer or call
+              + UNRESOLVED  one of its calls failed, and the same call has not succeeded since
+
+    A quoted line has at least QUOTE_CHARS characters, and the model wrote it as a whole line. Two calls are the same
+    if they have the same tool and first argument. "Later" means in a later exchange, dropped or not.
+
     `exchanges` are all exchanges of the session, oldest first. The walk starts at the newest one and stops once older
     ones can no longer be among the `most` best.
     """
