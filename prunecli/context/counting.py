@@ -1,7 +1,10 @@
-"""Running sums over the working context: raw tokens, characters and images.
+"""Running sums over the working context: raw tokens, characters and images, and what the endpoint cleared.
 
 All displayed figures are based on these sums. Each changed item is counted again. Tokens are counted on first use, so
 that folding a long log needs no tokenizer. Results of prunecli's own sessions have their count in the log.
+
+The endpoint reports how many tokens it cleared from its copy of a request, oldest results first, but not which ones.
+They are attributed to the oldest results of the answered request, so that parts still add up to wholes.
 """
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
