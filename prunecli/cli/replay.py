@@ -157,7 +157,6 @@ def _setup(asked: Asked, stage: "Stage") -> str:
 
 
 def _report(paths: Sequence[Path], make: "partial[Stage]", setup: str) -> "tuple[Report, Courses, list[str]]":
-    """Return the figures and courses of the sessions with a request, and the notices."""
     from prunecli.replay.prefix import together
     from prunecli.replay.rows import Report
     from prunecli.replay.series import Courses

@@ -16,8 +16,8 @@ from prunecli.model.signals import Notice
 from prunecli.providers.messages_api import AnthropicProvider, Endpoint
 from tests import endpoint as fake
 from tests.agent.running import Bench
-from tests.scripted import Scripted, ScriptedProvider, calls, fails, says
 from tests.context.project import project
+from tests.scripted import Scripted, ScriptedProvider, calls, fails, says
 
 PATIENT = pi.Options(prune_minimum=10**9, prune_protect=0, protected_turns=0, prunable_tools=())
 """Prunes nothing by itself and everything when it is asked to."""

@@ -20,8 +20,8 @@ from prunecli.runtime import Runtime
 from prunecli.session.log import read_log
 from prunecli.session.session import Session
 from prunecli.session.verify import verify_session
-from tests.scripted import Scripted, ScriptedProvider, calls, says
 from tests.context.project import project
+from tests.scripted import Scripted, ScriptedProvider, calls, says
 from tests.starting import start
 
 AUTO = ("permissions.mode=auto",)

@@ -33,8 +33,8 @@ from prunecli.session.log import read_log
 from prunecli.session.session import Session
 from prunecli.session.verify import verify_session
 from tests.calls import calls_of
-from tests.scripted import Scripted, ScriptedProvider, calls, fails, says
 from tests.context.project import project
+from tests.scripted import Scripted, ScriptedProvider, calls, fails, says
 from tests.starting import closed, start
 
 SETS = (
