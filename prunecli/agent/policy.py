@@ -125,7 +125,7 @@ class Policy(NamedTuple):
         prunes, waiting = self.decided(context)
         if not prunes:
             return waiting
-        from prunecli.context.gate import next_prunes
+        from prunecli.context.impact import next_prunes
 
         freed = next_prunes(context, prunes, self.market)
         return Waiting(f"{short(freed)} to prune with the next request", "", freed)
